@@ -19,6 +19,7 @@ func commands(only string) []*cli.Command {
 	table := []verb{
 		{"init", initCommand},
 		{"import", importCommand},
+		{"export", exportCommand},
 		{"status", statusCommand},
 		{"new", newCommand},
 		{"run", runCommand},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/interop"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/ryeos"
 	"github.com/ryeos/rye/primary"
@@ -18,16 +19,23 @@ type importOptions struct {
 	dryRun     bool
 }
 
-// fromOriginal is the only program whose projects rye imports.
+// fromOriginal is the program whose projects rye copies.
 const fromOriginal = "ryeos"
 
 func importCommand() *cli.Command {
 	var o importOptions
 	return &cli.Command{
 		Name: "import", Group: "Items",
-		Usage: "copy a project of the Python original", Args: "[DIR]",
-		Long: `Copies the items below DIR/.ai to a new project and prepares them for their first
-signatures. DIR stays as it is.
+		Usage: "bring in workflows of other programs, or a project of the Python original", Args: "[PATH…]",
+		Long: `Writes unsigned items into the project, lists what they were made of and what has no
+counterpart in rye, and prints the commands to run next. Nothing is signed, run or
+permitted: read what was written, and sign it. rye recognises skills (a folder with
+SKILL.md), agents and commands of Claude Code, prompts of Codex, recipes of goose, rules
+such as AGENTS.md and .cursor/rules, and lists of MCP servers; --from names the format
+if it does not. A folder .claude or .codex is all that is in it.
+
+With --from ryeos it copies the items below DIR/.ai to a new project and prepares them
+for their first signatures. DIR stays as it is.
 
 A valid old signature is checked and removed; what it did not cover is listed. An item
 whose old signature is not valid keeps it, and a pattern does not sign that item. What
@@ -39,24 +47,32 @@ rye then lists the work for a person, and the commands to run next. The exit sta
 is 0 if rye sign '*' would sign every item of the copy. Old keys come from
 .ai/trusted_keys in your home and from --legacy-key, never from DIR.`,
 		Examples: []string{
+			"rye import .claude --dry-run",
+			"rye import AGENTS.md recipes/triage.yaml",
+			"rye import --from command notes/review.md --to team/review",
 			"rye import --from ryeos shop --dry-run",
 			"rye import --from ryeos shop --to shop-new",
 			"rye import --from ryeos ~ --to old-items --legacy-key old/public_key.pem",
 		},
 		Codes: []diag.Code{diag.ItemNotFound, diag.ValidationFailed, diag.HiddenChars, diag.AmbiguousItem, diag.TooLarge, diag.FileSystemError},
 		Flags: []cli.Flag{
-			cli.String(&o.from, "from", "`PROGRAM` that made the project: "+fromOriginal).OneOf(fromOriginal),
-			cli.String(&o.to, "to", "write the copy to `DIR`, which is new or empty (default: DIR-rye)"),
+			cli.String(&o.from, "from", "`FORMAT` of what is imported").OneOf(append(interop.Formats(), fromOriginal)...),
+			cli.String(&o.to, "to", "`ID` of the item; of a project of the original, the directory of the copy, which is new or empty (default: DIR-rye)"),
 			cli.Strings(&o.legacyKeys, "legacy-key", "also check old signatures with the public key in `FILE`"),
-			cli.Bool(&o.dryRun, "dry-run", "print the same and keep no copy"),
+			cli.Bool(&o.dryRun, "dry-run", "print the same and write nothing"),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error { return runImport(ctx, c, &o) },
 	}
 }
 
 func runImport(ctx context.Context, c *cli.Call, o *importOptions) error {
-	if o.from == "" {
-		return diag.New(diag.Usage, "reading arguments: %q needs --from", "rye import").WithReason("import_from")
+	switch {
+	case o.from == "" && len(c.Args) == 0:
+		return diag.New(diag.Usage, "reading arguments: %q needs a file or a folder, or --from", "rye import").WithReason("import_from")
+	case o.from != fromOriginal:
+		return importOthers(ctx, c, o)
+	case len(c.Args) > 1:
+		return diag.New(diag.Usage, "reading arguments: --from %s copies one project", fromOriginal)
 	}
 	dir := c.Base
 	if c.Arg(0) != "" {

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/interop"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/ryeos"
+)
+
+// importOthers imports workflows of other programs.
+func importOthers(ctx context.Context, c *cli.Call, o *importOptions) error {
+	h, err := envOf(c).Open(ctx, project.Lenient)
+	if err != nil {
+		return err
+	}
+	call := project.OthersCall{Shown: func(p string) string { return fromHere(c, p) }, Format: interop.Format(o.from), ID: o.to, DryRun: o.dryRun}
+	for _, word := range c.Args {
+		call.Paths = append(call.Paths, c.Path(word))
+	}
+	done, err := h.ImportOthers(ctx, call)
+	if err != nil {
+		return err
+	}
+	var next []string
+	for _, f := range done {
+		if len(f.Items) > 0 {
+			next = append(next, "rye sign "+strings.Join(f.Items, " "))
+		}
+		for _, words := range f.Next {
+			for i := range words {
+				words[i] = ryeos.Quote(words[i])
+			}
+			next = append(next, strings.Join(words, " "))
+		}
+	}
+	data := map[string]any{"sources": done, "dry_run": o.dryRun, "next": next}
+	return c.UI.Show(data, func() {
+		for _, f := range done {
+			showOthers(c.UI, f, o.dryRun)
+		}
+		for _, line := range next {
+			if !o.dryRun {
+				c.UI.Note("next: %s", line)
+			}
+		}
+	})
+}
+
+func showOthers(u *cli.UI, f project.ImportedFrom, dryRun bool) {
+	u.Out("%s %s", f.Path, u.Style(cli.Dim, "("+string(f.Format)+")"))
+	for _, file := range f.Files {
+		u.Out("  %s  %s", u.Style(cli.Green, pick(dryRun, "would write", "wrote      ")), file)
+	}
+	for _, m := range f.Mapped {
+		u.Out("  %s  %s: %s", u.Style(cli.Green, "carried    "), m.From, m.To)
+	}
+	for _, l := range f.Left {
+		u.Out("  %s  %s: %s", u.Style(cli.Yellow, "not carried"), l.From, l.Why)
+	}
+}

@@ -1,0 +1,183 @@
+// Package interop converts the workflows of other programs to items: skills in the
+// format that agents share, agents and commands of Claude Code, prompts of Codex,
+// recipes of goose, and texts such as AGENTS.md.
+//
+// It returns texts and states what it could not carry. It writes nothing, signs
+// nothing and grants nothing: permissions in its texts hold when a person has
+// signed them.
+package interop
+
+import (
+	"path"
+	"strings"
+	"unicode"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+)
+
+// Format is a format of another program.
+type Format string
+
+// The formats.
+const (
+	Skill   Format = "skill"   // a folder with SKILL.md
+	Agent   Format = "agent"   // an agent of Claude Code
+	Command Format = "command" // a command of Claude Code, or a prompt of Codex
+	Recipe  Format = "recipe"  // a recipe of goose
+	Rules   Format = "rules"   // AGENTS.md, CLAUDE.md or rules of Cursor
+	Servers Format = "servers" // MCP servers of a client
+)
+
+// Formats returns the names of all formats.
+func Formats() []string {
+	return []string{string(Agent), string(Command), string(Recipe), string(Rules), string(Servers), string(Skill)}
+}
+
+// SkillFile is the file that makes a folder a skill.
+const SkillFile = "SKILL.md"
+
+// File is one file, with a slash-separated path.
+type File struct {
+	Path       string
+	Bytes      []byte
+	Executable bool
+}
+
+// Source is what is converted: one file, or the files of a folder.
+type Source struct {
+	Path  string // as the user named it, in errors
+	Name  string // last element of its absolute path
+	Dir   bool
+	Files []File // paths below the folder; of a file, its name
+}
+
+// Options are choices of the caller.
+type Options struct {
+	ID     string // of the item; "" chooses one by the name of the source
+	Skills bool   // the project has the kind skill
+}
+
+// Note is one line of the report.
+type Note struct {
+	From string `json:"from"`
+	To   string `json:"to,omitempty"` // what it became
+	Why  string `json:"why,omitempty"`
+}
+
+// Result is what a source becomes.
+type Result struct {
+	Files  []File   // with paths below .ai
+	Items  []string // refs of the items among them
+	Mapped []Note
+	Left   []Note     // what is not carried, and why
+	Next   [][]string // words of commands for a person
+}
+
+func (r *Result) mapped(from, to string) { r.Mapped = append(r.Mapped, Note{From: from, To: to}) }
+
+func (r *Result) left(from, why string) { r.Left = append(r.Left, Note{From: from, Why: why}) }
+
+// add adds an item.
+func (r *Result) add(ref item.Ref, file File) {
+	r.Files = append(r.Files, file)
+	r.Items = append(r.Items, ref.String())
+}
+
+// Detect returns the format of a source by its name and content, "" if it has none of them.
+func Detect(s Source) Format {
+	slashed := strings.ReplaceAll(s.Path, `\`, "/")
+	switch {
+	case s.Dir && s.file(SkillFile) != nil:
+		return Skill
+	case s.Dir && strings.HasSuffix(slashed, ".cursor/rules"):
+		return Rules
+	case s.Dir:
+		return ""
+	case s.Name == "AGENTS.md" || s.Name == "CLAUDE.md" || strings.HasSuffix(s.Name, ".mdc") || s.Name == ".cursorrules":
+		return Rules
+	case strings.Contains(slashed, "agents/") && path.Ext(s.Name) == ".md":
+		return Agent
+	case (strings.Contains(slashed, "commands/") || strings.Contains(slashed, "prompts/")) && path.Ext(s.Name) == ".md":
+		return Command
+	}
+	return detectData(s)
+}
+
+// detectData recognises recipes and lists of servers by their keys.
+func detectData(s Source) Format {
+	root, err := parseData(s)
+	if err != nil {
+		return ""
+	}
+	_, servers := root["mcpServers"]
+	_, ofEditor := root["servers"]
+	_, title := root["title"]
+	_, prompt := root["prompt"]
+	_, instructions := root["instructions"]
+	switch {
+	case servers || ofEditor && path.Ext(s.Name) == ".json":
+		return Servers
+	case title && (prompt || instructions):
+		return Recipe
+	}
+	return ""
+}
+
+// Convert converts a source. A source that is damaged is an error with its line; what is
+// valid and has no counterpart in rye is listed in the result.
+func Convert(f Format, s Source, o Options) (*Result, error) {
+	convert, ok := map[Format]func(Source, Options) (*Result, error){
+		Skill: skill, Agent: agent, Command: command, Recipe: recipe, Rules: rules, Servers: servers,
+	}[f]
+	if !ok {
+		return nil, diag.New(diag.Usage, "importing %s: its format is not known", s.Path).WithReason("import_format")
+	}
+	if f == Skill != s.Dir && f != Rules {
+		return nil, diag.New(diag.Usage, "importing %s: a %s is %s", s.Path, f, map[bool]string{true: "a folder with " + SkillFile, false: "one file"}[f == Skill])
+	}
+	return convert(s, o)
+}
+
+func (s Source) file(name string) *File {
+	for i := range s.Files {
+		if s.Files[i].Path == name {
+			return &s.Files[i]
+		}
+	}
+	return nil
+}
+
+// bytes returns the content of a source that is one file.
+func (s Source) bytes() []byte {
+	if len(s.Files) == 0 {
+		return nil
+	}
+	return s.Files[0].Bytes
+}
+
+// id returns the id of the item: that of the options, else the name below a folder.
+func (s Source) id(o Options, folder, name string) (string, error) {
+	id := o.ID
+	if id == "" {
+		id = folder + "/" + Segment(name)
+	}
+	if err := item.CheckID(id); err != nil {
+		return "", diag.New(diag.Usage, "importing %s: its name gives the id %q: %w", s.Path, id, err).WithReason("import_id")
+	}
+	return id, nil
+}
+
+// Segment turns a name into a segment of an id: other characters become "-".
+func Segment(name string) string {
+	out := strings.Map(func(r rune) rune {
+		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || r == '_' || r == '-' {
+			return r
+		}
+		return '-'
+	}, name)
+	return strings.Trim(out, "-")
+}
+
+// stem is a file name without its extension.
+func stem(name string) string { return strings.TrimSuffix(name, path.Ext(name)) }

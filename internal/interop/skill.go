@@ -1,0 +1,149 @@
+package interop
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+)
+
+// KindSkill is the kind that a project adds to keep skills as they are.
+const KindSkill item.Kind = "skill"
+
+// skill converts the folder of a skill. In a project with the kind skill each file stays as
+// it is, so that the folder can be exported again without loss; elsewhere its texts
+// become knowledge and its scripts tools.
+func skill(s Source, o Options) (*Result, error) {
+	main := s.file(SkillFile)
+	if main == nil {
+		return nil, diag.New(diag.ItemNotFound, "importing %s: it has no %s", s.Path, SkillFile)
+	}
+	m, loose, err := readMarkdown(s, main)
+	if err != nil {
+		return nil, err
+	}
+	name := m.text("name")
+	switch {
+	case loose:
+		return nil, diag.New(diag.ValidationFailed, "importing %s: the front matter of %s is not YAML", s.Path, SkillFile)
+	case name == "" || m.text("description") == "":
+		return nil, diag.New(diag.ValidationFailed, "importing %s: the front matter of %s needs name and description", s.Path, SkillFile)
+	}
+	r := &Result{}
+	if o.Skills {
+		return r, r.keep(s, o, name)
+	}
+	return r, r.divide(s, o, m)
+}
+
+// keep copies every file to the folder of the kind.
+func (r *Result) keep(s Source, o Options, name string) error {
+	id := o.ID
+	if id == "" {
+		id = name
+	}
+	ref := item.Ref{Kind: KindSkill, ID: id}
+	if err := item.CheckID(id); err != nil {
+		return diag.New(diag.Usage, "importing %s: its name gives the id %q: %w", s.Path, id, err).WithReason("import_id")
+	}
+	assets := 0
+	for _, f := range s.Files {
+		f.Path = path.Join("skills", id, f.Path)
+		if path.Base(f.Path) == SkillFile { // a folder in the folder may be a skill too
+			r.add(item.Ref{Kind: KindSkill, ID: strings.TrimPrefix(path.Dir(f.Path), "skills/")}, f)
+			continue
+		}
+		r.Files = append(r.Files, f)
+		assets++
+	}
+	r.mapped(s.Name, ref.String())
+	if assets > 0 {
+		r.left("the other files of the folder", "a signature covers "+SkillFile+" alone: a bundle manifest lists the others")
+		r.Next = append(r.Next, []string{"rye", "bundle", "create", Segment(path.Base(id))})
+	}
+	return nil
+}
+
+// divide makes knowledge of texts and tools of scripts.
+func (r *Result) divide(s Source, o Options, m markdown) error {
+	id, err := s.id(o, "skills", m.text("name"))
+	if err != nil {
+		return err
+	}
+	for i := range s.Files {
+		f := &s.Files[i]
+		ref := item.Ref{Kind: item.Knowledge, ID: id}
+		if f.Path != SkillFile {
+			ref.ID = id + "/" + strings.Join(segments(stem(f.Path)), "/")
+		}
+		switch head, comment := scriptHead(path.Ext(f.Path)); {
+		case path.Ext(f.Path) == ".md":
+			text, description := m, m.text("description")
+			if f.Path != SkillFile {
+				if text, _, err = readMarkdown(s, f); err != nil {
+					return err
+				}
+				description = "Part " + f.Path + " of the skill " + m.text("name") + "."
+			}
+			file, err := knowledge(ref, titleOf(ref.Name()), firstLine(description, ""), strings.TrimLeft(text.body, "\r\n"))
+			if err != nil {
+				return err
+			}
+			r.add(ref, file)
+		case head != "":
+			ref.Kind = item.Tool
+			description := "Script " + f.Path + " of the skill " + m.text("name") + "."
+			r.add(ref, File{Path: "tools/" + ref.ID + path.Ext(f.Path), Bytes: withHead(f.Bytes, head, comment, description), Executable: f.Executable})
+			r.left(f.Path+": arguments", "a tool reads its parameters as JSON from standard input, not from its command line")
+		default:
+			r.left(f.Path, "it is neither text nor a script: add the kind skill to the project, which keeps every file")
+			continue
+		}
+		if err := item.CheckID(ref.ID); err != nil {
+			return diag.New(diag.Usage, "importing %s: %s gives the id %q: %w", s.Path, f.Path, ref.ID, err)
+		}
+		r.mapped(f.Path, ref.String())
+	}
+	r.rest("knowledge", m.fields, "name", "description")
+	return nil
+}
+
+func segments(p string) []string {
+	parts := strings.Split(p, "/")
+	for i := range parts {
+		parts[i] = Segment(parts[i])
+	}
+	return parts
+}
+
+// scriptHead returns the runtime of scripts with this extension, and the sign of the
+// comments that have their metadata, "" for Python, which has constants.
+func scriptHead(ext string) (runtime, comment string) {
+	switch ext {
+	case ".py":
+		return "rye/core/runtimes/python_script_runtime", ""
+	case ".sh":
+		return "rye/core/runtimes/bash_runtime", "#"
+	case ".js", ".mjs":
+		return "rye/core/runtimes/node_runtime", "//"
+	}
+	return "", ""
+}
+
+// withHead adds the metadata of a tool: below the line that names the interpreter, and in
+// Python at the end, since a docstring and imports from __future__ must come first.
+func withHead(src []byte, runtime, comment, description string) []byte {
+	if comment == "" {
+		text := strings.TrimRight(string(src), "\n")
+		return []byte(text + "\n\n__version__ = \"0.1.0\"\n__tool_type__ = \"script\"\n__executor_id__ = \"" + runtime + "\"\n__tool_description__ = " + strconv.Quote(description) + "\n")
+	}
+	first, rest := "", string(src)
+	if strings.HasPrefix(rest, "#!") {
+		first, rest, _ = strings.Cut(rest, "\n")
+		first += "\n"
+	}
+	lines := []string{"version: 0.1.0", "tool_type: script", "executor_id: " + runtime, "description: " + description}
+	return []byte(first + comment + " " + strings.Join(lines, "\n"+comment+" ") + "\n" + rest)
+}

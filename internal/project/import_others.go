@@ -1,0 +1,217 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/interop"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// Bounds of a folder that is imported.
+const (
+	maxImportFile  = 16 << 20
+	maxImportBytes = 64 << 20
+	maxImportFiles = 1000
+)
+
+// OthersCall is one request to import workflows of other programs.
+type OthersCall struct {
+	Paths  []string // absolute
+	Shown  func(path string) string
+	Format interop.Format // "": by name and content
+	ID     string         // of the item, if there is one path
+	DryRun bool
+}
+
+// ImportedFrom is what became of one source.
+type ImportedFrom struct {
+	Path   string         `json:"path"`
+	Format interop.Format `json:"format"`
+	Items  []string       `json:"items"`
+	Files  []string       `json:"files"` // written, relative to the project
+	Mapped []interop.Note `json:"mapped"`
+	Left   []interop.Note `json:"left"`
+	Next   [][]string     `json:"-"`
+}
+
+// ImportOthers writes unsigned items into the project. It writes nothing if one source
+// is damaged, or if a file exists with other content.
+func (p *Project) ImportOthers(ctx context.Context, call OthersCall) ([]ImportedFrom, error) {
+	sources, err := importSources(call)
+	if err != nil {
+		return nil, err
+	}
+	root, err := p.NeedProject()
+	if err != nil {
+		return nil, err
+	}
+	if call.ID != "" && len(sources) > 1 {
+		return nil, diag.New(diag.Usage, "importing: --to names one item, and there are %d sources", len(sources))
+	}
+	base := atomicfile.Project(p.Spaces.ProjectDir)
+	out, fresh := []ImportedFrom{}, []interop.File{}
+	for _, s := range sources {
+		f := call.Format
+		if f == "" {
+			f = interop.Detect(s)
+		}
+		if f == "" {
+			return nil, diag.New(diag.Usage, "importing %s: its format is not known", s.Path).WithReason("import_format")
+		}
+		r, err := interop.Convert(f, s, interop.Options{ID: call.ID, Skills: p.hasSkills(ctx)})
+		if err != nil {
+			return nil, err
+		}
+		one := ImportedFrom{Path: s.Path, Format: f, Items: r.Items, Files: []string{}, Mapped: r.Mapped, Left: r.Left, Next: r.Next}
+		for _, file := range r.Files {
+			rel, new, err := p.checkImported(s, file)
+			if err != nil {
+				return nil, err
+			}
+			if one.Files = append(one.Files, rel); new {
+				file.Path = rel
+				fresh = append(fresh, file)
+			}
+		}
+		out = append(out, one)
+	}
+	if call.DryRun {
+		return out, nil
+	}
+	for _, file := range fresh {
+		if err := base.Create(file.Path, file.Bytes, filePerm(file.Executable)); err != nil {
+			return nil, diag.Doing("writing "+root.Display(strings.TrimPrefix(file.Path, space.Dir+"/")), err)
+		}
+	}
+	return out, nil
+}
+
+// hasSkills reports whether the project has a kind that keeps the folders of skills.
+func (p *Project) hasSkills(ctx context.Context) bool {
+	e, err := p.Resolver.Extractor(ctx, interop.KindSkill)
+	return err == nil && e.ID == extract.IDParentDir && e.File == interop.SkillFile && e.Folder == "skills"
+}
+
+// checkImported returns the path of a file in the project, and whether it must be written:
+// an import that was interrupted goes on.
+func (p *Project) checkImported(s interop.Source, f interop.File) (rel string, new bool, err error) {
+	rel = path.Join(space.Dir, f.Path)
+	if err := bundle.CheckPath(rel); err != nil {
+		return "", false, diag.Doing("importing "+s.Path, err)
+	}
+	if utf8.Valid(f.Bytes) {
+		if fs := hidden.Scan(f.Bytes); diag.Failed(fs) {
+			return "", false, diag.FromFindings("importing "+s.Path, diag.WithPath(fs, rel))
+		}
+	}
+	old, _, err := openat.Read(p.Spaces.ProjectDir, rel, maxImportFile+1)
+	switch {
+	case err == nil && bytes.Equal(old, f.Bytes):
+		return rel, false, nil
+	case err == nil || diag.CodeOf(err) == diag.TooLarge:
+		return "", false, diag.New(diag.AmbiguousItem, "importing %s: %s exists with other content", s.Path, rel).WithReason("id_taken")
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", false, err
+	}
+	return rel, true, nil
+}
+
+// importSources reads what the paths name. A folder .claude is the agents, commands
+// and skills in it.
+func importSources(call OthersCall) ([]interop.Source, error) {
+	var out []interop.Source
+	for _, p := range call.Paths {
+		paths := []string{p}
+		if filepath.Base(p) == ".claude" || filepath.Base(p) == ".codex" {
+			paths = nil
+			for _, pattern := range []string{"agents/*.md", "agents/*/*.md", "commands/*.md", "commands/*/*.md", "prompts/*.md", "skills/*/" + interop.SkillFile} {
+				found, _ := filepath.Glob(filepath.Join(p, pattern))
+				paths = append(paths, found...)
+			}
+			if len(paths) == 0 {
+				return nil, diag.New(diag.ItemNotFound, "importing %s: it has no agents, commands, prompts or skills", call.Shown(p))
+			}
+		}
+		for _, one := range paths {
+			if filepath.Base(one) == interop.SkillFile {
+				one = filepath.Dir(one)
+			}
+			s, err := importSource(one, call.Shown(one))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+func importSource(p, shown string) (interop.Source, error) {
+	s := interop.Source{Path: filepath.ToSlash(shown), Name: filepath.Base(p)}
+	fi, err := os.Stat(p)
+	if err != nil {
+		return s, diag.New(diag.ItemNotFound, "importing %s: %w", shown, errors.Unwrap(err))
+	}
+	if s.Dir = fi.IsDir(); !s.Dir {
+		b, err := openat.ReadRegular(p, maxImportFile)
+		if err != nil {
+			return s, diag.Doing("importing "+shown, err)
+		}
+		s.Files = []interop.File{{Path: s.Name, Bytes: b}}
+		return s, nil
+	}
+	if _, err := os.Lstat(filepath.Join(p, space.Dir)); err == nil {
+		return s, diag.New(diag.Usage, "importing %s: it is a project, with a directory %s", shown, space.Dir).WithReason("import_from")
+	}
+	s.Files, err = importFiles(p)
+	if err != nil {
+		return s, diag.Doing("importing "+shown, err)
+	}
+	return s, nil
+}
+
+// importFiles reads a folder. A link is an error: what it leads to is not part of the folder.
+func importFiles(dir string) (out []interop.File, err error) {
+	d, err := openat.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	total := 0
+	err = d.Walk(".", func(rel string, e openat.Entry) error {
+		switch {
+		case e.Err != nil:
+			return e.Err
+		case e.IsDir() && path.Base(rel) == ".git":
+			return fs.SkipDir
+		case e.IsDir():
+			return nil
+		case strings.HasSuffix(rel, extract.DetachedExt): // of another project, made again by a person here
+			return nil
+		}
+		b, info, err := d.Read(rel, maxImportFile)
+		if err != nil {
+			return err
+		}
+		if total += len(b); total > maxImportBytes || len(out) == maxImportFiles {
+			return diag.New(diag.TooLarge, "reading %s: the folder has more than %d files or %d MiB", rel, maxImportFiles, maxImportBytes>>20)
+		}
+		out = append(out, interop.File{Path: rel, Bytes: b, Executable: info.Mode.Perm()&0o100 != 0})
+		return nil
+	})
+	return out, err
+}
