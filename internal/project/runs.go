@@ -150,6 +150,7 @@ const endWait = 10 * time.Second
 // states of the threads that it started: state is that which the run shall have. The Summary is nil if the
 // process still ends the nodes in flight.
 func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary, error) {
+	id = p.EndOfChain(id) // the registry has the root of a chain
 	do, err := p.childPolicy(ctx, state)
 	if err != nil {
 		return nil, err
@@ -179,7 +180,7 @@ func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary,
 // askToEnd asks the process of a run to stop, or kills it. running is false if it has
 // none.
 func (p *Project) askToEnd(ctx context.Context, id, state string) (running bool, err error) {
-	dir := p.Spaces.ProjectDir
+	dir, id := p.Spaces.ProjectDir, p.EndOfChain(id)
 	pid := graph.Owner(ctx, dir, id)
 	if pid < 0 {
 		return false, nil
