@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
@@ -46,8 +47,15 @@ func (p *Project) threadDirective(ctx context.Context, in exec.NativeCall) (map[
 		return object(s)
 	}
 	// The thread ends by its own limit; the caller's timeout ends the wait only.
+	if in.OnLine != nil {
+		in.OnLine(proc.Stderr, []byte("thread "+s.ThreadID))
+	}
 	waited, err := p.WaitThreads(ctx, []string{s.ThreadID}, time.Duration(s.Limits.DurationSeconds)*time.Second+placeWait, false)
 	if err != nil {
+		if ctx.Err() != nil && o.Above == nil { // it is cancelled with its client
+			_, cerr := p.EndRun(context.WithoutCancel(ctx), p.EndOfChain(s.ThreadID), threads.Cancelled)
+			err = errors.Join(err, cerr)
+		}
 		return nil, err
 	}
 	out, err := p.outcome(waited[0].ID, waited[0].State)

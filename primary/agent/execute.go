@@ -26,7 +26,12 @@ func (w *Workspace) execute(ctx context.Context, req Request, args map[string]an
 	if req.Steps != nil {
 		ctx = mcpclient.WithProgress(ctx, req.Steps)
 	}
-	switch ref.Kind {
+	if mode, _ := args["mode"].(string); mode != "" {
+		if call, err = asThread(call, mode); err != nil {
+			return env, err
+		}
+	}
+	switch call.Ref.Kind {
 	case item.Tool:
 		// Also nil: a program below a run does not ask the user of the run's caller.
 		return w.tool(context.WithValue(ctx, askingKey{}, req.Asking), call)
@@ -37,6 +42,24 @@ func (w *Workspace) execute(ctx context.Context, req Request, args map[string]an
 	}
 	return env, err
 }
+
+// asThread returns the call of the tool that has a thread follow a directive: it passes the
+// gates of that tool, because it starts a program and spends money.
+func asThread(call primary.Call, mode string) (primary.Call, error) {
+	if call.Ref.Kind != item.Directive {
+		return call, diag.New(diag.ValidationFailed, "executing %s: mode is for directives", call.Ref)
+	}
+	inputs := call.Params
+	if inputs == nil {
+		inputs = map[string]any{}
+	}
+	call.Params = map[string]any{"directive_id": call.Ref.ID, "inputs": inputs, "mode": map[string]string{"thread": "wait", "spawn": "spawn"}[mode]}
+	call.Ref = item.Ref{Kind: item.Tool, ID: threadTool}
+	return call, nil
+}
+
+// threadTool is the tool that starts a thread.
+const threadTool = "rye/agent/threads/thread_directive"
 
 func (w *Workspace) tool(ctx context.Context, call primary.Call) (*diag.Envelope, error) {
 	depth, _ := ctx.Value(depthKey{}).(int)
