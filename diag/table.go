@@ -85,6 +85,7 @@ const (
 	Timeout            Code = "TIMEOUT"
 	ResourceExceeded   Code = "RESOURCE_EXCEEDED"
 	Cancelled          Code = "CANCELLED"
+	ReplayMismatch     Code = "REPLAY_MISMATCH"
 	ThreadState        Code = "THREAD_STATE"
 	FileSystemError    Code = "FILE_SYSTEM_ERROR"
 	UnknownError       Code = "UNKNOWN_ERROR"
@@ -192,6 +193,7 @@ func table() []Row {
 		{ModelRefused, ClassFailed, "the model refused to answer"},
 		{Timeout, ClassFailed, "the work took longer than its timeout and was stopped"},
 		{ResourceExceeded, ClassFailed, "the work exceeded a resource limit and was stopped"},
+		{ReplayMismatch, ClassFailed, "a replay met a call that its recording does not contain, or a request that differs from the recorded one"},
 		{ThreadState, ClassFailed, "the operation does not fit the state of the thread or run"},
 		{Cancelled, ClassFailed, "the work was cancelled; the exit status is 130 at a terminal"},
 		{FileSystemError, ClassMachine, "the operating system refused a file operation"},

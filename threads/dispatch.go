@@ -185,7 +185,12 @@ func (t *Thread) Call(ctx context.Context, callID string, also ...policy.Grant) 
 	case interrupted && !t.mayRepeat(ctx, tool):
 		return t.finish(ctx, c, failed(diag.ExecutionFailed, "interrupted; it may have run"), began, call)
 	case tool.Name == ReturnTool:
+		if r := t.recordedReturn(callID); r != nil {
+			return t.finish(ctx, c, r, began, call)
+		}
 		return t.takeOutputs(ctx, c, call, began)
+	case t.answersTools():
+		return t.through(ctx, c, call, began, t.replayTool)
 	}
 	return t.through(ctx, c, call, began, t.p.Tool)
 }
@@ -289,14 +294,14 @@ func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began t
 		return nil, err
 	}
 	g, guardErr := &Guarded{Blocks: full}, error(nil)
-	if t.p.Guard != nil && c.By == "" { // a program reads the whole
+	if t.p.Guard != nil && c.By == "" && !t.answersTools() { // a program reads the whole; a recorded result is cut
 		if cut, err := t.p.Guard(ctx, c, &ToolResult{Blocks: full, IsError: r.IsError}); err != nil {
 			guardErr = err // the result is recorded before the error ends the turn
 		} else {
 			g = cut
 		}
 	}
-	d := resultData{CallID: c.ID, Ref: c.Tool.Ref, IsError: r.IsError, Content: g.Blocks, Cut: g.Cut, Bytes: sizeOf(full), Duration: t.p.Now().Sub(began).Milliseconds(), Sandbox: r.Sandbox, By: c.By}
+	d := resultData{CallID: c.ID, Ref: c.Tool.Ref, IsError: r.IsError, Content: g.Blocks, Cut: g.Cut, Bytes: sizeOf(full), Duration: t.p.Now().Sub(began).Milliseconds(), Sandbox: r.Sandbox, By: c.By, Replayed: r.replayed}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if g.Artifact != nil {
@@ -385,7 +390,7 @@ func (t *Thread) takeOutputs(ctx context.Context, c *ToolCall, call message.Bloc
 		return nil, err
 	}
 	for _, check := range t.p.Directive.Checks {
-		if t.p.Check == nil {
+		if t.p.Check == nil || t.answersTools() {
 			break
 		}
 		t.mu.Lock()

@@ -177,6 +177,9 @@ func (t *Thread) Attempt(ctx context.Context, s *Service, call Caller, own *mess
 	if err != nil {
 		return nil, err
 	}
+	if t.p.Replay != nil {
+		call = t.replayed // whatever a provider item would call
+	}
 	began := t.p.Now()
 	d := &deltas{ctx: ctx, t: t, turn: at.turn, texts: map[part]TextFilter{}}
 	resp, err := call(ctx, req, d.add)
@@ -326,7 +329,7 @@ func (t *Thread) answered(ctx context.Context, at *attempt, resp *message.Respon
 	defer t.mu.Unlock()
 	resp.Blocks = t.distinct(at.turn, resp.Blocks)
 	d := responseData{Turn: at.turn, Attempt: at.number, Blocks: resp.Blocks, Stop: resp.Stop, StopRaw: resp.StopRaw, Usage: resp.Usage,
-		Cost: cost, Assumed: assumed, Model: resp.Model, Duration: took.Milliseconds(), Aside: aside}
+		Cost: cost, Assumed: assumed, Model: resp.Model, Duration: took.Milliseconds(), Aside: aside, Replayed: t.p.Replay != nil}
 	// The money first: a crash between the two settles the request in full.
 	over := t.money.Settle(context.WithoutCancel(ctx), at.id, cost, assumed)
 	if err := t.record(ctx, true, evResponse, d); err != nil {
@@ -387,7 +390,8 @@ func (t *Thread) missed(ctx context.Context, at *attempt, s *Service, err error)
 	if !errors.As(err, &f) {
 		f = &Failure{Code: string(diag.CodeOf(err)), Message: err.Error(), Err: err}
 	}
-	if ctx.Err() != nil {
+	mismatch := diag.CodeOf(f.Err) == diag.ReplayMismatch // it has cancelled the context
+	if ctx.Err() != nil && !mismatch {
 		f.Code, f.Message = string(diag.Cancelled), "cancelled"
 	}
 	cost, assumed := s.Cost(s.Model, f.Usage)

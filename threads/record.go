@@ -59,6 +59,7 @@ type startedData struct {
 	Lock      string         `json:"lock,omitempty"`
 	Program   string         `json:"rye"`
 	PID       int            `json:"pid"`
+	Replay    string         `json:"replay,omitempty"` // the thread whose answers this one gets
 }
 
 type heldSet struct {
@@ -125,7 +126,8 @@ type responseData struct {
 	Assumed  bool            `json:"assumed,omitempty"`
 	Model    string          `json:"model"`
 	Duration int64           `json:"duration_ms"`
-	Aside    bool            `json:"aside,omitempty"` // not a part of the conversation
+	Aside    bool            `json:"aside,omitempty"`    // not a part of the conversation
+	Replayed bool            `json:"replayed,omitempty"` // from a recording; no service was called
 }
 
 type errorData struct {
@@ -193,6 +195,7 @@ type resultData struct {
 	Duration int64           `json:"duration_ms"`
 	Sandbox  any             `json:"sandbox,omitempty"`
 	By       string          `json:"by,omitempty"`
+	Replayed bool            `json:"replayed,omitempty"` // from a recording; nothing was started
 }
 
 type resumedData struct {

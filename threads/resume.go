@@ -12,6 +12,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -24,15 +25,18 @@ type Started struct {
 	Model     string
 	Provider  string
 	Limits    Limits
-	Held      policy.Held
-	Loop      Identity
-	Steps     []Identity
-	State     string
-	Time      string
-	Suspended *Suspension // nil if it is not
-	Parent    string      // the run of a graph whose node started the thread
-	Carried   *Carried    // from the thread that it continues, or nil
-	Spawned   *Spawned    // nil if no thread started it
+	// ProviderDigest is the digest of the provider item.
+	ProviderDigest item.Digest
+	Replay         string // the recording that answered it, "" for a model
+	Held           policy.Held
+	Loop           Identity
+	Steps          []Identity
+	State          string
+	Time           string
+	Suspended      *Suspension // nil if it is not
+	Parent         string      // the run of a graph whose node started the thread
+	Carried        *Carried    // from the thread that it continues, or nil
+	Spawned        *Spawned    // nil if no thread started it
 }
 
 // ReadStarted reads the beginning of a thread's log, and its state. It is
@@ -53,7 +57,7 @@ func ReadStarted(project, id string) (*Started, error) {
 	if err != nil {
 		return nil, diag.New(diag.TranscriptBroken, "reading %s: %w", id, err)
 	}
-	s := &Started{Directive: d.Directive, Inputs: d.Inputs, Model: d.Model, Provider: strings.TrimPrefix(d.Provider.Ref, "tool:"),
+	s := &Started{Directive: d.Directive, Inputs: d.Inputs, Model: d.Model, Provider: strings.TrimPrefix(d.Provider.Ref, "tool:"), ProviderDigest: d.Provider.Digest, Replay: d.Replay,
 		Limits: d.Limits, Loop: d.Loop, Steps: d.Steps, Spawned: d.Spawned, State: Running, Time: lines[0].Time}
 	s.Carried = d.Carried
 	if d.Parent != nil {

@@ -82,6 +82,9 @@ func (t *Thread) startData() startedData {
 	if t.p.Parent != "" {
 		d.Parent = &t.p.Parent
 	}
+	if t.p.Replay != nil {
+		d.Replay = t.p.Replay.ID
+	}
 	if d.Extends == nil {
 		d.Extends = []Identity{}
 	}
@@ -103,6 +106,7 @@ func (t *Thread) walk(ctx context.Context, lines []transcript.Line) (*Result, er
 	left := time.Duration(t.p.Limits.DurationSeconds)*time.Second - t.elapsed()
 	owning, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
+	t.stop = lose
 	defer t.money.Keep(ctx, func(err error) {
 		if diag.CodeOf(err) == diag.ThreadState {
 			t.log.Abandon(err)
@@ -216,6 +220,9 @@ func (t *Thread) judge(r *Result) error {
 		return nil
 	case e.State == Continued:
 		return e.full()
+	case e.State == Continued && t.p.Replay != nil:
+		return diag.New(diag.ReplayMismatch, "replaying %s: the window of the model is full, and a replay does not go on in another thread", t.p.Replay.ID).
+			WithDetail("recording", t.p.Replay.ID)
 	case e.State != Completed:
 		code := e.Code
 		if _, known := diag.Lookup(code); !known {

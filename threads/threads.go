@@ -171,6 +171,8 @@ type ToolResult struct {
 	Blocks  []message.Block // instead of Data: images and other blocks
 	IsError bool
 	Sandbox any
+
+	replayed bool
 }
 
 // Guarded is a result as the model reads it.
@@ -252,6 +254,9 @@ type Params struct {
 	Redact func([]byte) []byte
 	// RedactText returns the same for a text that arrives in pieces. Nil removes nothing.
 	RedactText func() TextFilter
+	// Replay answers the calls of models, and those of tools, from the log of an earlier
+	// thread. Nil replays none.
+	Replay *Replay
 	// Observe receives each event. It may be nil.
 	Observe Observer
 }
@@ -296,6 +301,7 @@ type Thread struct {
 	next     *continuedData // of the thread that goes on
 	reason   string         // of the end in the registry; "" is the code of the error
 	refused  error          // the last limit that was reached
+	stop     func(error)
 
 	linesMu sync.Mutex
 	lines   []transcript.Line // of the log

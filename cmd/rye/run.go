@@ -54,7 +54,11 @@ is not in the lock.
 
 A directive is followed by a model, within its permissions and limits: its outputs are
 on stdout, what happens is on stderr and in .ai/threads. rye run prompt TEXT needs no
-directive. --print prints the text with its inputs for another agent instead.`,
+directive. --print prints the text with its inputs for another agent instead.
+
+--replay THREAD answers each call of the model from the log of an earlier thread: it
+needs no model and no key, and costs nothing. A request that differs from the recorded
+one is printed as a difference, and is an error with --strict.`,
 		Examples: []string{
 			"rye run tool demo/hello name=world",
 			"rye run tool:demo/sum numbers:='[1,2,3]' --json",
@@ -65,7 +69,7 @@ directive. --print prints the text with its inputs for another agent instead.`,
 			"rye run directive rye/core/create_tool --print name=greet",
 		},
 		Codes: []diag.Code{diag.ToolNotFound, diag.HashMismatch, diag.KeyUnknown, diag.ValidationFailed, diag.UnknownParameter,
-			diag.ExecutionFailed, diag.Timeout, diag.ResourceExceeded, diag.ConsentRequired, diag.PermissionDenied, diag.PolicyDenied, diag.SandboxUnavailable, diag.LockMismatch, diag.LockStale, diag.LockMissing},
+			diag.ExecutionFailed, diag.Timeout, diag.ResourceExceeded, diag.ConsentRequired, diag.PermissionDenied, diag.PolicyDenied, diag.SandboxUnavailable, diag.LockMismatch, diag.LockStale, diag.LockMissing, diag.ReplayMismatch},
 		Flags: append([]cli.Flag{
 			cli.String(&o.params, "params", "parameters as `JSON`, @FILE, or - for stdin"),
 			cli.Bool(&o.dryRun, "dry-run", "verify and validate, but start nothing"),
@@ -73,9 +77,10 @@ directive. --print prints the text with its inputs for another agent instead.`,
 			cli.Bool(&o.dev, "dev", "run an own tool that is not signed yet, in the strict sandbox without network"),
 			cli.Bool(&o.print, "print", "print a directive with its inputs filled in"),
 			cli.Bool(&o.async, "async", "start a graph in a process of its own, and return"),
-		}, o.thread.flags()...),
-		Exclusive: [][]any{{&o.dev, &o.locked}, {&o.dev, &o.print}, {&o.print, &o.dryRun, &o.thread.render, &o.thread.explain, &o.thread.events, &o.async}, {&o.dev, &o.thread.events, &o.async}},
-		Complete:  completeRun, UnknownFlag: parameterOfFlag,
+		}, append(o.thread.flags(), o.thread.replayFlags()...)...),
+		Exclusive: [][]any{{&o.dev, &o.locked}, {&o.dev, &o.print}, {&o.print, &o.dryRun, &o.thread.render, &o.thread.explain, &o.thread.events, &o.async}, {&o.dev, &o.thread.events, &o.async},
+			{&o.thread.replay, &o.thread.model}, {&o.thread.replay, &o.thread.provider}, {&o.thread.replay, &o.thread.message}, {&o.thread.replay, &o.thread.render, &o.thread.explain, &o.print, &o.async, &o.dev, &o.dryRun}},
+		Complete: completeRun, UnknownFlag: parameterOfFlag,
 		Run: func(ctx context.Context, c *cli.Call) error {
 			err := runRun(ctx, c, &o)
 			if exec.IsBadParameters(err) {

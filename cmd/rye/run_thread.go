@@ -23,6 +23,8 @@ type threadOptions struct {
 	limits                   []string
 	model, provider, message string
 	noSuspend                bool
+	replay, tools            string
+	strict                   bool
 }
 
 const limitUsage = "limit of the thread as `NAME=VALUE`: turns, tokens, spend, duration_seconds"
@@ -40,6 +42,15 @@ func (o *threadOptions) flags() []cli.Flag {
 	}
 }
 
+// replayFlags are those of the command that can replay a thread.
+func (o *threadOptions) replayFlags() []cli.Flag {
+	return []cli.Flag{
+		cli.String(&o.replay, "replay", "answer each call of the model from the log of a `THREAD`"),
+		cli.String(&o.tools, "tools", "with --replay, `recorded` results of tools (the default), or run"),
+		cli.Bool(&o.strict, "strict", "with --replay, fail if a request differs from the recorded one"),
+	}
+}
+
 // options returns what the project needs to start a thread.
 func (o *threadOptions) options(c *cli.Call, call primary.Call) *project.ThreadOptions {
 	return &project.ThreadOptions{
@@ -52,9 +63,55 @@ func (o *threadOptions) options(c *cli.Call, call primary.Call) *project.ThreadO
 func runThread(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call, o *threadOptions) error {
 	opts := o.options(c, req)
 	show := newWatcher(c, h, o.events)
+	if err := o.replays(h, opts, show); err != nil {
+		return err
+	}
 	opts.Observe, opts.Started = show.line, show.started
 	r, err := h.FollowDirective(ctx, opts)
 	return show.end(r, err)
+}
+
+// replays sets the recording that answers a thread.
+func (o *threadOptions) replays(h *project.Project, opts *project.ThreadOptions, show *watcher) error {
+	if o.replay == "" {
+		if o.tools != "" || o.strict {
+			return diag.New(diag.Usage, "reading the command line: --tools and --strict apply to --replay only")
+		}
+		return nil
+	}
+	if o.tools != "" && o.tools != "recorded" && o.tools != "run" {
+		return diag.New(diag.Usage, "reading --tools %q: it must be recorded or run", o.tools)
+	}
+	id, err := h.FindThread(o.replay)
+	if err != nil {
+		return err
+	}
+	r, err := threads.ReadRecording(h.Spaces.ProjectDir, id)
+	if err != nil {
+		return err
+	}
+	show.replay = &replayView{Recording: id, Differences: []threads.Difference{}}
+	opts.Replay = &threads.Replay{Recording: r, Strict: o.strict, RunTools: o.tools == "run", Differs: show.differs}
+	return nil
+}
+
+// replayView is what the result of a thread states about its replay.
+type replayView struct {
+	Recording   string               `json:"recording"`
+	Differences []threads.Difference `json:"differences"`
+}
+
+// differs prints a request that differs from the recorded one.
+func (w *watcher) differs(d threads.Difference) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.replay.Differences = append(w.replay.Differences, d)
+	if !w.c.UI.AsJSON {
+		w.c.UI.Warn("call %d of the model differs from the recorded one in its %s", d.Call, d.Part)
+		for line := range strings.Lines(d.Diff) {
+			w.note("%s", strings.TrimSuffix(line, "\n")) // each by itself: a text of the model is escaped
+		}
+	}
 }
 
 // watcher shows a thread while it runs: events as JSON on stdout, or lines for people
@@ -65,6 +122,7 @@ type watcher struct {
 	debug  func(event string) bool
 
 	before threads.Cost // of a thread that is resumed
+	replay *replayView  // nil if it is not one
 
 	mu   sync.Mutex
 	id   string
@@ -150,6 +208,9 @@ func (w *watcher) end(r *threads.Result, err error) error {
 	if r.Suspended != nil {
 		data["suspended"] = r.Suspended
 	}
+	if w.replay != nil {
+		data["replay"] = w.replay
+	}
 	if u.AsJSON {
 		doc := diag.Envelope{Success: err == nil, Data: data, Metadata: map[string]any{"command": u.Command}}
 		if err != nil {
@@ -184,8 +245,8 @@ func (w *watcher) end(r *threads.Result, err error) error {
 			next = " --limit " + s.Ask.Limit + "=VALUE"
 		}
 	}
-	if r.Status == threads.Completed {
-		w.note("thread %s completed  $%s", r.ThreadID, activity.Money(r.Cost.Spend))
+	if r.Status == threads.Completed || w.replay != nil {
+		w.note("thread %s %s  $%s", r.ThreadID, r.Status, activity.Money(r.Cost.Spend))
 	} else { // the id is in the command: a line that a terminal breaks cannot be copied
 		w.note("thread %s  $%s  rye threads resume %s%s", r.Status, activity.Money(r.Cost.Spend), r.ThreadID, next)
 	}

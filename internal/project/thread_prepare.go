@@ -47,6 +47,8 @@ type ThreadOptions struct {
 	handOff bool                          // another thread goes on with the work
 	Above   *threadRun                    // the thread of this process that starts the new one
 	Child   *threads.Spawned              // of a thread that another one started
+	// Replay answers the thread from a recording; nil calls a model.
+	Replay *threads.Replay
 }
 
 // PreparedThread is a directive with everything that a thread of it would use.
@@ -114,19 +116,7 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadOptions) (*Prepare
 		return nil, err
 	}
 	out.Limits = out.Limits.Within(narrowed)
-	if out.Services, err = p.services(ctx, out.Directive.Model, o); err != nil {
-		if !o.Plan {
-			return nil, err
-		}
-		out.NoModel = err
-	}
-	if out.Attempts, err = p.maxAttempts(ctx); err != nil {
-		return nil, err
-	}
-	if out.keys, err = p.providerKeys(ctx, out.Services); err != nil {
-		return nil, err
-	}
-	if out.Warnings, err = p.priceWarnings(ctx, out.Services); err != nil {
+	if err := p.model(ctx, out, o); err != nil {
 		return nil, err
 	}
 	if out.Loop, err = p.Resolver.Find(ctx, loopRef()); err != nil {
@@ -146,6 +136,27 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadOptions) (*Prepare
 // isChild reports whether another thread started the one that is prepared.
 func (o *ThreadOptions) isChild() bool {
 	return o.Child != nil || o.Above != nil || o.Token != nil && o.Token.Root != o.Token.Thread
+}
+
+// model selects the models of a thread, with their keys and the warnings of their prices.
+func (p *Project) model(ctx context.Context, out *PreparedThread, o *ThreadOptions) (err error) {
+	if out.Attempts, err = p.maxAttempts(ctx); err != nil {
+		return err
+	}
+	if o.Replay != nil {
+		return p.recordedModel(ctx, out, o.Replay.Started)
+	}
+	if out.Services, err = p.services(ctx, out.Directive.Model, o); err != nil {
+		if !o.Plan {
+			return err
+		}
+		out.NoModel = err
+	}
+	if out.keys, err = p.providerKeys(ctx, out.Services); err != nil {
+		return err
+	}
+	out.Warnings, err = p.priceWarnings(ctx, out.Services)
+	return err
 }
 
 // hold sets the permissions. Those of the thread are the caller's and the directive's:

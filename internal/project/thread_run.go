@@ -99,6 +99,10 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 		return nil, diag.New(diag.ThreadState, "resuming %s: a node of the run %s started it, and that run continues it", id, s.Parent).
 			WithReason("below_run").WithDetail("run_id", s.Parent)
 	}
+	if s.Replay != "" {
+		// The rest would be answered by a model, after turns that none has answered.
+		return nil, diag.New(diag.ThreadState, "resuming %s: it is a replay of %s; replay that thread again", id, s.Replay)
+	}
 	ref, err := item.ParseRef(s.Directive.Ref, item.Directive)
 	if err != nil {
 		return nil, diag.New(diag.TranscriptBroken, "resuming %s: %w", id, err)
@@ -225,6 +229,10 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 	}
 	if r.o.Below == nil { // a run knows the thread of its node by one id
 		out.Continue = r.goesOn
+	}
+	if r.o.Replay != nil {
+		// Another thread that goes on would ask a model for a summary.
+		out.Replay, out.Execute, out.Continue = r.o.Replay, replayProvider, nil
 	}
 	secrets := p.redactor(r.keys)
 	out.Redact, out.RedactText = secrets.Bytes, func() threads.TextFilter { return secrets.Text() }

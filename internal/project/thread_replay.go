@@ -1,0 +1,41 @@
+package project
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/message"
+)
+
+// recordedModel sets the model of a thread to that of a recording. It needs no key, and the
+// item of the provider may be missing: no service is called. With the item, the window of the
+// model is known, which bounds the context that is put into the first message.
+func (p *Project) recordedModel(ctx context.Context, out *PreparedThread, s *threads.Started) error {
+	ref, err := item.ParseRef(s.Provider, item.Tool)
+	if err != nil {
+		return diag.New(diag.TranscriptBroken, "reading the provider of the recording: %w", err)
+	}
+	service := &threads.Service{Provider: ref, Digest: s.ProviderDigest, Model: s.Model}
+	if f, err := p.provider(ctx, s.Provider); err == nil {
+		if m, err := f.config.Model(s.Model); err == nil {
+			service.Window, service.MaxOutput = m.Window, m.MaxOutput
+		}
+		// A tool can print a key that is here, so it is removed from what is written.
+		if out.keys, err = p.Env.keys(f.config.Keys); err != nil {
+			return err
+		}
+	}
+	service.WorstCase = func(*message.Request, *threads.Previous) (threads.Estimate, error) { return threads.Estimate{}, nil }
+	service.Cost = func(string, message.Usage) (policy.USD, bool) { return 0, false }
+	out.Services = []*threads.Service{service}
+	return nil
+}
+
+// replayProvider replaces the execution of a provider item.
+func replayProvider(ctx context.Context, s *threads.Service, _ map[string]any) error {
+	_, err := threads.From(ctx).Attempt(ctx, s, nil, nil)
+	return err
+}
