@@ -2,6 +2,8 @@ package schema
 
 import (
 	"encoding/json"
+	"math"
+	"slices"
 	"sync"
 )
 
@@ -63,24 +65,88 @@ const metaText = `{
 
 // checkSchema returns what the keywords of a schema violate.
 func checkSchema(v any, d draft) []Violation {
-	metas.Do(compileMetas)
-	return metas.compiled[d].validate(v)
-}
-
-// metas are the meta-schemas, compiled at their first use.
-var metas struct {
-	sync.Once
-	compiled map[draft]*Schema
-}
-
-func compileMetas() {
-	metas.compiled = map[draft]*Schema{}
-	for addr, d := range drafts() {
-		s := &Schema{doc: metaSchema(d)}
-		var err error
-		if s.top, err = newCompiler().compile(s.doc, addr, draft2020); err != nil {
-			panic(err)
-		}
-		metas.compiled[d] = s
+	if simple(v) {
+		return nil
 	}
+	m := &metas[d]
+	m.Do(func() { m.compiled = compileMeta(d) })
+	return m.compiled.validate(v)
+}
+
+// metas are the meta-schemas, each compiled at its first use.
+var metas [draft2020 + 1]struct {
+	sync.Once
+	compiled *Schema
+}
+
+func compileMeta(d draft) *Schema {
+	s := &Schema{doc: metaSchema(d)}
+	var err error
+	if s.top, err = newCompiler().compile(s.doc, address, draft2020); err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// simple reports that a schema has only keywords that are listed here, each with a value
+// that every draft permits. Most schemas of tools are such, and every run of a tool checks
+// one: to compile the meta-schema takes longer than the rest of the check.
+func simple(v any) bool {
+	m, ok := v.(map[string]any)
+	if !ok {
+		_, ok = v.(bool)
+		return ok
+	}
+	for key, value := range m {
+		if !simpleKeyword(key, value) {
+			return false
+		}
+	}
+	return true
+}
+
+func simpleKeyword(key string, value any) (ok bool) {
+	switch key {
+	case "default":
+		return true
+	case "title", "description", "format", "pattern":
+		_, ok = value.(string)
+	case "type":
+		name, _ := value.(string)
+		ok = slices.Contains([]string{"array", "boolean", "integer", "null", "number", "object", "string"}, name)
+	case "enum", "examples":
+		_, ok = value.([]any)
+	case "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems":
+		n, number := value.(float64)
+		ok = number && (key == "minimum" || key == "maximum" || n >= 0 && n == math.Trunc(n))
+	case "items", "additionalProperties":
+		return simple(value)
+	case "properties":
+		named, isMap := value.(map[string]any)
+		if !isMap {
+			return false
+		}
+		for _, sub := range named {
+			if !simple(sub) {
+				return false
+			}
+		}
+		return true
+	case "required":
+		return uniqueTexts(value)
+	}
+	return ok
+}
+
+func uniqueTexts(value any) bool {
+	list, ok := value.([]any)
+	seen := map[string]bool{}
+	for _, v := range list {
+		text, isText := v.(string)
+		if !isText || seen[text] {
+			return false
+		}
+		seen[text] = true
+	}
+	return ok
 }
