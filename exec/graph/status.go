@@ -68,10 +68,25 @@ const orphaned = "orphaned"
 
 // Status returns the state of a run. The error is THREAD_NOT_FOUND if no run has the id.
 func Status(ctx context.Context, project, id string) (*Summary, error) {
-	lines, err := transcript.Read(project, id)
-	if err != nil {
-		return nil, err
+	for known := -1; ; {
+		lines, err := transcript.Read(project, id)
+		if err != nil {
+			return nil, err
+		}
+		s, err := status(project, id, lines)
+		if err != nil || s.State != StateRunning || Owner(ctx, project, id) >= 0 {
+			return s, err
+		}
+		// A process that has ended since the log was read has written its end.
+		if known == len(lines) {
+			s.State, s.Reason, s.PID = StateError, orphaned, 0
+			return s, nil
+		}
+		known = len(lines)
 	}
+}
+
+func status(project, id string, lines []transcript.Line) (*Summary, error) {
 	s := &Summary{ID: id, State: StateRunning}
 	for i := range lines {
 		if err := s.add(project, &lines[i]); err != nil {
@@ -83,9 +98,6 @@ func Status(ctx context.Context, project, id string) (*Summary, error) {
 		return s, nil
 	}
 	s.Updated = lines[len(lines)-1].Time
-	if s.State == StateRunning && Owner(ctx, project, id) < 0 {
-		s.State, s.Reason, s.PID = StateError, orphaned, 0
-	}
 	if s.State != StateRunning {
 		s.PID = 0
 	}

@@ -497,6 +497,10 @@ func (r *threadRun) repeatable(ctx context.Context, name string) bool {
 func (p *Project) ThreadSummary(ctx context.Context, id string) (*threads.Summary, error) {
 	s, err := threads.Summarize(p.Spaces.ProjectDir, id)
 	if err == nil && s.State == threads.Running && graph.Owner(ctx, p.Spaces.ProjectDir, id) < 0 {
+		// A process that has ended since the log was read has written its end.
+		if s, err = threads.Summarize(p.Spaces.ProjectDir, id); err != nil || s.State != threads.Running {
+			return s, err
+		}
 		s.State = threads.Failed
 		s.Error = &diag.Failure{Code: diag.ThreadState, Message: "orphaned: its process was stopped; rye threads resume continues it"}
 	}
