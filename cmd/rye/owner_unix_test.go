@@ -41,6 +41,8 @@ func newMachine(t *testing.T) *machine {
 	m.check(os.WriteFile(m.rye, program, 0o755))
 	m.make("home", 0o755, ada)
 	m.make("shared", 0o777|os.ModeSticky, 0)
+	// The machine's own one may have directories of other runs in it.
+	m.make("tmp", 0o777|os.ModeSticky, 0)
 	return m
 }
 
@@ -64,7 +66,7 @@ func (m *machine) run(uid uint32, in, env string, args ...string) (int, string) 
 	m.t.Helper()
 	c := exec.CommandContext(m.t.Context(), m.rye, args...)
 	c.Dir = filepath.Join(m.dir, in)
-	c.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(m.dir, "home"), "WORK=" + m.dir}, strings.Fields(env)...)
+	c.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(m.dir, "home"), "WORK=" + m.dir, "TMPDIR=" + filepath.Join(m.dir, "tmp")}, strings.Fields(env)...)
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
