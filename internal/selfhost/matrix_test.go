@@ -425,6 +425,10 @@ func toolEffect(t *testing.T, w *world, e entry) {
 	b := w.put(w.project, e.rel, replaced(t, e.body(t), `timeout: \d+`, "timeout: 7"))
 	params := map[string]any{}
 	required, _ := e.it.Meta.Schema["required"].([]any)
+	if alternatives, _ := e.it.Meta.Schema["anyOf"].([]any); len(alternatives) > 0 {
+		more, _ := alternatives[0].(map[string]any)["required"].([]any)
+		required = append(slices.Clone(required), more...)
+	}
 	for _, name := range required {
 		params[name.(string)] = sample(e.it.Meta.Schema, name.(string))
 	}
