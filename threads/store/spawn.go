@@ -197,12 +197,16 @@ func (s *Store) Reaches(ctx context.Context, from, to string) (yes bool, err err
 	return yes, err
 }
 
-// Children returns the threads that a thread started and that have not ended, the oldest
-// first.
+// Children returns the threads that a thread started, the oldest first.
 func (s *Store) Children(ctx context.Context, thread string) (out []Row, err error) {
 	err = s.read(ctx, "reading", func(t *tx) error {
-		out, err = t.threads("SELECT "+threadColumns+" FROM threads WHERE parent = ? AND kind = 'thread' AND state IN ('created', 'running', 'suspended') ORDER BY created, id", thread)
+		out, err = t.threads("SELECT "+threadColumns+" FROM threads WHERE parent = ? AND kind = 'thread' ORDER BY created, id", thread)
 		return err
 	})
 	return out, err
+}
+
+// Open reports whether a thread has not ended.
+func (r *Row) Open() bool {
+	return r.State == Created || r.State == stateRunning || r.State == "suspended"
 }

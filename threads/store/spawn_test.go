@@ -228,3 +228,28 @@ func TestSpawnAgain(t *testing.T) {
 		t.Errorf("a child of a thread that has ended: %v", err)
 	}
 }
+
+// A child that was ended before its process began does not begin: the process that starts it
+// again and the one that was late would both do its work. One that had begun is continued.
+func TestBeginsOnce(t *testing.T) {
+	s := openTest(t, t.TempDir())
+	o, err := s.Register(t.Context(), Thread{ID: "r", Kind: "thread", Depth: 2, Spawns: 9}, Budget{Max: 100_000, Periods: treePeriods()})
+	must(t, err)
+	for _, id := range []string{"late", "begun"} {
+		_, err := o.Spawn(t.Context(), Thread{ID: id, Kind: "thread"}, Share{Spend: 1000}, wideRunning())
+		must(t, err)
+	}
+	begin := func(id string) error {
+		_, err := s.Register(t.Context(), Thread{ID: id, Kind: "thread", Begins: true}, Budget{Max: 1000, Periods: treePeriods()})
+		return err
+	}
+	must(t, begin("begun"))
+	for _, id := range []string{"late", "begun"} {
+		must(t, s.End(t.Context(), id, "error", "orphaned"))
+		if err := begin(id); diag.CodeOf(err) != diag.ThreadState {
+			t.Errorf("%s began: %v", id, err)
+		}
+	}
+	_, err = s.Register(t.Context(), Thread{ID: "begun", Kind: "thread"}, Budget{Max: 1000, Periods: treePeriods()})
+	must(t, err)
+}

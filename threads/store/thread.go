@@ -21,6 +21,9 @@ type Thread struct {
 	Root    string // "" for a root
 	Depth   int64  // levels of threads that it may have below it
 	Spawns  int64  // threads that it may have below it
+	// Begins states that the thread has no log yet: one that was admitted must not have
+	// been ended meanwhile.
+	Begins bool
 }
 
 // Budget is what a thread may spend: its own maximum, and those of the user account.
@@ -48,6 +51,11 @@ type Owner struct {
 func (s *Store) Register(ctx context.Context, th Thread, b Budget) (*Owner, error) {
 	o := &Owner{store: s, thread: th.ID, periods: b.Periods}
 	err := s.write(ctx, "registering a thread in", func(t *tx) error {
+		if th.Begins {
+			if err := t.begins(th.ID); err != nil {
+				return err
+			}
+		}
 		err := t.QueryRow("UPDATE threads SET fence = fence + 1, state = ?, reason = '', ended = 0 WHERE id = ? RETURNING fence", stateRunning, th.ID).Scan(&o.fence)
 		switch {
 		case err == nil:
@@ -68,6 +76,21 @@ func (s *Store) Register(ctx context.Context, th Thread, b Budget) (*Owner, erro
 		return nil, err
 	}
 	return o, nil
+}
+
+// begins returns an error if a thread that was admitted was ended before its process
+// began: the one that admitted it may have been stopped, and another one starts the thread
+// again.
+func (t *tx) begins(thread string) error {
+	var state string
+	err := t.QueryRow("SELECT state FROM threads WHERE id = ?", thread).Scan(&state)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil && state != Created {
+		err = diag.New(diag.ThreadState, "starting the thread %s: it is %s", thread, state).WithReason("ended").WithDetail("id", thread).WithDetail("state", state)
+	}
+	return err
 }
 
 func (t *tx) insertThread(th Thread, state string, most policy.USD) error {
