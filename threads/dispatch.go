@@ -175,7 +175,7 @@ func (t *Thread) Call(ctx context.Context, callID string, also ...policy.Grant) 
 		return nil, err
 	}
 	began := t.p.Now()
-	c := &ToolCall{ID: callID, Tool: tool, Input: input, Held: t.p.Held, Key: t.id + "/" + callID}
+	c := &ToolCall{ID: callID, Tool: tool, Input: input, Held: t.p.Held, Key: t.id + "/" + callID, Again: interrupted}
 	for _, g := range also {
 		c.Held = c.Held.With(g)
 	}

@@ -72,6 +72,8 @@ type heldSet struct {
 type Spawned struct {
 	By   string `json:"by"`
 	Root string `json:"root"` // of the tree
+	// Call is the key of the call that started it: one that is repeated finds it again.
+	Call string `json:"call,omitempty"`
 }
 
 // SystemText is one block of the system text, and where it is from.

@@ -101,6 +101,17 @@ func ReadStarted(project, id string) (*Started, error) {
 	return s, nil
 }
 
+// Resumed returns how often a thread was resumed.
+func Resumed(project, id string) (n int, err error) {
+	lines, err := transcript.Read(project, id)
+	for i := range lines {
+		if lines[i].Event == evResumed {
+			n++
+		}
+	}
+	return n, err
+}
+
 // Resume continues a thread at the step in flight. No call of the model and no tool
 // whose result the log has is made again. text is a message of the person, "" for none.
 func Resume(ctx context.Context, id string, p Params, text string) (*Result, error) {

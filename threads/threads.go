@@ -158,6 +158,7 @@ type ToolCall struct {
 	Held   policy.Held
 	By     string                                        // the program that makes the call; "" is the model
 	Key    string                                        // equal when the call is repeated after a crash
+	Again  bool                                          // a process that was stopped had begun it
 	Start  func(ref string, tier, decision string) error // records the call; it must be called before the work starts
 	Output func(stream, text string)                     // receives output while the tool runs
 	// Asked records that a person is asked about the call; what it returns records the

@@ -142,6 +142,12 @@ func (w *walker) inbox(kind, name string) (*Message, error) {
 // taken removes messages whose content the log has recorded.
 func (w *walker) taken(kind, name string) error { return taken(w.p.Project, w.log.ID(), kind, name) }
 
+// Asked reports whether the inbox of a run has a message of a kind.
+func Asked(project, id, kind string) bool {
+	list, err := messages(project, id)
+	return err == nil && slices.ContainsFunc(list, func(m Message) bool { return m.Kind == kind })
+}
+
 // Cancelled removes the requests to cancel from the inbox of a run that rests: they must
 // not cancel the process that resumes it.
 func Cancelled(project, id string) error { return taken(project, id, "cancel", "") }

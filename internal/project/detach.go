@@ -34,9 +34,11 @@ type detachedRun struct {
 const (
 	stderrFile = "stderr.log"
 	maxStderr  = 64 << 10 // of it that an error shows
-	maxDetach  = 32 << 20 // of what the process reads
-	startWait  = 5 * time.Second
-	startPause = 5 * time.Millisecond
+	// maxStderrFile is the longest stderr.log that is read to find what a process printed.
+	maxStderrFile = 10 << 20
+	maxDetach     = 32 << 20 // of what the process reads
+	startWait     = 5 * time.Second
+	startPause    = 5 * time.Millisecond
 )
 
 // StartDetached starts a run of a graph in a process of its own, which outlives this
@@ -124,13 +126,21 @@ func (p *Project) notStarted(ctx context.Context, id string) error {
 	if err != nil {
 		return diag.New(diag.ExecutionFailed, "starting %s: its process ended before the run began", id)
 	}
+	if err := failureIn(b); err != nil {
+		return err
+	}
+	return diag.New(diag.ExecutionFailed, "starting %s: its process ended before the run began: %s", id, bytes.TrimSpace(b))
+}
+
+// failureIn returns the error that a process printed, nil if it printed none.
+func failureIn(b []byte) error {
 	v, _ := jsonx.ParseMessage(b[max(bytes.IndexByte(b, '{'), 0):])
 	doc, _ := v.(map[string]any)
 	failure, _ := doc["error"].(map[string]any)
 	code, _ := failure["code"].(string)
 	message, _ := failure["message"].(string)
 	if message == "" {
-		return diag.New(diag.ExecutionFailed, "starting %s: its process ended before the run began: %s", id, bytes.TrimSpace(b))
+		return nil
 	}
 	return diag.New(diag.Code(code), "%s", message)
 }

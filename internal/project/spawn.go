@@ -23,6 +23,7 @@ type threadStart struct {
 	Model    string         `json:"model"`
 	Provider string         `json:"provider"`
 	Message  string         `json:"message"`
+	Call     string         `json:"call,omitempty"`
 	Locked   bool           `json:"locked"`
 	Unlocked bool           `json:"unlocked"`
 	token.Token
@@ -64,7 +65,7 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 	}
 	start := threadStart{
 		ThreadID: id, Ref: prepared.Item.Ref.String(), Params: prepared.Inputs,
-		Limits: o.Limits, Model: o.Model, Provider: o.Provider, Message: o.Message, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked,
+		Limits: o.Limits, Model: o.Model, Provider: o.Provider, Message: o.Message, Call: o.Call, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked,
 	}
 	if start.Token, err = p.mint(ctx, prepared, start.ThreadID, o); err != nil {
 		return nil, err
@@ -87,6 +88,9 @@ func (e *Env) RunThreadProcess(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
+	if m.flag("resume") {
+		return e.resumeProcess(ctx, m)
+	}
 	id, ref, err := m.named("thread_id", item.Directive)
 	if err != nil {
 		return err
@@ -99,7 +103,7 @@ func (e *Env) RunThreadProcess(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	o := &ThreadOptions{ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.object("params"), Model: m.text("model"), Provider: m.text("provider"), Message: m.text("message")}
+	o := &ThreadOptions{ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.object("params"), Model: m.text("model"), Provider: m.text("provider"), Message: m.text("message"), Call: m.text("call")}
 	list, _ := m["limits"].([]any)
 	for _, v := range list {
 		limit, _ := v.(string)

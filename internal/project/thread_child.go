@@ -39,7 +39,10 @@ func (p *Project) threadDirective(ctx context.Context, in exec.NativeCall) (map[
 	if err != nil {
 		return nil, err
 	}
-	s, err := p.SpawnThread(ctx, o)
+	s, err := p.joined(ctx, o)
+	if s == nil && err == nil {
+		s, err = p.SpawnThread(ctx, o)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +97,7 @@ func (p *Project) childOptions(ctx context.Context, in exec.NativeCall) (o *Thre
 	if err != nil || ref.Kind != item.Directive {
 		return nil, false, diag.New(diag.ValidationFailed, "starting a thread: %q is not the id of a directive", id)
 	}
-	o = &ThreadOptions{Ref: ref, Held: in.Held, Model: text("model"), Provider: text("provider"), Above: spawner(ctx)}
+	o = &ThreadOptions{Ref: ref, Held: in.Held, Model: text("model"), Provider: text("provider"), Above: spawner(ctx), Call: modelCallOf(ctx).key}
 	if o.Above == nil && ctx.Value(runAccountKey{}) != nil {
 		return nil, false, diag.New(diag.ValidationFailed, "starting %s: a node of a graph calls the directive itself, as its action", ref)
 	}
@@ -215,7 +218,7 @@ func (p *Project) asChild(ctx context.Context, o *ThreadOptions, prepared *Prepa
 	if err != nil {
 		return err
 	}
-	o.Child = &threads.Spawned{By: row.Parent, Root: row.Root}
+	o.Child = &threads.Spawned{By: row.Parent, Root: row.Root, Call: o.Call}
 	prepared.Limits.Spend, prepared.Limits.Depth, prepared.Limits.Spawns = share.Spend, share.Depth, share.Spawns
 	return nil
 }
@@ -275,7 +278,7 @@ func (p *Project) children(ctx context.Context, id string) (out []store.Row, err
 		out, err = s.Children(ctx, id)
 		return err
 	})
-	return slices.DeleteFunc(out, func(r store.Row) bool { return r.Project != p.Spaces.ProjectDir }), err
+	return slices.DeleteFunc(out, func(r store.Row) bool { return r.Project != p.Spaces.ProjectDir || !r.Open() }), err
 }
 
 // withStore calls do with the store, if the user account has one.

@@ -47,6 +47,7 @@ type ThreadOptions struct {
 	handOff bool                          // another thread goes on with the work
 	Above   *threadRun                    // the thread of this process that starts the new one
 	Child   *threads.Spawned              // of a thread that another one started
+	Call    string                        // the key of the call that starts it, "" for none
 	// Replay answers the thread from a recording; nil calls a model.
 	Replay *threads.Replay
 }

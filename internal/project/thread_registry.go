@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -153,7 +154,7 @@ func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
 			continue
 		}
 		if l.State == store.Created { // it has no log
-			if err := s.End(ctx, l.Thread, threads.Failed, threads.Orphaned); err != nil {
+			if err := errors.Join(s.Revoke(ctx, l.Thread, true), s.End(ctx, l.Thread, threads.Failed, threads.Orphaned)); err != nil {
 				return err
 			}
 			continue

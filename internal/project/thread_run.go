@@ -156,6 +156,12 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 	if o.Started != nil {
 		o.Started(prepared, id)
 	}
+	// Two processes can have asked it to stop, and the second one after it had stopped.
+	if graph.Owner(ctx, p.Spaces.ProjectDir, id) < 0 {
+		if err := graph.Cancelled(p.Spaces.ProjectDir, id); err != nil {
+			return nil, err
+		}
+	}
 	res, err := threads.Resume(ctx, id, params, text)
 	return r.end(ctx)(r.follow(ctx, res, err))
 }
@@ -337,7 +343,9 @@ func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (th
 	if r.money != nil {
 		return r.money, nil // of the thread before it in the chain
 	}
-	a, err := r.p.account(ctx, r.stored(), limit)
+	th := r.stored()
+	th.Begins = r.o.Token != nil && r.o.Child != nil && r.carried == nil
+	a, err := r.p.account(ctx, th, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -136,7 +136,7 @@ func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (res *threads
 	ctx = context.WithValue(context.WithValue(ctx, startKey{}, c.Start), askedKey{}, r.asking(ctx, c))
 	// A program that runs for this call is not the step that made it.
 	ctx = context.WithValue(context.WithValue(ctx, stepKey{}, ""), callKey{}, c.ID)
-	ctx = context.WithValue(ctx, spawnerKey{}, r)
+	ctx = context.WithValue(context.WithValue(ctx, spawnerKey{}, r), modelCallKey{}, modelCall{c.Key, c.Again})
 	switch {
 	case c.Tool.Name == threads.ArtifactTool:
 		if err := c.Start("", policy.T0.String(), "run"); err != nil {

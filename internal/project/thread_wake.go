@@ -2,11 +2,13 @@ package project
 
 import (
 	"context"
+	"io"
 	"os"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -42,37 +44,59 @@ func (p *Project) WaitingThreads(ctx context.Context) ([]DueThread, error) {
 // this one and its session. What the process prints is in stderr.log of the thread. It
 // returns when that process has the log.
 func (p *Project) WakeThread(ctx context.Context, d *DueThread) error {
-	out, err := transcript.Base(p.Spaces.ProjectDir, d.ID).OpenFile(stderrFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	var err error
+	d.PID, err = p.carryOn(ctx, d.ID, []string{"threads", "resume", d.ID}, nil, startWait, func() bool {
+		s, err := graph.Status(ctx, p.Spaces.ProjectDir, d.ID)
+		return err == nil && (s.State != graph.StateSuspended || s.WakeAt != d.WakeAt.UTC().Format(time.RFC3339))
+	})
+	return err
+}
+
+// carryOn starts a process that continues a thread or run, and outlives this one and its
+// session: args and input are what it reads. It returns the process when begun reports that
+// it has the log.
+func (p *Project) carryOn(ctx context.Context, id string, args []string, input []byte, limit time.Duration, begun func() bool) (pid int, err error) {
+	out, err := transcript.Base(p.Spaces.ProjectDir, id).OpenFile(stderrFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return diag.Doing("waking "+d.ID, err)
+		return 0, diag.Doing("continuing "+id, err)
 	}
 	defer out.Close()
-	process, wait, err := proc.Detach(proc.Detached{Path: p.Env.Self, Args: []string{"threads", "resume", d.ID}, Dir: p.Spaces.ProjectDir, Env: p.Env.Environ(), Output: out})
+	from, _ := out.Seek(0, io.SeekEnd)
+	process, wait, err := proc.Detach(proc.Detached{Path: p.Env.Self, Args: args, Dir: p.Spaces.ProjectDir, Env: p.Env.Environ(), Input: input, Output: out})
 	if err != nil {
-		return diag.New(diag.ExecutionFailed, "waking %s: %w", d.ID, err)
+		return 0, diag.New(diag.ExecutionFailed, "continuing %s: %w", id, err)
 	}
-	d.PID = process.Pid
 	ended := make(chan struct{})
 	go func() {
 		_, _ = wait()
 		close(ended)
 	}()
-	within, cancel := context.WithTimeout(ctx, startWait)
+	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	for {
-		s, err := graph.Status(ctx, p.Spaces.ProjectDir, d.ID)
-		if err == nil && (s.State != graph.StateSuspended || s.WakeAt != d.WakeAt.UTC().Format(time.RFC3339)) {
-			return nil
-		}
+	for !begun() {
 		select {
 		case <-within.Done():
-			return diag.New(diag.Timeout, "waking %s: process %d has not continued it after %s", d.ID, d.PID, startWait)
+			return process.Pid, diag.New(diag.Timeout, "continuing %s: process %d has not begun after %s", id, process.Pid, limit)
 		case <-ended:
-			if s, err := graph.Status(ctx, p.Spaces.ProjectDir, d.ID); err == nil && s.State != graph.StateSuspended {
-				return nil
+			if begun() {
+				return process.Pid, nil
 			}
-			return diag.New(diag.ExecutionFailed, "waking %s: its process ended; %s of the thread has what it printed", d.ID, stderrFile)
+			return process.Pid, p.printed(id, from)
 		case <-time.After(startPause):
 		}
 	}
+	return process.Pid, nil
+}
+
+// printed returns the error that the process of a thread printed after an offset of
+// stderr.log.
+func (p *Project) printed(id string, from int64) error {
+	b, _, err := openat.Read(p.Spaces.ProjectDir, transcript.Dir+"/"+id+"/"+stderrFile, maxStderrFile)
+	if err != nil || from > int64(len(b)) {
+		return diag.New(diag.ExecutionFailed, "continuing %s: its process ended", id)
+	}
+	if err := failureIn(b[from:]); err != nil {
+		return err
+	}
+	return diag.New(diag.ExecutionFailed, "continuing %s: its process ended; %s of the thread has what it printed", id, stderrFile)
 }

@@ -1,0 +1,174 @@
+package project
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/store"
+)
+
+// modelCall is the call of a model that ctx belongs to.
+type modelCall struct {
+	key   string // equal when the call is repeated
+	again bool   // a process that was stopped had begun it
+}
+
+type modelCallKey struct{}
+
+func modelCallOf(ctx context.Context) modelCall {
+	c, _ := ctx.Value(modelCallKey{}).(modelCall)
+	return c
+}
+
+// joined returns the thread that a call started before the process of its caller was
+// stopped, nil if it started none. One that was ended because of its caller goes on in a
+// process of its own.
+func (p *Project) joined(ctx context.Context, o *ThreadOptions) (*Spawned, error) {
+	if o.Above == nil || !modelCallOf(ctx).again {
+		return nil, nil
+	}
+	id, s, err := p.startedBy(ctx, o.Above.stored().ID, o.Call)
+	if err != nil || id == "" {
+		return nil, err
+	}
+	out := &Spawned{ThreadID: id, Directive: s.Directive.Ref, Limits: s.Limits}
+	state, err := p.settledState(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out.State = state.State
+	if out.PID = state.PID; !state.interrupted() {
+		return out, nil
+	}
+	out.PID, err = p.continueProcess(ctx, id, resumeStart{})
+	out.State = threads.Running
+	return out, err
+}
+
+// startedBy finds the child of a thread that a call started. A child whose process has not
+// begun is waited for; one that never begins is ended, so that the call can start another.
+func (p *Project) startedBy(ctx context.Context, parent, call string) (id string, s *threads.Started, err error) {
+	for end := time.Now().Add(startWait); ; {
+		var rows []store.Row
+		if err := p.withStore(ctx, func(s *store.Store) (err error) {
+			rows, err = s.Children(ctx, parent)
+			return err
+		}); err != nil {
+			return "", nil, err
+		}
+		waits := []store.Row{}
+		for _, row := range rows {
+			s, err := threads.ReadStarted(p.Spaces.ProjectDir, row.Thread)
+			switch {
+			case err == nil && s.Spawned != nil && s.Spawned.Call == call:
+				return row.Thread, s, nil
+			case err != nil && row.Open():
+				waits = append(waits, row)
+			}
+		}
+		if len(waits) == 0 {
+			return "", nil, nil
+		}
+		if time.Now().After(end) {
+			waits = slices.DeleteFunc(waits, func(r store.Row) bool { return r.State != store.Created })
+			return "", nil, p.endChildren(ctx, waits, threads.Killed)
+		}
+		if err := pause(ctx, lookPause); err != nil {
+			return "", nil, err
+		}
+	}
+}
+
+// restState is the state of a child when its caller looks for it again.
+type restState struct {
+	*graph.Summary
+	reason string
+}
+
+// interrupted reports whether a child has no result because a person, its caller's end or
+// a stopped process ended it.
+func (s restState) interrupted() bool {
+	return s.State == threads.Cancelled || s.State == threads.Killed || s.State == threads.Failed && s.reason == threads.Orphaned
+}
+
+// settledState returns the state of the last thread of a chain after what ends it has
+// ended it: child_policy can have asked it to.
+func (p *Project) settledState(ctx context.Context, id string) (out restState, err error) {
+	for end := time.Now().Add(endWait); ; {
+		list, err := p.Threads(ctx, false)
+		if err != nil {
+			return out, err
+		}
+		if out.Summary, err = graph.Status(ctx, p.Spaces.ProjectDir, p.EndOfChain(id)); err != nil {
+			return out, err
+		}
+		if i := slices.IndexFunc(list, func(t ListedThread) bool { return t.ID == id }); i >= 0 {
+			out.reason = list[i].Reason
+		}
+		if out.State != threads.Running || !graph.Asked(p.Spaces.ProjectDir, out.ID, "cancel") || time.Now().After(end) {
+			return out, nil
+		}
+		if err := pause(ctx, lookPause); err != nil {
+			return out, err
+		}
+	}
+}
+
+// resumeStart is what the process that continues a thread reads from its stdin.
+type resumeStart struct {
+	Resume   bool   `json:"resume"`
+	ThreadID string `json:"thread_id"`
+	Message  string `json:"message,omitempty"`
+	HandOff  bool   `json:"hand_off,omitempty"`
+	Locked   bool   `json:"locked"`
+	Unlocked bool   `json:"unlocked"`
+}
+
+// continueProcess continues a thread in a process of its own, and returns the process when
+// the log has the line of it. The thread may do what it was started with.
+func (p *Project) continueProcess(ctx context.Context, id string, start resumeStart) (pid int, err error) {
+	id = p.EndOfChain(id)
+	start.Resume, start.ThreadID, start.Locked, start.Unlocked = true, id, p.Env.Locked, p.Env.Unlocked
+	input, err := jsonx.Marshal(start)
+	if err != nil || len(input) > maxDetach {
+		return 0, diag.New(diag.TooLarge, "continuing %s: the message has more than %d bytes", id, maxDetach)
+	}
+	before, err := threads.Resumed(p.Spaces.ProjectDir, id)
+	if err != nil {
+		return 0, err
+	}
+	return p.carryOn(ctx, id, p.Env.ThreadArgs, input, startWait, func() bool {
+		n, err := threads.Resumed(p.Spaces.ProjectDir, id)
+		return err == nil && n > before || p.EndOfChain(id) != id
+	})
+}
+
+// resumeProcess is the body of the process that continues a thread. No person can be
+// asked.
+func (e *Env) resumeProcess(ctx context.Context, m startMessage) error {
+	id := m.text("thread_id")
+	if !graph.IsID(id) {
+		return diag.New(diag.Usage, "reading what to continue: thread_id is missing")
+	}
+	e.Locked, e.Unlocked = m.flag("locked"), m.flag("unlocked")
+	p, err := e.Open(ctx, Strict)
+	if err != nil {
+		return err
+	}
+	if err := p.CheckLocked(); err != nil {
+		return err
+	}
+	o := &ThreadOptions{Held: policy.Person(), Message: m.text("message")}
+	if m.flag("hand_off") {
+		_, err = p.HandOff(ctx, id, o)
+	} else {
+		_, err = p.ContinueThread(ctx, id, o)
+	}
+	return err
+}
