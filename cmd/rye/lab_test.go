@@ -149,8 +149,11 @@ func leftovers(t testing.TB, dir string) []string {
 
 // rounds is how often a test tries its luck.
 func rounds(n int) int {
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		return max(1, n/5)
+	case os.Getenv("RYE_LONG") == "":
+		return max(1, n/2)
 	}
 	return n
 }

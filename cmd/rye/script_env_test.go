@@ -32,6 +32,8 @@ func scriptConditions() func(string) (bool, error) {
 			return modes(), nil
 		case "root":
 			return os.Geteuid() == 0, nil
+		case "long": // what .ci/run adds to go test
+			return os.Getenv("RYE_LONG") != "", nil
 		case "localmodel":
 			return os.Getenv("RYE_LOCAL_MODEL") != "", nil
 		case "strict":

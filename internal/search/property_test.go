@@ -98,8 +98,11 @@ func show(r *Result, err error) string {
 func TestIndexIsScan(t *testing.T) {
 	t.Parallel()
 	seeds, rounds := 4, 25
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		seeds, rounds = 2, 6
+	case os.Getenv("RYE_LONG") == "":
+		rounds = 8
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -514,8 +514,8 @@ func TestNamesThatGitRefuses(t *testing.T) {
 }
 
 func TestFiveThousandFiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("fetches 5,000 files")
+	if os.Getenv("RYE_LONG") == "" {
+		t.Skip("fetches 5,000 files; RYE_LONG=1 runs it")
 	}
 	each(t, func(b *bench) {
 		if b.http != (b.transport == BuiltIn) {
