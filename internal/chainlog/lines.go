@@ -39,47 +39,55 @@ func Parse(line []byte, maxLine int, what string, into any) error {
 // line without one. Of a line longer than MaxLine only the beginning is passed, with
 // more than MaxLine bytes. line is valid until do returns.
 func (f *Format) EachLine(r io.Reader, do func(line []byte, whole bool) error) error {
-	br := bufio.NewReaderSize(r, f.MaxLine+1)
+	br := bufio.NewReaderSize(r, lineBuffer)
+	var long []byte // the beginning of a line that the buffer does not hold
 	for {
 		line, err := br.ReadSlice('\n')
-		whole := err == nil
 		if errors.Is(err, bufio.ErrBufferFull) {
-			line = bytes.Clone(line)
-			whole, err = skipLine(br)
+			long = f.lengthen(long, line)
+			continue
 		}
 		if err != nil && err != io.EOF {
 			return err
 		}
+		if len(long) > 0 {
+			long = f.lengthen(long, line)
+			line = long
+		}
 		if len(line) > 0 {
-			if err := do(line, whole); err != nil {
+			if err := do(line, err == nil); err != nil {
 				return err
 			}
 		}
+		long = long[:0]
 		if err == io.EOF {
 			return nil
 		}
 	}
 }
 
-// skipLine reads to the end of a line and reports whether it has one.
-func skipLine(br *bufio.Reader) (whole bool, err error) {
-	for {
-		_, err := br.ReadSlice('\n')
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return err == nil, err
-		}
-	}
+// lineBuffer holds nearly every line. A buffer of MaxLine bytes would cost a short run
+// more than reading its log.
+const lineBuffer = 32 << 10
+
+// lengthen adds to the beginning of a line what is not beyond MaxLine+1 bytes.
+func (f *Format) lengthen(long, more []byte) []byte {
+	return append(long, more[:min(len(more), f.MaxLine+1-len(long))]...)
 }
 
 // lineBefore returns the line that ends at an offset, at most its last MaxLine
 // bytes.
 func (f *Format) lineBefore(r io.ReaderAt, end int64) ([]byte, error) {
-	b := make([]byte, min(end, int64(f.MaxLine)))
-	if len(b) == 0 {
-		return nil, nil
+	for size := int64(lineBuffer); ; size *= 8 {
+		b := make([]byte, min(end, int64(f.MaxLine), size))
+		if len(b) == 0 {
+			return nil, nil
+		}
+		if _, err := r.ReadAt(b, end-int64(len(b))); err != nil && err != io.EOF {
+			return nil, err
+		}
+		if at := bytes.LastIndexByte(b[:len(b)-1], '\n'); at >= 0 || int64(len(b)) < size {
+			return b[at+1:], nil
+		}
 	}
-	if _, err := r.ReadAt(b, end-int64(len(b))); err != nil && err != io.EOF {
-		return nil, err
-	}
-	return b[bytes.LastIndexByte(b[:len(b)-1], '\n')+1:], nil
 }

@@ -53,6 +53,8 @@ type Project struct {
 	prices      *readPrices
 
 	recorders *sync.Map // sign.Fingerprint to whether it is a runtime key of this account
+
+	runtimeDocuments *sync.Map // sign.Fingerprint to runtimeBytes
 }
 
 // Mode states how an opened project treats its own broken locks and extractors.
@@ -65,7 +67,7 @@ const (
 
 // Open opens the project that Env names.
 func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
-	p := &Project{Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, prices: &readPrices{}, recorders: &sync.Map{}}
+	p := &Project{Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, prices: &readPrices{}, recorders: &sync.Map{}, runtimeDocuments: &sync.Map{}}
 
 	// Before anything is read from them.
 	if err := p.checkUserDirs(); err != nil {

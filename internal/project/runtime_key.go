@@ -1,6 +1,7 @@
 package project
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/ed25519"
@@ -136,9 +137,20 @@ func (p *Project) runtimeDocumentOf(fp sign.Fingerprint) *doc.Key {
 	if err != nil {
 		return nil
 	}
+	if known, ok := p.runtimeDocuments.Load(fp); ok && bytes.Equal(known.(runtimeBytes).file, b) {
+		return known.(runtimeBytes).key
+	}
 	k := doc.As[*doc.Key](doc.ParseAnyName(b))
 	if k != nil {
 		k.Path = runtimeDocument(fp)
 	}
+	p.runtimeDocuments.Store(fp, runtimeBytes{b, k})
 	return k
+}
+
+// runtimeBytes is a document and what was read from it. Each record of a run needs it,
+// and reading one verifies its signatures.
+type runtimeBytes struct {
+	file []byte
+	key  *doc.Key
 }
