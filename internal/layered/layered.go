@@ -46,17 +46,20 @@ func (m *Merged) mapping(base, over map[string]any, path, name string) map[strin
 		out = map[string]any{}
 	}
 	for _, k := range slices.Sorted(maps.Keys(over)) {
-		out[k] = m.value(base[k], over[k], tree.Join(path, k), name)
+		old, known := base[k]
+		out[k] = m.value(old, over[k], known, tree.Join(path, k), name)
 	}
 	return out
 }
 
-func (m *Merged) value(base, over any, path, name string) any {
+// value returns what over makes of base. known is false if no earlier layer has the path,
+// so that it has no origins to forget.
+func (m *Merged) value(base, over any, known bool, path, name string) any {
 	if o, ok := over.(map[string]any); ok {
 		if b, ok := base.(map[string]any); ok {
 			return m.mapping(b, o, path, name)
 		}
-		m.forget(path)
+		m.forget(path, known)
 		if len(o) == 0 {
 			m.Origins[path] = name
 		}
@@ -67,14 +70,14 @@ func (m *Merged) value(base, over any, path, name string) any {
 		if isList && identified(b) && identified(o) {
 			return m.list(b, o, path, name)
 		}
-		m.forget(path)
+		m.forget(path, known)
 		if identified(o) && len(o) > 0 {
 			return m.list(nil, o, path, name)
 		}
 		m.Origins[path] = name
 		return o
 	}
-	m.forget(path)
+	m.forget(path, known)
 	m.Origins[path] = name
 	return over
 }
@@ -111,7 +114,10 @@ func (m *Merged) list(base, over []any, path, name string) []any {
 }
 
 // forget deletes the origins at and below a path whose value is replaced.
-func (m *Merged) forget(path string) {
+func (m *Merged) forget(path string, known bool) {
+	if !known {
+		return
+	}
 	for p := range m.Origins {
 		if p == path || len(p) > len(path) && p[:len(path)] == path && p[len(path)] == '.' {
 			delete(m.Origins, p)
