@@ -123,6 +123,34 @@ func TestKillNine(t *testing.T) {
 	}
 }
 
+// A git that was killed with its rye leaves lock files. They do not keep later runs from
+// fetching.
+func TestLockFilesOfGit(t *testing.T) {
+	b := newBench(t, ways()[1])
+	versions(b, 1)
+	fetchAll(t, b.cache, b.url, Command)
+	stores, err := filepath.Glob(filepath.Join(b.cache, "git", "*", filesGit))
+	if err != nil || len(stores) != 1 {
+		t.Fatalf("%v, %v", stores, err)
+	}
+	next := b.repo.Commit(sourcetest.Bundle("later")...)
+	b.repo.Light("v1.9.0", next)
+	left := []string{"shallow.lock", "packed-refs.lock", "refs/rye/" + next + ".lock"}
+	for _, name := range left {
+		if err := os.WriteFile(filepath.Join(stores[0], name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := fetchAll(t, b.cache, b.url, Command); len(got) != 2 {
+		t.Errorf("the versions are %v", got)
+	}
+	for _, name := range left {
+		if _, err := os.Stat(filepath.Join(stores[0], name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+	}
+}
+
 // Many processes, and many goroutines in one, share a cache.
 func TestManyAtOnce(t *testing.T) {
 	for _, w := range ways()[:2] {

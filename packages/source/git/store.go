@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
@@ -91,7 +92,7 @@ func (s *store) repository(name string, isSHA256 bool) (string, error) {
 	dir := filepath.Join(s.dir, name)
 	if b, err := openat.ReadRegular(filepath.Join(dir, "config"), maxSmallFile); err == nil {
 		if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil && strings.Contains(string(b), configOf(isSHA256)) {
-			return dir, nil
+			return dir, s.clearLocks(name)
 		}
 		if err := s.base().RemoveAll(name); err != nil { // unfinished, or the remote has another format now
 			return "", s.unwritable(err)
@@ -111,6 +112,45 @@ func (s *store) repository(name string, isSHA256 bool) (string, error) {
 		return "", s.unwritable(err)
 	}
 	return dir, nil
+}
+
+// clearLocks removes the lock files that git left in a repository when it was killed
+// with its rye. No other rye uses the repository: this process has the lock of the store.
+// A git that outlived its rye is about to end and removes its own.
+func (s *store) clearLocks(name string) error {
+	var left []string
+	for range lockTries {
+		if left = s.lockFiles(name); len(left) == 0 {
+			return nil
+		}
+		time.Sleep(lockPause)
+	}
+	for _, at := range left {
+		if err := s.base().Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return s.unwritable(err)
+		}
+	}
+	return nil
+}
+
+const (
+	lockTries = 10
+	lockPause = 20 * time.Millisecond
+)
+
+// lockFiles returns the paths of the files that git creates to change the grafts, the refs
+// and the settings of a repository.
+func (s *store) lockFiles(name string) []string {
+	var out []string
+	for _, sub := range []string{"", "/refs/rye"} {
+		entries, _ := os.ReadDir(filepath.Join(s.dir, name+sub))
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".lock") {
+				out = append(out, name+sub+"/"+e.Name())
+			}
+		}
+	}
+	return out
 }
 
 func configOf(isSHA256 bool) string {
