@@ -3,11 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,7 +27,13 @@ import (
 // TestMain lets the scripts run this test binary as rye: a process of its own,
 // with real streams and a real exit status. What differs from the shipped
 // program is set here and never by its environment.
+//
+// Twice as many scripts as processors run at a time: a third of their time they wait for
+// disks, servers and timeouts.
 func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err) // -parallel N overrides it
+	}
 	testscript.Main(m, map[string]func(){
 		"toylsp":       toyLSP,
 		"traced":       func() { fmt.Fprintln(os.Stderr, testkit.FilterMain(os.Args[1:])); os.Exit(1) },
