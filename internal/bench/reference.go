@@ -23,7 +23,7 @@ func reference(dir string, public ed25519.PublicKey) error {
 	root := filepath.Join(dir, ".ai")
 	var files []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && path == filepath.Join(root, ".ai", "cache") {
+		if err == nil && d.IsDir() && path == filepath.Join(root, "cache") {
 			return filepath.SkipDir // rye verify does not read it either
 		}
 		if err == nil && !d.IsDir() {
