@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/suggest"
@@ -19,7 +20,8 @@ const (
 	many                  // a mapping of names to schemas
 )
 
-func keywords() map[string]shape {
+// keywords returns the keywords of all drafts. No caller changes the map.
+var keywords = sync.OnceValue(func() map[string]shape {
 	out := map[string]shape{}
 	for words, s := range map[string]shape{
 		"not if then else items additionalItems additionalProperties propertyNames contains unevaluatedItems unevaluatedProperties contentSchema allOf anyOf oneOf prefixItems": one,
@@ -33,7 +35,7 @@ func keywords() map[string]shape {
 		}
 	}
 	return out
-}
+})
 
 type linter struct {
 	known map[string]shape

@@ -117,8 +117,7 @@ func simpleKeyword(key string, value any) (ok bool) {
 	case "enum", "examples":
 		_, ok = value.([]any)
 	case "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems":
-		n, number := value.(float64)
-		ok = number && (key == "minimum" || key == "maximum" || n >= 0 && n == math.Trunc(n))
+		ok = simpleNumber(value, key == "minimum" || key == "maximum")
 	case "items", "additionalProperties":
 		return simple(value)
 	case "properties":
@@ -136,6 +135,19 @@ func simpleKeyword(key string, value any) (ok bool) {
 		return uniqueTexts(value)
 	}
 	return ok
+}
+
+// simpleNumber reports whether a value is a number, and a length unless any is set.
+func simpleNumber(value any, any bool) bool {
+	switch n := value.(type) {
+	case int:
+		return any || n >= 0
+	case int64:
+		return any || n >= 0
+	case float64:
+		return any || n >= 0 && n == math.Trunc(n)
+	}
+	return false
 }
 
 func uniqueTexts(value any) bool {

@@ -39,7 +39,7 @@ var errPattern = errors.New("a pattern does not compile")
 // Compile compiles a schema (a mapping or a boolean). The Schema is nil exactly if a
 // finding is an error. Unknown keywords are warnings unless they begin with "x-".
 func Compile(doc any) (*Schema, []diag.Finding) {
-	s, found := compiled(doc)
+	s, found := compiled(readable(doc))
 	var out []diag.Finding
 	for _, p := range found {
 		out = append(out, p.finding)
@@ -60,7 +60,10 @@ func failed(ps []problem) bool {
 // Check returns the findings of Compile with the positions that the document of the
 // schema has below path.
 func Check(doc any, positions *tree.Doc, path string) []diag.Finding {
-	_, found := compiled(doc)
+	copied, found := readable(doc)
+	if copied != nil && !simple(copied) { // nothing that a simple schema refers to can be missing
+		_, found = compiled(copied, found)
+	}
 	var out []diag.Finding
 	for _, p := range found {
 		at := path
@@ -74,17 +77,25 @@ func Check(doc any, positions *tree.Doc, path string) []diag.Finding {
 	return out
 }
 
-func compiled(doc any) (*Schema, []problem) {
+// readable copies a schema, and returns what the linter finds. The copy is nil if it
+// cannot be compiled.
+func readable(doc any) (copied any, found []problem) {
 	copied, bad := normalize(doc, MaxMappings)
 	if len(bad) > 0 {
 		return nil, schemaFindings(bad)
 	}
 	switch copied.(type) {
 	case bool, map[string]any:
-	default:
-		return nil, schemaFindings([]Violation{{Path: "$", Message: "must be a mapping or a boolean, is " + typeOf(copied), Keyword: "type"}})
+		return copied, lint(copied)
 	}
-	found := lint(copied)
+	return nil, schemaFindings([]Violation{{Path: "$", Message: "must be a mapping or a boolean, is " + typeOf(copied), Keyword: "type"}})
+}
+
+// compiled compiles what readable returned.
+func compiled(copied any, found []problem) (*Schema, []problem) {
+	if copied == nil {
+		return nil, found
+	}
 	s := &Schema{doc: copied}
 	found = append(s.compile(), found...)
 	if failed(found) {

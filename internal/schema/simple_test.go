@@ -2,7 +2,11 @@ package schema
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/tree"
 )
 
 func normal(t *testing.T, text string) any {
@@ -39,6 +43,27 @@ func TestSimple(t *testing.T) {
 	}
 }
 
+// TestCheckSimple: Check finds in a simple schema what Compile does.
+func TestCheckSimple(t *testing.T) {
+	for _, text := range []string{
+		`{"type": "object", "properties": {"a": {"type": "integer", "minimum": 1}}, "additionalProperties": false}`,
+		`{"properties": {"a": {"pattern": "("}, "b": {"items": {"pattern": "[a-z]+"}}}}`,
+		`{"properties": {"a": {"$ref": "#/properties/b"}}}`,
+		`{"properties": {"a": {"tpye": "string"}}}`,
+	} {
+		v := normal(t, text)
+		_, want := Compile(v)
+		got := Check(v, &tree.Doc{}, "x")
+		if !slices.EqualFunc(got, want, func(a, b diag.Finding) bool { return a.Message == b.Message && a.Severity == b.Severity }) {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+	// Integers as YAML and Python have them.
+	if !simple(map[string]any{"minimum": int64(-1), "maxLength": int64(4)}) || simple(map[string]any{"maxLength": int64(-4)}) {
+		t.Error("integers are judged wrongly")
+	}
+}
+
 // FuzzSimple: what is simple is what every meta-schema accepts.
 func FuzzSimple(f *testing.F) {
 	f.Add(`{"type": "object", "properties": {"a": {"enum": [1]}}, "required": ["a"], "maximum": 2, "maxItems": 0}`)
@@ -47,6 +72,9 @@ func FuzzSimple(f *testing.F) {
 		v := normal(t, text)
 		if !simple(v) {
 			return
+		}
+		if _, err := newCompiler().compile(v, address, draft2020); err != nil && err != errPattern {
+			t.Errorf("%s: %v", text, err)
 		}
 		for d := draft4; d <= draft2020; d++ {
 			if bad := compileMeta(d).validate(v); len(bad) > 0 {
