@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/header"
@@ -98,8 +99,9 @@ func (e *Extractor) unknownData(m *item.Metadata) []diag.Finding {
 // unknownNames compares the constants of a program, and the lines of its header.
 func (e *Extractor) unknownNames(t FileType, src []byte, m *item.Metadata) []diag.Finding {
 	var out []diag.Finding
+	lex := e.lexicon(m)
 	report := func(name string, line, column int) {
-		if near := e.resembled(name, m); near != "" {
+		if near := lex.resembled(name, m); near != "" {
 			out = append(out, nearest(line, column, name, near))
 		}
 	}
@@ -114,17 +116,17 @@ func (e *Extractor) unknownNames(t FileType, src []byte, m *item.Metadata) []dia
 		return out
 	}
 	for _, key := range header.Unknown(src, comment, e.isKey) {
-		f := nearest(key.Pos.Line, key.Pos.Column, key.Name, suggest.Nearest(key.Name, plainNames(e.names(m.ToolType))))
+		f := nearest(key.Pos.Line, key.Pos.Column, key.Name, suggest.Nearest(key.Name, plainNames(slices.Clone(lex.known))))
 		if f.Facts["nearest"] == "" {
 			f = diag.Errorf(diag.ValidationFailed, f.Line, f.Column, "unknown key %q", key.Name).WithReason("header_key")
 		}
 		out = append(out, f)
 	}
-	return append(out, e.misspelledLines(src, m, out)...)
+	return append(out, lex.misspelledLines(src, m, out)...)
 }
 
 // misspelledLines compares the lines of a header outside the blocks of metadata.
-func (e *Extractor) misspelledLines(src []byte, m *item.Metadata, found []diag.Finding) []diag.Finding {
+func (l lexicon) misspelledLines(src []byte, m *item.Metadata, found []diag.Finding) []diag.Finding {
 	var out []diag.Finding
 	number := 0
 	for line := range bytes.Lines(src) {
@@ -136,7 +138,7 @@ func (e *Extractor) misspelledLines(src []byte, m *item.Metadata, found []diag.F
 		if k == nil || slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Line == number }) {
 			continue
 		}
-		if near := e.resembled(k[1], m); near != "" {
+		if near := l.resembled(k[1], m); near != "" {
 			out = append(out, nearest(number, 1, k[1], near))
 		}
 	}
@@ -151,24 +153,46 @@ func constant(name string) bool {
 // plainNames returns the names that are not those of constants in code.
 func plainNames(names []string) []string { return slices.DeleteFunc(names, constant) }
 
-// resembled returns the name of a field that the file does not have and that a name
-// differs from in one or two characters, "" if none. Short names resemble too many words.
-func (e *Extractor) resembled(name string, m *item.Metadata) string {
-	candidates, known := e.fields(m.ToolType), e.names(m.ToolType)
+// lexicon is the names that a name in an item is compared with.
+type lexicon struct {
+	known      []string // every name that rye reads
+	candidates []string // those of fields that the item does not have
+}
+
+func (e *Extractor) lexicon(m *item.Metadata) lexicon {
+	l := lexicon{known: e.names(m.ToolType), candidates: e.fields(m.ToolType)}
 	for _, r := range e.Rules {
 		if _, has := m.Fields[r.Field]; !has {
-			candidates = append(candidates, r.From...)
+			l.candidates = append(l.candidates, r.From...)
 		}
 	}
-	if slices.Contains(known, name) || slices.Contains(known, strings.Trim(name, "_")) {
+	return l
+}
+
+// resembled returns the name of a field that the file does not have and that a name
+// differs from in one or two characters, "" if none. Short names resemble too many words.
+func (l lexicon) resembled(name string, m *item.Metadata) string {
+	own := strings.Trim(name, "_")
+	if slices.Contains(l.known, name) || slices.Contains(l.known, own) {
 		return ""
 	}
-	for _, c := range candidates {
+	letters := utf8.RuneCountInString(own)
+	for _, c := range l.candidates {
 		plain := strings.Trim(c, "_")
+		most := 0 // typing errors
+		switch {
+		case len(plain) >= 10:
+			most = 2
+		case len(plain) >= 7:
+			most = 1
+		}
+		if diff := letters - utf8.RuneCountInString(plain); most == 0 || diff > most || -diff > most {
+			continue
+		}
 		if _, has := m.Fields[plain]; has || constant(name) != constant(c) {
 			continue
 		}
-		if d := suggest.Distance(strings.Trim(name, "_"), plain); len(plain) >= 7 && d == 1 || len(plain) >= 10 && d == 2 {
+		if d := suggest.Distance(own, plain); d > 0 && d <= most {
 			return c
 		}
 	}
