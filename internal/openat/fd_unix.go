@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	openFile   = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_CLOEXEC // NONBLOCK: opening a pipe without a writer must not block
-	openFolder = openFile | unix.O_DIRECTORY
+	openFile = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_CLOEXEC // NONBLOCK: opening a pipe without a writer must not block
+	// O_DIRECTORY refuses a pipe before it is opened; with NONBLOCK os.File would watch the directory for events
+	openFolder = openFile&^unix.O_NONBLOCK | unix.O_DIRECTORY
 
 	// A sparse file may claim any size. A size up to this is believed; a greater one up to
 	// 64 times what was read.
@@ -117,8 +118,12 @@ func readAll(fd int, rel string, size, max int64) ([]byte, error) {
 		case n == 0:
 			return b, nil
 		}
+		short := n < cap(b)-len(b)
 		if b = b[:len(b)+n]; int64(len(b)) > max {
 			return nil, tooLarge(rel, max)
+		}
+		if short && int64(len(b)) == size { // there is no more: another call would only return 0
+			return b, nil
 		}
 	}
 }
