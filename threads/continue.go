@@ -59,6 +59,14 @@ func (c *Carried) begin(t *Thread) {
 	t.grow(c.Messages)
 }
 
+// MayContinue reports whether another thread can go on with the work: the model has answered,
+// and the thread is not a node's or a replay.
+func (t *Thread) MayContinue() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.p.Continue != nil && t.lastAnswer() != nil
+}
+
 // goOn prepares the thread that goes on, if the loop ended with that. A thread whose model
 // has not answered cannot be continued: the next one would begin with the same request.
 func (t *Thread) goOn(ctx context.Context) error {

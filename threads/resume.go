@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -146,7 +147,7 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 	}
 	if text != "" {
 		t.mu.Lock()
-		err := t.step(ctx, Identity{Ref: "person"}, personMessage(text))
+		err := t.step(ctx, Identity{Ref: t.resumedBy()}, messageOf(t.resumedBy(), text))
 		t.mu.Unlock()
 		if err != nil {
 			return nil, err
@@ -156,8 +157,10 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 	return t.walk(ctx, lines)
 }
 
-func personMessage(text string) Event {
-	return Event{Event: evAdded, Data: map[string]any{"role": "user", "source": "person", "blocks": []any{map[string]any{"type": "text", "text": text}}}}
+func (t *Thread) resumedBy() string { return cmp.Or(t.p.ResumedBy, "person") }
+
+func messageOf(source, text string) Event {
+	return Event{Event: evAdded, Data: map[string]any{"role": "user", "source": source, "blocks": []any{map[string]any{"type": "text", "text": text}}}}
 }
 
 // settleOpen settles requests without an answer in full: the service may have answered

@@ -125,7 +125,7 @@ func (t *Thread) accept(ctx context.Context, lines []transcript.Line) error {
 	if err != nil || s == nil || s.Ask == nil {
 		return err
 	}
-	return t.record(ctx, true, evAnswered, answeredData{ID: s.Ask.ID, Decision: "once", By: "person"})
+	return t.record(ctx, true, evAnswered, answeredData{ID: s.Ask.ID, Decision: "once", By: t.resumedBy()})
 }
 
 // Decline records that a person refused what a suspended thread asks for: it ends with

@@ -215,6 +215,7 @@ type Params struct {
 	Temp        string
 	Serial      bool   // at most one call in an answer
 	Message     string // of the person, the last part of the first message
+	ResumedBy   string // who resumes the thread, "" for a person
 	// Carried is what the thread takes over from the one that it continues, or nil.
 	Carried   *Carried
 	Workspace string

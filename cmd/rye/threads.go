@@ -19,7 +19,7 @@ func threadsCommand() *cli.Command {
 		Name: "threads", Group: "Items",
 		Usage: "list, answer, stop and verify threads and runs",
 		Subs: []*cli.Command{threadsListCommand(), threadsTreeCommand(), threadsAnswerCommand(), threadsDecideCommand("approve", graph.Once), threadsDecideCommand("deny", graph.Deny), threadsSendCommand(), threadsWaitCommand(), threadsEndCommand("cancel"), threadsEndCommand("kill"),
-			threadsTailCommand(), threadsVerifyCommand(), threadsCostCommand(), threadsShowCommand(), threadsResultCommand(), threadsResumeCommand(), threadsChainCommand(), threadsHandoffCommand(), threadsWakeCommand()},
+			threadsTailCommand(), threadsVerifyCommand(), threadsCostCommand(), threadsShowCommand(), threadsResultCommand(), threadsResumeCommand(), threadsChainCommand(), threadsHandoffCommand(), threadsWakeCommand(), threadsSuspendCommand(), threadsSearchCommand()},
 	}
 }
 
@@ -123,6 +123,7 @@ func threadsSendCommand() *cli.Command {
 	return &cli.Command{
 		Name: "send", Args: "RUN EVENT [JSON]",
 		Usage:    "send an event to a run and continue it if it waits",
+		Long:     "A thread reads the event before its next turn, as a message.",
 		Examples: []string{`rye threads send release-01jd deployed '{"url": "https://example.org"}'`},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.ParsingError, diag.ExecutionFailed},
 		Complete: completeRuns,
@@ -139,7 +140,7 @@ func threadsSendCommand() *cli.Command {
 				}
 				payload = v
 			}
-			to, err := p.SendEvent(ctx, id, c.Args[1], payload)
+			to, err := p.SendEvent(ctx, id, c.Args[1], payload, "person")
 			if err != nil {
 				return err
 			}

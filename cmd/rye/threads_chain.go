@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
@@ -53,9 +54,10 @@ func threadsHandoffCommand() *cli.Command {
 	var o resumeOptions
 	return &cli.Command{
 		Name: "handoff", Args: "THREAD", Usage: "continue a thread in another one, with a summary",
-		Long: `Ends a thread that no process runs in the state continued, and starts the thread that goes
-on: with a summary, the newest turns, and the rest of the limits. It is what rye does
-by itself when the window of the model is full.`,
+		Long: `Ends a thread in the state continued, and starts the thread that goes on: with a summary,
+the newest turns, and the rest of the limits. It is what rye does by itself when the
+window of the model is full. The process that runs a thread does it before its next turn,
+and this command prints the id of the new thread.`,
 		Examples: []string{"rye threads handoff triage-01jd", `rye threads handoff triage-01jd --message "Only the tests are left."`},
 		Codes: []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.TranscriptBroken, diag.GraphChanged,
 			diag.LimitExceeded, diag.BudgetExceeded, diag.ProviderError},
@@ -68,6 +70,13 @@ by itself when the window of the model is full.`,
 			p, id, err := openLast(ctx, c, project.Strict)
 			if err != nil {
 				return err
+			}
+			if graph.Owner(ctx, p.Spaces.ProjectDir, id) >= 0 {
+				next, err := p.HandOffThread(ctx, id, o.message, "person")
+				if err != nil {
+					return err
+				}
+				return c.UI.Show(map[string]any{"thread_id": next, "continues": id}, func() { c.UI.Out("%s", next) })
 			}
 			opts := &project.ThreadOptions{Held: policy.Person(), Message: o.message, Ask: askAboutRisk(c), Answer: askAboutThread(c)}
 			show := newWatcher(c, p, o.events)

@@ -21,6 +21,8 @@ type Message struct {
 	Payload any    `json:"payload"`
 	By      string `json:"by"`
 	Time    string `json:"time"`
+	// Keep keeps messages of the same kind and name that the run has not taken.
+	Keep bool `json:"-"`
 
 	file string
 }
@@ -53,7 +55,7 @@ func Send(project, run string, m Message, now time.Time) error {
 		return onlyAnswer(project, run, m.Name, file)
 	}
 	for _, o := range old {
-		if o.Kind == m.Kind && o.Name == m.Name {
+		if !m.Keep && o.Kind == m.Kind && o.Name == m.Name {
 			if err := base.Remove(inboxDir + "/" + o.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
@@ -146,6 +148,19 @@ func (w *walker) taken(kind, name string) error { return taken(w.p.Project, w.lo
 func Asked(project, id, kind string) bool {
 	list, err := messages(project, id)
 	return err == nil && slices.ContainsFunc(list, func(m Message) bool { return m.Kind == kind })
+}
+
+// Inbox returns the messages that a run or thread has not taken, the oldest first.
+func Inbox(project, id string) ([]Message, error) { return messages(project, id) }
+
+// Take removes messages that the log of a thread has.
+func Take(project, id string, list []Message) error {
+	for _, m := range list {
+		if err := transcript.Base(project, id).Remove(inboxDir + "/" + m.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Cancelled removes the requests to cancel from the inbox of a run that rests: they must

@@ -35,6 +35,7 @@ func (p *Project) orchestrate(ctx context.Context, in exec.NativeCall) (map[stri
 	do := map[string]func(context.Context) (any, error){
 		"wait_threads": o.wait, "aggregate_results": o.aggregate, "list_active": o.active, "get_status": o.status, "get_chain": o.chain,
 		"chain_search": o.search, "read_transcript": o.read,
+		"suspend_thread": o.suspend, "resume_thread": o.resume, "handoff_thread": o.handOff, "send": o.send,
 		"cancel_thread": func(ctx context.Context) (any, error) { return o.end(ctx, threads.Cancelled) },
 		"kill_thread":   func(ctx context.Context) (any, error) { return o.end(ctx, threads.Killed) },
 	}[o.text("operation")]
@@ -274,26 +275,41 @@ func (o orchestration) search(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	links, err := o.p.ThreadChain(id)
+	hits, more, err := o.p.SearchThreads(ctx, id, cmp.Or(o.text("scope"), "tree") == "chain", threads.Query{
+		Text: o.text("query"), Regex: o.text("search_type") == "regex", Events: o.list("events"), Most: int(o.whole("max_results", 50))})
+	return map[string]any{"hits": hits, "truncated": more}, err
+}
+
+// SearchThreads finds lines in the transcripts of a thread, of those that continue it or
+// that it continues, and of all below them unless only the chain is wanted.
+func (p *Project) SearchThreads(ctx context.Context, id string, chainOnly bool, q threads.Query) (hits []threads.Hit, truncated bool, err error) {
+	links, err := p.ThreadChain(id)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var ids []string
 	for _, l := range links {
 		ids = append(ids, l.ID)
 	}
-	if cmp.Or(o.text("scope"), "tree") == "tree" {
-		tree, err := o.p.ThreadTree(ctx, chainRoot(o.p.Spaces.ProjectDir, id))
+	if !chainOnly {
+		tree, err := p.ThreadTree(ctx, chainRoot(p.Spaces.ProjectDir, id))
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		for _, t := range tree[1:] {
-			ids = append(ids, t.ID)
+			below, err := p.ThreadChain(t.ID)
+			if diag.CodeOf(err) == diag.ThreadNotFound {
+				continue // its process has not begun
+			}
+			if err != nil {
+				return nil, false, err
+			}
+			for _, l := range below {
+				ids = append(ids, l.ID)
+			}
 		}
 	}
-	hits, more, err := threads.Find(o.p.Spaces.ProjectDir, ids, threads.Query{
-		Text: o.text("query"), Regex: o.text("search_type") == "regex", Events: o.list("events"), Most: int(o.whole("max_results", 50))})
-	return map[string]any{"hits": hits, "truncated": more}, err
+	return threads.Find(p.Spaces.ProjectDir, ids, q)
 }
 
 // maxEventText is how much of an event read_transcript shows as text.

@@ -126,12 +126,13 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // SendEvent writes an event into the inbox of the run that a run waits for, itself or
-// a run below it, and returns the state of that run.
-func (p *Project) SendEvent(ctx context.Context, id, event string, payload any) (*graph.Summary, error) {
+// a run below it, and returns the state of that run. A thread reads its events before its
+// next turn. by is who sends it.
+func (p *Project) SendEvent(ctx context.Context, id, event string, payload any, by string) (*graph.Summary, error) {
 	if !dotpath.IsName(event) {
 		return nil, diag.New(diag.Usage, "sending to %s: %q is not the name of an event: letters, digits, _ and -, not a digit or - first", id, event)
 	}
-	s, err := graph.Deepest(ctx, p.Spaces.ProjectDir, id)
+	s, err := graph.Deepest(ctx, p.Spaces.ProjectDir, p.EndOfChain(id))
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +140,7 @@ func (p *Project) SendEvent(ctx context.Context, id, event string, payload any) 
 	case graph.StateCompleted, graph.StateError, graph.StateCancelled, graph.StateKilled:
 		return nil, diag.New(diag.ThreadState, "sending to %s: it is %s", s.ID, s.State).WithReason("ended").WithDetail("state", s.State)
 	}
-	m := graph.Message{Kind: "event", Name: event, Payload: payload, By: "person"}
+	m := graph.Message{Kind: "event", Name: event, Payload: payload, By: by, Keep: s.Thread}
 	return s, graph.Send(p.Spaces.ProjectDir, s.ID, m, p.Env.Now())
 }
 

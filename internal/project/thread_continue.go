@@ -249,19 +249,28 @@ func (p *Project) pendingNext(id string) (*threads.Link, error) {
 	return nil, nil
 }
 
-// HandOff ends a thread that no process runs and has another one go on with its work.
-func (p *Project) HandOff(ctx context.Context, id string, o *ThreadOptions) (*threads.Result, error) {
+// handsOff returns the last thread of a chain, if another one can go on with its work.
+func (p *Project) handsOff(id string) (string, error) {
 	links, err := p.ThreadChain(id)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	last := links[len(links)-1]
 	switch {
 	case last.Next == "" && (last.Turns == 0 || len(links) > 1 && last.Turns == links[len(links)-2].Turns):
-		return nil, diag.New(diag.ThreadState, "handing off %s: its model has not answered yet", last.ID).WithReason("ended").WithDetail("state", last.State)
+		return "", diag.New(diag.ThreadState, "handing off %s: its model has not answered yet", last.ID).WithReason("ended").WithDetail("state", last.State)
 	case !slices.Contains([]string{threads.Suspended, threads.Failed, threads.Cancelled, threads.Killed, threads.Running}, last.State):
-		return nil, diag.New(diag.ThreadState, "handing off %s: it is %s", last.ID, last.State).WithReason("ended").WithDetail("state", last.State)
+		return "", diag.New(diag.ThreadState, "handing off %s: it is %s", last.ID, last.State).WithReason("ended").WithDetail("state", last.State)
+	}
+	return last.ID, nil
+}
+
+// HandOff ends a thread that no process runs and has another one go on with its work.
+func (p *Project) HandOff(ctx context.Context, id string, o *ThreadOptions) (*threads.Result, error) {
+	last, err := p.handsOff(id)
+	if err != nil {
+		return nil, err
 	}
 	o.handOff = true
-	return p.ContinueThread(ctx, last.ID, o)
+	return p.ContinueThread(ctx, last, o)
 }

@@ -42,6 +42,9 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 		}
 	}
 	ctx = threads.WithKey(d.t.With(ctx), threads.WalkKey(d.walk, c.Key))
+	if name == "cancel_checker" {
+		return d.readInbox(ctx, c.Params)
+	}
 	out, err := d.r.step(ctx, d.t, name, c.Params)
 	if err != nil {
 		return nil, d.failure(name, err)

@@ -35,6 +35,7 @@ type ThreadOptions struct {
 	Narrow          []string      // NAME=VALUE, of a caller that may only lower what the directive has
 	Model, Provider string
 	Message         string // of the person
+	By              string // who resumes the thread, "" for a person
 	AcceptChanged   bool
 	NoSuspend       bool // a thread that would be suspended ends with APPROVAL_REQUIRED
 	Ask             exec.Ask

@@ -125,6 +125,7 @@ type resumeStart struct {
 	Resume   bool   `json:"resume"`
 	ThreadID string `json:"thread_id"`
 	Message  string `json:"message,omitempty"`
+	By       string `json:"by,omitempty"` // who resumes it, "" for a person
 	HandOff  bool   `json:"hand_off,omitempty"`
 	Locked   bool   `json:"locked"`
 	Unlocked bool   `json:"unlocked"`
@@ -143,9 +144,13 @@ func (p *Project) continueProcess(ctx context.Context, id string, start resumeSt
 	if err != nil {
 		return 0, err
 	}
-	return p.carryOn(ctx, id, p.Env.ThreadArgs, input, startWait, func() bool {
+	limit := startWait
+	if start.HandOff {
+		limit = handOffWait
+	}
+	return p.carryOn(ctx, id, p.Env.ThreadArgs, input, limit, func() bool {
 		n, err := threads.Resumed(p.Spaces.ProjectDir, id)
-		return err == nil && n > before || p.EndOfChain(id) != id
+		return err == nil && n > before && !start.HandOff || p.EndOfChain(id) != id
 	})
 }
 
@@ -164,7 +169,7 @@ func (e *Env) resumeProcess(ctx context.Context, m startMessage) error {
 	if err := p.CheckLocked(); err != nil {
 		return err
 	}
-	o := &ThreadOptions{Held: policy.Person(), Message: m.text("message")}
+	o := &ThreadOptions{Held: policy.Person(), Message: m.text("message"), By: m.text("by")}
 	if m.flag("hand_off") {
 		_, err = p.HandOff(ctx, id, o)
 	} else {

@@ -227,7 +227,7 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 		Project: p.Spaces.ProjectDir, Parent: r.parent(), Spawned: r.o.Child, Program: p.Env.Version, Signer: signer, Keys: p.RuntimePublic, Now: p.Env.Now, PID: os.Getpid(),
 		Directive: r.identity(), Held: r.Held, Limits: r.Limits, Services: r.Services, MaxOutput: r.MaxOutput, MinOutput: r.MinOutput, Effort: m.Effort,
 		MaxAttempts: r.Attempts,
-		Message:     r.o.Message, Workspace: "here", Account: r.account, Loop: r.walkLoop,
+		Message:     r.o.Message, ResumedBy: r.o.By, Workspace: "here", Account: r.account, Loop: r.walkLoop,
 		LoopItem: threads.Identity{Ref: r.Loop.Ref.String(), Digest: r.Loop.Digest}, Steps: loopSteps,
 		Execute: r.executeProvider, Tool: r.call, Guard: r.guard, Repeatable: r.repeatable, Check: r.check,
 		Source: source, Observe: r.o.Observe,

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/policy"
 )
 
@@ -50,16 +51,17 @@ func reached(l Limits, u Usage) *Reached {
 // inboxRow is one entry of the thread's inbox, oldest first.
 type inboxRow struct {
 	ID      string `json:"id"`
-	Kind    string `json:"kind"` // message, answer, cancel, suspend or event
+	Kind    string `json:"kind"` // message, answer, cancel, suspend, handoff or event
 	Payload any    `json:"payload"`
 	By      string `json:"by"`
 }
 
 // cancelChecker reads the inbox. A request to cancel is obeyed before one to
-// suspend; messages become a part of the conversation.
+// suspend, and that before one to hand off; messages and events become a part of the
+// conversation.
 //
 // Params: {inbox: [{id, kind, payload, by}]}. Result: {action: continue | cancel |
-// suspend, reason, messages}.
+// suspend | handoff, reason, messages}.
 func cancelChecker(_ context.Context, in Input) (Output, error) {
 	p, err := params[struct {
 		Inbox []inboxRow `json:"inbox"`
@@ -75,11 +77,40 @@ func cancelChecker(_ context.Context, in Input) (Output, error) {
 		case row.Kind == "message":
 			events = append(events, added("person", messageText(row.Payload)))
 			messages++
-		case row.Kind == "cancel" && action != "cancel", row.Kind == "suspend" && action == "continue":
+		case row.Kind == "event":
+			text, err := eventText(row)
+			if err != nil {
+				return Output{}, err
+			}
+			events = append(events, added(row.By, text))
+			messages++
+		case rank[row.Kind] > rank[action]:
 			action, reason = row.Kind, messageText(row.Payload)
+		}
+		if text := messageText(row.Payload); row.Kind == "handoff" && text != "" {
+			events = append(events, added(row.By, text)) // the next model reads it
+			messages++
 		}
 	}
 	return done(map[string]any{"action": action, "reason": reason, "messages": messages}, events...)
+}
+
+// rank orders what the inbox can ask a thread for.
+var rank = map[string]int{"continue": 0, "handoff": 1, "suspend": 2, "cancel": 3}
+
+// eventText is an event as the model reads it.
+func eventText(row inboxRow) (string, error) {
+	m, _ := row.Payload.(map[string]any)
+	name, _ := m["event"].(string)
+	text := "Event " + name + " of " + row.By
+	if m["payload"] == nil {
+		return text, nil
+	}
+	b, err := jsonx.Marshal(m["payload"])
+	if err != nil {
+		return "", diag.New(diag.Internal, "reading an event: %w", err)
+	}
+	return text + ": " + string(b), nil
 }
 
 // messageText returns the text of a payload: a text, or the member message or reason

@@ -44,6 +44,13 @@ func TestCancelChecker(t *testing.T) {
 			` inbox{"by":"person","kind":"suspend","payload":{"reason":"later"}} inbox{"by":"person","kind":"cancel","payload":"stop"} inbox{"by":"x","kind":"suspend","payload":null}`,
 		`{"inbox":[{"id":"1","kind":"message","payload":"also the tests","by":"person"}]}`: `{"action":"continue","messages":1,"reason":""}` +
 			` inbox{"by":"person","kind":"message","payload":"also the tests"} message_added{"blocks":[{"text":"also the tests","type":"text"}],"role":"user","source":"person"}`,
+		// to suspend is obeyed before to hand off, in any order
+		`{"inbox":[{"kind":"handoff","payload":{"message":"only the label"},"by":"thread a-1"},{"kind":"suspend","by":"person"},{"kind":"handoff","by":"person"}]}`: `{"action":"suspend","messages":1,"reason":""}` +
+			` inbox{"by":"thread a-1","kind":"handoff","payload":{"message":"only the label"}} message_added{"blocks":[{"text":"only the label","type":"text"}],"role":"user","source":"thread a-1"}` +
+			` inbox{"by":"person","kind":"suspend","payload":null} inbox{"by":"person","kind":"handoff","payload":null}`,
+		`{"inbox":[{"kind":"event","payload":{"event":"more","payload":{"n":1}},"by":"person"},{"kind":"event","payload":{"event":"done"},"by":"client"}]}`: `{"action":"continue","messages":2,"reason":""}` +
+			` inbox{"by":"person","kind":"event","payload":{"event":"more","payload":{"n":1}}} message_added{"blocks":[{"text":"Event more of person: {\"n\":1}","type":"text"}],"role":"user","source":"person"}` +
+			` inbox{"by":"client","kind":"event","payload":{"event":"done"}} message_added{"blocks":[{"text":"Event done of client","type":"text"}],"role":"user","source":"client"}`,
 		`{"inbix": []}`: `error: reading the parameters of the step cancel_checker: json: unknown field "inbix"`,
 	} {
 		if got := both(t, "cancel_checker", Input{Params: parse(t, params)}); got != want {

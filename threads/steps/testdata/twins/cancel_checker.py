@@ -17,13 +17,29 @@ def text(payload):
     return ""
 
 
+def event_text(row):
+    payload = row.get("payload") or {}
+    head = "Event %s of %s" % (payload.get("event", ""), row.get("by", ""))
+    if payload.get("payload") is None:
+        return head
+    return head + ": " + json.dumps(payload["payload"], separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+
+
+rank = {"continue": 0, "handoff": 1, "suspend": 2, "cancel": 3}
 for row in (p["params"] or {}).get("inbox") or []:
-    kind, payload = row["kind"], row.get("payload")
-    events.append({"event": "inbox", "data": {"kind": kind, "by": row.get("by", ""), "payload": payload}})
+    kind, payload, by = row["kind"], row.get("payload"), row.get("by", "")
+    events.append({"event": "inbox", "data": {"kind": kind, "by": by, "payload": payload}})
+    added = None
     if kind == "message":
-        messages += 1
-        blocks = [{"type": "text", "text": text(payload)}]
-        events.append({"event": "message_added", "data": {"role": "user", "source": "person", "blocks": blocks}})
-    elif kind == "cancel" and action != "cancel" or kind == "suspend" and action == "continue":
+        added = ("person", text(payload))
+    elif kind == "event":
+        added = (by, event_text(row))
+    elif rank.get(kind, 0) > rank[action]:
         action, reason = kind, text(payload)
+    if kind == "handoff" and text(payload):
+        added = (by, text(payload))
+    if added:
+        messages += 1
+        blocks = [{"type": "text", "text": added[1]}]
+        events.append({"event": "message_added", "data": {"role": "user", "source": added[0], "blocks": blocks}})
 print(json.dumps({"success": True, "data": {"action": action, "reason": reason, "messages": messages}, "events": events}))

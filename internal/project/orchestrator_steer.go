@@ -1,0 +1,139 @@
+package project
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/threads"
+)
+
+// by is who makes the call, as logs name it.
+func (o orchestration) by() string {
+	switch {
+	case o.from != "":
+		return "thread " + o.from
+	case isPerson(o.in.Held):
+		return "person"
+	}
+	return "client"
+}
+
+// interrupted returns an error for a call that a stopped process had begun, and that would
+// do its work twice.
+func (o orchestration) interrupted(ctx context.Context) error {
+	if !modelCallOf(ctx).again {
+		return nil
+	}
+	return diag.New(diag.ExecutionFailed, "%s: interrupted; it may have run", o.text("operation"))
+}
+
+// suspend suspends a thread. One that suspends itself rests after this call.
+func (o orchestration) suspend(ctx context.Context) (any, error) {
+	id, err := o.one(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.own(id) {
+		_, err := o.p.askToSuspend(ctx, id, o.text("reason"), o.by())
+		return map[string]any{"thread_id": id, "state": threads.Running}, err
+	}
+	state, err := o.p.SuspendThread(ctx, id, o.text("reason"), o.by())
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"thread_id": id, "state": state}, nil
+}
+
+// resume continues a thread in a process of its own. A question that a person must answer
+// is not answered by that.
+func (o orchestration) resume(ctx context.Context) (any, error) {
+	id, err := o.one(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last, s, err := o.p.steered(id, "resuming")
+	if err != nil {
+		return nil, err
+	}
+	out := &Spawned{ThreadID: last, State: threads.Running, Directive: s.Directive.Ref, Limits: s.Limits}
+	now, err := graph.Status(ctx, o.p.Spaces.ProjectDir, last)
+	switch {
+	case err != nil:
+		return nil, err
+	case now.State == threads.Running && modelCallOf(ctx).again && !o.own(id):
+		out.PID = now.PID // this call has resumed it
+		return out, nil
+	case slices.Contains([]string{threads.Running, threads.Completed, threads.Continued}, now.State):
+		return nil, diag.New(diag.ThreadState, "resuming %s: it is %s", last, now.State).WithReason("ended").WithDetail("state", now.State)
+	}
+	if ask := suspendedFor(s); ask != nil && !isPerson(o.in.Held) && (ask.To != "parent" || s.Spawned == nil || s.Spawned.By != o.from) {
+		return nil, diag.New(diag.ApprovalRequired, "resuming %s: a person answers what it asks: %s", last, ask.Question).WithDetail("id", last)
+	}
+	out.PID, err = o.p.continueProcess(ctx, last, resumeStart{Message: o.text("message"), By: o.by()})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func suspendedFor(s *threads.Started) *threads.Ask {
+	if s.Suspended == nil {
+		return nil
+	}
+	return s.Suspended.Ask
+}
+
+// handOff has another thread go on with the work of one. One that hands itself off is
+// continued after this call.
+func (o orchestration) handOff(ctx context.Context) (any, error) {
+	if err := o.interrupted(ctx); err != nil {
+		return nil, err
+	}
+	id, err := o.one(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.own(id) {
+		last, _, err := o.p.steered(id, "handing off")
+		if err == nil {
+			err = o.p.askToHandOff(last, o.text("message"), o.by())
+		}
+		return map[string]any{"thread_id": last, "state": threads.Running}, err
+	}
+	last, s, err := o.p.steered(id, "handing off")
+	if err != nil {
+		return nil, err
+	}
+	if ask := suspendedFor(s); ask != nil && !isPerson(o.in.Held) {
+		return nil, diag.New(diag.ApprovalRequired, "handing off %s: a person answers what it asks: %s", last, ask.Question).WithDetail("id", last)
+	}
+	next, err := o.p.HandOffThread(ctx, last, o.text("message"), o.by())
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"thread_id": next, "continues": last}, nil
+}
+
+// send sends an event to a thread, whose model reads it before its next turn.
+func (o orchestration) send(ctx context.Context) (any, error) {
+	if err := o.interrupted(ctx); err != nil {
+		return nil, err
+	}
+	id, err := o.one(ctx)
+	if err != nil {
+		return nil, err
+	}
+	to, err := o.p.SendEvent(ctx, id, o.text("event"), o.in.Parameters["payload"], o.by())
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{"delivered": true, "thread_id": to.ID, "state": to.State}
+	if to.State == graph.StateSuspended && to.Reason == "wait" && isPerson(o.in.Held) {
+		d := DueThread{ID: id} // a run that waits for the event goes on
+		err = o.p.WakeThread(ctx, &d)
+		out["pid"] = d.PID
+	}
+	return out, err
+}
