@@ -55,8 +55,11 @@ func (r *Resolver) sandbox(ctx context.Context, it *Item) []diag.Finding {
 		return nil
 	}
 	c, found := it.Confinement()
+	if it.Declared() == "" || !c.Stated {
+		return found
+	}
 	class, err := policy.ParseTier(it.Declared())
-	if it.Declared() == "" || err != nil || !c.Stated {
+	if err != nil {
 		return found
 	}
 	risk, err := Risk(ctx, r)

@@ -2,7 +2,7 @@ package extract
 
 import (
 	"bytes"
-	"maps"
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -51,16 +51,28 @@ func (e *Extractor) UnknownKeys(t FileType, src []byte, m *item.Metadata) []diag
 	return out
 }
 
-// fields returns the names of the fields of an item.
-func (e *Extractor) fields(toolType string) []string {
-	out := slices.Concat(e.Keys[anyType], e.Keys[toolType])
-	for _, r := range e.Rules {
-		out = append(out, r.Field)
+// fields are the names of the fields of an item. Lists of them would be most of what a
+// walk over many items allocates.
+func (e *Extractor) fields(toolType string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, list := range [...][]string{e.Keys[anyType], e.Keys[toolType]} {
+			for _, name := range list {
+				if !yield(name) {
+					return
+				}
+			}
+		}
+		for i := range e.Rules {
+			if !yield(e.Rules[i].Field) {
+				return
+			}
+		}
+		for i := range e.Schema.Fields {
+			if !yield(e.Schema.Fields[i].Name) {
+				return
+			}
+		}
 	}
-	for _, f := range e.Schema.Fields {
-		out = append(out, f.Name)
-	}
-	return out
 }
 
 // isKey reports whether a name in the header of a program is metadata: one of tools, or
@@ -70,24 +82,24 @@ func (e *Extractor) isKey(name string) bool {
 		slices.ContainsFunc(e.Schema.Fields, func(f Field) bool { return f.Name == name })
 }
 
-// names returns the names of the fields of an item and what files call them.
+// names returns the names of the fields of an item and what files call them, without
+// those of constants in code.
 func (e *Extractor) names(toolType string) []string {
-	out := e.fields(toolType)
+	out := slices.Collect(e.fields(toolType))
 	for _, r := range e.Rules {
 		out = append(out, r.From...)
 	}
-	return out
+	return slices.DeleteFunc(out, constant)
 }
 
 func (e *Extractor) unknownData(m *item.Metadata) []diag.Finding {
-	fields, names := e.fields(m.ToolType), plainNames(e.names(m.ToolType))
 	var out []diag.Finding
-	for _, key := range slices.Sorted(maps.Keys(m.Fields)) {
-		if slices.Contains(fields, key) || strings.HasPrefix(key, "x-") {
+	for key := range m.Fields {
+		if e.hasField(m.ToolType, key) || strings.HasPrefix(key, "x-") {
 			continue
 		}
 		p := (&tree.Doc{Pos: m.Pos}).At(tree.Join("", key))
-		f := nearest(max(p.Line, 1), p.Column, key, suggest.Nearest(key, names))
+		f := nearest(max(p.Line, 1), p.Column, key, suggest.Nearest(key, e.names(m.ToolType)))
 		if f.Facts["nearest"] == "" {
 			f = diag.Errorf(diag.ValidationFailed, f.Line, f.Column, "unknown key %q", key).WithReason("own_key")
 		}
@@ -99,9 +111,8 @@ func (e *Extractor) unknownData(m *item.Metadata) []diag.Finding {
 // unknownNames compares the constants of a program, and the lines of its header.
 func (e *Extractor) unknownNames(t FileType, src []byte, m *item.Metadata) []diag.Finding {
 	var out []diag.Finding
-	lex := e.lexicon(m)
 	report := func(name string, line, column int) {
-		if near := lex.resembled(name, m); near != "" {
+		if near := e.resembled(name, m); near != "" {
 			out = append(out, nearest(line, column, name, near))
 		}
 	}
@@ -116,17 +127,17 @@ func (e *Extractor) unknownNames(t FileType, src []byte, m *item.Metadata) []dia
 		return out
 	}
 	for _, key := range header.Unknown(src, comment, e.isKey) {
-		f := nearest(key.Pos.Line, key.Pos.Column, key.Name, suggest.Nearest(key.Name, plainNames(slices.Clone(lex.known))))
+		f := nearest(key.Pos.Line, key.Pos.Column, key.Name, suggest.Nearest(key.Name, e.names(m.ToolType)))
 		if f.Facts["nearest"] == "" {
 			f = diag.Errorf(diag.ValidationFailed, f.Line, f.Column, "unknown key %q", key.Name).WithReason("header_key")
 		}
 		out = append(out, f)
 	}
-	return append(out, lex.misspelledLines(src, m, out)...)
+	return append(out, e.misspelledLines(src, m, out)...)
 }
 
 // misspelledLines compares the lines of a header outside the blocks of metadata.
-func (l lexicon) misspelledLines(src []byte, m *item.Metadata, found []diag.Finding) []diag.Finding {
+func (e *Extractor) misspelledLines(src []byte, m *item.Metadata, found []diag.Finding) []diag.Finding {
 	var out []diag.Finding
 	number := 0
 	for line := range bytes.Lines(src) {
@@ -138,7 +149,7 @@ func (l lexicon) misspelledLines(src []byte, m *item.Metadata, found []diag.Find
 		if k == nil || slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Line == number }) {
 			continue
 		}
-		if near := l.resembled(k[1], m); near != "" {
+		if near := e.resembled(k[1], m); near != "" {
 			out = append(out, nearest(number, 1, k[1], near))
 		}
 	}
@@ -150,51 +161,60 @@ func constant(name string) bool {
 	return name == strings.ToUpper(name) || strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__")
 }
 
-// plainNames returns the names that are not those of constants in code.
-func plainNames(names []string) []string { return slices.DeleteFunc(names, constant) }
-
-// lexicon is the names that a name in an item is compared with.
-type lexicon struct {
-	known      []string // every name that rye reads
-	candidates []string // those of fields that the item does not have
-}
-
-func (e *Extractor) lexicon(m *item.Metadata) lexicon {
-	l := lexicon{known: e.names(m.ToolType), candidates: e.fields(m.ToolType)}
-	for _, r := range e.Rules {
-		if _, has := m.Fields[r.Field]; !has {
-			l.candidates = append(l.candidates, r.From...)
+// hasField reports whether a name is that of a field of an item.
+func (e *Extractor) hasField(toolType, name string) bool {
+	for field := range e.fields(toolType) {
+		if field == name {
+			return true
 		}
 	}
-	return l
+	return false
 }
 
 // resembled returns the name of a field that the file does not have and that a name
 // differs from in one or two characters, "" if none. Short names resemble too many words.
-func (l lexicon) resembled(name string, m *item.Metadata) string {
+func (e *Extractor) resembled(name string, m *item.Metadata) string {
 	own := strings.Trim(name, "_")
-	if slices.Contains(l.known, name) || slices.Contains(l.known, own) {
+	if e.hasField(m.ToolType, name) || e.hasField(m.ToolType, own) || e.supplies(name) || e.supplies(own) {
 		return ""
 	}
-	letters := utf8.RuneCountInString(own)
-	for _, c := range l.candidates {
-		plain := strings.Trim(c, "_")
-		most := 0 // typing errors
-		switch {
-		case len(plain) >= 10:
-			most = 2
-		case len(plain) >= 7:
-			most = 1
-		}
-		if diff := letters - utf8.RuneCountInString(plain); most == 0 || diff > most || -diff > most {
-			continue
-		}
-		if _, has := m.Fields[plain]; has || constant(name) != constant(c) {
-			continue
-		}
-		if d := suggest.Distance(own, plain); d > 0 && d <= most {
+	for c := range e.fields(m.ToolType) {
+		if resembles(name, own, c, m) {
 			return c
 		}
 	}
+	for _, r := range e.Rules {
+		if _, has := m.Fields[r.Field]; has {
+			continue
+		}
+		for _, c := range r.From {
+			if resembles(name, own, c, m) {
+				return c
+			}
+		}
+	}
 	return ""
+}
+
+// resembles reports whether a name, own without underscores around it, is a spelling of a
+// field that the item does not have.
+func resembles(name, own, field string, m *item.Metadata) bool {
+	plain := strings.Trim(field, "_")
+	most := 0 // typing errors
+	switch {
+	case len(plain) >= 10:
+		most = 2
+	case len(plain) >= 7:
+		most = 1
+	default:
+		return false
+	}
+	if diff := utf8.RuneCountInString(own) - utf8.RuneCountInString(plain); diff > most || -diff > most {
+		return false
+	}
+	if _, has := m.Fields[plain]; has || constant(name) != constant(field) {
+		return false
+	}
+	d := suggest.Distance(own, plain)
+	return d > 0 && d <= most
 }
