@@ -79,6 +79,12 @@ type Item struct {
 	Extra  []Field
 }
 
+// Equal reports whether two entries have the same text.
+func (it *Item) Equal(o *Item) bool {
+	return it.Ref == o.Ref && it.Digest == o.Digest && slices.Equal(it.Chain, o.Chain) && slices.Equal(it.Uses, o.Uses) &&
+		slices.Equal(it.Deps, o.Deps) && slices.Equal(it.Extra, o.Extra)
+}
+
 // Dep is one wheel. A name and version has one for each platform that was locked.
 type Dep struct {
 	Name    string // normalized: lower case, with - as separator

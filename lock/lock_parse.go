@@ -2,6 +2,7 @@ package lock
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,8 +28,11 @@ func ParseLock(b []byte) (*Lock, []diag.Finding) {
 		p.out = append(p.out, at(diag.ParsingError, hidden.Position(b, len(b)), "the last line has no line end: the file is truncated"))
 	}
 	first, _, _ := bytes.Cut(b, []byte{'\n'})
-	if p.format(scan(string(first))[0]) {
-		p.file(scan(string(b)))
+	for head := range scan(string(first)) {
+		if p.format(head) {
+			p.file(string(b))
+		}
+		break
 	}
 	if !diag.Failed(p.out) {
 		p.canonical(b)
@@ -75,13 +79,19 @@ func (p *lockParser) fault(code diag.Code, pos diag.Position, format string, arg
 	p.out = append(p.out, at(code, pos, format, args...))
 }
 
-func (p *lockParser) file(records []record) {
-	p.head(records[0])
-	lines := map[string]int{}
-	for _, r := range records[1:] {
-		name := r.kind + " " + r.name
+func (p *lockParser) file(text string) {
+	type entry struct{ kind, name string }
+	lines := map[entry]int{}
+	head := true
+	for r := range scan(text) {
+		if head {
+			p.head(r)
+			head = false
+			continue
+		}
+		name := entry{r.kind, r.name}
 		if first := lines[name]; first > 0 && r.name != "" {
-			p.fault(diag.ParsingError, diag.Position{Line: r.line, Column: 1}, "a second entry for %s, the first is in line %d", name, first)
+			p.fault(diag.ParsingError, diag.Position{Line: r.line, Column: 1}, "a second entry for %s %s, the first is in line %d", r.kind, r.name, first)
 		}
 		lines[name] = r.line
 		if p.entry(r); len(p.out) >= maxFindings {
@@ -216,16 +226,26 @@ func (f *fieldReader) item(name string) Item {
 
 // canonical warns about a text that differs from the canonical one of its format.
 func (p *lockParser) canonical(b []byte) {
-	want := p.l.text()
-	if bytes.Equal(want, b) {
+	rest, want := b, []byte(nil)
+	same := true
+	for r := range p.l.inOrder() { // file has sorted the entries
+		want = r.append(want[:0])
+		if same = bytes.HasPrefix(rest, want); !same {
+			break
+		}
+		rest = rest[len(want):]
+	}
+	if same && len(rest) == 0 {
 		return
 	}
-	n := 1
-	for i := 0; i < len(b) && i < len(want) && b[i] == want[i]; i++ {
-		if b[i] == '\n' {
-			n++
-		}
+	if same { // the text goes on
+		want = nil
 	}
+	equal := 0
+	for equal < min(len(rest), len(want)) && rest[equal] == want[equal] {
+		equal++
+	}
+	n := 1 + bytes.Count(b[:len(b)-len(rest)+equal], []byte("\n"))
 	f := diag.Warnf(diag.Drift, n, 1, "from this line on the file is not in canonical form: order, quotes or blank lines differ")
 	p.out = append(p.out, f.WithReason("form"))
 }
@@ -244,16 +264,15 @@ func (p *lockParser) fields(r record) *fieldReader {
 	for _, s := range r.stray[:min(len(r.stray), maxFindings)] {
 		p.fault(diag.ParsingError, s.at, "%s", s.fault)
 	}
-	seen := map[string]bool{}
+	f.left = make([]field, 0, len(r.fields))
 	for _, x := range r.fields {
 		if len(p.out) >= maxFindings {
 			break
 		}
-		if seen[x.key] {
+		if slices.ContainsFunc(f.left, func(before field) bool { return before.key == x.key }) {
 			p.fault(diag.ParsingError, x.at, "the field %q is repeated", x.key)
 			continue
 		}
-		seen[x.key] = true
 		f.left = append(f.left, x)
 	}
 	return f
@@ -265,7 +284,7 @@ func (f *fieldReader) take(key string) *field {
 		if x.key != key {
 			continue
 		}
-		f.left = append(f.left[:i:i], f.left[i+1:]...)
+		f.left = slices.Delete(f.left, i, i+1)
 		if x.fault != "" {
 			f.p.fault(diag.ParsingError, x.at, "%s: %s", key, x.fault)
 			return nil

@@ -88,7 +88,13 @@ func (l *Lock) Entry(ref item.Ref) (*Item, error) {
 		end = start + n + 1
 	}
 	p := &lockParser{l: &Lock{Minor: l.Minor}}
-	p.entry(scan(string(text[start:end]))[1])
+	head := true // of this part: it is empty
+	for r := range scan(string(text[start:end])) {
+		if !head {
+			p.entry(r)
+		}
+		head = false
+	}
 	if diag.Failed(p.out) {
 		before := bytes.Count(text[:start], []byte("\n"))
 		for k := range p.out {

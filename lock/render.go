@@ -2,6 +2,7 @@ package lock
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -24,17 +25,35 @@ func (l *Lock) IsCanonical(b []byte) bool { return bytes.Equal(b, l.text()) }
 func (l *Lock) text() []byte {
 	c := l.clone()
 	c.Sort()
-	b := c.head().append(make([]byte, 0, 512+1024*len(c.Bundles)+512*len(c.Items)))
-	for _, x := range c.Bundles {
-		b = x.record().append(b)
-	}
-	for _, x := range c.Members {
-		b = x.record().append(b)
-	}
-	for _, x := range c.Items {
-		b = x.record().append(b)
+	b := make([]byte, 0, 512+1024*len(c.Bundles)+512*len(c.Items))
+	for r := range c.inOrder() {
+		b = r.append(b)
 	}
 	return b
+}
+
+// inOrder returns the head and the entries of a sorted lock.
+func (l *Lock) inOrder() iter.Seq[record] {
+	return func(yield func(record) bool) {
+		if !yield(l.head()) {
+			return
+		}
+		for i := range l.Bundles {
+			if !yield(l.Bundles[i].record()) {
+				return
+			}
+		}
+		for i := range l.Members {
+			if !yield(l.Members[i].record()) {
+				return
+			}
+		}
+		for i := range l.Items {
+			if !yield(l.Items[i].record()) {
+				return
+			}
+		}
+	}
 }
 
 // clone copies the entries, so that sorting does not change l.

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 
@@ -37,12 +38,12 @@ func wordField(key string, words ...string) field {
 func (r record) append(b []byte) []byte {
 	indent := ""
 	if r.kind != "" {
-		b = append(b, "\n- "+r.kind+": "...)
+		b = append(append(append(b, "\n- "...), r.kind...), ": "...)
 		b = append(appendWord(b, r.name), '\n')
 		indent = "  "
 	}
 	for _, f := range r.fields {
-		b = append(b, indent+f.key+": "...)
+		b = append(append(append(b, indent...), f.key...), ": "...)
 		b = append(f.append(b), '\n')
 	}
 	return b
@@ -152,35 +153,51 @@ func scanWords(s string) (words []string, rest, fault string) {
 	}
 }
 
-// scan divides a text into its head and entries.
-func scan(text string) []record {
-	records := []record{{line: 1}}
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		line = strings.TrimSuffix(line, "\n")
-		r := &records[len(records)-1]
-		switch entry, ok := strings.CutPrefix(line, "- "); {
-		case line == "":
-		case ok:
-			f := scanField(entry, n, 3)
-			name := record{kind: f.key, line: n}
-			if f.fault == "" && !f.list && len(f.words) == 1 && len(f.words[0]) == 1 {
-				name.name = f.words[0][0]
-			} else {
-				f.fault = `want "- kind: name"`
-				name.stray = append(name.stray, f)
+// scan returns the head of a text and its entries one by one: together they need ten
+// times the memory of the text.
+func scan(text string) iter.Seq[record] {
+	return func(yield func(record) bool) {
+		r := record{line: 1}
+		n := 0
+		for line := range strings.Lines(text) {
+			n++
+			line = strings.TrimSuffix(line, "\n")
+			if strings.HasPrefix(line, "- ") {
+				if !yield(r) {
+					return
+				}
+				r = entryRecord(line[2:], n)
+				continue
 			}
-			records = append(records, name)
-		case r.kind == "" && line[0] != ' ':
-			r.add(scanField(line, n, 1))
-		case r.kind != "" && strings.HasPrefix(line, "  ") && len(line) > 2 && line[2] != ' ':
-			r.add(scanField(line[2:], n, 3))
-		default:
-			r.stray = append(r.stray, field{at: diag.Position{Line: n, Column: 1}, fault: "the line is not a field or an entry"})
+			r.scanLine(line, n)
 		}
+		yield(r)
 	}
-	return records
+}
+
+// entryRecord begins an entry.
+func entryRecord(entry string, n int) record {
+	f := scanField(entry, n, 3)
+	r := record{kind: f.key, line: n}
+	if f.fault == "" && !f.list && len(f.words) == 1 && len(f.words[0]) == 1 {
+		r.name = f.words[0][0]
+		return r
+	}
+	f.fault = `want "- kind: name"`
+	r.stray = append(r.stray, f)
+	return r
+}
+
+func (r *record) scanLine(line string, n int) {
+	switch {
+	case line == "":
+	case r.kind == "" && line[0] != ' ':
+		r.add(scanField(line, n, 1))
+	case r.kind != "" && strings.HasPrefix(line, "  ") && len(line) > 2 && line[2] != ' ':
+		r.add(scanField(line[2:], n, 3))
+	default:
+		r.stray = append(r.stray, field{at: diag.Position{Line: n, Column: 1}, fault: "the line is not a field or an entry"})
+	}
 }
 
 func (r *record) add(f field) {

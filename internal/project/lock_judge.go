@@ -43,9 +43,13 @@ func (j *LockJudge) Item(ctx context.Context, it *resolve.Item) error {
 	if it.Root.Space != space.Project || it.Root.Bundled() || !primary.Lockable(it.Ref) || resolve.Sealed(it.Ref) {
 		return nil
 	}
-	found, err := j.p.Verbs.JudgeLock(j.once, it, j.p.Lock.Lock.Item(it.Ref) != nil)
+	locked := j.p.Lock.Lock.Item(it.Ref)
+	found, err := j.p.Verbs.JudgeLock(j.once, it, locked != nil)
 	if err != nil {
 		return err
+	}
+	if locked != nil && found.Entry != nil && locked.Equal(found.Entry) {
+		found.Entry = locked // so that an unchanged entry is in memory once
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -59,7 +63,7 @@ func (j *LockJudge) Item(ctx context.Context, it *resolve.Item) error {
 
 // result returns the entries as they are now, sorted, and the findings about them.
 func (j *LockJudge) result(ctx context.Context) ([]lock.Item, []diag.Finding) {
-	var items []lock.Item
+	items := make([]lock.Item, 0, len(j.items))
 	var fs []diag.Finding
 	for ref, judged := range j.items {
 		found := judged.Judged
