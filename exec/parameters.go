@@ -1,6 +1,11 @@
 package exec
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/schema"
+)
 
 // badParameters is an error of the caller's parameters.
 type badParameters struct{ error }
@@ -20,4 +25,20 @@ func BadParameters(err error) error {
 func IsBadParameters(err error) bool {
 	var bad badParameters
 	return errors.As(err, &bad)
+}
+
+// Violated returns the violations of the schema of a caller's parameters as one error,
+// marked by BadParameters; nil without any.
+func Violated(doing string, violations []schema.Violation) error {
+	var fs []diag.Finding
+	missing := false
+	for _, v := range violations {
+		fs = append(fs, diag.Errorf(diag.ValidationFailed, 0, 0, "%s %s", v.Path, v.Message))
+		missing = missing || v.Keyword == "required" && v.Path == "$"
+	}
+	err := diag.FromFindings(doing, fs)
+	if e := (*diag.Error)(nil); missing && errors.As(err, &e) {
+		err = e.WithReason("missing_parameter")
+	}
+	return BadParameters(err)
 }

@@ -54,11 +54,7 @@ func (c *Chain) Validate(params map[string]any) (map[string]any, error) {
 		return params, err
 	}
 	params = s.Defaults(params)
-	var fs []diag.Finding
-	for _, v := range s.Validate(params) {
-		fs = append(fs, diag.Errorf(diag.ValidationFailed, 0, 0, "%s %s", v.Path, v.Message))
-	}
-	return params, BadParameters(diag.FromFindings("checking the parameters of "+tool.Ref.String(), fs))
+	return params, Violated("checking the parameters of "+tool.Ref.String(), s.Validate(params))
 }
 
 // foreignType is the tool_type of a tool of an MCP server. The server checks the

@@ -87,11 +87,7 @@ func inputs(it *resolve.Item, declared []item.Input, call Call) (map[string]any,
 			}
 		}
 	}
-	var bad []diag.Finding
-	for _, v := range s.Validate(values) {
-		bad = append(bad, diag.Errorf(diag.ValidationFailed, 0, 0, "%s %s", v.Path, v.Message))
-	}
-	return values, exec.BadParameters(diag.FromFindings("checking the inputs of "+it.Ref.String(), bad))
+	return values, exec.Violated("checking the inputs of "+it.Ref.String(), s.Validate(values))
 }
 
 // InputSchema returns the JSON Schema of a directive's inputs.

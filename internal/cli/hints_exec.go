@@ -56,6 +56,7 @@ func execHints() map[situation]string {
 		{diag.BundleFileMissing, "no_items"}:          "correct replace or workspace in rye.yaml, then run rye lock",
 		{diag.UnknownParameter, "nearest"}:            "did you mean \"{nearest}\"?",
 		{diag.UnknownParameter, "parameters"}:         "the parameters are {parameters}",
+		{diag.ValidationFailed, "missing_parameter"}:  "give it as NAME=VALUE; `rye show` describes the parameters",
 		{diag.ValidationFailed, "json"}:               "write {parameter}:=JSON, for example {parameter}:='[\"a\", \"b\"]'",
 		{diag.ValidationFailed, "missing_field"}:      "add {field}",
 		{diag.ValidationFailed, "filename"}:           "write \"{want}\" in the file, or rename the file to {value}",
