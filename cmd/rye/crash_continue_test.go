@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,28 +116,14 @@ func TestContinuedCrashPoints(t *testing.T) {
 		t.Skip("kills some processes")
 	}
 	t.Parallel()
-	l := newCrashLab(t)
 	server := newChainServer(t)
-	h := httptest.NewServer(server)
-	t.Cleanup(h.Close)
-	l.must("key", "new", "--owner", "ada", "--no-passphrase")
-	l.must("init")
-	l.write(".ai/directives/team/work.md", turnsDirective)
-	l.write(".ai/tools/team/model.yaml", fmt.Sprintf(turnsModel, h.URL))
-	l.write(".ai/tools/team/once.sh", fmt.Sprintf(crashEffect, "\n# idempotent: true"))
-	l.write(".ai/tools/team/again.sh", fmt.Sprintf(crashEffect, ""))
-	l.must("sign", "*")
-	l.must("run", "rye/bash/bash", "command=true") // fills the cache
-	l.save()
+	l := newTurnsLab(t, server, "once")
 	args := []string{"rye", "run", "directive", "team/work"}
 	first, out := l.trace("", args, 0)
 	if want := map[string]int{"first": 1, "too long": 1, "summary": 1, "next": 1}; first.Status != 0 || !strings.Contains(out, `"label": "done"`) || !maps.Equal(server.count(), want) {
 		t.Fatalf("without a kill: exit status %d, calls %v\n%s", first.Status, server.count(), out)
 	}
-	every := 1
-	if os.Getenv("RYE_CRASH") == "" {
-		every = max(1, len(first.Changes)/8)
-	}
+	every := killEvery(len(first.Changes), 8)
 	kills := 0
 	for n := 1; n <= len(first.Changes); n += every {
 		l.restore()

@@ -109,10 +109,7 @@ func TestGraphCrashModel(t *testing.T) {
 	if len(want.effects) != 3 || !strings.Contains(want.output, `"label": "bug"`) {
 		t.Fatalf("without a kill: %+v", want)
 	}
-	every := 1
-	if os.Getenv("RYE_CRASH") == "" {
-		every = max(1, len(whole.Changes)/6)
-	}
+	every := killEvery(len(whole.Changes), 6)
 	kills, before := 0, map[int]bool{}
 	for n := every; n <= len(whole.Changes); n += every {
 		l.restore()

@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,10 +78,7 @@ func TestGraphCrashPoints(t *testing.T) {
 	if len(want.effects) != 9 || !strings.Contains(want.output, `"go": true`) {
 		t.Fatalf("without a kill: %+v", want)
 	}
-	every := 1
-	if os.Getenv("RYE_CRASH") == "" {
-		every = max(1, len(first.Changes)/5)
-	}
+	every := killEvery(len(first.Changes), 5)
 	kills := 0
 	for n := 1; n <= len(first.Changes); n += every {
 		l.restore()

@@ -363,3 +363,12 @@ func (l *crashLab) unlogged() (out []string) {
 	}
 	return out
 }
+
+// killEvery returns the distance of the changes at which a run is killed: about some of
+// them, or each with RYE_CRASH=all.
+func killEvery(changes, some int) int {
+	if os.Getenv("RYE_CRASH") != "" {
+		return 1
+	}
+	return max(1, changes/some)
+}

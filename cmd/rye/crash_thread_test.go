@@ -156,6 +156,30 @@ func (l *crashLab) effects() int {
 	return strings.Count(string(b), "effect\n")
 }
 
+// newTurnsLab has a directive that calls a model of the server and two tools, of which one
+// may be repeated.
+func newTurnsLab(t *testing.T, server http.Handler, idempotent string) *crashLab {
+	t.Helper()
+	h := httptest.NewServer(server)
+	t.Cleanup(h.Close)
+	l := newCrashLab(t)
+	l.must("key", "new", "--owner", "ada", "--no-passphrase")
+	l.must("init")
+	l.write(".ai/directives/team/work.md", turnsDirective)
+	l.write(".ai/tools/team/model.yaml", fmt.Sprintf(turnsModel, h.URL))
+	for _, name := range []string{"once", "again"} {
+		more := ""
+		if name == idempotent {
+			more = "\n# idempotent: true"
+		}
+		l.write(".ai/tools/team/"+name+".sh", fmt.Sprintf(crashEffect, more))
+	}
+	l.must("sign", "*")
+	l.must("run", "rye/bash/bash", "command=true") // fills the cache
+	l.save()
+	return l
+}
+
 // TestThreadCrashPoints kills a thread of three turns at each change of a file that rye
 // makes. The resumed thread returns what one without a kill returns. The server and the
 // tools count: no call of the model and no tool whose result is in the log is made again,
@@ -166,19 +190,8 @@ func TestThreadCrashPoints(t *testing.T) {
 		t.Skip("kills some processes")
 	}
 	t.Parallel()
-	l := newCrashLab(t)
 	server := newCrashServer(t)
-	h := httptest.NewServer(server)
-	t.Cleanup(h.Close)
-	l.must("key", "new", "--owner", "ada", "--no-passphrase")
-	l.must("init")
-	l.write(".ai/directives/team/work.md", turnsDirective)
-	l.write(".ai/tools/team/model.yaml", fmt.Sprintf(turnsModel, h.URL))
-	l.write(".ai/tools/team/once.sh", fmt.Sprintf(crashEffect, ""))
-	l.write(".ai/tools/team/again.sh", fmt.Sprintf(crashEffect, "\n# idempotent: true"))
-	l.must("sign", "*")
-	l.must("run", "rye/bash/bash", "command=true") // fills the cache
-	l.save()
+	l := newTurnsLab(t, server, "again")
 	args := []string{"rye", "run", "directive", "team/work"}
 	first, out := l.trace("", args, 0)
 	if first.Status != 0 || !strings.Contains(out, `"label": "done"`) {
@@ -187,10 +200,7 @@ func TestThreadCrashPoints(t *testing.T) {
 	if calls := server.count(t, "without a kill"); calls != [...]int{1, 1, 1} || l.effects() != 3 {
 		t.Fatalf("without a kill: calls %v, %d effects", calls, l.effects())
 	}
-	every := 1
-	if os.Getenv("RYE_CRASH") == "" {
-		every = max(1, len(first.Changes)/6)
-	}
+	every := killEvery(len(first.Changes), 6)
 	kills, resumed := 0, 0
 	for n := 1; n <= len(first.Changes); n += every {
 		l.restore()
