@@ -31,7 +31,7 @@ speaks a known dialect. A service of this machine costs nothing unless you give 
 		Codes:    []diag.Code{diag.ToolNotFound, diag.AuthRequired, diag.ValidationFailed, diag.ApprovalRequired, diag.ApprovalDenied, diag.ProviderError, diag.Network, diag.ExecutionFailed},
 		Flags: []cli.Flag{
 			cli.String(&o.item.URL, "url", "the `URL` of the service; the path of the dialect is added"),
-			cli.String(&o.item.Dialect, "dialect", "`DIALECT` of the service").OneOf("openai_chat", "anthropic_messages"),
+			cli.String(&o.item.Dialect, "dialect", "`DIALECT` of the service").OneOf("openai_chat", "openai_responses", "anthropic_messages"),
 			cli.String(&o.item.Model, "model", "the `MODEL` of the new item, or the one to test"),
 			cli.Int(&o.item.Window, "window", "longest request in `TOKENS`"),
 			cli.Int(&o.item.MaxOutput, "max-output", "longest answer in `TOKENS`"),

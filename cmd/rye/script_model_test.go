@@ -11,18 +11,22 @@ import (
 )
 
 // cmdModelServe starts the program model-server with a scenario, on a port of its own,
-// and sets MODEL_URL to its address. Every request is a line of requests.jsonl. What
+// and sets MODEL_URL to its address. A dialect replaces that of the scenario. Every request is a line of requests.jsonl. What
 // the server reports about requests that the scenario does not expect is in the log of the
 // script.
 func cmdModelServe(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, len(args) == 1, "modelserve SCENARIO")
+	need(ts, neg, len(args) == 1 || len(args) == 2, "modelserve SCENARIO [DIALECT]")
 	log := ts.MkAbs("requests.jsonl")
 	ts.Check(os.WriteFile(log, nil, 0o644))
 	program, err := exec.LookPath("model-server")
 	if err != nil { // the directory of testscript is on the PATH of its scripts only
 		program = findOn(ts.Getenv("PATH"), "model-server")
 	}
-	c := exec.Command(program, "-log", log, ts.MkAbs(args[0]))
+	dialect := ""
+	if len(args) == 2 {
+		dialect = args[1]
+	}
+	c := exec.Command(program, "-log", log, "-dialect", dialect, ts.MkAbs(args[0]))
 	var said strings.Builder
 	c.Stderr = &said
 	out, err := c.StdoutPipe()

@@ -153,10 +153,7 @@ func (n *NewProvider) address() (u *url.URL, private string, err error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
 		return nil, "", diag.New(diag.Usage, "adding a provider: %q is not the address of a service, with http or https and without a query", n.URL)
 	}
-	end := "/chat/completions"
-	if n.Dialect == provider.Anthropic {
-		end = "/messages"
-	}
+	end := map[string]string{provider.Chat: "/chat/completions", provider.Responses: "/responses", provider.Anthropic: "/messages"}[n.Dialect]
 	path := strings.TrimRight(u.Path, "/")
 	switch {
 	case strings.HasSuffix(path, end):

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"strings"
 
@@ -35,7 +34,7 @@ func (c *Config) encodeChat(req shaped, m *Model) ([]byte, error) {
 	if req.format != nil {
 		fs = append(fs, field{"response_format", req.format})
 	}
-	if level, _ := m.effort(req.Request); m.Reasons && m.Reasoning.Style == "effort" && (level != "none" || req.Effort == "none") {
+	if level, stated := m.statedEffort(req.Request); stated {
 		name, rest, nested := strings.Cut(m.Reasoning.Field, ".")
 		v := encoded(level)
 		if nested {
@@ -129,12 +128,10 @@ func (e *chatEncoder) parts(blocks []message.Block) []byte {
 			texts++
 			out = append(out, object(field{"type", encoded("text")}, field{"text", encoded(b.Text)}))
 		case b.Type == message.Image && len(b.Data) > 0:
-			url := "data:" + b.MediaType + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
-			out = append(out, object(field{"type", encoded("image_url")}, field{"image_url", object(field{"url", encoded(url)})}))
+			out = append(out, object(field{"type", encoded("image_url")}, field{"image_url", object(field{"url", encoded(dataURL(b))})}))
 		case b.Type == message.File && b.MediaType == "application/pdf" && len(b.Data) > 0:
-			data := "data:application/pdf;base64," + base64.StdEncoding.EncodeToString(b.Data)
 			out = append(out, object(field{"type", encoded("file")},
-				field{"file", object(field{"filename", encoded(b.Name)}, field{"file_data", encoded(data)})}))
+				field{"file", object(field{"filename", encoded(b.Name)}, field{"file_data", encoded(dataURL(b))})}))
 		case b.Type == message.File && len(b.Data) > 0:
 			out = append(out, object(field{"type", encoded("text")}, field{"text", encoded(string(b.Data))}))
 		}
@@ -176,12 +173,8 @@ func (e *chatEncoder) call(b message.Block) []byte {
 	if raw := e.c.own(b, e.m); raw != nil {
 		return raw
 	}
-	args := b.InvalidInput
-	if b.Input != nil {
-		args = string(b.Input)
-	}
 	return object(field{"id", encoded(e.id(b.ID))}, field{"type", encoded("function")},
-		field{"function", object(field{"name", encoded(b.Name)}, field{"arguments", encoded(args)})})
+		field{"function", object(field{"name", encoded(b.Name)}, field{"arguments", encoded(written(b))})})
 }
 
 // echo sends members of an earlier answer back to the model that wrote them.

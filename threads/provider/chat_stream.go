@@ -273,29 +273,18 @@ func (s *chatStream) seen() (message.Usage, bool) {
 	if s.usage == nil {
 		return message.Usage{}, false
 	}
-	return s.usage.counters(), true
+	u := s.usage
+	return tokens(u.Prompt, u.PromptMore.Cached, 0, u.Completion, u.CompletionMore.Reasoning), true
 }
 
 // chatUsage is the usage of the service.
 type chatUsage struct {
 	Prompt     int64 `json:"prompt_tokens"`
 	Completion int64 `json:"completion_tokens"`
-	PromptMore *struct {
+	PromptMore struct {
 		Cached int64 `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
-	CompletionMore *struct {
+	CompletionMore struct {
 		Reasoning int64 `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
-}
-
-func (u *chatUsage) counters() message.Usage {
-	out := message.Usage{Input: max(u.Prompt, 0), Output: max(u.Completion, 0)}
-	if u.PromptMore != nil {
-		out.CacheRead = min(max(u.PromptMore.Cached, 0), out.Input)
-		out.Input -= out.CacheRead
-	}
-	if u.CompletionMore != nil {
-		out.Reasoning = max(u.CompletionMore.Reasoning, 0)
-	}
-	return out
 }

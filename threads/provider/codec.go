@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strconv"
 
@@ -29,8 +30,11 @@ type decoder interface {
 
 // encode returns the body of a request.
 func (c *Config) encode(req shaped, m *Model) ([]byte, error) {
-	if c.Dialect == Chat {
+	switch c.Dialect {
+	case Chat:
 		return c.encodeChat(req, m)
+	case Responses:
+		return c.encodeResponses(req, m)
 	}
 	return c.encodeAnthropic(req, m)
 }
@@ -38,8 +42,11 @@ func (c *Config) encode(req shaped, m *Model) ([]byte, error) {
 // decoder returns the decoder of a response.
 func (c *Config) decoder(req shaped, m *Model) decoder {
 	origin := wire{dialect: c.Dialect, provider: c.ID, model: m.ID}
-	if c.Dialect == Chat {
+	switch c.Dialect {
+	case Chat:
 		return &chatStream{origin: origin, quirks: m.Quirks, turn: req.turn}
+	case Responses:
+		return &responsesStream{origin: origin, turn: req.turn}
 	}
 	return &anthropicStream{origin: origin}
 }
@@ -105,6 +112,30 @@ func input(b message.Block) []byte {
 		return b.Input
 	}
 	return []byte("{}")
+}
+
+// written returns the arguments of a call as the model wrote them.
+func written(b message.Block) string {
+	if b.Input != nil {
+		return string(b.Input)
+	}
+	return b.InvalidInput
+}
+
+// dataURL returns the content of an image or a file as an address.
+func dataURL(b message.Block) string {
+	return "data:" + b.MediaType + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
+}
+
+// tokens returns the counters of a service whose input includes what a cache gave or
+// took, and whose output includes the reasoning.
+func tokens(input, cached, written, output, reasoning int64) message.Usage {
+	out := message.Usage{Input: max(input, 0), Output: max(output, 0), Reasoning: max(reasoning, 0)}
+	out.CacheRead = min(max(cached, 0), out.Input)
+	out.Input -= out.CacheRead
+	out.CacheWrite5m = min(max(written, 0), out.Input)
+	out.Input -= out.CacheWrite5m
+	return out
 }
 
 // schemaOf returns the schema of a tool: the services require an object.

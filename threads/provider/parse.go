@@ -13,7 +13,7 @@ import (
 )
 
 // The words of an item.
-func dialects() []string { return []string{Anthropic, Chat} }
+func dialects() []string { return []string{Anthropic, Chat, Responses} }
 func tiers() []string    { return []string{"fast", "general", "high", "max"} }
 func efforts() []string  { return []string{"none", "low", "medium", "high"} }
 func inputs() []string   { return []string{"text", "image", "audio", "pdf"} }
@@ -55,8 +55,8 @@ func Parse(id string, doc *tree.Doc) (*Config, []diag.Finding) {
 		count.Only("url")
 		count.Require("url")
 		c.CountURL = count.Text("url")
-		if c.Dialect == Chat {
-			r.Reject("count_tokens", "is not part of the dialect %s", Chat)
+		if c.Dialect != Anthropic {
+			r.Reject("count_tokens", "is not part of the dialect %s", c.Dialect)
 		}
 	}
 	c.Tools = readTools(r.Map("tools"), c.Dialect)
@@ -158,8 +158,8 @@ func readReasoning(r *tree.Reader, dialect string, def Reasoning) Reasoning {
 		}
 	}
 	switch {
-	case dialect == Chat && (out.Style == "budget" || out.Style == "adaptive"):
-		r.Reject("style", "must be none or effort in the dialect %s", Chat)
+	case dialect != Anthropic && (out.Style == "budget" || out.Style == "adaptive"):
+		r.Reject("style", "must be none or effort in the dialect %s", dialect)
 	case out.Style == "budget" && len(out.Budgets) < 3:
 		r.Reject("budgets", "must have low, medium and high for the style budget")
 	}
@@ -192,7 +192,8 @@ func readBody(r *tree.Reader) Body {
 // changed it would make the record of the request wrong, or the reservation.
 func fixedField(key string) bool {
 	switch key {
-	case "model", "messages", "system", "tools", "max_tokens", "max_completion_tokens", "stream", "n", "cache_control":
+	case "model", "messages", "system", "tools", "max_tokens", "max_completion_tokens", "stream", "n", "cache_control",
+		"input", "instructions", "max_output_tokens":
 		return true
 	}
 	return false
@@ -225,6 +226,9 @@ func readModels(r *tree.Reader, all Model, dialect string) map[string]*Model {
 			Input: m.Texts("input", nil), CallsTools: m.Bool("tools", true),
 			PricesAs: cmp.Or(readDate(m, "prices_as_of"), all.PricesAs), PricesURL: cmp.Or(m.Text("prices_source"), all.PricesURL),
 			Reasoning: all.Reasoning, Cache: readCache(m.Map("cache"), all.Cache), Quirks: readQuirks(m, all.Quirks),
+		}
+		if dialect == Responses {
+			d.MinOutput = 16
 		}
 		if d.Input == nil {
 			d.Input = []string{"text"}

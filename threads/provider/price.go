@@ -206,11 +206,12 @@ func (c *Config) ceiling(m *Model, input, output int64) int64 {
 		return 0
 	}
 	p := m.at(input)
-	// Only writes to the cache that the request asks for are billed.
+	// Only writes to the cache that the request asks for are billed, except by a service
+	// that writes by itself and states it.
 	if m.Cache.Marks == 0 || m.Cache.TTL != "1h" {
 		p.CacheWrite1h = -1
 	}
-	if m.Cache.Marks == 0 || m.Cache.TTL != "5m" {
+	if (m.Cache.Marks == 0 || m.Cache.TTL != "5m") && c.Dialect != Responses {
 		p.CacheWrite5m = -1
 	}
 	sum := new(big.Int).Mul(big.NewInt(input), big.NewInt(p.inputMax()))

@@ -22,6 +22,7 @@ import (
 const (
 	Anthropic = "anthropic_messages"
 	Chat      = "openai_chat"
+	Responses = "openai_responses"
 )
 
 // Config is a parsed provider item. It is not changed after Parse, except for Send.
@@ -47,6 +48,7 @@ type Model struct {
 	Names       []string // other names by which the service calls the model in responses
 	Window      int64    // tokens
 	MaxOutput   int64    // tokens
+	MinOutput   int64    // tokens; the service refuses a lower maximum
 	Input       []string // text, image, audio, pdf
 	Reasons     bool
 	CallsTools  bool
@@ -128,6 +130,13 @@ func (m *Model) effort(req message.Request) (level string, budget int64) {
 	return level, budget
 }
 
+// statedEffort returns the effort of a request and whether the request names it: a
+// model that does not reason takes none.
+func (m *Model) statedEffort(req message.Request) (level string, stated bool) {
+	level, _ = m.effort(req)
+	return level, m.Reasons && m.Reasoning.Style == "effort" && (level != "none" || req.Effort == "none")
+}
+
 // output returns the largest number of output tokens that a request permits, with
 // those for reasoning, and the part that is for reasoning.
 func (m *Model) output(req message.Request) (total, budget int64) {
@@ -136,6 +145,7 @@ func (m *Model) output(req message.Request) (total, budget int64) {
 	if total <= 0 || total > m.MaxOutput {
 		total = m.MaxOutput
 	}
+	total = max(total, m.MinOutput)
 	answer := total
 	total = min(answer+budget, m.MaxOutput)
 	return total, min(budget, max(total-answer, total/2)) // an answer needs tokens as well

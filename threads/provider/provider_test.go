@@ -45,6 +45,20 @@ provider:
       prices: {input: "0", output: "0"}
 `
 
+const responses = `
+provider:
+  dialect: openai_responses
+  reasoning: {default: none, style: effort}
+  models:
+    think:
+      window: 32000
+      max_output: 8192
+      input: [text, image, pdf]
+      reasoning: true
+      prices: {input: "0.5", cache_read: "0.25", cache_write_5m: "0.625", output: "2"}
+    other: {window: 32000, max_output: 8192, reasoning: true, prices: {input: "0", output: "0"}}
+`
+
 func mustParse(t testing.TB, text string) *Config {
 	t.Helper()
 	doc, fs := yamlx.Parse([]byte(text))
@@ -134,7 +148,7 @@ func TestParseFindings(t *testing.T) {
 	for name, tc := range map[string]struct{ old, new, want string }{
 		"key":           {"dialect: anth", "dialekt: anth", `unknown field "provider.dialekt"`},
 		"no dialect":    {"  dialect: anthropic_messages\n", "", "provider.dialect is missing"},
-		"dialect":       {"anthropic_messages", "anthropic", "provider.dialect must be anthropic_messages or openai_chat"},
+		"dialect":       {"anthropic_messages", "anthropic", "provider.dialect must be anthropic_messages, openai_chat"},
 		"price number":  {`{input: "1", output: "5"}`, `{input: 1, output: "5"}`, "provider.models.haiku.prices.input must be a price in USD as a text"},
 		"price digits":  {`input: "1", output`, `input: "0.0000001", output`, "with at most 6 decimals"},
 		"price missing": {`input: "1", output: "5"`, `input: "1"`, "provider.models.haiku.prices.output is missing"},

@@ -18,7 +18,7 @@ import (
 	"github.com/ryeos/rye/threads/message"
 )
 
-// The official clients of both services read every scripted answer as rye does, and
+// The official clients of the services read every scripted answer as rye does, and
 // their request for the same conversation is the one that rye sends. The conversation
 // is written by hand in testdata/npm/read.mjs.
 func TestOfficialClients(t *testing.T) {
@@ -69,8 +69,8 @@ func sent(t *testing.T, dialect string, c *Config) (http.Header, string) {
 	log := &bytes.Buffer{}
 	server.Log, server.Seen = log, func(r *http.Request) { header = r.Header.Clone() }
 	name, env := "anthropic", map[string]string{"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": plantedKey}
-	if dialect == Chat {
-		name, env = "openai_chat", map[string]string{"OPENAI_BASE_URL": url + "/v1", "OPENAI_API_KEY": plantedKey}
+	if dialect != Anthropic {
+		name, env = map[string]string{Chat: "openai_chat", Responses: "openai"}[dialect], map[string]string{"OPENAI_BASE_URL": url + "/v1", "OPENAI_API_KEY": plantedKey}
 	}
 	conf := shippedDoc(t, name).Root["config"].(map[string]any)
 	conf["allow_private"] = []any{"127.0.0.1"}
@@ -120,6 +120,11 @@ func conversation(model string) message.Request {
 		effort = "low"
 		raw := []byte(`{"type":"thinking","thinking":"first","signature":"c2ln"}`)
 		thought = []message.Block{wire{Anthropic, "test/providers/a", model}.mark(message.Block{Type: message.Reasoning}, raw)}
+	}
+	if model == "think" {
+		effort = "low"
+		raw := []byte(`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"c2ln"}`)
+		thought = []message.Block{wire{Responses, "test/providers/a", model}.mark(message.Block{Type: message.Reasoning}, raw)}
 	}
 	req.Effort = effort
 	req.Messages = []message.Message{

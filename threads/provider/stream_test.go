@@ -181,6 +181,7 @@ func TestCutAtEveryByte(t *testing.T) {
 	for name, tc := range map[string]struct{ item, model, stream string }{
 		"anthropic": {claude, "sonnet", anthropicSample()},
 		"chat":      {chat, "plain", chatSample()},
+		"responses": {responses, "think", responsesSample()},
 	} {
 		c := mustParse(t, tc.item)
 		for n := range len(tc.stream) {
@@ -211,6 +212,8 @@ func TestEcho(t *testing.T) {
 		"chat": {strings.Replace(chat, "    plain: {", "    plain: {quirks: [reasoning_content_echo], ", 1), "plain", "quirky", chatSample(), []string{
 			`"reasoning_content":"look first"`, `"reasoning_details":[{"type":"r","data":1.0},{"type":"s"}]`, `"arguments":"{\"n\":12345678901234567890.10}"`,
 		}, []string{"look first", "reasoning_details"}},
+		"responses": {responses, "think", "other", responsesSample(), []string{thoughtItem, searchItem, messageItem, readCallItem, listCallItem},
+			[]string{"look first", "web_search_call", "phase", "fc_1"}},
 	} {
 		c := fed(mustParse(t, tc.item), tc.stream)
 		r, err := c.Call(t.Context(), ask(tc.model), nil)

@@ -39,6 +39,10 @@ func wired(t *testing.T, dialect, scenario string) (*Config, *providertest.Serve
 		text = strings.Replace(text, "tools: {parallel: true}", "body: {add: {stream_options: {include_usage: true}}}", 1)
 		conf["url"], conf["auth"] = "${BASE}/v1/chat/completions", map[string]any{"type": "bearer", "token": "${KEY}"}
 	}
+	if dialect == Responses {
+		text = strings.Replace(responses, "    think:\n", "    think:\n      names: [scripted]\n", 1)
+		conf["url"], conf["auth"] = "${BASE}/v1/responses", map[string]any{"type": "bearer", "token": "${KEY}"}
+	}
 	conf["mode"], conf["framing"], conf["body"] = "stream", "sse", "{request}"
 	conf["allow_private"], conf["idle_timeout"] = []any{"127.0.0.1"}, int64(2)
 	c := mustParse(t, text)
@@ -50,10 +54,7 @@ func wired(t *testing.T, dialect, scenario string) (*Config, *providertest.Serve
 }
 
 func modelOf(dialect string) string {
-	if dialect == Chat {
-		return "plain"
-	}
-	return "sonnet"
+	return map[string]string{Anthropic: "sonnet", Chat: "plain", Responses: "think"}[dialect]
 }
 
 // reading is what a client makes of an answer.
@@ -74,15 +75,18 @@ type callOf struct {
 // The answers, as a person reads the scenario.
 func expectedAnswers(dialect string) []reading {
 	id := func(n, i string) string {
-		if dialect == Chat {
-			return "call_" + n + "_" + i
+		if dialect == Anthropic {
+			return "toolu_" + n + "_" + i
 		}
-		return "toolu_" + n + "_" + i
+		return "call_" + n + "_" + i
 	}
 	stop := map[string]string{"end": "end_turn", "calls": "tool_use", "refusal": "refusal"}
 	written, none := int64(768), [4]int64{10, 0, 0, 5}
 	if dialect == Chat {
 		stop, written = map[string]string{"end": "stop", "calls": "tool_calls", "refusal": "stop"}, 0
+	}
+	if dialect == Responses {
+		stop = map[string]string{"end": "completed", "calls": "completed", "refusal": "completed"}
 	}
 	return []reading{
 		{Text: "Hello, wörld: <tags> & \"quotes\".\nA second line.", Stop: stop["end"], Usage: [4]int64{900, 0, 0, 60}},
@@ -114,6 +118,13 @@ func readingOf(t *testing.T, r message.Response) reading {
 				t.Fatal(err)
 			}
 			out.Reasoning += f.text("thinking") + f.text("reasoning_content")
+			for _, part := range elements(f.get("summary")) {
+				summary, err := readFields(part)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out.Reasoning += summary.text("text")
+			}
 		}
 	}
 	for _, c := range r.Calls() {

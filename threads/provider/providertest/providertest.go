@@ -158,16 +158,23 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, step *Step, body
 		<-r.Context().Done()
 		return
 	}
-	var events []event
-	if s.Scenario.Dialect == Anthropic {
-		events = anthropicEvents(step, n, modelOf(step, body))
-	} else {
-		events = chatEvents(step, n, modelOf(step, body), wantsUsage(body))
-	}
+	events := s.events(step, body, n)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Request-Id", fmt.Sprintf("req_%d", n))
 	w.WriteHeader(http.StatusOK)
 	s.stream(w, r, step, s.faulty(events, f))
+}
+
+// events returns the answer to request n in the dialect.
+func (s *Server) events(step *Step, body []byte, n int) []event {
+	model := modelOf(step, body)
+	switch s.Scenario.Dialect {
+	case Anthropic:
+		return anthropicEvents(step, n, model)
+	case Responses:
+		return responsesEvents(step, n, model)
+	}
+	return chatEvents(step, n, model, wantsUsage(body))
 }
 
 // faulty applies the faults that change the events.
@@ -180,7 +187,7 @@ func (s *Server) faulty(events []event, f Fault) []byte {
 	}
 	switch {
 	case f.Error != nil:
-		events = append(events[:at:at], event{name: s.errorName(), data: s.errorBody(f.Error.Type, f.Error.Message)})
+		events = append(events[:at:at], event{name: s.errorName(), data: s.errorEvent(f.Error)})
 	case f.Malformed:
 		events = append(events[:at:at], event{data: []byte(`{"type": "content_block_delta", "choices": [`)})
 	case f.Duplicate:
@@ -253,9 +260,17 @@ type event struct {
 	comment string // a line that is not an event, in place of the rest
 }
 
+// errorEvent returns the data of an event that is an error.
+func (s *Server) errorEvent(e *StreamError) []byte {
+	if s.Scenario.Dialect == Responses {
+		return raw(object{"type": "error", "code": e.Type, "message": e.Message, "param": nil, "sequence_number": 9})
+	}
+	return s.errorBody(e.Type, e.Message)
+}
+
 // errorName returns the name of an event that is an error.
 func (s *Server) errorName() string {
-	if s.Scenario.Dialect == Anthropic {
+	if s.Scenario.Dialect != Chat {
 		return "error"
 	}
 	return ""

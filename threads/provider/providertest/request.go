@@ -21,10 +21,7 @@ type request struct {
 // readRequest checks a request by the rules of the published description and returns
 // what expectations need, or the first rule that it breaks.
 func readRequest(dialect string, r *http.Request, body []byte) (*request, string) {
-	path := "/v1/messages"
-	if dialect == Chat {
-		path = "/chat/completions"
-	}
+	path := map[string]string{Anthropic: "/v1/messages", Chat: "/chat/completions", Responses: "/responses"}[dialect]
 	switch {
 	case r.Method != http.MethodPost:
 		return nil, "the method is " + r.Method
@@ -33,11 +30,15 @@ func readRequest(dialect string, r *http.Request, body []byte) (*request, string
 	case !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
 		return nil, "Content-Type is " + r.Header.Get("Content-Type")
 	}
+	out := &request{body: string(body)}
+	if dialect == Responses {
+		return out, readResponses(r, body, out)
+	}
 	var in wireRequest
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, "the body is not valid: " + err.Error()
 	}
-	out := &request{body: string(body), model: in.Model}
+	out.model = in.Model
 	if problem := in.common(); problem != "" {
 		return nil, problem
 	}
@@ -117,7 +118,7 @@ func blocks(content json.RawMessage) ([]wireBlock, bool) {
 func texts(bs []wireBlock) []string {
 	var out []string
 	for _, b := range bs {
-		if b.Type == "text" {
+		if b.Type == "text" || b.Type == "input_text" || b.Type == "output_text" {
 			out = append(out, b.Text)
 		}
 	}

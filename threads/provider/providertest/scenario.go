@@ -12,6 +12,7 @@ import (
 const (
 	Anthropic = "anthropic_messages"
 	Chat      = "openai_chat"
+	Responses = "openai_responses"
 )
 
 // Scenario is a parsed scenario file.
@@ -97,7 +98,7 @@ func Parse(path string, b []byte) (*Scenario, error) {
 	r := tree.NewReader(doc, diag.ConfigError)
 	r.Only("dialect", "usage", "steps")
 	r.Require("dialect", "steps")
-	s := &Scenario{Dialect: r.Enum("dialect", "", Anthropic, Chat)}
+	s := &Scenario{Dialect: r.Enum("dialect", "", Anthropic, Chat, Responses)}
 	usage := readUsage(r.Map("usage"), Usage{Input: 10, Output: 5})
 	steps := r.Maps("steps")
 	for i, m := range steps {

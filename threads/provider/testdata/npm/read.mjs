@@ -109,5 +109,52 @@ async function chat() {
   }
 }
 
+async function responses() {
+  const OpenAI = await load("openai");
+  const client = new OpenAI({ baseURL: base + "/v1", apiKey: "sk-planted-secret-1", maxRetries: 0 });
+  const tool = (name, description) => ({ type: "function", name, description, parameters: schemas[name], strict: false });
+  const shared = {
+    model: "think",
+    max_output_tokens: 100,
+    store: false,
+    include: ["reasoning.encrypted_content"],
+    tools: [tool("list", ""), tool("read", "Reads.")],
+    stream: true,
+  };
+  const long = {
+    ...shared,
+    reasoning: { effort: "low" },
+    instructions: "Be brief.",
+    input: [
+      { role: "user", content: [
+        { type: "input_text", text: "See this <image> & read." },
+        { type: "input_image", image_url: "data:image/png;base64," + png, detail: "auto" },
+      ] },
+      { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "c2ln" },
+      { role: "assistant", content: "Reading." },
+      { type: "function_call", call_id: "t1", name: "read", arguments: '{"n":1.5}' },
+      { type: "function_call", call_id: "t2", name: "list", arguments: "{}" },
+      { type: "function_call_output", call_id: "t1", output: "one" },
+      { type: "function_call_output", call_id: "t2", output: "two" },
+      { role: "user", content: [{ type: "input_text", text: "Read it." }] },
+    ],
+  };
+  const short = { ...shared, input: [{ role: "user", content: "Read it." }] };
+  for (let i = 0; i < answers; i++) {
+    const m = await client.responses.stream(i ? short : long).finalResponse();
+    const of = (type) => m.output.filter((item) => item.type === type);
+    const parts = of("message").flatMap((item) => item.content);
+    const { cached_tokens: cached, cache_write_tokens: written } = m.usage.input_tokens_details;
+    print({
+      text: parts.map((p) => p.text ?? p.refusal).join(""),
+      reasoning: of("reasoning").flatMap((item) => item.summary).map((s) => s.text).join(""),
+      calls: of("function_call").map((c) => ({ id: c.call_id, name: c.name, input: JSON.parse(c.arguments) })),
+      stop: m.incomplete_details?.reason ?? m.status,
+      usage: [m.usage.input_tokens - cached - written, cached, written, m.usage.output_tokens],
+    });
+  }
+}
+
 const print = (v) => console.log(JSON.stringify(v));
-await (dialect === "openai_chat" ? chat() : anthropic());
+const clients = { anthropic_messages: anthropic, openai_chat: chat, openai_responses: responses };
+await clients[dialect]();
