@@ -3,11 +3,15 @@ package transcript
 import (
 	"context"
 	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
 	"math"
 	"os"
+	"path"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/chainlog"
@@ -27,7 +31,9 @@ type Report struct {
 	Torn         int64          `json:"torn_bytes,omitempty"` // of an unfinished last line
 	Findings     []diag.Finding `json:"findings,omitempty"`
 
-	head chainlog.Head
+	head    chainlog.Head
+	numbers []int // of the lines, in the file
+	badHead bool  // the recorded end has the hash of a line and not its position
 }
 
 // Err returns an error if the log is damaged.
@@ -52,11 +58,60 @@ func Verify(ctx context.Context, p Params) (*Report, error) {
 	}
 	for i := range rep.Lines {
 		if _, err := Expand(p.Project, p.ID, &rep.Lines[i]); err != nil {
-			rep.add(i+1, err.Error())
+			rep.add(rep.numbers[i], err.Error())
 		}
 	}
+	if err := rep.artifacts(p); err != nil {
+		return nil, err
+	}
+	if rep.badHead || damagedHead(p) {
+		rep.damaged(Dir+"/"+p.ID+"/"+HeadFile, "it was altered: it does not state where a log ends")
+	}
+	rep.Findings = diag.WithPath(rep.Findings, Dir+"/"+p.ID+"/"+File)
 	diag.Sort(rep.Findings)
 	return rep, nil
+}
+
+// artifacts compares the content of each artifact with the hash that its name states, also
+// of those that only the text of a result names.
+func (r *Report) artifacts(p Params) error {
+	entries, err := os.ReadDir(p.base().Path(ArtifactsDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		name := e.Name()
+		digest := "sha256:" + strings.TrimSuffix(name, path.Ext(name))
+		if err != nil || !chainlog.IsDigest(digest) {
+			continue // the rest of a write that was stopped
+		}
+		var is string
+		if is, err = hashOf(p.base().Path(ArtifactsDir + "/" + name)); err == nil && is != digest {
+			r.damaged(Dir+"/"+p.ID+"/"+ArtifactsDir+"/"+name, "it was altered: it has other content, whose hash is "+is)
+		}
+	}
+	if err != nil {
+		return diag.Doing("reading the artifacts of "+p.ID, err)
+	}
+	return nil
+}
+
+func hashOf(name string) (string, error) {
+	f, err := openat.OpenRegular(name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func (r *Report) damaged(file, text string) {
+	r.Findings = append(r.Findings, diag.WithPath([]diag.Finding{
+		diag.Errorf(diag.TranscriptBroken, 0, 0, "%s", text).WithReason("transcript_artifact", "path", file)}, file)...)
 }
 
 func noRun(id string) error {
@@ -123,10 +178,11 @@ func verify(ctx context.Context, file *os.File, p Params) (*Report, error) {
 			c.Cut()
 		case c.Add(line):
 			rep.checkpoint(p, &last, c.Line())
-			rep.Lines = append(rep.Lines, last)
+			rep.Lines, rep.numbers = append(rep.Lines, last), append(rep.numbers, c.Line())
 		}
 		if whole {
 			rep.head = rep.head.After(line)
+			rep.badHead = rep.badHead || known && rep.head.Last == h.Last && rep.head != h
 		}
 		return ctx.Err()
 	})
@@ -153,6 +209,14 @@ func readHead(p Params) (chainlog.Head, bool) {
 		return format(p.ID).Start(), false
 	}
 	return format(p.ID).ParseHead(b)
+}
+
+// damagedHead reports whether the recorded end exists and is not one. A log is continued
+// without it: its lines are chained, and the next checkpoint records the end again.
+func damagedHead(p Params) bool {
+	_, err := os.Lstat(p.base().Path(HeadFile))
+	_, known := readHead(p)
+	return err == nil && !known
 }
 
 // checkpoint checks the signature of a checkpoint, which covers the lines before it.
