@@ -53,7 +53,7 @@ func cmdSpend(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	for _, call := range args[2:] {
 		part := strings.Split(call, ":")
-		id := th.ID + call + time.Now().String()
+		id := th.ID + "/" + call + time.Now().String()
 		ts.Check(o.Reserve(ctx, id, part[0], usd(part[1])))
 		if len(part) > 2 {
 			_, err := o.Settle(ctx, id, usd(part[2]), len(part) > 3)

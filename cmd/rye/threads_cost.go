@@ -21,7 +21,11 @@ func threadsCostCommand() *cli.Command {
 		Name: "cost", Args: "[THREAD]", Usage: "show what threads spent and reserved",
 		Long: `Without an id, lists the threads of the project. With one, shows its maximum, what its
 calls cost by model, and what is reserved for calls that are not answered yet. Assumed is
-the part that the service did not report. Amounts are in US dollars.`,
+the part that the service did not report. Amounts are in US dollars.
+
+The threads of a chain have one account: the id of each of them shows it, with the calls
+of each. --tree adds the threads that it started, and a total in which each call counts
+once. Spent, in the tree, is what the calls of the thread itself cost.`,
 		Examples: []string{"rye threads cost", "rye threads cost triage-01jd --tree", "rye threads cost --user  # this day and this month"},
 		Codes:    []diag.Code{diag.ThreadNotFound},
 		Flags: []cli.Flag{
@@ -56,19 +60,38 @@ func runThreadsCost(ctx context.Context, c *cli.Call, o *costOptions) error {
 	case s == nil:
 		return diag.New(diag.ThreadNotFound, "showing costs: no thread %q", c.Args[0]).WithReason("no_thread").WithDetail("id", c.Args[0])
 	}
-	row, err := s.Find(ctx, p.Spaces.ProjectDir, c.Args[0])
+	report, err := p.ThreadCosts(ctx, s, c.Args[0], o.tree)
 	if err != nil {
 		return err
 	}
-	costs, err := s.Cost(ctx, row.Thread, o.tree)
-	if err != nil {
-		return err
-	}
-	return c.UI.Show(map[string]any{"threads": costs}, func() {
-		for _, cost := range costs {
-			showCost(c.UI, cost)
+	return c.UI.Show(report, func() {
+		for _, cost := range report.Threads {
+			showCost(c.UI, cost.Cost)
+		}
+		if first := report.Threads[0]; o.tree || len(first.Chain) > 1 {
+			showTotal(c.UI, report)
 		}
 	})
+}
+
+// showTotal prints a line for each thread of a tree and of its chains, and their sum.
+func showTotal(u *cli.UI, r *project.CostReport) {
+	t := &cli.Table{Header: []string{"THREAD", "CALLS", "SPENT", "ASSUMED", "RESERVED"}}
+	add := func(name string, s store.Sum) {
+		t.Add(name, fmt.Sprint(s.Calls), s.Actual.String(), s.Assumed.String(), s.Reserved.String())
+	}
+	for _, c := range r.Threads {
+		indent := strings.Repeat("  ", c.Level)
+		if len(c.Chain) < 2 {
+			add(indent+c.Thread, c.Own)
+			continue
+		}
+		for _, l := range c.Chain {
+			add(indent+l.Thread, l.Sum)
+		}
+	}
+	add("total", r.Total)
+	u.Table(t)
 }
 
 func showPeriods(ctx context.Context, c *cli.Call, p *project.Project, s *store.Store) error {

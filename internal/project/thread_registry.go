@@ -60,21 +60,23 @@ func (p *Project) ThreadTree(ctx context.Context, id string) ([]ListedThread, er
 	if len(list) == 0 {
 		return nil, diag.New(diag.ThreadNotFound, "reading the registry of threads: it has no thread %q", id).WithReason("no_thread").WithDetail("id", id)
 	}
-	return inTree(list), nil
+	return inTree(list, func(t *ListedThread) (string, string, *int) { return t.ID, t.Parent, &t.Level }), nil
 }
 
 // inTree orders a list whose first entry is the root by depth, and sets the levels.
-func inTree(list []ListedThread) []ListedThread {
-	below := map[string][]ListedThread{}
-	for _, t := range list[1:] {
-		below[t.Parent] = append(below[t.Parent], t)
+func inTree[T any](list []T, of func(*T) (id, parent string, level *int)) []T {
+	below := map[string][]T{}
+	for i := range list[1:] {
+		_, parent, _ := of(&list[i+1])
+		below[parent] = append(below[parent], list[i+1])
 	}
-	out := make([]ListedThread, 0, len(list))
-	var add func(t ListedThread, level int)
-	add = func(t ListedThread, level int) {
-		t.Level = level
+	out := make([]T, 0, len(list))
+	var add func(t T, level int)
+	add = func(t T, level int) {
+		id, _, at := of(&t)
+		*at = level
 		out = append(out, t)
-		for _, c := range below[t.ID] {
+		for _, c := range below[id] {
 			add(c, level+1)
 		}
 	}

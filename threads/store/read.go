@@ -26,20 +26,42 @@ type Row struct {
 
 // ModelCost is what the calls of one model cost in one thread.
 type ModelCost struct {
-	Model    string     `json:"model"`
+	Model string `json:"model"`
+	Sum
+}
+
+// Sum is what calls of models cost, without those of other threads.
+type Sum struct {
 	Calls    int64      `json:"calls"`
 	Actual   policy.USD `json:"actual"`
 	Assumed  policy.USD `json:"assumed"` // the part that the service did not report
 	Reserved policy.USD `json:"reserved"`
 }
 
-// Cost is the account of a thread.
+// Add adds another sum.
+func (s *Sum) Add(o Sum) {
+	s.Calls += o.Calls
+	s.Actual += o.Actual
+	s.Assumed += o.Assumed
+	s.Reserved += o.Reserved
+}
+
+// LinkCost is what the calls of one thread of a chain cost.
+type LinkCost struct {
+	Thread string `json:"thread_id"`
+	Sum
+}
+
+// Cost is the account of a thread. The threads of a chain have one account, that of the
+// first.
 type Cost struct {
 	Row
 	Account
 	Assumed policy.USD  `json:"assumed"`
 	Calls   int64       `json:"calls"`
 	Models  []ModelCost `json:"models"`
+	Own     Sum         `json:"own"`   // without the threads below it, which Account has
+	Chain   []LinkCost  `json:"chain"` // those that made calls, in the order of their first
 }
 
 // Cost returns the account of a thread, and with tree those of its descendants, after
@@ -85,26 +107,42 @@ func (t *tx) threads(query string, args ...any) (out []Row, err error) {
 
 func (t *tx) cost(row Row) (Cost, error) {
 	a, err := t.account(row.Thread)
-	c := Cost{Row: row, Account: a.Account, Models: []ModelCost{}}
+	c := Cost{Row: row, Account: a.Account, Models: []ModelCost{}, Chain: []LinkCost{}}
 	if err != nil {
 		return c, err
 	}
-	rows, err := t.Query(`SELECT model, count(*), sum(settled), sum(CASE WHEN assumed THEN settled ELSE 0 END), sum(CASE WHEN status = 'open' THEN amount ELSE 0 END)
-		FROM reservations WHERE thread = ? AND kind = 'call' AND status != 'released' GROUP BY model ORDER BY model`, row.Thread)
+	err = t.sums("model", "model", row.Thread, func(name string, s Sum) {
+		c.Own.Add(s)
+		c.Models = append(c.Models, ModelCost{name, s})
+	})
 	if err != nil {
 		return c, err
+	}
+	c.Assumed, c.Calls = c.Own.Assumed, c.Own.Calls
+	// The id of a reservation begins with the thread of the chain that makes the call.
+	err = t.sums("substr(id, 1, instr(id || '/', '/') - 1)", "min(created), name", row.Thread, func(name string, s Sum) {
+		c.Chain = append(c.Chain, LinkCost{name, s})
+	})
+	return c, err
+}
+
+// sums adds up the calls of a thread by an expression.
+func (t *tx) sums(by, order, thread string, add func(name string, s Sum)) error {
+	rows, err := t.Query(`SELECT `+by+` AS name, count(*), sum(settled), sum(CASE WHEN assumed THEN settled ELSE 0 END), sum(CASE WHEN status = 'open' THEN amount ELSE 0 END)
+		FROM reservations WHERE thread = ? AND kind = 'call' AND status != 'released' GROUP BY name ORDER BY `+order, thread)
+	if err != nil {
+		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var m ModelCost
-		if err := rows.Scan(&m.Model, &m.Calls, &m.Actual, &m.Assumed, &m.Reserved); err != nil {
-			return c, err
+		var name string
+		var s Sum
+		if err := rows.Scan(&name, &s.Calls, &s.Actual, &s.Assumed, &s.Reserved); err != nil {
+			return err
 		}
-		c.Assumed += m.Assumed
-		c.Calls += m.Calls
-		c.Models = append(c.Models, m)
+		add(name, s)
 	}
-	return c, rows.Err()
+	return rows.Err()
 }
 
 // Threads returns the threads of a project whose ids begin with a prefix, the newest
