@@ -169,6 +169,7 @@ func stable(text string) string {
 	text = regexp.MustCompile(`\b[0-9a-f]{8}( [0-9a-f]{8}){7}\b`).ReplaceAllString(text, "<fingerprint>")
 	text = regexp.MustCompile(`\b[0-9a-f]{12,64}\b`).ReplaceAllString(text, "<hex>")
 	text = regexp.MustCompile(`-01[0-9a-hjkmnp-tv-z]{24}\b`).ReplaceAllString(text, "-<ulid>") // of a run
+	text = regexp.MustCompile(`(?m)^(\S+-<ulid>) \d+ running$`).ReplaceAllString(text, "$1 <pid> running")
 	text = regexp.MustCompile(`(?m)^(\[.* ok) \d+\.\ds$`).ReplaceAllString(text, "$1")         // the time of a node
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\d(T[0-9:]+(\.\d+)?Z)?`).ReplaceAllString(text, "<date>")
 	text = regexp.MustCompile(`[A-Za-z0-9+/]{86}`).ReplaceAllString(text, "<signature>")
@@ -303,6 +304,28 @@ func TestExampleDirectiveIsTested(t *testing.T) {
 	}
 	if !bytes.Contains(script, append([]byte("-- .ai/directives/examples/repository_summary.md --\n"), b...)) {
 		t.Error("run_example_directive.txtar does not contain the text of the example")
+	}
+}
+
+// The page runs exactly the files of the example threads.
+func TestExampleThreadsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "thread-examples.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "threads", "*_*.*"))
+	more, merr := filepath.Glob(filepath.Join("..", "..", "examples", "threads", "[a-z]*.md"))
+	if err != nil || merr != nil || len(more) < 6 {
+		t.Fatalf("%d examples, %v, %v", len(more), err, merr)
+	}
+	for _, file := range append(files, more...) {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(page, append([]byte("/"+filepath.Base(file)+"\"\n"), b...)) {
+			t.Errorf("docs/thread-examples.md does not contain the text of %s", filepath.Base(file))
+		}
 	}
 }
 

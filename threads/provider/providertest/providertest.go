@@ -4,7 +4,8 @@
 // answered, with the faults that services and networks have.
 //
 // It decides nothing by the content of a request except whether the request is the
-// expected one, and it reaches no service.
+// expected one and, for a step with the key for, whether it is of that thread. It reaches no
+// service.
 package providertest
 
 import (
@@ -28,6 +29,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	next     int
+	used     map[int]bool
 	problems []string
 }
 
@@ -57,7 +59,7 @@ func (s *Server) Problems() []string {
 func (s *Server) Unused() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return max(len(s.Scenario.Steps)-s.next, 0)
+	return len(s.Scenario.Steps) - len(s.used)
 }
 
 // ServeHTTP implements http.Handler.
@@ -76,7 +78,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	e := entry{Path: r.URL.Path, Request: body}
 	var step *Step
-	if i := min(s.next, len(s.Scenario.Steps)-1); i >= 0 && (i == s.next || s.Scenario.Steps[i].Repeat) {
+	if i := s.pick(string(body)); i >= 0 {
 		step = &s.Scenario.Steps[i]
 		e.Step = i + 1
 	}
@@ -96,6 +98,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, step, body, n)
 }
 
+// pick returns the first step that is left for a request, -1 if there is none.
+func (s *Server) pick(body string) int {
+	for i, step := range s.Scenario.Steps {
+		if (step.Repeat || !s.used[i]) && strings.Contains(body, step.For) {
+			if s.used == nil {
+				s.used = map[int]bool{}
+			}
+			s.used[i] = true
+			return i
+		}
+	}
+	return -1
+}
+
 func (s *Server) log(e entry) {
 	if s.Log == nil {
 		return
@@ -110,7 +126,7 @@ func (s *Server) log(e entry) {
 
 func (s *Server) check(r *http.Request, body []byte, step *Step) string {
 	if step == nil {
-		return fmt.Sprintf("the scenario has %d steps only", len(s.Scenario.Steps))
+		return fmt.Sprintf("the scenario has %d steps only, and none that is left is for this request", len(s.Scenario.Steps))
 	}
 	req, problem := readRequest(s.Scenario.Dialect, r, body)
 	if problem != "" {

@@ -23,6 +23,7 @@ type Scenario struct {
 
 // Step is one request and its answer.
 type Step struct {
+	For    string // a text of the requests that it is for, "" for every request: several threads call one server
 	Expect Expect
 	Send   Send
 	Fault  Fault
@@ -102,8 +103,8 @@ func Parse(path string, b []byte) (*Scenario, error) {
 	usage := readUsage(r.Map("usage"), Usage{Input: 10, Output: 5})
 	steps := r.Maps("steps")
 	for i, m := range steps {
-		m.Only("expect", "send", "fault", "repeat")
-		step := Step{Expect: readExpect(m.Map("expect")), Send: readSend(m.Map("send"), usage), Fault: readFault(m.Map("fault")), Repeat: m.Bool("repeat", false)}
+		m.Only("for", "expect", "send", "fault", "repeat")
+		step := Step{For: m.Text("for"), Expect: readExpect(m.Map("expect")), Send: readSend(m.Map("send"), usage), Fault: readFault(m.Map("fault")), Repeat: m.Bool("repeat", false)}
 		if step.Repeat && i < len(steps)-1 {
 			m.Reject("repeat", "is for the last step only: it answers every further request")
 		}
