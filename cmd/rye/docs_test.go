@@ -170,7 +170,7 @@ func stable(text string) string {
 	text = regexp.MustCompile(`\b[0-9a-f]{12,64}\b`).ReplaceAllString(text, "<hex>")
 	text = regexp.MustCompile(`-01[0-9a-hjkmnp-tv-z]{24}\b`).ReplaceAllString(text, "-<ulid>") // of a run
 	text = regexp.MustCompile(`(?m)^(\S+-<ulid>) \d+ running$`).ReplaceAllString(text, "$1 <pid> running")
-	text = regexp.MustCompile(`(?m)^(\[.* ok) \d+\.\ds$`).ReplaceAllString(text, "$1")         // the time of a node
+	text = regexp.MustCompile(`(?m)^(\[.* ok) \d+\.\ds$`).ReplaceAllString(text, "$1") // the time of a node
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\d(T[0-9:]+(\.\d+)?Z)?`).ReplaceAllString(text, "<date>")
 	text = regexp.MustCompile(`[A-Za-z0-9+/]{86}`).ReplaceAllString(text, "<signature>")
 	text = regexp.MustCompile(`h1:[A-Za-z0-9+/]{43}=`).ReplaceAllString(text, "<tree hash>")

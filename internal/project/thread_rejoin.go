@@ -48,6 +48,14 @@ func (p *Project) joined(ctx context.Context, o *ThreadOptions) (*Spawned, error
 	}
 	out.PID, err = p.continueProcess(ctx, id, resumeStart{})
 	out.State = threads.Running
+	if code := diag.CodeOf(err); code == diag.ExecutionFailed || code == diag.Timeout {
+		// Its process was stopped, too. The caller reads how the child rests, with its id.
+		state, err = p.settledState(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		out.State, out.PID = state.State, 0
+	}
 	return out, err
 }
 
