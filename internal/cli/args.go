@@ -109,11 +109,11 @@ func isFlag(word string) bool {
 
 func (s *sorter) positional(word string) error {
 	c := s.cmd()
-	if len(c.Subs) == 0 {
+	sub := c.sub(word)
+	if len(c.Subs) == 0 || c.Run != nil && (sub == nil || len(s.Args) > 0 || s.Dash >= 0) {
 		s.Args = append(s.Args, word)
 		return nil
 	}
-	sub := c.sub(word)
 	if sub == nil {
 		return unknownCommand(s.Path, word)
 	}
@@ -279,7 +279,7 @@ func (s *sorter) settleEarly() {
 // checkCall holds the number of positionals against what the command takes.
 func (s *sorter) checkCall() {
 	c := s.cmd()
-	if len(c.Subs) > 0 {
+	if c.Run == nil && len(c.Subs) > 0 {
 		if len(s.Path) > 1 && len(s.problems) == 0 {
 			s.problem(diag.New(diag.Usage, "reading arguments: %q needs a subcommand", PathName(s.Path)).
 				WithReason("no_subcommand").WithDetail("command", PathName(s.Path)).WithDetail("subcommands", c.subNames()))

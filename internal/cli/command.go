@@ -29,10 +29,12 @@ type Command struct {
 	// by the addresses of their fields.
 	Exclusive [][]any
 	Needs     []Need
-	Subs      []*Command // a command has either subs or run
+	Subs      []*Command
 	Hidden    bool
 	globals   *Globals // of the root
-	Run       func(ctx context.Context, c *Call) error
+	// Run is nil for a command that only has subs. One with both runs unless its first
+	// positional is the name of a sub.
+	Run func(ctx context.Context, c *Call) error
 	// UnknownFlag returns what a flag that the command does not have was meant to
 	// be, or "". The value is empty if none follows the flag.
 	UnknownFlag func(ctx context.Context, c *Call, name, value string) string

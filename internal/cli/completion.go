@@ -87,7 +87,7 @@ func (c *Call) candidates(ctx context.Context, before []string, last string) []s
 		return flagValues(awaitedFlag(l, []string{name}), name+"=")
 	case strings.HasPrefix(last, "-"):
 		return flagCandidates(l.Path)
-	case len(l.cmd().Subs) > 0:
+	case len(l.cmd().Subs) > 0 && l.cmd().Run == nil:
 		return candidates(l.cmd().Subs)
 	case l.cmd().Complete != nil:
 		sub := *c
@@ -95,6 +95,9 @@ func (c *Call) candidates(ctx context.Context, before []string, last string) []s
 		words := l.cmd().Complete(ctx, &sub)
 		if !strings.Contains(last, ":") { // an id or its ref, not each twice
 			words = slices.DeleteFunc(words, func(w string) bool { word, _, _ := strings.Cut(w, "\t"); return strings.Contains(word, ":") })
+		}
+		if len(l.Args) == 0 {
+			words = append(candidates(l.cmd().Subs), words...)
 		}
 		return words
 	}

@@ -156,7 +156,7 @@ func addToGroup(groups []helpGroup, title string, s summary) []helpGroup {
 func usageLine(path []*Command) string {
 	c := path[len(path)-1]
 	words := []string{PathName(path)}
-	if len(c.Subs) > 0 {
+	if len(c.Subs) > 0 && c.Run == nil {
 		words = append(words, "COMMAND")
 	}
 	if c.Args != "" {
@@ -168,7 +168,7 @@ func usageLine(path []*Command) string {
 // exitsOf lists the exit statuses of a command with its codes. Success, usage,
 // bugs and interrupts are everyone's.
 func exitsOf(c *Command) []exitUse {
-	if len(c.Subs) > 0 {
+	if c.Run == nil {
 		return nil
 	}
 	codes := append([]diag.Code{diag.Usage, diag.UnknownFlag, diag.Internal}, c.Codes...)
