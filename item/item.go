@@ -24,6 +24,9 @@ const (
 	Config    Kind = "config"
 )
 
+// Test is the kind of recorded threads, which an extractor of the system space declares.
+const Test Kind = "test"
+
 // MaxID is the maximum length of an id, in bytes.
 const MaxID = 255
 

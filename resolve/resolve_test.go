@@ -263,7 +263,7 @@ func TestKinds(t *testing.T) {
 	}
 	r := resolver(h, false)
 	table, err := r.Table(t.Context())
-	if err != nil || len(table.All()) != 4 {
+	if err != nil || len(table.All()) != 5 {
 		t.Errorf("%v, %v", table, err)
 	}
 	h.Write(h.Project, "tools/"+resolve.ExtractorFolder+"/skill/skill_extractor.yaml", "kind: skill\n")

@@ -131,7 +131,8 @@ func withDescriptions(in map[string]any, it *resolve.Item) map[string]any {
 }
 
 // kinds returns the kinds that extractors declare. Config is not one of them:
-// configurations are merged and not used one by one. If an extractor is refused,
+// configurations are merged and not used one by one; nor are recorded tests, which people
+// record and run. If an extractor is refused,
 // the kinds are those that rye has compiled in; a call that needs the extractor
 // then reports the error.
 func (w *Workspace) kinds(ctx context.Context) []string {
@@ -141,7 +142,7 @@ func (w *Workspace) kinds(ctx context.Context) []string {
 	}
 	var out []string
 	for _, ext := range table.All() {
-		if ext.Kind != item.Config {
+		if ext.Kind != item.Config && ext.Kind != item.Test {
 			out = append(out, string(ext.Kind))
 		}
 	}
