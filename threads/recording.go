@@ -39,13 +39,17 @@ type Replay struct {
 	RunTools bool
 	// Differs receives each request that differs from the recorded one. It may be nil.
 	Differs func(Difference)
+	// Clean changes the JSON form of a request before it is compared: it removes from it what
+	// was removed from the recording. Nil changes nothing.
+	Clean func([]byte) ([]byte, error)
 }
 
 // Difference states how a request differs from the recorded one.
 type Difference struct {
-	Call int64  `json:"call"` // of the model, from 1
-	Part string `json:"part"` // the first part that differs: system, tools or messages
-	Diff string `json:"diff"` // in the unified format
+	Call int64  `json:"call"`           // of the model, from 1
+	Part string `json:"part"`           // the first part that differs: system, tools or messages
+	Tool string `json:"tool,omitempty"` // that differs first, or whose result does
+	Diff string `json:"diff"`           // in the unified format
 }
 
 // ReadRecording reads the log of a thread to replay it. It does not verify the log: what the
@@ -59,6 +63,10 @@ func ReadRecording(project, id string) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newRecording(project, id, s, lines)
+}
+
+func newRecording(project, id string, s *Started, lines []transcript.Line) (*Recording, error) {
 	r := &Recording{ID: id, Started: s, lines: lines, results: map[string]*recordedResult{}}
 	r.then = newThread(id, Params{Project: project, Services: []*Service{{}}, Source: func(string) string { return "" }})
 	for i := range lines {
@@ -124,7 +132,11 @@ func (t *Thread) replayed(_ context.Context, req *message.Request, onDelta func(
 		return nil, t.mismatched(diag.New(diag.ReplayMismatch, "replaying %s: the recording answers %d calls of the model, and this thread makes another one", r.ID, r.answers).
 			WithDetail("recording", r.ID).WithDetail("call", r.answers+1))
 	}
-	if d, differs := difference(r.answers, was, req); differs {
+	d, differs, err := r.compare(was, req)
+	if err != nil {
+		return nil, t.mismatched(err)
+	}
+	if differs {
 		if r.Differs != nil {
 			r.Differs(d)
 		}
@@ -137,6 +149,26 @@ func (t *Thread) replayed(_ context.Context, req *message.Request, onDelta func(
 		onDelta(message.Delta{Kind: message.DeltaText, Text: text})
 	}
 	return resp, nil
+}
+
+// compare compares a recorded request with one of now, as Clean leaves it.
+func (r *Replay) compare(was, is *message.Request) (Difference, bool, error) {
+	if r.Clean != nil {
+		raw, err := jsonx.Marshal(is)
+		if err == nil {
+			raw, err = r.Clean(raw)
+		}
+		cleaned := &message.Request{}
+		if err == nil {
+			err = json.Unmarshal(raw, cleaned)
+		}
+		if err != nil {
+			return Difference{}, false, diag.New(diag.Internal, "comparing with the recording %s: %w", r.ID, err)
+		}
+		is = cleaned
+	}
+	d, differs := difference(r.answers, was, is)
+	return d, differs, nil
 }
 
 // mismatched ends the thread: a loop that repeats a failed call would get the next answer of
@@ -217,7 +249,54 @@ func difference(call int64, was, is *message.Request) (Difference, bool) {
 	if first == "" {
 		return Difference{}, false
 	}
-	return Difference{Call: call, Part: first, Diff: linediff.Unified("recorded", "now", before.Bytes(), after.Bytes())}, true
+	return Difference{Call: call, Part: first, Tool: changedTool(first, was, is), Diff: linediff.Unified("recorded", "now", before.Bytes(), after.Bytes())}, true
+}
+
+// changedTool returns the first tool whose definition differs, or whose result does.
+func changedTool(part string, was, is *message.Request) string {
+	switch part {
+	case "tools":
+		for i := range max(len(was.Tools), len(is.Tools)) {
+			switch {
+			case i >= len(was.Tools):
+				return is.Tools[i].Name
+			case i >= len(is.Tools) || definition(&was.Tools[i]) != definition(&is.Tools[i]):
+				return was.Tools[i].Name
+			}
+		}
+	case "messages":
+		then, now := resultsOf(was), resultsOf(is)
+		for i := range min(len(then), len(now)) {
+			if then[i] != now[i] {
+				return then[i].name
+			}
+		}
+	}
+	return ""
+}
+
+// namedResult is the rendered result of a call of a tool.
+type namedResult struct{ name, text string }
+
+func resultsOf(req *message.Request) (out []namedResult) {
+	names := map[string]string{}
+	for _, m := range req.Messages {
+		for i := range m.Blocks {
+			switch b := &m.Blocks[i]; b.Type {
+			case message.ToolCall:
+				names[b.ID] = b.Name
+			case message.ToolResult:
+				var w strings.Builder
+				writeBlock(&w, b)
+				out = append(out, namedResult{names[b.CallID], w.String()})
+			}
+		}
+	}
+	return out
+}
+
+func definition(d *message.ToolDef) string {
+	return fmt.Sprintf("tool %s\n%s%s", d.Name, indented(d.Description), indented(pretty(d.Schema)))
 }
 
 // parts renders system text, tools and messages of a request as lines, so that a difference
@@ -228,8 +307,8 @@ func parts(req *message.Request) (out [3]string) {
 	for i := range req.System {
 		writeBlock(&system, &req.System[i])
 	}
-	for _, d := range req.Tools {
-		fmt.Fprintf(&tools, "tool %s\n%s%s", d.Name, indented(d.Description), indented(pretty(d.Schema)))
+	for i := range req.Tools {
+		tools.WriteString(definition(&req.Tools[i]))
 	}
 	for _, m := range req.Messages {
 		fmt.Fprintf(&messages, "%s\n", m.Role)
@@ -262,11 +341,16 @@ func indented(text string) string {
 	return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
 }
 
-// pretty returns JSON with one value on each line, or text that is not JSON as it is.
+// pretty returns JSON with one value on each line and sorted keys, or text that is not JSON
+// as it is.
 func pretty(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
+	v, fs := jsonx.ParseMessage(raw)
+	if len(fs) > 0 {
 		return string(raw)
 	}
-	return b.String()
+	b, err := jsonx.MarshalIndent(v)
+	if err != nil {
+		return string(raw)
+	}
+	return strings.TrimSuffix(string(b), "\n")
 }

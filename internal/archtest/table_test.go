@@ -46,7 +46,7 @@ func layers() []layer {
 			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
 		}},
 		{"Opened project", []entry{
-			{"internal/project", set("internal/interop", "exec/graph", "threads", "threads/steps", "threads/provider", "threads/store", "threads/token", "threads/transcript", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib")},
+			{"internal/project", set("internal/interop", "exec/graph", "threads", "threads/steps", "threads/testfile", "threads/provider", "threads/store", "threads/token", "threads/transcript", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib")},
 			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
 		{"Verbs", []entry{
@@ -87,6 +87,7 @@ func layers() []layer {
 		{"Logs of threads and runs", []entry{
 			// Not threads/provider: no Go code has a loop over turns.
 			{"threads/activity", set("threads", "threads/transcript", "policy")},
+			{"threads/testfile", set("threads")},
 			{"threads", set("threads/transcript", "policy", "sign", "item")},
 			{"threads/steps", set("threads/transcript", "internal/directive", "policy", "item")},
 			{"threads/store", set("policy")},
