@@ -26,6 +26,7 @@ func commands(only string) []*cli.Command {
 		{"graph", graphCommand},
 		{"spawn", spawnCommand},
 		{"threads", threadsCommand},
+		{"test", testCommand},
 		{"provider", providerCommand},
 		{"sign", signCommand},
 		{"verify", verifyCommand},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -31,7 +32,7 @@ func (r *threadRun) material(ctx context.Context) (*steps.Material, error) {
 	m := &steps.Material{
 		Directive: steps.DirectiveText{Ref: it.Ref.String(), Digest: it.Digest.String(), Name: it.Meta.Name, Version: it.Meta.Version, Body: d.Body},
 		Inputs:    r.Inputs, Outputs: steps.Fields(d.Outputs), Capabilities: r.caps(), Message: r.o.Message, Window: r.window(),
-		Facts: steps.Facts{Date: p.Env.Now().UTC().Format(time.DateOnly), System: runtime.GOOS, Project: filepath.Base(p.Spaces.ProjectDir), Workspace: "here"},
+		Facts: r.facts(),
 	}
 	if m.Directive.Name == "" {
 		m.Directive.Name = filepath.Base(it.Ref.ID)
@@ -49,6 +50,19 @@ func (r *threadRun) material(ctx context.Context) (*steps.Material, error) {
 	}
 	m.Verbs, err = r.verbs(ctx)
 	return m, err
+}
+
+// facts returns what the prompt states about the machine and the day. A replay has the day of
+// its recording: a request would differ each day otherwise.
+func (r *threadRun) facts() steps.Facts {
+	if r.o.Facts != nil {
+		return *r.o.Facts
+	}
+	f := steps.Facts{Date: r.p.Env.Now().UTC().Format(time.DateOnly), System: runtime.GOOS, Project: filepath.Base(r.p.Spaces.ProjectDir), Workspace: "here"}
+	if r.o.Replay != nil {
+		f.Date, _, _ = strings.Cut(r.o.Replay.Started.Time, "T")
+	}
+	return f
 }
 
 func (r *threadRun) systemItem(ctx context.Context, id string) (*steps.SystemItem, error) {

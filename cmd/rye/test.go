@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads"
+)
+
+func testCommand() *cli.Command {
+	return &cli.Command{
+		Name: "test", Group: "Items",
+		Usage: "run recorded threads as tests, without a model", Args: "[PATTERN…]",
+		Long: `Runs the directive of each recorded test (items of the kind test below .ai/tests) and
+answers each call of the model, and of a tool, from the recording. No model is called,
+no tool starts, no key and no network is needed. A changed prompt, tool, permission,
+call or result is printed as a difference, with the turn and the tool, and the exit
+status is 1. A recording that no trusted key has signed is refused.
+
+PATTERN is an id such as team/triage, or a pattern such as 'team/*'.`,
+		Examples: []string{"rye test", "rye test 'team/*' --json", "rye test record triage-01jd && rye sign 'test:*'"},
+		Codes: []diag.Code{diag.ReplayMismatch, diag.ItemNotFound, diag.ToolNotFound, diag.Unsigned, diag.HashMismatch, diag.KeyUnknown, diag.SigInvalid, diag.ValidationFailed,
+			diag.TranscriptBroken, diag.ConfigError},
+		Complete: completeItems(item.Test),
+		Run:      runTest,
+		Subs:     []*cli.Command{testRecordCommand()},
+	}
+}
+
+func runTest(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Strict)
+	if err != nil {
+		return err
+	}
+	refs, err := h.Tests(ctx, c.Args)
+	if err != nil {
+		return err
+	}
+	reports := make([]*project.TestReport, 0, len(refs))
+	for _, ref := range refs {
+		r := h.Test(ctx, ref, policy.Person())
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		showTest(c.UI, r)
+		reports = append(reports, r)
+	}
+	return endTests(c, reports)
+}
+
+// showTest prints one test for people.
+func showTest(u *cli.UI, r *project.TestReport) {
+	if u.AsJSON {
+		return
+	}
+	word := "ok"
+	if !r.Passed {
+		word = "FAILED"
+	}
+	u.Out("%-6s  %s  %d ms", word, r.Ref, r.Duration)
+	if r.Error != nil {
+		u.Out("  %s: %s", r.Error.Code, r.Error.Message)
+	}
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		u.Out("  %s", d.Headline())
+		for line := range strings.Lines(d.Diff) {
+			u.Out("  %s", strings.TrimSuffix(line, "\n")) // each by itself: a text of the model is escaped
+		}
+	}
+}
+
+// endTests returns the error of the first test that could not be compared, else of the first
+// one that differs.
+func endTests(c *cli.Call, reports []*project.TestReport) error {
+	failed := 0
+	var first error
+	for _, r := range reports {
+		if r.Passed {
+			continue
+		}
+		failed++
+		if first == nil || r.Error != nil && diag.CodeOf(first) == diag.ReplayMismatch {
+			first = r.Err()
+		}
+	}
+	data := map[string]any{"tests": reports, "passed": len(reports) - failed, "failed": failed}
+	if failed > 0 {
+		c.UI.Note("%d of %s failed", failed, plural(len(reports), "test"))
+		return c.UI.Report(first, data, nil, func() {})
+	}
+	return c.UI.Show(data, func() { c.UI.Note("%s passed", plural(len(reports), "test")) })
+}
+
+// testRecordOptions are the flags of rye test record.
+type testRecordOptions struct {
+	as      string
+	replace bool
+	thread  threadOptions
+}
+
+func testRecordCommand() *cli.Command {
+	var o testRecordOptions
+	return &cli.Command{
+		Name: "record", Args: "THREAD|DIRECTIVE [NAME=VALUE…]", Usage: "write a completed thread as a test",
+		Long: `Writes what the model and the tools answered in a thread to .ai/tests, for a person to
+sign with rye sign. With a directive, runs it with a model first. Values of stored keys
+and of secret variables, and texts that have the form of a key, are replaced; review the
+file before you sign it. A recording that would not pass now is not written.`,
+		Examples: []string{"rye test record triage-01jd", "rye test record team/triage file=issue.md --as team/triage-bug"},
+		Codes: []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.ReplayMismatch, diag.ItemNotFound, diag.FileSystemError, diag.TooLarge, diag.HiddenChars,
+			diag.TranscriptBroken, diag.ConfigError, diag.UnknownParameter, diag.ProviderError},
+		Flags: []cli.Flag{
+			cli.String(&o.as, "as", "the `ID` of the test; else that of the directive"),
+			cli.Bool(&o.replace, "replace", "replace an existing recording"),
+			cli.Strings(&o.thread.limits, "limit", "with a directive, "+limitUsage),
+			cli.String(&o.thread.model, "model", "with a directive, the model, by its exact `ID`"),
+			cli.String(&o.thread.provider, "provider", "with a directive, the provider item, by its `ID`"),
+		},
+		Run: func(ctx context.Context, c *cli.Call) error { return runTestRecord(ctx, c, &o) },
+	}
+}
+
+func runTestRecord(ctx context.Context, c *cli.Call, o *testRecordOptions) error {
+	h, err := envOf(c).Open(ctx, project.Strict)
+	if err != nil {
+		return err
+	}
+	id, err := h.FindThread(c.Arg(0))
+	if len(c.Args) > 1 || diag.CodeOf(err) == diag.ThreadNotFound {
+		id, err = recordRun(ctx, c, h, o)
+	}
+	if err != nil {
+		return err
+	}
+	done, err := h.RecordTest(ctx, project.TestRecord{Thread: id, As: o.as, Replace: o.replace, Held: policy.Person()})
+	if err != nil {
+		showRepeated(c.UI, err)
+		return err
+	}
+	return c.UI.Show(done, func() {
+		c.UI.Out("%s", done.Path)
+		c.UI.Note("%s: %s, %s of %s. Review it, then: rye sign %s", done.Ref, plural(int(done.Turns), "turn"), plural(done.Calls, "call"), done.Directive, done.Ref)
+	})
+}
+
+// showRepeated prints the difference of a recording that does not repeat its thread.
+func showRepeated(u *cli.UI, err error) {
+	diff, _ := diag.Typed(err).Details["diff"].(string)
+	for line := range strings.Lines(diff) {
+		u.Note("%s", strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// recordRun runs a directive and returns the id of its thread.
+func recordRun(ctx context.Context, c *cli.Call, h *project.Project, o *testRecordOptions) (string, error) {
+	ref, err := item.ParseRef(c.Arg(0), item.Directive)
+	if err != nil {
+		return "", err
+	}
+	if ref.Kind != item.Directive {
+		return "", diag.New(diag.Usage, "recording %s: only threads of directives are recorded", ref)
+	}
+	opts := o.thread.options(c, primary.Call{Ref: ref, Held: policy.Person(), Args: c.Args[1:]})
+	opts.NoSuspend = true
+	show := newWatcher(c, h, false)
+	opts.Observe, opts.Started = show.line, show.started
+	r, err := h.FollowDirective(ctx, opts)
+	if err != nil {
+		return "", err
+	}
+	if r.Status != threads.Completed {
+		return "", fmt.Errorf("recording %s: %w", ref, diag.New(diag.ThreadState, "the thread %s is %s", r.ThreadID, r.Status))
+	}
+	return r.ThreadID, nil
+}
