@@ -206,16 +206,27 @@ type CallOutcome struct {
 	Text          string // the result, as lines
 }
 
-// CallsOf returns the calls of tools in the events of a thread, in the order of their start.
+// CallsOf returns the calls of tools in the events of a thread, in the order of the model's
+// answers: calls that only read start at the same time, in any order.
 func CallsOf(events []Event) ([]CallOutcome, error) {
 	var out []CallOutcome
-	at := map[string]int{}
+	at, asked := map[string]int{}, map[string]int{}
 	for _, e := range events {
 		raw, err := jsonx.Marshal(e.Data)
 		if err != nil {
 			return nil, err
 		}
 		switch e.Event {
+		case evResponse:
+			var d recordedResponse
+			if err := into(raw, &d); err != nil {
+				return nil, err
+			}
+			for _, b := range d.Blocks {
+				if b.Type == message.ToolCall {
+					asked[b.ID] = len(asked)
+				}
+			}
 		case evCall:
 			var d recordedCall
 			if err := into(raw, &d); err != nil {
@@ -239,5 +250,6 @@ func CallsOf(events []Event) ([]CallOutcome, error) {
 			out[i].IsError, out[i].Text = d.IsError, text.String()
 		}
 	}
+	slices.SortStableFunc(out, func(a, b CallOutcome) int { return asked[a.ID] - asked[b.ID] })
 	return out, nil
 }
