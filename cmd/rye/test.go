@@ -14,7 +14,13 @@ import (
 	"github.com/ryeos/rye/threads"
 )
 
+// testOptions are the flags of rye test, which rye test record has too.
+type testOptions struct {
+	models, limits []string
+}
+
 func testCommand() *cli.Command {
+	var o testOptions
 	return &cli.Command{
 		Name: "test", Group: "Items",
 		Usage: "run recorded threads as tests, without a model", Args: "[PATTERN…]",
@@ -24,17 +30,32 @@ no tool starts, no key and no network is needed. A changed prompt, tool, permiss
 call or result is printed as a difference, with the turn and the tool, and the exit
 status is 1. A recording that no trusted key has signed is refused.
 
-PATTERN is an id such as team/triage, or a pattern such as 'team/*'.`,
-		Examples: []string{"rye test", "rye test 'team/*' --json", "rye test record triage-01jd && rye sign 'test:*'"},
+PATTERN is an id such as team/triage, or a pattern such as 'team/*'.
+
+--model runs the directives of the tests with a model in place of the recording, each as
+a thread of this project: tools run, and the calls of the model cost money. It prints
+which threads completed, which returned the recorded outputs, cost and time.`,
+		Examples: []string{"rye test", "rye test 'team/*' --json", "rye test record triage-01jd && rye sign 'test:*'",
+			"rye test --model anthropic-model --model team/local=small-model --limit spend=0.05"},
 		Codes: []diag.Code{diag.ReplayMismatch, diag.ItemNotFound, diag.ToolNotFound, diag.Unsigned, diag.HashMismatch, diag.KeyUnknown, diag.SigInvalid, diag.ValidationFailed,
-			diag.TranscriptBroken, diag.ConfigError},
+			diag.TranscriptBroken, diag.ConfigError, diag.AuthRequired, diag.ProviderError, diag.ExecutionFailed, diag.LimitExceeded, diag.BudgetExceeded},
+		Flags: []cli.Flag{
+			cli.Strings(&o.models, "model", "run the directives with a `MODEL`, or PROVIDER=MODEL, and compare the models"),
+			cli.Strings(&o.limits, "limit", "with --model, "+limitUsage),
+		},
 		Complete: completeItems(item.Test),
-		Run:      runTest,
-		Subs:     []*cli.Command{testRecordCommand()},
+		Run:      func(ctx context.Context, c *cli.Call) error { return runTest(ctx, c, &o) },
+		Subs:     []*cli.Command{testRecordCommand(&o)},
 	}
 }
 
-func runTest(ctx context.Context, c *cli.Call) error {
+func runTest(ctx context.Context, c *cli.Call, o *testOptions) error {
+	if len(o.models) > 0 {
+		return runModels(ctx, c, o)
+	}
+	if len(o.limits) > 0 {
+		return diag.New(diag.Usage, "reading the command line: --limit applies to --model only")
+	}
 	h, err := envOf(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
@@ -101,28 +122,27 @@ func endTests(c *cli.Call, reports []*project.TestReport) error {
 
 // testRecordOptions are the flags of rye test record.
 type testRecordOptions struct {
+	*testOptions
 	as      string
 	replace bool
-	thread  threadOptions
 }
 
-func testRecordCommand() *cli.Command {
-	var o testRecordOptions
+func testRecordCommand(above *testOptions) *cli.Command {
+	o := testRecordOptions{testOptions: above}
 	return &cli.Command{
 		Name: "record", Args: "THREAD|DIRECTIVE [NAME=VALUE…]", Usage: "write a completed thread as a test",
 		Long: `Writes what the model and the tools answered in a thread to .ai/tests, for a person to
-sign with rye sign. With a directive, runs it with a model first. Values of stored keys
+sign with rye sign. With a directive, runs it with a model first: that of --model, within
+--limit. Values of stored keys
 and of secret variables, and texts that have the form of a key, are replaced; review the
 file before you sign it. A recording that would not pass now is not written.`,
-		Examples: []string{"rye test record triage-01jd", "rye test record team/triage file=issue.md --as team/triage-bug"},
+		Examples: []string{"rye test record triage-01jd", "rye test record team/triage file=issue.md --as team/triage-bug",
+			"rye test record team/triage --model team/local=small-model --replace"},
 		Codes: []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.ReplayMismatch, diag.ItemNotFound, diag.FileSystemError, diag.TooLarge, diag.HiddenChars,
 			diag.TranscriptBroken, diag.ConfigError, diag.UnknownParameter, diag.ProviderError},
 		Flags: []cli.Flag{
 			cli.String(&o.as, "as", "the `ID` of the test; else that of the directive"),
 			cli.Bool(&o.replace, "replace", "replace an existing recording"),
-			cli.Strings(&o.thread.limits, "limit", "with a directive, "+limitUsage),
-			cli.String(&o.thread.model, "model", "with a directive, the model, by its exact `ID`"),
-			cli.String(&o.thread.provider, "provider", "with a directive, the provider item, by its `ID`"),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error { return runTestRecord(ctx, c, &o) },
 	}
@@ -134,6 +154,9 @@ func runTestRecord(ctx context.Context, c *cli.Call, o *testRecordOptions) error
 		return err
 	}
 	id, err := h.FindThread(c.Arg(0))
+	if err == nil && len(o.models)+len(o.limits) > 0 {
+		return diag.New(diag.Usage, "recording %s: --model and --limit apply to a directive, and this is a thread", id)
+	}
 	if len(c.Args) > 1 || diag.CodeOf(err) == diag.ThreadNotFound {
 		id, err = recordRun(ctx, c, h, o)
 	}
@@ -168,8 +191,18 @@ func recordRun(ctx context.Context, c *cli.Call, h *project.Project, o *testReco
 	if ref.Kind != item.Directive {
 		return "", diag.New(diag.Usage, "recording %s: only threads of directives are recorded", ref)
 	}
-	opts := o.thread.options(c, primary.Call{Ref: ref, Held: policy.Person(), Args: c.Args[1:]})
-	opts.NoSuspend = true
+	thread := threadOptions{limits: o.limits, noSuspend: true}
+	if len(o.models) > 1 {
+		return "", diag.New(diag.Usage, "reading the command line: a recording is of one --model")
+	}
+	for _, text := range o.models {
+		m, err := project.ParseModelChoice(text)
+		if err != nil {
+			return "", err
+		}
+		thread.model, thread.provider = m.Model, m.Provider
+	}
+	opts := thread.options(c, primary.Call{Ref: ref, Held: policy.Person(), Args: c.Args[1:]})
 	show := newWatcher(c, h, false)
 	opts.Observe, opts.Started = show.line, show.started
 	r, err := h.FollowDirective(ctx, opts)

@@ -51,6 +51,8 @@ type ThreadOptions struct {
 	Call    string                        // the key of the call that starts it, "" for none
 	// Replay answers the thread from a recording; nil calls a model.
 	Replay *threads.Replay
+	// NoFallback leaves out the other models of the directive.
+	NoFallback bool
 	// Facts replace those of this machine and day in the prompt; nil keeps them.
 	Facts *steps.Facts
 }

@@ -118,6 +118,9 @@ func (p *Project) services(ctx context.Context, m directive.Model, o *ThreadOpti
 		return nil, err
 	}
 	out := []*threads.Service{first}
+	if o.NoFallback {
+		return out, nil
+	}
 	for _, f := range m.Fallback {
 		other, err := p.service(ctx, f.Provider, names, f.Model, f.Tier)
 		if err == nil && !slices.ContainsFunc(out, func(s *threads.Service) bool { return s.Provider == other.Provider && s.Model == other.Model }) {
