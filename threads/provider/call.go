@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/httpstep"
@@ -44,7 +46,7 @@ func (c *Config) Call(ctx context.Context, req message.Request, onDelta func(mes
 	// In the modes text and schema the parts are calls and texts only when the whole is
 	// known.
 	a.quiet = c.Tools.Mode != "native" && len(req.Tools) > 0
-	reply, err := c.Send(ctx, "", body)
+	reply, err := c.Send(ctx, strings.ReplaceAll(c.URL, "{model}", url.PathEscape(m.ID)), body)
 	if err != nil {
 		f := c.failure(err, func(s string) string { return s })
 		// The service may have read the request before the time or the user ended it.

@@ -35,6 +35,8 @@ func (c *Config) encode(req shaped, m *Model) ([]byte, error) {
 		return c.encodeChat(req, m)
 	case Responses:
 		return c.encodeResponses(req, m)
+	case Gemini:
+		return c.encodeGemini(req, m)
 	}
 	return c.encodeAnthropic(req, m)
 }
@@ -47,6 +49,8 @@ func (c *Config) decoder(req shaped, m *Model) decoder {
 		return &chatStream{origin: origin, quirks: m.Quirks, turn: req.turn}
 	case Responses:
 		return &responsesStream{origin: origin, turn: req.turn}
+	case Gemini:
+		return &geminiStream{origin: origin, turn: req.turn}
 	}
 	return &anthropicStream{origin: origin}
 }

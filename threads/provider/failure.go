@@ -43,6 +43,7 @@ type serviceError struct {
 	Type    string
 	Code    string
 	Message string
+	RetryMS int64 // the wait that the service asks for, or 0
 }
 
 func (e *serviceError) Error() string { return e.Message }
@@ -66,6 +67,15 @@ func readError(data []byte) *serviceError {
 		out.Message = short(text)
 	}
 	out.Type = in.text("type")
+	if out.Type == "" {
+		out.Type = in.text("status")
+	}
+	for _, raw := range elements(in.get("details")) {
+		if info, err := readFields(raw); err == nil {
+			d, _ := time.ParseDuration(info.text("retryDelay"))
+			out.RetryMS = max(out.RetryMS, d.Milliseconds())
+		}
+	}
 	out.Code = in.text("code")
 	if raw := in.get("code"); out.Code == "" && raw != nil {
 		var n json.Number
@@ -109,6 +119,9 @@ func (c *Config) statusFailure(r *httpstep.Reply) *Failure {
 	f := &Failure{
 		StatusCode: r.Status, Code: said.Code, Type: said.Type, Message: said.Message, Headers: retryHeaders(r.Header), Err: e,
 		RetryAfterMS: retryAfter(r, said.Message),
+	}
+	if f.RetryAfterMS == 0 {
+		f.RetryAfterMS = said.RetryMS
 	}
 	if f.Code == "" {
 		f.Code = string(code)
@@ -177,7 +190,7 @@ func (c *Config) failure(err error, redact func(string) string) *Failure {
 	var said *serviceError
 	if errors.As(err, &said) {
 		text := redact(said.Message)
-		f = &Failure{Code: redact(said.Code), Type: redact(said.Type), Message: text, Err: diag.New(diag.ProviderError, "calling %s: the service stopped: %s", c.ID, text)}
+		f = &Failure{Code: redact(said.Code), Type: redact(said.Type), Message: text, RetryAfterMS: said.RetryMS, Err: diag.New(diag.ProviderError, "calling %s: the service stopped: %s", c.ID, text)}
 		if f.Code == "" {
 			f.Code = string(diag.ProviderError)
 		}

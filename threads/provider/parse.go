@@ -13,7 +13,7 @@ import (
 )
 
 // The words of an item.
-func dialects() []string { return []string{Anthropic, Chat, Responses} }
+func dialects() []string { return []string{Anthropic, Chat, Responses, Gemini} }
 func tiers() []string    { return []string{"fast", "general", "high", "max"} }
 func efforts() []string  { return []string{"none", "low", "medium", "high"} }
 func inputs() []string   { return []string{"text", "image", "audio", "pdf"} }
@@ -65,7 +65,7 @@ func Parse(id string, doc *tree.Doc) (*Config, []diag.Finding) {
 	all.Reasoning = readReasoning(r.Map("reasoning"), c.Dialect, Reasoning{Default: "none", Style: "none", Field: "reasoning_effort"})
 	c.Models = readModels(r.Map("models"), all, c.Dialect)
 	c.checkTiers(r.Map("tiers"))
-	checkRequest(top.Map("config"))
+	c.URL = checkRequest(top.Map("config"), c.Dialect)
 	if fs := top.Findings(); diag.Failed(fs) {
 		return nil, fs
 	}
@@ -83,8 +83,9 @@ func (c *Config) checkTiers(r *tree.Reader) {
 }
 
 // checkRequest reports settings of the request that a call of a model cannot have:
-// one call is one attempt, and its body goes to the configured address only.
-func checkRequest(r *tree.Reader) {
+// one call is one attempt, and its body goes to the configured address only. It returns
+// the address if that names the model.
+func checkRequest(r *tree.Reader, dialect string) string {
 	retry := r.Map("retry")
 	if retry.Has("max_attempts") && retry.Int("max_attempts", 1, 1, math.MaxInt32) > 1 {
 		retry.Reject("max_attempts", "must be 1: config:agent/error_classification states when a call of a model is repeated")
@@ -97,6 +98,14 @@ func checkRequest(r *tree.Reader) {
 			r.Reject(key, "must be %q in a provider", want)
 		}
 	}
+	address, named := r.Text("url"), strings.Contains(r.Text("url"), "{model}")
+	if dialect == Gemini && r.Has("url") && !named {
+		r.Reject("url", "must contain {model} in the dialect %s, which names the model in the address", dialect)
+	}
+	if !named {
+		return ""
+	}
+	return address
 }
 
 func readTools(r *tree.Reader, dialect string) Tools {
@@ -158,7 +167,9 @@ func readReasoning(r *tree.Reader, dialect string, def Reasoning) Reasoning {
 		}
 	}
 	switch {
-	case dialect != Anthropic && (out.Style == "budget" || out.Style == "adaptive"):
+	case dialect == Gemini && out.Style == "adaptive":
+		r.Reject("style", "must be none, effort or budget in the dialect %s", dialect)
+	case dialect != Anthropic && dialect != Gemini && (out.Style == "budget" || out.Style == "adaptive"):
 		r.Reject("style", "must be none or effort in the dialect %s", dialect)
 	case out.Style == "budget" && len(out.Budgets) < 3:
 		r.Reject("budgets", "must have low, medium and high for the style budget")
@@ -193,7 +204,8 @@ func readBody(r *tree.Reader) Body {
 func fixedField(key string) bool {
 	switch key {
 	case "model", "messages", "system", "tools", "max_tokens", "max_completion_tokens", "stream", "n", "cache_control",
-		"input", "instructions", "max_output_tokens":
+		"input", "instructions", "max_output_tokens",
+		"contents", "systemInstruction", "generationConfig":
 		return true
 	}
 	return false

@@ -23,6 +23,7 @@ const (
 	Anthropic = "anthropic_messages"
 	Chat      = "openai_chat"
 	Responses = "openai_responses"
+	Gemini    = "gemini"
 )
 
 // Config is a parsed provider item. It is not changed after Parse, except for Send.
@@ -35,6 +36,7 @@ type Config struct {
 	Tools    Tools
 	Body     Body
 	Billing  string // metered or subscription
+	URL      string // template of an address that names the model as {model}; "" without it
 	CountURL string // template of the address that counts the tokens of a request; "" without one
 
 	// Send sends an encoded request; url is "" for the address of the item. Call and

@@ -59,6 +59,20 @@ provider:
     other: {window: 32000, max_output: 8192, reasoning: true, prices: {input: "0", output: "0"}}
 `
 
+const gemini = `
+provider:
+  dialect: gemini
+  reasoning: {default: none, style: effort}
+  models:
+    flash:
+      window: 32000
+      max_output: 8192
+      input: [text, image, pdf]
+      reasoning: true
+      prices: {input: "0.5", cache_read: "0.05", output: "3"}
+    other: {window: 32000, max_output: 8192, reasoning: {style: budget, budgets: {low: 1024, medium: 2048, high: 4096}}, prices: {input: "0", output: "0"}}
+`
+
 func mustParse(t testing.TB, text string) *Config {
 	t.Helper()
 	doc, fs := yamlx.Parse([]byte(text))

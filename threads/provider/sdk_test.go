@@ -69,7 +69,10 @@ func sent(t *testing.T, dialect string, c *Config) (http.Header, string) {
 	log := &bytes.Buffer{}
 	server.Log, server.Seen = log, func(r *http.Request) { header = r.Header.Clone() }
 	name, env := "anthropic", map[string]string{"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": plantedKey}
-	if dialect != Anthropic {
+	switch dialect {
+	case Gemini:
+		name, env = "gemini", map[string]string{"GEMINI_BASE_URL": url, "GEMINI_API_KEY": plantedKey}
+	case Chat, Responses:
 		name, env = map[string]string{Chat: "openai_chat", Responses: "openai"}[dialect], map[string]string{"OPENAI_BASE_URL": url + "/v1", "OPENAI_API_KEY": plantedKey}
 	}
 	conf := shippedDoc(t, name).Root["config"].(map[string]any)
@@ -77,6 +80,9 @@ func sent(t *testing.T, dialect string, c *Config) (http.Header, string) {
 	delete(conf, "sinks") // their ids are resolved by package exec
 	call := httpstep.Call{Ref: "tool:rye/agent/providers/" + name, Config: conf, Env: env, Now: time.Now}
 	c.Send = call.Open
+	if c.URL != "" {
+		c.URL = conf["url"].(string)
+	}
 	if _, err := c.Call(t.Context(), conversation(modelOf(dialect)), nil); err != nil {
 		t.Fatalf("%s: %v", dialect, err)
 	}
@@ -99,7 +105,7 @@ func sameRequest(t *testing.T, dialect, theirs, ours string) {
 // allowedHeaders are the headers that may differ: the name of the program, what the
 // client reports about itself, what its HTTP library adds, and the length of a body whose
 // JSON is equal.
-var allowedHeaders = regexp.MustCompile(`^(User-Agent|X-Stainless-.*|Accept-Language|Sec-Fetch-Mode|Accept-Encoding|Connection|Content-Length)$`)
+var allowedHeaders = regexp.MustCompile(`^(User-Agent|X-Stainless-.*|Accept-Language|Sec-Fetch-Mode|Accept-Encoding|X-Goog-Api-Client|Connection|Content-Length)$`)
 
 func sameHeader(t *testing.T, dialect string, theirs, ours http.Header) {
 	t.Helper()
@@ -125,6 +131,11 @@ func conversation(model string) message.Request {
 		effort = "low"
 		raw := []byte(`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"c2ln"}`)
 		thought = []message.Block{wire{Responses, "test/providers/a", model}.mark(message.Block{Type: message.Reasoning}, raw)}
+	}
+	if model == "flash" {
+		effort = "low"
+		raw := []byte(`{"text":"first","thought":true}`)
+		thought = []message.Block{wire{Gemini, "test/providers/a", model}.mark(message.Block{Type: message.Reasoning}, raw)}
 	}
 	req.Effort = effort
 	req.Messages = []message.Message{

@@ -182,6 +182,7 @@ func TestCutAtEveryByte(t *testing.T) {
 		"anthropic": {claude, "sonnet", anthropicSample()},
 		"chat":      {chat, "plain", chatSample()},
 		"responses": {responses, "think", responsesSample()},
+		"gemini":    {gemini, "flash", geminiSample()},
 	} {
 		c := mustParse(t, tc.item)
 		for n := range len(tc.stream) {
@@ -214,6 +215,8 @@ func TestEcho(t *testing.T) {
 		}, []string{"look first", "reasoning_details"}},
 		"responses": {responses, "think", "other", responsesSample(), []string{thoughtItem, searchItem, messageItem, readCallItem, listCallItem},
 			[]string{"look first", "web_search_call", "phase", "fc_1"}},
+		"gemini": {gemini, "flash", "other", geminiSample(), []string{`{"text":"look first","thought":true}`, codePart, signedEmpty, signedCall, secondCall},
+			[]string{"look first", "thoughtSignature", "executableCode"}},
 	} {
 		c := fed(mustParse(t, tc.item), tc.stream)
 		r, err := c.Call(t.Context(), ask(tc.model), nil)
@@ -228,8 +231,8 @@ func TestEcho(t *testing.T) {
 		}
 		next := ask(tc.model)
 		next.Messages = append(next.Messages, answer, message.Message{Role: message.User, Blocks: []message.Block{
-			{Type: message.ToolResult, CallID: "t1", Content: []message.Block{message.TextBlock("one")}},
-			{Type: message.ToolResult, CallID: "t2", Content: []message.Block{message.TextBlock("two")}, IsError: true},
+			{Type: message.ToolResult, CallID: r.Calls()[0].ID, Content: []message.Block{message.TextBlock("one")}},
+			{Type: message.ToolResult, CallID: r.Calls()[1].ID, Content: []message.Block{message.TextBlock("two")}, IsError: true},
 		}})
 		body, err := c.Encode(next)
 		if err != nil {

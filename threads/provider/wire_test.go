@@ -43,6 +43,11 @@ func wired(t *testing.T, dialect, scenario string) (*Config, *providertest.Serve
 		text = strings.Replace(responses, "    think:\n", "    think:\n      names: [scripted]\n", 1)
 		conf["url"], conf["auth"] = "${BASE}/v1/responses", map[string]any{"type": "bearer", "token": "${KEY}"}
 	}
+	if dialect == Gemini {
+		text = strings.Replace(gemini, "    flash:\n", "    flash:\n      names: [scripted]\n", 1)
+		text = "config: {url: \"${BASE}/v1beta/models/{model}:streamGenerateContent?alt=sse\"}\n" + text
+		conf["url"], conf["auth"] = "${BASE}/v1beta", map[string]any{"type": "api_key", "header": "x-goog-api-key", "key": "${KEY}"}
+	}
 	conf["mode"], conf["framing"], conf["body"] = "stream", "sse", "{request}"
 	conf["allow_private"], conf["idle_timeout"] = []any{"127.0.0.1"}, int64(2)
 	c := mustParse(t, text)
@@ -54,7 +59,7 @@ func wired(t *testing.T, dialect, scenario string) (*Config, *providertest.Serve
 }
 
 func modelOf(dialect string) string {
-	return map[string]string{Anthropic: "sonnet", Chat: "plain", Responses: "think"}[dialect]
+	return map[string]string{Anthropic: "sonnet", Chat: "plain", Responses: "think", Gemini: "flash"}[dialect]
 }
 
 // reading is what a client makes of an answer.
@@ -84,6 +89,9 @@ func expectedAnswers(dialect string) []reading {
 	written, none := int64(768), [4]int64{10, 0, 0, 5}
 	if dialect == Chat {
 		stop, written = map[string]string{"end": "stop", "calls": "tool_calls", "refusal": "stop"}, 0
+	}
+	if dialect == Gemini {
+		stop, written = map[string]string{"end": "STOP", "calls": "STOP", "refusal": "SAFETY"}, 0
 	}
 	if dialect == Responses {
 		stop = map[string]string{"end": "completed", "calls": "completed", "refusal": "completed"}
@@ -117,7 +125,7 @@ func readingOf(t *testing.T, r message.Response) reading {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out.Reasoning += f.text("thinking") + f.text("reasoning_content")
+			out.Reasoning += f.text("thinking") + f.text("reasoning_content") + f.text("text")
 			for _, part := range elements(f.get("summary")) {
 				summary, err := readFields(part)
 				if err != nil {

@@ -138,9 +138,12 @@ func wantsUsage(body []byte) bool {
 }
 
 // modelOf returns the model that answers: the requested one, unless the step names another.
-func modelOf(step *Step, body []byte) string {
+func modelOf(step *Step, path string, body []byte) string {
 	if step.Send.Model != "" {
 		return step.Send.Model
+	}
+	if model := geminiModel(path); model != "" {
+		return model
 	}
 	var req struct {
 		Model string `json:"model"`

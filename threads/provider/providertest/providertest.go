@@ -146,6 +146,9 @@ func (s *Server) errorBody(kind, text string) []byte {
 	if s.Scenario.Dialect == Anthropic {
 		return raw(map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": text}})
 	}
+	if s.Scenario.Dialect == Gemini {
+		return raw(object{"error": object{"code": 500, "message": text, "status": kind}})
+	}
 	return raw(map[string]any{"error": map[string]any{"message": text, "type": kind, "param": nil, "code": nil}})
 }
 
@@ -174,7 +177,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, step *Step, body
 		<-r.Context().Done()
 		return
 	}
-	events := s.events(step, body, n)
+	events := s.events(step, r.URL.Path, body, n)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Request-Id", fmt.Sprintf("req_%d", n))
 	w.WriteHeader(http.StatusOK)
@@ -182,13 +185,15 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, step *Step, body
 }
 
 // events returns the answer to request n in the dialect.
-func (s *Server) events(step *Step, body []byte, n int) []event {
-	model := modelOf(step, body)
+func (s *Server) events(step *Step, path string, body []byte, n int) []event {
+	model := modelOf(step, path, body)
 	switch s.Scenario.Dialect {
 	case Anthropic:
 		return anthropicEvents(step, n, model)
 	case Responses:
 		return responsesEvents(step, n, model)
+	case Gemini:
+		return geminiEvents(step, n, model)
 	}
 	return chatEvents(step, n, model, wantsUsage(body))
 }
@@ -286,7 +291,7 @@ func (s *Server) errorEvent(e *StreamError) []byte {
 
 // errorName returns the name of an event that is an error.
 func (s *Server) errorName() string {
-	if s.Scenario.Dialect != Chat {
+	if s.Scenario.Dialect == Anthropic || s.Scenario.Dialect == Responses {
 		return "error"
 	}
 	return ""

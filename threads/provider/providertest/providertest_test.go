@@ -73,7 +73,7 @@ func TestRequestsThatAreNotExpected(t *testing.T) {
 
 func TestScenarioErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"dialect: gemini\nsteps: []":                                        "dialect must be",
+		"dialect: gemeni\nsteps: []":                                        "dialect must be",
 		"dialect: openai_chat\nsteps: [{sent: {}}]":                         `unknown field "steps[0].sent"`,
 		"dialect: openai_chat\nsteps: [{fault: {cut: 0}}]":                  "steps[0].fault.cut must be",
 		"dialect: openai_chat\nsteps: [{send: {usage: {mode: shrinking}}}]": "usage.mode must be",

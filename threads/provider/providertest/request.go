@@ -21,7 +21,7 @@ type request struct {
 // readRequest checks a request by the rules of the published description and returns
 // what expectations need, or the first rule that it breaks.
 func readRequest(dialect string, r *http.Request, body []byte) (*request, string) {
-	path := map[string]string{Anthropic: "/v1/messages", Chat: "/chat/completions", Responses: "/responses"}[dialect]
+	path := map[string]string{Anthropic: "/v1/messages", Chat: "/chat/completions", Responses: "/responses", Gemini: ":streamGenerateContent"}[dialect]
 	switch {
 	case r.Method != http.MethodPost:
 		return nil, "the method is " + r.Method
@@ -31,8 +31,11 @@ func readRequest(dialect string, r *http.Request, body []byte) (*request, string
 		return nil, "Content-Type is " + r.Header.Get("Content-Type")
 	}
 	out := &request{body: string(body)}
-	if dialect == Responses {
+	switch dialect {
+	case Responses:
 		return out, readResponses(r, body, out)
+	case Gemini:
+		return out, readGemini(r, body, out)
 	}
 	var in wireRequest
 	if err := json.Unmarshal(body, &in); err != nil {

@@ -13,6 +13,7 @@ const (
 	Anthropic = "anthropic_messages"
 	Chat      = "openai_chat"
 	Responses = "openai_responses"
+	Gemini    = "gemini"
 )
 
 // Scenario is a parsed scenario file.
@@ -99,7 +100,7 @@ func Parse(path string, b []byte) (*Scenario, error) {
 	r := tree.NewReader(doc, diag.ConfigError)
 	r.Only("dialect", "usage", "steps")
 	r.Require("dialect", "steps")
-	s := &Scenario{Dialect: r.Enum("dialect", "", Anthropic, Chat, Responses)}
+	s := &Scenario{Dialect: r.Enum("dialect", "", Anthropic, Chat, Responses, Gemini)}
 	usage := readUsage(r.Map("usage"), Usage{Input: 10, Output: 5})
 	steps := r.Maps("steps")
 	for i, m := range steps {

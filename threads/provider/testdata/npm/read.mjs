@@ -7,7 +7,8 @@ import { pathToFileURL } from "node:url";
 
 const [dialect, base, answers] = process.argv.slice(2);
 const require = createRequire(process.env.RYE_NPM_PROVIDER + "/package.json");
-const load = async (name) => (await import(pathToFileURL(require.resolve(name)).href)).default;
+const loadAll = (name) => import(pathToFileURL(require.resolve(name)).href);
+const load = async (name) => (await loadAll(name)).default;
 
 const schemas = {
   list: { type: "object", properties: {} },
@@ -155,6 +156,51 @@ async function responses() {
   }
 }
 
+async function gemini() {
+  const { GoogleGenAI } = await loadAll("@google/genai");
+  const client = new GoogleGenAI({ apiKey: "sk-planted-secret-1", httpOptions: { baseUrl: base } });
+  const tool = (name, description) => ({ name, description, parametersJsonSchema: schemas[name] });
+  const shared = { maxOutputTokens: 100, tools: [{ functionDeclarations: [tool("list", ""), tool("read", "Reads.")] }] };
+  const long = {
+    model: "flash",
+    config: { ...shared, systemInstruction: "Be brief.", thinkingConfig: { includeThoughts: true, thinkingLevel: "LOW" } },
+    contents: [
+      { role: "user", parts: [{ text: "See this <image> & read." }, { inlineData: { mimeType: "image/png", data: png } }] },
+      { role: "model", parts: [
+        { text: "first", thought: true },
+        { text: "Reading." },
+        { functionCall: { id: "t1", name: "read", args: { n: 1.5 } } },
+        { functionCall: { id: "t2", name: "list", args: {} } },
+      ] },
+      { role: "user", parts: [
+        { functionResponse: { id: "t1", name: "read", response: { output: "one" } } },
+        { functionResponse: { id: "t2", name: "list", response: { error: "two" } } },
+        { text: "Read it." },
+      ] },
+    ],
+  };
+  const short = { model: "flash", config: shared, contents: [{ role: "user", parts: [{ text: "Read it." }] }] };
+  for (let i = 0; i < answers; i++) {
+    const parts = [];
+    let stop, u;
+    for await (const chunk of await client.models.generateContentStream(i ? short : long)) {
+      const candidate = chunk.candidates?.[0];
+      parts.push(...(candidate?.content?.parts ?? []));
+      stop = candidate?.finishReason ?? stop;
+      u = chunk.usageMetadata ?? u;
+    }
+    const text = (thought) => parts.filter((p) => Boolean(p.thought) === thought).map((p) => p.text ?? "").join("");
+    const cached = u.cachedContentTokenCount ?? 0;
+    print({
+      text: text(false),
+      reasoning: text(true),
+      calls: parts.filter((p) => p.functionCall).map((p) => ({ id: p.functionCall.id, name: p.functionCall.name, input: p.functionCall.args })),
+      stop,
+      usage: [u.promptTokenCount - cached, cached, 0, u.candidatesTokenCount + (u.thoughtsTokenCount ?? 0)],
+    });
+  }
+}
+
 const print = (v) => console.log(JSON.stringify(v));
-const clients = { anthropic_messages: anthropic, openai_chat: chat, openai_responses: responses };
+const clients = { anthropic_messages: anthropic, openai_chat: chat, openai_responses: responses, gemini };
 await clients[dialect]();
