@@ -265,17 +265,36 @@ func (p *lockParser) fields(r record) *fieldReader {
 		p.fault(diag.ParsingError, s.at, "%s", s.fault)
 	}
 	f.left = make([]field, 0, len(r.fields))
-	for _, x := range r.fields {
+	repeated := repeats(r.fields)
+	for i, x := range r.fields {
 		if len(p.out) >= maxFindings {
 			break
 		}
-		if slices.ContainsFunc(f.left, func(before field) bool { return before.key == x.key }) {
+		if repeated(i) {
 			p.fault(diag.ParsingError, x.at, "the field %q is repeated", x.key)
 			continue
 		}
 		f.left = append(f.left, x)
 	}
 	return f
+}
+
+// repeats returns what reports whether the key of a field is that of one before it. An
+// entry has few fields, which are compared; a hostile file can have more.
+func repeats(fields []field) func(i int) bool {
+	const few = 16
+	if len(fields) <= few {
+		return func(i int) bool {
+			return slices.ContainsFunc(fields[:i], func(before field) bool { return before.key == fields[i].key })
+		}
+	}
+	first := map[string]int{}
+	for i, x := range fields {
+		if _, known := first[x.key]; !known {
+			first[x.key] = i
+		}
+	}
+	return func(i int) bool { return first[fields[i].key] < i }
 }
 
 func (f *fieldReader) take(key string) *field {

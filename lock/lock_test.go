@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -460,6 +461,17 @@ func TestHostileSizes(t *testing.T) {
 		if l != nil || len(fs) == 0 || len(fs) > maxFindings+10 {
 			t.Errorf("%s: %d findings", name, len(fs))
 		}
+	}
+	// Names of fields that a later rye may know, each another one.
+	var b strings.Builder
+	b.WriteString("rye-lock: 1.9\nmanifest: h1:Qm47/d8p8h4c/M2bR0dbe8MIOfxyu/A8q1Xam8IDxtk=\n\n- item: tool:a/b\n")
+	for i := range 100_000 {
+		b.WriteString("  " + strings.Map(func(r rune) rune { return 'a' + r - '0' }, strconv.Itoa(i)) + ": x\n")
+	}
+	start := time.Now()
+	_, _ = ParseLock([]byte(b.String()))
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("an entry of 100,000 fields took %s", took)
 	}
 	if s, fs := ParseSum([]byte(strings.Repeat("x\n", 1<<19))); s != nil || len(fs) > maxFindings+10 {
 		t.Errorf("sum: %d findings", len(fs))
