@@ -144,13 +144,13 @@ const treeDirective = "# %[1]s\n\nReturn a label.\n\n```xml\n" + `<directive nam
 // TestKilledTrees kills processes of running trees of threads with SIGKILL at random times,
 // and resumes what stopped. Each tree returns what one without a kill returns: a leaf exists
 // once and made its effect at most once, every log verifies, and nothing stays reserved.
-// RYE_TREE_KILLS is the number of kills, 20 by default; 1000 is the size of the design.
+// RYE_TREE_KILLS is the number of kills, 6 by default; 1000 is the size of the design.
 func TestKilledTrees(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills processes for some seconds")
 	}
 	t.Parallel()
-	wanted := 20
+	wanted := 6
 	if text := os.Getenv("RYE_TREE_KILLS"); text != "" {
 		var err error
 		if wanted, err = strconv.Atoi(text); err != nil {
