@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
@@ -237,6 +239,9 @@ func (t *Thread) answersTools() bool { return t.p.Replay != nil && !t.p.Replay.R
 // difference compares two requests by what the model reads: system text, tools and messages.
 func difference(call int64, was, is *message.Request) (Difference, bool) {
 	old, now := parts(was), parts(is)
+	for i := range old {
+		old[i], now[i] = unfenced(old[i]), unfenced(now[i])
+	}
 	var before, after bytes.Buffer
 	first := ""
 	for i, name := range []string{"system", "tools", "messages"} {
@@ -250,6 +255,17 @@ func difference(call int64, was, is *message.Request) (Difference, bool) {
 		return Difference{}, false
 	}
 	return Difference{Call: call, Part: first, Tool: changedTool(first, was, is), Diff: linediff.Unified("recorded", "now", before.Bytes(), after.Bytes())}, true
+}
+
+// fenceName is the name of an element around a text in the prompt. It begins with the digest of a
+// file with its signature, which changes when the file is signed again.
+var fenceName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(</?context-)[0-9a-f]{16}\b`) })
+
+func unfenced(text string) string {
+	if !strings.Contains(text, "context-") {
+		return text
+	}
+	return fenceName().ReplaceAllString(text, "${1}…")
 }
 
 // changedTool returns the first tool whose definition differs, or whose result does.

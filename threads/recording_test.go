@@ -78,3 +78,16 @@ func TestDifference(t *testing.T) {
 		}
 	}
 }
+
+// TestFencesAreNotCompared signs a file of the context again: its fence has another name.
+func TestFencesAreNotCompared(t *testing.T) {
+	request := func(name, ref string) *message.Request {
+		return &message.Request{System: []message.Block{message.TextBlock("<context-" + name + " ref=" + ref + ">\nBe brief.\n</context-" + name + ">")}}
+	}
+	if d, differs := difference(1, request("0123456789abcdef", "a"), request("fedcba9876543210", "a")); differs {
+		t.Errorf("%+v", d)
+	}
+	if _, differs := difference(1, request("0123456789abcdef", "a"), request("fedcba9876543210", "b")); !differs {
+		t.Error("another item is not a difference")
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/testfile"
@@ -151,10 +152,20 @@ func (p *Project) ownDigests(ctx context.Context, r *threads.Recorded) error {
 			return err
 		}
 		if it != nil && it.Root.Space != space.System {
-			e.Data["digest"] = it.Digest.String()
+			e.Data["digest"] = unsignedDigest(it).String()
 		}
 	}
 	return nil
+}
+
+// unsignedDigest returns the digest of an item without its signature line: a file that is signed
+// again is the same tool.
+func unsignedDigest(it *resolve.Item) item.Digest {
+	sp, err := sign.SplitFile(it.Bytes, it.Type.Style)
+	if err != nil {
+		return it.Digest
+	}
+	return item.DigestOf(sp.Body())
 }
 
 // toolOf returns the item of a recorded call, nil if it does not exist.

@@ -177,8 +177,8 @@ func (p *Project) changedTools(ctx context.Context, f *testfile.File) ([]testfil
 			return nil, err
 		case it == nil:
 			found = append(found, testfile.Changed(c, "does not exist"))
-		case it.Digest != c.Digest:
-			found = append(found, testfile.Changed(c, it.Digest.String()))
+		case unsignedDigest(it) != c.Digest:
+			found = append(found, testfile.Changed(c, unsignedDigest(it).String()))
 		}
 	}
 	return found, nil
