@@ -1,10 +1,12 @@
 package main
 
 import (
-	"bytes"
+	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,83 +15,158 @@ import (
 	"github.com/ryeos/rye/threads/provider/providertest"
 )
 
+// exampleSet is a set of directives with recorded threads.
+type exampleSet struct {
+	dir     string            // of the directives, below examples
+	id      string            // of the directives, without their names
+	tools   map[string]string // file: path in the project
+	args    []string          // of each directive
+	setting func(*testing.T) map[string]string
+}
+
 // TestExamplesReplay runs the recorded thread of each example directive, without a server and
 // without a key. A changed prompt is a difference. RYE_UPDATE_GOLDEN=1 records again what does not
-// pass, with the scenario of the script run_example_directive.
+// pass, with the scripted model of the test that runs the example.
 func TestExamplesReplay(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "directives", "*.md"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d examples, %v", len(files), err)
-	}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".md")
-		t.Run(name, func(t *testing.T) { replayExample(t, name, file) })
+	for _, e := range []exampleSet{
+		{dir: "directives", id: "examples", args: []string{"words=40"}, setting: scriptSetting},
+		{dir: "threads", id: "examples/threads", tools: map[string]string{"recent_commits.sh": ".ai/tools/examples/threads/recent_commits.sh"}, setting: pageSetting},
+	} {
+		t.Run(e.dir, func(t *testing.T) { e.replay(t) })
 	}
 }
 
-func replayExample(t *testing.T, name, file string) {
-	recording := filepath.Join("..", "..", "examples", "tests", name+".yaml")
-	directive, err := os.ReadFile(file)
+func (e *exampleSet) replay(t *testing.T) {
+	l := newLab(t)
+	l.dir = filepath.Join(l.dir, "boats") // the prompt has its name
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", e.dir, "*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newLab(t)
-	l.dir = filepath.Join(l.dir, "boats") // the prompt has its name
-	l.write(".ai/directives/examples/"+name+".md", string(directive))
+	directives := map[string]string{}
+	missing := false
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".md")
+		if name == "README" {
+			continue
+		}
+		directives[name] = string(l.read(file))
+		l.write(".ai/directives/"+e.id+"/"+name+".md", directives[name])
+		if b, err := os.ReadFile(e.recording(name)); err == nil {
+			l.write(".ai/tests/"+e.id+"/"+name+".yaml", string(b))
+		} else {
+			missing = true
+		}
+	}
+	for file, to := range e.tools {
+		l.write(to, string(l.read(filepath.Join("..", "..", "examples", e.dir, file))))
+	}
 	l.must("key", "new", "--no-passphrase", "--owner", "ada")
-	out, status := "no recording", 1
-	if b, err := os.ReadFile(recording); err == nil {
-		l.write(".ai/tests/examples/"+name+".yaml", string(b))
-		l.must("sign", "*")
-		_, out, status = l.run("test")
-	}
-	if status != 0 && os.Getenv("RYE_UPDATE_GOLDEN") == "1" {
-		recordExample(t, l, name, recording)
-		_, out, status = l.run("test")
-	}
-	if status != 0 {
-		t.Fatalf("the recording of the example %s does not pass; RYE_UPDATE_GOLDEN=1 records it again:\n%s", name, out)
-	}
-	before, _, found := bytes.Cut(directive, []byte("\n1. "))
-	if !found {
-		t.Fatal("the example has no steps")
-	}
-	l.write(".ai/directives/examples/"+name+".md", string(before)+"\n1. Do something else.\n")
 	l.must("sign", "*")
-	if _, out, status = l.run("test"); status != 1 || !strings.Contains(out, "turn 1: the messages differ") || !strings.Contains(out, "+  1. Do something else.") {
-		t.Errorf("a changed prompt: exit status %d\n%s", status, out)
+	_, out, status := l.run("test")
+	if (missing || status != 0) && os.Getenv("RYE_UPDATE_GOLDEN") == "1" {
+		e.record(t, l, directives)
+		_, out, status = l.run("test")
+		missing = false
+	}
+	if missing || status != 0 || strings.Count(out, "ok ") != len(directives) || len(directives) == 0 {
+		t.Fatalf("the recordings of the examples do not pass; RYE_UPDATE_GOLDEN=1 records them again:\n%s", out)
+	}
+	for name, text := range directives {
+		l.write(".ai/directives/"+e.id+"/"+name+".md", text+"\nDo something else.\n")
+	}
+	l.must("sign", "*")
+	_, out, status = l.run("test")
+	if n := strings.Count(out, "+  Do something else."); status != 1 || n != len(directives) || strings.Count(out, "turn 1: the messages differ") != n {
+		t.Errorf("%d of %d changed prompts are differences, exit status %d\n%s", n, len(directives), status, out)
 	}
 }
 
-// recordExample runs the example with the scripted model of its script.
-func recordExample(t *testing.T, l *lab, name, recording string) {
+func (e *exampleSet) recording(name string) string {
+	return filepath.Join("..", "..", "examples", "tests", filepath.FromSlash(strings.TrimPrefix(e.id+"/"+name, "examples/"))+".yaml")
+}
+
+// record runs each directive with a scripted model.
+func (e *exampleSet) record(t *testing.T, l *lab, directives map[string]string) {
+	files := e.setting(t)
+	scenario := files["scenario"]
+	delete(files, "scenario")
+	var server http.Handler
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { server.ServeHTTP(w, r) }))
+	defer s.Close()
+	for name, text := range files {
+		l.write(name, strings.ReplaceAll(text, "URL/v1", s.URL+"/v1"))
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "README.md"}, {"-c", "user.name=Ada", "-c", "user.email=ada@example.test", "commit", "-q", "-m", "Count boats"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir, cmd.Env = l.dir, l.env()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v", out, err)
+		}
+	}
+	l.more = func() []string { return []string{"DEMO_KEY=sk-demo-12345678"} }
+	l.must("sign", "*")
+	for name := range directives {
+		// A directive that starts threads names them by the beginning of their ids.
+		if err := os.RemoveAll(filepath.Join(l.dir, ".ai", "threads")); err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := providertest.Parse("scenario", []byte(scenario))
+		if err != nil {
+			t.Fatal(err)
+		}
+		server = &providertest.Server{Scenario: parsed}
+		l.must(append([]string{"test", "record", e.id + "/" + name, "--model", "scripted-1", "--replace"}, e.args...)...)
+		b := l.read(filepath.Join(l.dir, ".ai", "tests", filepath.FromSlash(e.id), name+".yaml"))
+		if err := os.MkdirAll(filepath.Dir(e.recording(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(e.recording(name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.more = nil
+	l.must("sign", "*")
+}
+
+// scriptSetting returns the project, the model and the scenario of run_example_directive.
+func scriptSetting(t *testing.T) map[string]string {
 	a, err := txtar.ParseFile(filepath.Join("..", "..", "testdata", "scripts", "run_example_directive.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &providertest.Server{}
+	out := map[string]string{}
 	for _, f := range a.Files {
 		switch f.Name {
 		case "script.yaml":
-			if server.Scenario, err = providertest.Parse(f.Name, f.Data); err != nil {
-				t.Fatal(err)
-			}
-		case "README.md", "prices.txt", ".ai/tools/demo/model.yaml":
-			l.write(f.Name, string(f.Data))
+			out["scenario"] = string(f.Data)
+		case ".ai/tools/demo/model.yaml":
+			out[f.Name] = strings.ReplaceAll(string(f.Data), "${MODEL_URL}/v1", "URL/v1")
+		case "README.md", "prices.txt":
+			out[f.Name] = string(f.Data)
 		}
 	}
-	s := httptest.NewServer(server)
-	defer s.Close()
-	l.more = func() []string { return []string{"MODEL_URL=" + s.URL, "DEMO_KEY=sk-demo-12345678"} }
-	l.must("sign", "*")
-	l.must("test", "record", "examples/"+name, "words=40", "--model", "demo/model=scripted-1", "--replace")
-	l.more = nil
-	b := l.read(filepath.Join(l.dir, ".ai", "tests", "examples", name+".yaml"))
-	if err := os.MkdirAll(filepath.Dir(recording), 0o755); err != nil {
+	return out
+}
+
+var titled = regexp.MustCompile("(?ms)^```+[a-z]+ title=\"([^\"]+)\"\n(.*?)^```")
+
+// pageSetting returns those of the page of the example threads.
+func pageSetting(t *testing.T) map[string]string {
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "thread-examples.md"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(recording, b, 0o644); err != nil {
-		t.Fatal(err)
+	out := map[string]string{}
+	for _, m := range titled.FindAllStringSubmatch(string(b), -1) {
+		switch m[1] {
+		case "../scenario.yaml":
+			out["scenario"] = m[2]
+		case "../model.yaml":
+			out[".ai/tools/examples/model.yaml"] = m[2]
+		case "README.md", "docs/prices.txt", "boats.go", "boats_test.go", ".ai/config/agent/agent.yaml":
+			out[m[1]] = m[2]
+		}
 	}
-	l.must("sign", "*")
+	return out
 }
