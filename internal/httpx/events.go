@@ -3,6 +3,7 @@ package httpx
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 
@@ -34,28 +35,32 @@ const (
 // Events reads the events of r and calls yield for each; an error of yield ends
 // the work. Lines longer than MaxLine and events longer than MaxEvent are
 // errors. As the SSE standard demands, an event that the end of the stream cuts
-// off is not yielded; cut reports it.
+// off is not yielded; cut reports it. Neither is a last line that is not one JSON value.
 func Events(r io.Reader, f Framing, yield func(Event) error) (cut bool, err error) {
 	lines := &lineReader{r: bufio.NewReaderSize(r, 32<<10), bareCR: f == SSE}
 	if f == SSE {
 		return readSSE(lines, yield)
 	}
-	return false, readJSONLines(lines, yield)
+	return readJSONLines(lines, yield)
 }
 
-func readJSONLines(lines *lineReader, yield func(Event) error) error {
+func readJSONLines(lines *lineReader, yield func(Event) error) (cut bool, err error) {
 	for {
 		line, err := lines.next()
 		if err != nil && !errors.Is(err, io.EOF) {
-			return err
+			return false, err
 		}
-		if data := bytes.TrimSpace(line); len(data) > 0 {
+		data := bytes.TrimSpace(line)
+		if err != nil && len(data) > 0 && !json.Valid(data) {
+			return true, nil
+		}
+		if len(data) > 0 {
 			if err := yield(Event{Data: data}); err != nil {
-				return err
+				return false, err
 			}
 		}
 		if err != nil {
-			return nil
+			return false, nil
 		}
 	}
 }

@@ -49,6 +49,7 @@ func TestEvents(t *testing.T) {
 		{"lines", "{\"a\":1}\n\n [2] \r\n3", JSONLines, []string{"||{\"a\":1}", "||[2]", "||3"}, false},
 		{"bare CR", "\"a\rb\"\n", JSONLines, []string{"||\"a\rb\""}, false},
 		{"no lines", "\n \n", JSONLines, nil, false},
+		{"a line that the end cuts off", "{\"a\":1}\n{\"b\":", JSONLines, []string{"||{\"a\":1}"}, true},
 	} {
 		for _, r := range []io.Reader{strings.NewReader(c.in), iotest.OneByteReader(strings.NewReader(c.in)), iotest.DataErrReader(strings.NewReader(c.in))} {
 			got, cut, err := all(r, c.f)

@@ -26,7 +26,7 @@ func (c *Config) encodeChat(req shaped, m *Model) ([]byte, error) {
 	}
 	fs := fields{{"model", encoded(req.Model)}, {"messages", list(e.out)}, {limit, encoded(total)}}
 	if len(req.Tools) > 0 {
-		fs = append(fs, field{"tools", e.tools(req.Tools)})
+		fs = append(fs, field{"tools", functions(req.Tools, c.Tools.Strict)})
 		if (req.Serial || !c.Tools.Parallel) && !m.Quirks[noParallel] {
 			fs = append(fs, field{"parallel_tool_calls", []byte("false")})
 		}
@@ -84,11 +84,12 @@ func joined(blocks []message.Block, sep string) string {
 	return strings.Join(texts, sep)
 }
 
-func (e *chatEncoder) tools(defs []message.ToolDef) []byte {
+// functions writes tools as the functions that a model may call.
+func functions(defs []message.ToolDef, strict bool) []byte {
 	out := make([][]byte, len(defs))
 	for i, t := range defs {
 		f := fields{{"name", encoded(t.Name)}, {"description", encoded(t.Description)}, {"parameters", schemaOf(t)}}
-		if e.c.Tools.Strict {
+		if strict {
 			f = append(f, field{"strict", []byte("true")})
 		}
 		out[i] = object(field{"type", encoded("function")}, field{"function", object(f...)})
@@ -184,13 +185,7 @@ func (e *chatEncoder) echo(b message.Block, fs *fields) {
 	if raw == nil || b.Type == message.Reasoning && !e.m.Quirks[reasoningEcho] {
 		return
 	}
-	members, err := readFields(raw)
-	if err != nil {
-		return
-	}
-	for _, m := range members {
-		fs.set(m.key, m.value)
-	}
+	fs.merge(raw)
 }
 
 // id returns the id of a call as the service takes it.

@@ -23,8 +23,7 @@ type chatStream struct {
 	reasoning growing
 	reasonKey string // the member that has the reasoning
 	calls     []*chatCall
-	others    fields // members that rye does not know
-	texts     map[string]*growing
+	others    unknownMembers
 	finish    string
 	done      bool
 	usage     *chatUsage
@@ -135,36 +134,10 @@ func (s *chatStream) delta(delta fields) ([]message.Delta, error) {
 			}
 			out = append(out, deltas...)
 		default:
-			s.other(m)
+			s.others.add(m)
 		}
 	}
 	return out, nil
-}
-
-// other collects a member that rye does not know: texts and lists grow, the last of
-// other values counts.
-func (s *chatStream) other(m field) {
-	switch {
-	case len(m.value) > 0 && m.value[0] == '"':
-		if s.texts == nil {
-			s.texts = map[string]*growing{}
-		}
-		if s.texts[m.key] == nil {
-			s.texts[m.key] = &growing{}
-		}
-		s.texts[m.key].WriteString(unquote(m.value))
-		s.others.set(m.key, s.texts[m.key].raw())
-	case len(m.value) > 0 && m.value[0] == '[':
-		var all [][]byte
-		for _, v := range append(elements(s.others.get(m.key)), elements(m.value)...) {
-			all = append(all, v)
-		}
-		if len(all) > 0 {
-			s.others.set(m.key, list(all))
-		}
-	default:
-		s.others.set(m.key, slices.Clone(m.value))
-	}
 }
 
 func (s *chatStream) toolCalls(raw []byte) ([]message.Delta, error) {
@@ -231,8 +204,8 @@ func (s *chatStream) end() (message.Response, error) {
 		raw := object(field{s.reasonKey, s.reasoning.raw()})
 		r.Blocks = append(r.Blocks, s.origin.mark(message.Block{Type: message.Reasoning}, raw))
 	}
-	if len(s.others) > 0 {
-		r.Blocks = append(r.Blocks, s.origin.mark(message.Block{Type: message.Opaque}, object(s.others...)))
+	if b, any := s.others.block(s.origin); any {
+		r.Blocks = append(r.Blocks, b)
 	}
 	if text := s.content.String() + s.refusal.String(); text != "" {
 		r.Blocks = append(r.Blocks, message.TextBlock(text))

@@ -37,6 +37,8 @@ func (c *Config) encode(req shaped, m *Model) ([]byte, error) {
 		return c.encodeResponses(req, m)
 	case Gemini:
 		return c.encodeGemini(req, m)
+	case Ollama:
+		return c.encodeOllama(req, m)
 	}
 	return c.encodeAnthropic(req, m)
 }
@@ -51,8 +53,18 @@ func (c *Config) decoder(req shaped, m *Model) decoder {
 		return &responsesStream{origin: origin, turn: req.turn}
 	case Gemini:
 		return &geminiStream{origin: origin, turn: req.turn}
+	case Ollama:
+		return &ollamaStream{origin: origin, turn: req.turn}
 	}
 	return &anthropicStream{origin: origin}
+}
+
+// framing returns what divides the stream of a dialect into events.
+func framing(dialect string) httpx.Framing {
+	if dialect == Ollama {
+		return httpx.JSONLines
+	}
+	return httpx.SSE
 }
 
 // wire states who wrote a block, and so who can read it.

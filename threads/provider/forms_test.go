@@ -34,6 +34,7 @@ type form struct {
 	errorType string // as the service states it
 	errorCode string
 	retryMS   int64
+	message   string // of the error, if it is not a member message
 }
 
 func forms() map[string]form {
@@ -59,6 +60,8 @@ func forms() map[string]form {
 			body:   map[string]any{"generationConfig.maxOutputTokens": 100.0, "systemInstruction.parts.0.text": "Be brief.", "contents.0.role": "user"},
 			absent: []string{"model", "stream", "messages"}, callID: "call_1_1", reasoning: "First look.", usage: [4]int64{176, 1024, 0, 40},
 			status: 429, errorType: "RESOURCE_EXHAUSTED", errorCode: "429", retryMS: 34_074},
+		"ollama_chat": {url: "OLLAMA_HOST_URL", path: "/api/chat", body: map[string]any{"stream": true, "options.num_predict": 100.0, "options.num_ctx": 40960.0},
+			absent: []string{"max_tokens", "store"}, callID: "call_x1", reasoning: "First look.", usage: [4]int64{1200, 0, 0, 40}, status: 404, errorCode: "PROVIDER_ERROR", message: "model 'qwen3:8b' not found"},
 		"openrouter": {url: "OPENROUTER_BASE_URL", key: "OPENROUTER_API_KEY", path: "/chat/completions", bearer: "Bearer " + plantedKey,
 			body: map[string]any{"stream": true, "usage.include": true}, callID: "call_8fQ", reasoning: "First look.", usage: [4]int64{1200, 0, 0, 40}, status: 402, errorCode: "402"},
 		"vllm":      local("VLLM_URL", "chatcmpl-tool-51c0", "First look.", 400, "BadRequestError", "400"),
@@ -203,12 +206,16 @@ func (s *formServer) failed(c *Config) {
 	if !errors.As(err, &f) {
 		s.t.Fatal(err)
 	}
-	var stated struct {
-		Message string
-		Error   struct{ Message string }
+	stated := struct{ Message, Error string }{Message: s.form.message}
+	if stated.Message == "" {
+		var in struct {
+			Message string
+			Error   struct{ Message string }
+		}
+		decode(s.t, s.file(".error.json"), &in)
+		stated.Message, stated.Error = in.Message, in.Error.Message
 	}
-	decode(s.t, s.file(".error.json"), &stated)
-	if f.StatusCode != s.form.status || f.Type != s.form.errorType || f.Code != s.form.errorCode || f.Message != stated.Message+stated.Error.Message || f.RetryAfterMS != s.form.retryMS || f.Usage.Total() != 0 {
+	if f.StatusCode != s.form.status || f.Type != s.form.errorType || f.Code != s.form.errorCode || f.Message != stated.Message+stated.Error || f.RetryAfterMS != s.form.retryMS || f.Usage.Total() != 0 {
 		s.t.Errorf("failure %+v", f)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // The words of an item.
-func dialects() []string { return []string{Anthropic, Chat, Responses, Gemini} }
+func dialects() []string { return []string{Anthropic, Chat, Responses, Gemini, Ollama} }
 func tiers() []string    { return []string{"fast", "general", "high", "max"} }
 func efforts() []string  { return []string{"none", "low", "medium", "high"} }
 func inputs() []string   { return []string{"text", "image", "audio", "pdf"} }
@@ -93,9 +93,9 @@ func checkRequest(r *tree.Reader, dialect string) string {
 	if r.Has("redirects") && r.Int("redirects", 0, 0, math.MaxInt32) > 0 {
 		r.Reject("redirects", "must be 0: a request to a model follows no redirect")
 	}
-	for key, want := range map[string]string{"mode": "stream", "framing": "sse", "body": "{request}"} {
+	for key, want := range map[string]string{"mode": "stream", "framing": string(framing(dialect)), "body": "{request}"} {
 		if v, isText := r.Value(key).(string); r.Has(key) && (!isText || v != want) {
-			r.Reject(key, "must be %q in a provider", want)
+			r.Reject(key, "must be %q in a provider with the dialect %s", want, dialect)
 		}
 	}
 	address, named := r.Text("url"), strings.Contains(r.Text("url"), "{model}")
@@ -205,7 +205,7 @@ func fixedField(key string) bool {
 	switch key {
 	case "model", "messages", "system", "tools", "max_tokens", "max_completion_tokens", "stream", "n", "cache_control",
 		"input", "instructions", "max_output_tokens",
-		"contents", "systemInstruction", "generationConfig":
+		"contents", "systemInstruction", "generationConfig", "options":
 		return true
 	}
 	return false

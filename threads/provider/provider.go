@@ -24,6 +24,7 @@ const (
 	Chat      = "openai_chat"
 	Responses = "openai_responses"
 	Gemini    = "gemini"
+	Ollama    = "ollama_chat"
 )
 
 // Config is a parsed provider item. It is not changed after Parse, except for Send.

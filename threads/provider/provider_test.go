@@ -73,6 +73,15 @@ provider:
     other: {window: 32000, max_output: 8192, reasoning: {style: budget, budgets: {low: 1024, medium: 2048, high: 4096}}, prices: {input: "0", output: "0"}}
 `
 
+const ollama = `
+provider:
+  dialect: ollama_chat
+  reasoning: {default: none, style: effort}
+  models:
+    llama: {window: 32000, max_output: 8192, input: [text, image], reasoning: true, prices: {input: "0.5", output: "2"}}
+    other: {window: 32000, max_output: 8192, prices: {input: "0", output: "0"}}
+`
+
 func mustParse(t testing.TB, text string) *Config {
 	t.Helper()
 	doc, fs := yamlx.Parse([]byte(text))

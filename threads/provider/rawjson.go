@@ -105,6 +105,17 @@ func (f *fields) set(key string, value []byte) {
 	*f = append(*f, field{key, value})
 }
 
+// merge sets the members of an object.
+func (f *fields) merge(raw []byte) {
+	members, err := readFields(raw)
+	if err != nil {
+		return
+	}
+	for _, m := range members {
+		f.set(m.key, m.value)
+	}
+}
+
 // text returns a string, "" if the value is absent or another type.
 func (f fields) text(key string) string { return unquote(f.get(key)) }
 

@@ -183,6 +183,7 @@ func TestCutAtEveryByte(t *testing.T) {
 		"chat":      {chat, "plain", chatSample()},
 		"responses": {responses, "think", responsesSample()},
 		"gemini":    {gemini, "flash", geminiSample()},
+		"ollama":    {ollama, "llama", ollamaSample()},
 	} {
 		c := mustParse(t, tc.item)
 		for n := range len(tc.stream) {
@@ -217,6 +218,8 @@ func TestEcho(t *testing.T) {
 			[]string{"look first", "web_search_call", "phase", "fc_1"}},
 		"gemini": {gemini, "flash", "other", geminiSample(), []string{`{"text":"look first","thought":true}`, codePart, signedEmpty, signedCall, secondCall},
 			[]string{"look first", "thoughtSignature", "executableCode"}},
+		"ollama": {ollama, "llama", "other", ollamaSample(), []string{`"thinking":"look first"`, `"future":[1.0]`, ollamaRead, ollamaList},
+			[]string{"look first", "future", `"index":0`}},
 	} {
 		c := fed(mustParse(t, tc.item), tc.stream)
 		r, err := c.Call(t.Context(), ask(tc.model), nil)

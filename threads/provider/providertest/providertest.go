@@ -149,6 +149,9 @@ func (s *Server) errorBody(kind, text string) []byte {
 	if s.Scenario.Dialect == Gemini {
 		return raw(object{"error": object{"code": 500, "message": text, "status": kind}})
 	}
+	if s.Scenario.Dialect == Ollama {
+		return raw(object{"error": text})
+	}
 	return raw(map[string]any{"error": map[string]any{"message": text, "type": kind, "param": nil, "code": nil}})
 }
 
@@ -178,7 +181,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, step *Step, body
 		return
 	}
 	events := s.events(step, r.URL.Path, body, n)
-	w.Header().Set("Content-Type", "text/event-stream")
+	kind := "text/event-stream"
+	if s.Scenario.Dialect == Ollama {
+		kind = "application/x-ndjson"
+	}
+	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Request-Id", fmt.Sprintf("req_%d", n))
 	w.WriteHeader(http.StatusOK)
 	s.stream(w, r, step, s.faulty(events, f))
@@ -194,6 +201,8 @@ func (s *Server) events(step *Step, path string, body []byte, n int) []event {
 		return responsesEvents(step, n, model)
 	case Gemini:
 		return geminiEvents(step, n, model)
+	case Ollama:
+		return ollamaEvents(step, n, model)
 	}
 	return chatEvents(step, n, model, wantsUsage(body))
 }
@@ -224,6 +233,9 @@ func (s *Server) faulty(events []event, f Fault) []byte {
 	var b strings.Builder
 	for _, e := range events {
 		switch {
+		case s.Scenario.Dialect == Ollama: // lines of JSON
+			b.WriteString(string(e.data) + "\n")
+			continue
 		case e.comment != "":
 			b.WriteString(": " + e.comment + "\n\n")
 			continue

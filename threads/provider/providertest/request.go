@@ -21,7 +21,7 @@ type request struct {
 // readRequest checks a request by the rules of the published description and returns
 // what expectations need, or the first rule that it breaks.
 func readRequest(dialect string, r *http.Request, body []byte) (*request, string) {
-	path := map[string]string{Anthropic: "/v1/messages", Chat: "/chat/completions", Responses: "/responses", Gemini: ":streamGenerateContent"}[dialect]
+	path := map[string]string{Anthropic: "/v1/messages", Chat: "/chat/completions", Responses: "/responses", Gemini: ":streamGenerateContent", Ollama: "/api/chat"}[dialect]
 	switch {
 	case r.Method != http.MethodPost:
 		return nil, "the method is " + r.Method
@@ -36,6 +36,8 @@ func readRequest(dialect string, r *http.Request, body []byte) (*request, string
 		return out, readResponses(r, body, out)
 	case Gemini:
 		return out, readGemini(r, body, out)
+	case Ollama:
+		return out, readOllama(r, body, out)
 	}
 	var in wireRequest
 	if err := json.Unmarshal(body, &in); err != nil {

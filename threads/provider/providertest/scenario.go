@@ -14,6 +14,7 @@ const (
 	Chat      = "openai_chat"
 	Responses = "openai_responses"
 	Gemini    = "gemini"
+	Ollama    = "ollama_chat"
 )
 
 // Scenario is a parsed scenario file.
@@ -100,7 +101,7 @@ func Parse(path string, b []byte) (*Scenario, error) {
 	r := tree.NewReader(doc, diag.ConfigError)
 	r.Only("dialect", "usage", "steps")
 	r.Require("dialect", "steps")
-	s := &Scenario{Dialect: r.Enum("dialect", "", Anthropic, Chat, Responses, Gemini)}
+	s := &Scenario{Dialect: r.Enum("dialect", "", Anthropic, Chat, Responses, Gemini, Ollama)}
 	usage := readUsage(r.Map("usage"), Usage{Input: 10, Output: 5})
 	steps := r.Maps("steps")
 	for i, m := range steps {

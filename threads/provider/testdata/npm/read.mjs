@@ -201,6 +201,41 @@ async function gemini() {
   }
 }
 
+async function ollama() {
+  const { Ollama } = await loadAll("ollama");
+  const client = new Ollama({ host: base });
+  const tool = (name, description) => ({ type: "function", function: { name, description, parameters: schemas[name] } });
+  const shared = {
+    model: "llama",
+    options: { num_predict: 100, num_ctx: 32000 },
+    tools: [tool("list", ""), tool("read", "Reads.")],
+    stream: true,
+  };
+  const call = (name, args) => ({ function: { name, arguments: args } });
+  const long = {
+    ...shared,
+    think: "low",
+    messages: [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "See this <image> & read.", images: [png] },
+      { role: "assistant", content: "Reading.", thinking: "first", tool_calls: [call("read", { n: 1.5 }), call("list", {})] },
+      { role: "tool", content: "one", tool_name: "read" },
+      { role: "tool", content: "two", tool_name: "list" },
+      { role: "user", content: "Read it." },
+    ],
+  };
+  const short = { ...shared, messages: [{ role: "user", content: "Read it." }] };
+  for (let i = 0; i < answers; i++) {
+    const out = { text: "", reasoning: "", calls: [] };
+    for await (const { message, ...rest } of await client.chat(i ? short : long)) {
+      out.text += message.content;
+      out.reasoning += message.thinking ?? "";
+      for (const c of message.tool_calls ?? []) out.calls.push({ id: c.id, name: c.function.name, input: c.function.arguments });
+      if (rest.done) print({ ...out, stop: rest.done_reason, usage: [rest.prompt_eval_count, 0, 0, rest.eval_count] });
+    }
+  }
+}
+
 const print = (v) => console.log(JSON.stringify(v));
-const clients = { anthropic_messages: anthropic, openai_chat: chat, openai_responses: responses, gemini };
+const clients = { anthropic_messages: anthropic, openai_chat: chat, openai_responses: responses, gemini, ollama_chat: ollama };
 await clients[dialect]();
