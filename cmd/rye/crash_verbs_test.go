@@ -22,6 +22,23 @@ func slicesConcat(lists ...[]crashVerb) (out []crashVerb) {
 
 const crashNote = "---\nname: %\ntitle: Note\nversion: 1.0.0\n---\nText of %.\n"
 
+// crashCalls are a graph and one that calls it.
+var crashCalls = map[string]string{"inner": crashCall + `
+    r: {type: return, output: {ok: true}}
+`, "outer": crashCall + `
+    r: {action: {item_id: demo/inner}, next: end}
+    end: {type: return, output: {ok: true}}
+`}
+
+const crashCall = `version: "1.0.0"
+tool_type: graph
+executor_id: rye/core/runtimes/state_graph_runtime
+category: demo
+description: The graph %.
+config:
+  start: r
+  nodes:`
+
 // note writes an unsigned item.
 func (l *crashLab) note(names ...string) {
 	l.t.Helper()
@@ -69,6 +86,14 @@ func crashItems() []crashVerb {
 		{name: "sign", short: 4, args: []string{"sign", "knowledge:demo/one"}, setup: func(l *crashLab) {
 			l.project()
 			l.note("one")
+		}},
+		{name: "threads-gc", git: cacheIgnore, args: []string{"threads", "gc", "--older-than", "0s"}, setup: func(l *crashLab) {
+			l.project()
+			for _, name := range []string{"inner", "outer"} {
+				l.write(".ai/tools/demo/"+name+".yaml", strings.ReplaceAll(crashCalls[name], "%", name))
+			}
+			l.must("sign", "*")
+			l.must("graph", "run", "demo/outer")
 		}},
 		{name: "sign-several", during: "error LOCK_STALE", args: []string{"sign", "*"}, setup: func(l *crashLab) {
 			l.project()

@@ -116,6 +116,9 @@ func (p *Project) listed(ctx context.Context, read func(*store.Store) ([]store.C
 				t.State, t.Reason, t.PID = threads.Failed, threads.Orphaned, 0
 			}
 		}
+		if isRemoved(&t) {
+			t.Reason = logRemoved
+		}
 		out = append(out, t)
 	}
 	return out, nil

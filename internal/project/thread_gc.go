@@ -1,0 +1,280 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/store"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// removedDir contains the directories of threads that are being removed. The name is not
+// that of a thread: nothing reads what a stopped process left there.
+const removedDir = transcript.Dir + "/.removed"
+
+// GCOptions are the options of RemoveThreads. nil fields are those of config:agent/records.
+type GCOptions struct {
+	OlderThan *time.Duration // since the last event of a tree
+	Keep      *int           // the newest trees that stay, whatever their age
+	DryRun    bool
+}
+
+// OldTree is a thread or run with all that it started and that continue it.
+type OldTree struct {
+	Root    string    `json:"thread_id"`
+	Threads []string  `json:"threads"` // the oldest first
+	Updated time.Time `json:"updated"` // the last event of any of them
+	Reason  string    `json:"reason,omitempty"`
+}
+
+// GCReport states what RemoveThreads removed, or would, and why the rest stays.
+type GCReport struct {
+	Removed []OldTree `json:"removed"`
+	Kept    []OldTree `json:"kept"`
+	DryRun  bool      `json:"dry_run"`
+}
+
+// RemoveThreads removes the logs of threads and runs that have completed, with the whole
+// tree or not at all. A tree stays if any of it runs, is suspended, can be resumed, is
+// damaged, or is young. The store keeps what the threads cost.
+func (p *Project) RemoveThreads(ctx context.Context, o GCOptions) (*GCReport, error) {
+	if err := p.retention(ctx, &o); err != nil {
+		return nil, err
+	}
+	base := atomicfile.Project(p.Spaces.ProjectDir).Mode(0o700)
+	if !o.DryRun {
+		if err := base.RemoveAll(removedDir); err != nil {
+			return nil, err
+		}
+	}
+	// A thread whose process was stopped is settled by its log: what it reserved is free.
+	registered, err := p.Threads(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]*ListedThread{}
+	for i := range registered {
+		known[registered[i].ID] = &registered[i]
+	}
+	trees, err := p.oldTrees(ctx, known)
+	if err != nil {
+		return nil, err
+	}
+	out := &GCReport{Removed: []OldTree{}, Kept: []OldTree{}, DryRun: o.DryRun}
+	for i, t := range trees {
+		switch {
+		case t.Reason != "":
+		case i < *o.Keep:
+			t.Reason = fmt.Sprintf("one of the %d newest", *o.Keep)
+		case p.Env.Now().Sub(t.Updated) < *o.OlderThan:
+			t.Reason = "younger than " + o.OlderThan.String()
+		default:
+			if t.Reason, err = p.damage(ctx, t.Threads); err != nil {
+				return nil, err
+			}
+		}
+		if t.Reason != "" {
+			out.Kept = append(out.Kept, t)
+			continue
+		}
+		out.Removed = append(out.Removed, t)
+	}
+	if o.DryRun {
+		return out, nil
+	}
+	return out, p.removeTrees(base, out.Removed)
+}
+
+// removeTrees moves each directory away as a whole, and removes them then. The first
+// thread of a chain goes before the next: one whose next is missing could be resumed.
+func (p *Project) removeTrees(base atomicfile.Base, trees []OldTree) error {
+	for _, t := range trees {
+		for _, id := range t.Threads {
+			if err := base.Rename(transcript.Dir+"/"+id, removedDir+"/"+id); err != nil {
+				return err
+			}
+		}
+	}
+	return base.RemoveAll(removedDir)
+}
+
+// retention fills in what the configuration states.
+func (p *Project) retention(ctx context.Context, o *GCOptions) error {
+	s, err := p.Resolver.Config(ctx, recordsConfig)
+	if err != nil {
+		return err
+	}
+	r := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
+	section := r.Map("threads")
+	days, keep := int(section.Int("older_than_days", 30, 0, 36_500)), int(section.Int("keep", 0, 0, 1_000_000))
+	if err := diag.FromFindings("reading config:"+recordsConfig, r.Findings()); err != nil {
+		return err
+	}
+	age := time.Duration(days) * 24 * time.Hour
+	o.OlderThan, o.Keep = cmp.Or(o.OlderThan, &age), cmp.Or(o.Keep, &keep)
+	return nil
+}
+
+// damage returns why the logs of a tree are evidence that stays, "" if they are intact.
+func (p *Project) damage(ctx context.Context, ids []string) (string, error) {
+	for _, id := range ids {
+		rep, err := p.VerifyRun(ctx, id)
+		if err != nil {
+			return "", err
+		}
+		if rep.Err() != nil {
+			return id + " is damaged", nil
+		}
+	}
+	return "", nil
+}
+
+// oldTrees returns the trees of the project, the one with the newest event first. Reason is
+// why a tree cannot be removed at any age.
+func (p *Project) oldTrees(ctx context.Context, known map[string]*ListedThread) ([]OldTree, error) {
+	ids, err := graph.IDs(p.Spaces.ProjectDir)
+	if err != nil {
+		return nil, err
+	}
+	exists := map[string]bool{}
+	for _, id := range ids {
+		exists[id] = true
+	}
+	logs, trees := make([]loggedThread, len(ids)), map[string]*OldTree{}
+	for i, id := range ids {
+		logs[i] = p.loggedThread(ctx, id, exists)
+		logs[i].compare(known)
+	}
+	top := topOf(logs)
+	slices.SortFunc(logs, func(a, b loggedThread) int {
+		return cmp.Or(cmp.Compare(a.started, b.started), cmp.Compare(a.id[len(a.id)-26:]+a.id, b.id[len(b.id)-26:]+b.id))
+	})
+	for _, l := range logs {
+		t := trees[top(l.id)]
+		if t == nil {
+			t = &OldTree{Root: l.id}
+			trees[top(l.id)] = t
+		}
+		t.Threads = append(t.Threads, l.id)
+		t.Reason = cmp.Or(t.Reason, l.reason)
+		if l.updated.After(t.Updated) {
+			t.Updated = l.updated
+		}
+	}
+	out := make([]OldTree, 0, len(trees))
+	for _, t := range trees {
+		out = append(out, *t)
+	}
+	slices.SortFunc(out, func(a, b OldTree) int {
+		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Root, b.Root))
+	})
+	return out, nil
+}
+
+// topOf returns a function that is equal for the threads of one tree.
+func topOf(logs []loggedThread) func(id string) string {
+	above := map[string]string{}
+	top := func(id string) string {
+		for above[id] != "" {
+			id = above[id]
+		}
+		return id
+	}
+	for _, l := range logs {
+		for _, other := range l.near {
+			if a, b := top(l.id), top(other); other != "" && a != b {
+				above[a] = b
+			}
+		}
+	}
+	return top
+}
+
+// loggedThread is what the log of a thread or run states.
+type loggedThread struct {
+	id      string
+	near    []string // of the same tree, "" for none
+	started string
+	updated time.Time
+	reason  string // why it must stay
+	failed  bool   // the reason is only that it has not completed
+}
+
+// compare adds what the registry knows. A thread whose parent has completed cannot be
+// resumed: its money would be that of an account that is closed.
+func (l *loggedThread) compare(known map[string]*ListedThread) {
+	t := known[l.id]
+	if t == nil {
+		return
+	}
+	l.near = append(l.near, t.Parent)
+	up := known[t.Parent]
+	switch {
+	case t.State == threads.Running || t.State == threads.Suspended || t.State == store.Created:
+		l.reason = cmp.Or(l.reason, l.id+" is not settled")
+	case l.failed && t.Kind == "thread" && up != nil && up.State == threads.Completed:
+		l.reason = ""
+	}
+}
+
+func (p *Project) loggedThread(ctx context.Context, id string, exists map[string]bool) loggedThread {
+	dir := p.Spaces.ProjectDir
+	l := loggedThread{id: id}
+	s, err := graph.Status(ctx, dir, id)
+	if err != nil {
+		l.reason = id + " has no log that can be read"
+		return l
+	}
+	l.near = append(l.near, s.Parent)
+	l.started = s.Started
+	l.updated, _ = time.Parse(time.RFC3339, s.Updated)
+	switch {
+	case graph.Owner(ctx, dir, id) >= 0:
+		l.reason = id + " is running"
+	case s.State == graph.StateSuspended:
+		l.reason = id + " is suspended"
+	case s.State != graph.StateCompleted && s.State != graph.StateContinued:
+		l.reason, l.failed = id+" can be resumed", true
+	}
+	started, err := threads.ReadStarted(dir, id)
+	if diag.CodeOf(err) == diag.ThreadNotFound {
+		return l // a run of a graph
+	}
+	t, terr := threads.Summarize(dir, id)
+	if err != nil || terr != nil {
+		l.reason, l.failed = id+" has no log that can be read", false
+		return l
+	}
+	l.near = append(l.near, started.Parent, started.Replay, t.Continues, t.ContinuedBy)
+	if started.Spawned != nil {
+		l.near = append(l.near, started.Spawned.By, started.Spawned.Root)
+	}
+	if started.Carried != nil {
+		l.near = append(l.near, started.Carried.Root)
+	}
+	if next := t.ContinuedBy; next != "" && !exists[next] && l.reason == "" {
+		l.reason = id + " can be resumed" // the next thread of its chain has no log yet
+	}
+	return l
+}
+
+// logRemoved is the reason of a thread that has completed and whose log was removed.
+const logRemoved = "removed"
+
+// isRemoved reports whether the log of a thread that has completed was removed.
+func isRemoved(t *ListedThread) bool {
+	if t.State != threads.Completed {
+		return false
+	}
+	_, err := os.Lstat(transcript.Base(t.Project, t.ID).Path("."))
+	return os.IsNotExist(err)
+}
