@@ -218,11 +218,11 @@ func (t *Thread) judge(r *Result) error {
 	case e.State == Continued && t.next != nil:
 		r.Status = Continued
 		return nil
-	case e.State == Continued:
-		return e.full()
 	case e.State == Continued && t.p.Replay != nil:
 		return diag.New(diag.ReplayMismatch, "replaying %s: the window of the model is full, and a replay does not go on in another thread", t.p.Replay.ID).
 			WithDetail("recording", t.p.Replay.ID)
+	case e.State == Continued:
+		return e.full()
 	case e.State != Completed:
 		code := e.Code
 		if _, known := diag.Lookup(code); !known {
