@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
 )
 
@@ -29,8 +31,11 @@ type GitFiles struct {
 	folders map[string]bool
 	double  map[string]bool // paths that a broken tree contains twice
 
-	// list returns the entries at a path next to .ai.
-	list func(name string) ([]gitcmd.Entry, error)
+	// list returns the entries at paths next to .ai.
+	list         func(names ...string) ([]gitcmd.Entry, error)
+	projectFiles map[string]gitcmd.Entry // the project's files next to .ai, by name
+	// changed reports whether the index was written since the entries were listed.
+	changed func() bool
 
 	batch *gitcmd.Batch
 	order []int // of reading ahead, regular files only
@@ -41,36 +46,66 @@ type GitFiles struct {
 // Revision opens the .ai folder of the project at prefix ("" or "a/b/") in a
 // tree of a repository, which may be bare.
 func Revision(ctx context.Context, git *gitcmd.Git, tree, prefix string) (*GitFiles, error) {
-	return openGit(ctx, git, prefix, func(name string) ([]gitcmd.Entry, error) { return git.Tree(ctx, tree, prefix+name) })
+	return openGit(ctx, git, prefix, func(names ...string) ([]gitcmd.Entry, error) {
+		return git.Tree(ctx, tree, below(prefix, names)...)
+	})
 }
 
 // Index opens the .ai folder of the project at prefix in the index. Entries
 // that are only intended to be added are not in it.
 func Index(ctx context.Context, repo *gitcmd.Repo, prefix string) (*GitFiles, error) {
-	return openGit(ctx, repo.Git, prefix, func(name string) ([]gitcmd.Entry, error) {
-		list, err := repo.Staged(ctx, repo.EmptyTree(), prefix+name)
+	before, missing := os.Stat(repo.Index())
+	g, err := openGit(ctx, repo.Git, prefix, func(names ...string) ([]gitcmd.Entry, error) {
+		list, err := repo.Staged(ctx, repo.EmptyTree(), below(prefix, names)...)
 		entries := make([]gitcmd.Entry, len(list))
 		for i, c := range list {
 			entries[i] = c.Entry
 		}
 		return entries, err
 	})
+	if err != nil {
+		return nil, err
+	}
+	g.changed = func() bool { // git replaces the file to write it
+		now, err := os.Stat(repo.Index())
+		return missing != nil || err != nil || !os.SameFile(before, now) || !before.ModTime().Equal(now.ModTime()) || before.Size() != now.Size()
+	}
+	return g, nil
+}
+
+// below returns the paths of names in a directory: "" or "a/b/".
+func below(prefix string, names []string) []string {
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = prefix + name
+	}
+	return paths
 }
 
 // openGit starts git cat-file before git lists the entries, so that both start at
 // the same time.
-func openGit(ctx context.Context, git *gitcmd.Git, prefix string, list func(name string) ([]gitcmd.Entry, error)) (*GitFiles, error) {
+func openGit(ctx context.Context, git *gitcmd.Git, prefix string, list func(names ...string) ([]gitcmd.Entry, error)) (*GitFiles, error) {
 	batch, err := git.Batch(ctx)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := list(space.Dir)
+	names := []string{lock.ProjectFileName, lock.LockFile, lock.SumFile}
+	entries, err := list(append(names, space.Dir)...)
 	if err != nil {
 		_ = batch.Close()
 		return nil, err
 	}
-	g := newGitFiles(entries, prefix+space.Dir)
-	g.batch, g.list = batch, list
+	files := map[string]gitcmd.Entry{}
+	top := prefix + space.Dir
+	entries = slices.DeleteFunc(entries, func(e gitcmd.Entry) bool {
+		if e.Path == top || strings.HasPrefix(e.Path, top+"/") {
+			return false
+		}
+		files[strings.TrimPrefix(e.Path, prefix)] = e
+		return true
+	})
+	g := newGitFiles(entries, top)
+	g.batch, g.list, g.projectFiles = batch, list, files
 	return g, nil
 }
 
@@ -139,6 +174,13 @@ func (g *GitFiles) Close() error { return g.batch.Close() }
 
 // Root returns the files as a root of the project space.
 func (g *GitFiles) Root() *space.Root { return space.NewFiles(space.Project, g) }
+
+// Changed reports whether the entries may differ from those that git has now.
+func (g *GitFiles) Changed() bool { return g.changed != nil && g.changed() }
+
+// ProjectFile returns the entry of rye.yaml, rye.lock or rye.sum next to .ai, the zero value
+// if there is none.
+func (g *GitFiles) ProjectFile(name string) gitcmd.Entry { return g.projectFiles[name] }
 
 // Empty reports whether the .ai directory does not exist.
 func (g *GitFiles) Empty() bool { return len(g.entries) == 0 }

@@ -36,6 +36,8 @@ type Git struct {
 	path string
 	dir  string
 	env  []string
+
+	ahead func() ([]setting, error) // the settings that were read ahead, or nil
 }
 
 // New finds git outside of the project and repository that it works on. It does not

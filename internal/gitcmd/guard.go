@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/proc"
@@ -45,7 +46,11 @@ func (g *Git) remote(ctx context.Context, args ...string) ([]byte, error) {
 }
 
 func (g *Git) guardedOver(ctx context.Context, protocols string, stdin io.Reader, args ...string) ([]byte, error) {
-	list, err := g.settings(ctx)
+	read := g.ahead
+	if read == nil {
+		read = func() ([]setting, error) { return g.settings(ctx) }
+	}
+	list, err := read()
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +63,15 @@ func (g *Git) guardedOver(ctx context.Context, protocols string, stdin io.Reader
 			WithReason(ignored).WithDetail("settings", strings.Join(names, ", "))
 	}
 	return out, err
+}
+
+// ReadAhead returns a Git that reads the settings now, while the caller does other work,
+// for the commands that can start programs which the settings name.
+func (g *Git) ReadAhead(ctx context.Context) *Git {
+	c := *g
+	c.ahead = sync.OnceValues(func() ([]setting, error) { return g.settings(ctx) })
+	go func() { _, _ = c.ahead() }()
+	return &c
 }
 
 // settings returns all settings in the order of their precedence.

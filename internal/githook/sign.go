@@ -107,6 +107,7 @@ type session struct {
 	signer func() (sign.Signer, error) // calls Params.Signer once, when it is needed
 	others func() (map[string]string, error)
 	cancel context.CancelFunc
+	writer *gitcmd.Repo // Repo, which may have read its settings ahead
 	report *Report
 	runs   []*run // projects with candidates
 }
@@ -157,9 +158,13 @@ func Sign(ctx context.Context, p Params) (*Report, error) {
 }
 
 func newSession(ctx context.Context, p Params) *session {
-	s := &session{Params: p, report: &Report{Files: []primary.SignReport{}}}
+	writer := *p.Repo
+	s := &session{Params: p, writer: &writer, report: &Report{Files: []primary.SignReport{}}}
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.signer = sync.OnceValues(func() (sign.Signer, error) {
+		if !p.Check { // something will be written to the index
+			s.writer.Git = p.Repo.ReadAhead(ctx)
+		}
 		signer, err := p.Signer(ctx)
 		return &serialSigner{Signer: signer}, err
 	})

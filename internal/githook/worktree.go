@@ -20,14 +20,33 @@ type folder struct {
 	dir  string
 }
 
+// tree is the work tree of a repository. It opens the directory of each project once.
+type tree struct {
+	repo  *gitcmd.Repo
+	mu    sync.Mutex
+	roots map[string]*space.Root // by prefix
+}
+
+func newTree(repo *gitcmd.Repo) *tree { return &tree{repo: repo, roots: map[string]*space.Root{}} }
+
 // locate divides a path below the work tree into a folder and a path in it.
-func locate(repo *gitcmd.Repo, path string) (folder, string) {
+func (t *tree) locate(path string) (folder, string) {
 	if prefix, rel, ok := projectOf(path); ok {
-		base := filepath.Join(repo.WorkTree, filepath.FromSlash(prefix))
-		return folder{root: space.NewDir(space.Project, "", base, false)}, rel
+		return folder{root: t.root(prefix)}, rel
 	}
-	file := filepath.Join(repo.WorkTree, filepath.FromSlash(path))
+	file := filepath.Join(t.repo.WorkTree, filepath.FromSlash(path))
 	return folder{dir: filepath.Dir(file)}, filepath.Base(file)
+}
+
+func (t *tree) root(prefix string) *space.Root {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.roots[prefix]
+	if r == nil {
+		r = space.NewDir(space.Project, "", filepath.Join(t.repo.WorkTree, filepath.FromSlash(prefix)), false)
+		t.roots[prefix] = r
+	}
+	return r
 }
 
 // projectOf returns the project of a path below the work tree, "" or "a/b/", and
@@ -59,17 +78,17 @@ func (f folder) put(rel string, b []byte) error {
 	return atomicfile.Project(f.dir).Replace(rel, b, 0)
 }
 
-// has reports whether a file has the bytes of a blob, or does not exist if blob is
-// "". A link, or a file that cannot be read, is different.
-func has(repo *gitcmd.Repo, f folder, rel, blob string) (bool, error) {
+// blob returns the name of the blob with the bytes of a file, "" if the file does not
+// exist. known is false for a link and for a file that cannot be read.
+func (t *tree) blob(f folder, rel string) (name string, known bool) {
 	b, err := f.read(rel)
 	switch {
-	case blob == "":
-		return space.IsMissing(err), nil
+	case space.IsMissing(err):
+		return "", true
 	case err != nil:
-		return false, nil
+		return "", false
 	}
-	return repo.BlobName(b) == blob, nil
+	return t.repo.BlobName(b), true
 }
 
 // inParallel calls do for 0 to n-1, with several calls at a time.

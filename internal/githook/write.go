@@ -52,10 +52,10 @@ func (s *session) write(ctx context.Context) error {
 	if err := savePending(s.Repo, list, s.IndexOnly); err != nil {
 		return err
 	}
-	if err := s.Repo.UpdateIndex(ctx, entries); err != nil {
+	if err := s.writer.UpdateIndex(ctx, entries); err != nil {
 		return err
 	}
-	if err := s.Repo.Skip(ctx, skipped); err != nil { // update-index clears the flag of a replaced entry
+	if err := s.writer.Skip(ctx, skipped); err != nil { // update-index clears the flag of a replaced entry
 		return err
 	}
 	if err := s.otherIndex(ctx, list, entries); err != nil || s.IndexOnly {
@@ -159,7 +159,8 @@ func sameFile(a, b string) bool {
 // returns the names of the others.
 func workTree(repo *gitcmd.Repo, list []change) (left []string, err error) {
 	wrote, errs := make([]bool, len(list)), make([]error, len(list))
-	inParallel(len(list), func(i int) { wrote[i], errs[i] = replace(repo, list[i]) })
+	t := newTree(repo)
+	inParallel(len(list), func(i int) { wrote[i], errs[i] = t.replace(list[i]) })
 	for i, c := range list {
 		if !wrote[i] {
 			left = append(left, c.left)
@@ -169,18 +170,21 @@ func workTree(repo *gitcmd.Repo, list []change) (left []string, err error) {
 }
 
 // replace writes a file of the work tree if it equals what was staged.
-func replace(repo *gitcmd.Repo, c change) (wrote bool, err error) {
-	root, rel := locate(repo, c.path)
-	if ok, err := has(repo, root, rel, c.now); err != nil || ok {
-		return ok, err
-	}
-	if ok, err := has(repo, root, rel, c.was); err != nil || !ok {
-		return false, err
+func (t *tree) replace(c change) (wrote bool, err error) {
+	root, rel := t.locate(c.path)
+	there, known := t.blob(root, rel)
+	switch {
+	case !known:
+		return false, nil
+	case there == c.now:
+		return true, nil
+	case there != c.was:
+		return false, nil
 	}
 	if c.signed != "" {
-		root, rel := locate(repo, c.signed)
-		if ok, err := has(repo, root, rel, c.blob); err != nil || !ok {
-			return false, err
+		root, rel := t.locate(c.signed)
+		if there, known := t.blob(root, rel); !known || there != c.blob {
+			return false, nil
 		}
 	}
 	return true, root.put(rel, c.bytes)

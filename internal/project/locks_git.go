@@ -29,10 +29,16 @@ type GitProject struct {
 // readFiles finds the three files in the directory that contains .ai.
 func (p *GitProject) readFiles() error {
 	own := []string{p.prefix + lock.ProjectFileName, p.prefix + lock.LockFile, p.prefix + lock.SumFile}
-	found, err := p.list(own...)
 	p.known = map[string]gitcmd.Entry{}
-	for _, name := range own {
-		p.known[name] = gitcmd.Entry{}
+	for _, at := range own {
+		p.known[at] = p.ProjectFile(path.Base(at))
+	}
+	if !p.Changed() {
+		return nil
+	}
+	found, err := p.list(own...)
+	for _, at := range own {
+		p.known[at] = gitcmd.Entry{}
 	}
 	for _, e := range found {
 		p.known[e.Path] = e
