@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ryeos/rye/internal/hidden"
-	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/recordtext"
 	"github.com/ryeos/rye/item"
 )
 
@@ -38,11 +37,11 @@ func (w *walker) snapshot(ctx context.Context, status, node string, end bool) {
 	var out bytes.Buffer
 	head.write(&out)
 	out.WriteString("\n## State\n\n")
-	out.WriteString(fencedJSON(w.root.own))
+	out.WriteString(snapshotJSON(w.root.own))
 	if end {
 		if w.root.output != nil {
 			out.WriteString("\n## Output\n\n")
-			out.WriteString(fencedJSON(w.root.output))
+			out.WriteString(snapshotJSON(w.root.output))
 		}
 		w.snapshotRuns(&out)
 	}
@@ -95,7 +94,7 @@ func (w *walker) snapshotRuns(out *bytes.Buffer) {
 				out.WriteString("- the rest is left out\n")
 				break
 			}
-			out.WriteString("- " + strings.TrimSpace(s.Time+" "+s.Event+" "+inlineText(s.Text)) + "\n")
+			out.WriteString("- " + strings.TrimSpace(s.Time+" "+s.Event+" "+recordtext.Inline(s.Text)) + "\n")
 		}
 		for _, child := range log.childIDs(ids) {
 			parent[child] = id
@@ -122,30 +121,6 @@ func (l *Log) childIDs(all []string) []string {
 	return out
 }
 
-// inlineText makes a text safe for one line of markdown.
-func inlineText(s string) string {
-	if s == "" {
-		return ""
-	}
-	const most = 400
-	r := []rune(hidden.Visible(s))
-	if len(r) > most {
-		r = append(r[:most], '…')
-	}
-	return "`" + strings.NewReplacer("`", "'", "rye:signed", "rye signed").Replace(string(r)) + "`"
-}
-
-// fencedJSON renders a value as JSON in a fence that it cannot end: JSON has no line
-// that begins with the marks.
-func fencedJSON(v any) string {
-	b, err := jsonx.MarshalIndent(v)
-	if err != nil {
-		return "It is not JSON.\n"
-	}
-	if len(b) > maxSnapshotState {
-		return fmt.Sprintf("It has %d bytes and is left out: `rye graph log RUN --state` prints it.\n", len(b))
-	}
-	// The text of a signature line in the state must not look like one of this file.
-	text := strings.ReplaceAll(string(hidden.JSON(b)), "rye:signed", `rye\u003asigned`)
-	return "```json\n" + text + "\n```\n"
+func snapshotJSON(v any) string {
+	return recordtext.JSON(v, maxSnapshotState, ": `rye graph log RUN --state` prints it")
 }

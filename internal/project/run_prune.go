@@ -48,8 +48,8 @@ func (p *Project) recordFilter() (*redact.Filter, error) {
 	return p.redactor(values), nil
 }
 
-// pruneRecords removes the oldest records of the runs of a graph, as config:agent/records
-// states. It leaves the record of a run that can go on by itself, and what the runtime key
+// pruneRecords removes the oldest records of the runs of a graph, or of threads, as
+// config:agent/records states. It leaves the record of a run that can go on by itself, and what the runtime key
 // did not sign.
 func (p *Project) pruneRecords(ctx context.Context, ref item.Ref) error {
 	rel := path.Join(space.Dir, "knowledge", path.Dir(ref.ID))
@@ -69,14 +69,25 @@ func (p *Project) pruneRecords(ctx context.Context, ref item.Ref) error {
 	if keep == 0 || len(ids) <= keep {
 		return nil
 	}
-	base := atomicfile.Project(p.Spaces.ProjectDir)
 	for _, id := range ids[:len(ids)-keep] {
-		if id == path.Base(ref.ID) || !p.runEnded(ctx, id) || !p.ownRecord(item.Ref{Kind: item.Knowledge, ID: path.Dir(ref.ID) + "/" + id}) {
+		if id == path.Base(ref.ID) || !p.runEnded(ctx, id) {
 			continue
 		}
-		if err := base.Remove(rel + "/" + id + ".md"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return diag.Doing("removing the record of "+id, err)
+		if err := p.removeRecord(item.Ref{Kind: item.Knowledge, ID: path.Dir(ref.ID) + "/" + id}); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// removeRecord removes a record, if a person has not signed or edited it.
+func (p *Project) removeRecord(ref item.Ref) error {
+	if !p.ownRecord(ref) {
+		return nil
+	}
+	err := atomicfile.Project(p.Spaces.ProjectDir).Remove(path.Join(space.Dir, "knowledge", ref.ID+".md"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return diag.Doing("removing the record of "+path.Base(ref.ID), err)
 	}
 	return nil
 }

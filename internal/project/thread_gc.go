@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
@@ -102,6 +103,9 @@ func (p *Project) removeTrees(base atomicfile.Base, trees []OldTree) error {
 			if err := base.Rename(transcript.Dir+"/"+id, removedDir+"/"+id); err != nil {
 				return err
 			}
+		}
+		if err := p.removeRecord(item.Ref{Kind: item.Knowledge, ID: threadRecords + "/" + t.Root}); err != nil {
+			return err
 		}
 	}
 	return base.RemoveAll(removedDir)

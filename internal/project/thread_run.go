@@ -63,7 +63,9 @@ func (r *threadRun) end(ctx context.Context) func(*threads.Result, error) (*thre
 		if res == nil {
 			return nil, err
 		}
-		return res, errors.Join(err, r.p.rested(ctx, r.stored().ID, res.Status))
+		err = errors.Join(err, r.p.rested(ctx, r.stored().ID, res.Status))
+		r.record(ctx, res)
+		return res, err
 	}
 }
 
