@@ -77,6 +77,9 @@ func layers() []layer {
 			{"packages/source/git", set("packages/source", "bundle", "lock", "item")},
 			{"packages/source", set("bundle", "lock", "item")},
 		}},
+		{"Registry", []entry{
+			{"registry/log", set()},
+		}},
 		{"Verified items", []entry{
 			{"verify", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/extract", "item")},
 			{"internal/search", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
@@ -151,7 +154,9 @@ func thirdParty() map[string]map[string]bool {
 		"github.com/sigstore/sigstore":                    set("sign"),
 		"github.com/urfave/cli/v2":                        set("internal/cli"),
 		"golang.org/x/crypto":                             set("sign"),
-		"golang.org/x/mod":                                set("item", "lock", "bundle"),
+		"golang.org/x/mod/module":                         set("item", "lock", "bundle"),
+		"golang.org/x/mod/semver":                         set("item", "lock", "bundle"),
+		"golang.org/x/mod/sumdb":                          set("registry/log"),
 		"golang.org/x/net/bpf":                            set("exec/sandbox"),
 		"golang.org/x/net/html":                           set("internal/applet/web"),
 		"golang.org/x/sync":                               everything(),
