@@ -87,6 +87,7 @@ const (
 	Cancelled          Code = "CANCELLED"
 	ReplayMismatch     Code = "REPLAY_MISMATCH"
 	ThreadState        Code = "THREAD_STATE"
+	Conflict           Code = "CONFLICT"
 	FileSystemError    Code = "FILE_SYSTEM_ERROR"
 	UnknownError       Code = "UNKNOWN_ERROR"
 	Internal           Code = "INTERNAL"
@@ -195,6 +196,7 @@ func table() []Row {
 		{ResourceExceeded, ClassFailed, "the work exceeded a resource limit and was stopped"},
 		{ReplayMismatch, ClassFailed, "a replay met a call that its recording does not contain, or a request that differs from the recorded one"},
 		{ThreadState, ClassFailed, "the operation does not fit the state of the thread or run"},
+		{Conflict, ClassFailed, "changes of a working copy do not fit what the project has now"},
 		{Cancelled, ClassFailed, "the work was cancelled; the exit status is 130 at a terminal"},
 		{FileSystemError, ClassMachine, "the operating system refused a file operation"},
 		{UnknownError, ClassMachine, "a failure without a code of its own"},

@@ -19,6 +19,8 @@ func writers() map[string]string {
 		"internal/atomicfile/base.go":     "creates the trusted directory itself",
 		"internal/cas":                    "writes into new directories of its own, below one that atomicfile opened",
 		"internal/applet/files":           "opens the project for the file tools with os.Root and checks each element",
+		"internal/gitcmd/copy.go":         "a new repository in a new directory",
+		"internal/workcopy":               "opens copies and the project with os.Root, makes copies in new directories, and moves a copy away as a whole",
 		"internal/project/test_replay.go": "a new directory below the temporary directory of the system, for the log of a test",
 		"internal/githook/merge.go":       "a new directory below the temporary directory of the system, for git merge-file",
 		"internal/cli/tty_unix.go":        "the terminal",

@@ -1,0 +1,86 @@
+package gitcmd
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// CopyTo makes a repository with a work tree in an empty directory: a branch at a commit
+// of this repository, whose objects it reads and does not copy. The new repository has no
+// hooks and none of the settings of this one.
+func (r *Repo) CopyTo(ctx context.Context, dir, branch, commit string) (*Git, error) {
+	g := r.In(dir)
+	format := "sha1"
+	if r.SHA256 {
+		format = "sha256"
+	}
+	if _, err := g.run(ctx, nil, "init", "-q", "--template=", "--object-format="+format); err != nil {
+		return nil, err
+	}
+	own := filepath.Join(dir, ".git")
+	var failed error
+	for _, name := range []string{"hooks", "info", filepath.Join("objects", "info")} { // protected paths must exist to be protected
+		failed = errors.Join(failed, os.MkdirAll(filepath.Join(own, name), 0o700))
+	}
+	failed = errors.Join(failed, os.WriteFile(filepath.Join(own, "objects", "info", "alternates"), []byte(filepath.ToSlash(r.Objects())+"\n"), 0o600))
+	if b, err := os.ReadFile(filepath.Join(r.CommonDir, "shallow")); err == nil {
+		failed = errors.Join(failed, os.WriteFile(filepath.Join(own, "shallow"), b, 0o600))
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		failed = errors.Join(failed, err)
+	}
+	if failed != nil {
+		return nil, diag.New(diag.FileSystemError, "making a repository: %w", failed)
+	}
+	if _, err := g.run(ctx, nil, "update-ref", "refs/heads/"+branch, commit); err != nil {
+		return nil, err
+	}
+	if _, err := g.run(ctx, nil, "symbolic-ref", "HEAD", "refs/heads/"+branch); err != nil {
+		return nil, err
+	}
+	_, err := g.guarded(ctx, nil, "read-tree", "-u", "--reset", "HEAD")
+	return g, err
+}
+
+// Objects returns the directory of the objects of the repository.
+func (r *Repo) Objects() string { return filepath.Join(r.CommonDir, "objects") }
+
+// In returns a Git in another directory, whose repository no variable names.
+func (g *Git) In(dir string) *Git {
+	c := *g
+	c.dir = dir
+	c.env = slices.DeleteFunc(slices.Clone(g.env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(located(), name)
+	})
+	return &c
+}
+
+// Over returns a Git for another work tree with the rules and the index of this repository.
+func (r *Repo) Over(tree string) *Git {
+	g := r.In(tree)
+	g.env = append(g.env, "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+tree)
+	return g
+}
+
+// Changed returns the tracked files below the directory of Git that differ from a commit,
+// relative to that directory. Submodules are left out.
+func (r *Repo) Changed(ctx context.Context, commit string) ([]string, error) {
+	out, err := r.guarded(ctx, nil, "diff-index", "-z", "--name-only", "--relative", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", commit, "--", ".")
+	return slices.DeleteFunc(strings.Split(string(out), "\x00"), func(s string) bool { return s == "" }), err
+}
+
+// CommitAll commits everything of the work tree, by a person that the texts name.
+func (g *Git) CommitAll(ctx context.Context, name, email, message string) error {
+	if _, err := g.guarded(ctx, nil, "add", "-A", "--", "."); err != nil {
+		return err
+	}
+	_, err := g.guarded(ctx, nil, "-c", "user.name="+name, "-c", "user.email="+email, "-c", "commit.gpgSign=false", "commit", "-q", "--no-verify", "--allow-empty", "-m", message)
+	return err
+}

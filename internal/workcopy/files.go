@@ -1,0 +1,256 @@
+package workcopy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/gitcmd"
+)
+
+// Kinds of a File.
+const (
+	Regular = "file"
+	Link    = "link"
+	Absent  = ""
+	Folder  = "directory"
+	Other   = "other" // a pipe or a device, or below a link
+)
+
+// File is the state of one path.
+type File struct {
+	Kind   string `json:"kind"`
+	Exec   bool   `json:"exec,omitempty"`
+	Digest string `json:"digest,omitempty"` // of the content, in hexadecimal
+	Target string `json:"target,omitempty"` // of a link
+}
+
+// Kinds of a Change.
+const (
+	Added    = "added"
+	Modified = "modified"
+	Deleted  = "deleted"
+)
+
+// Change is a path that differs from the state that the copy began with.
+type Change struct {
+	Path string `json:"path"`
+	Kind string `json:"change"`
+	Link string `json:"link,omitempty"` // the target of a new link
+	Why  string `json:"withheld,omitempty"`
+	was  File
+	is   File
+}
+
+// maxFile is the size of a file that a copy can change, in bytes.
+const maxFile = 256 << 20
+
+// list returns the files below a directory. Directories of git are left out, and a link is
+// not followed.
+func list(ctx context.Context, dir string) (map[string]File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading a working copy: %w", err)
+	}
+	defer root.Close()
+	out := map[string]File{}
+	err = fs.WalkDir(root.FS(), ".", func(rel string, e fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return err
+		case rel == ".":
+			return nil
+		case isGit(e.Name()) || strings.HasPrefix(e.Name(), atomicfile.Prefix):
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case e.IsDir():
+			return nil
+		}
+		f, _, err := read(root, rel)
+		out[rel] = f
+		return err
+	})
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading a working copy: %w", err)
+	}
+	return out, nil
+}
+
+// read returns the state of a path and the content of a file.
+func read(root *os.Root, rel string) (File, []byte, error) {
+	if linked(root, rel) {
+		return File{Kind: Other}, nil, nil
+	}
+	fi, err := root.Lstat(rel)
+	if errors.Is(err, fs.ErrNotExist) || err != nil && notDir(root, rel) {
+		return File{}, nil, nil
+	}
+	if err != nil {
+		return File{}, nil, err
+	}
+	switch {
+	case fi.Mode()&fs.ModeSymlink != 0:
+		to, err := root.Readlink(rel)
+		return File{Kind: Link, Target: to}, nil, err
+	case fi.IsDir():
+		return File{Kind: Folder}, nil, nil
+	case !fi.Mode().IsRegular():
+		return File{Kind: Other}, nil, nil
+	case fi.Size() > maxFile:
+		return File{}, nil, diag.New(diag.TooLarge, "reading %s: it has more than %d bytes", rel, maxFile)
+	}
+	f, err := root.Open(rel)
+	if err != nil {
+		return File{}, nil, err
+	}
+	defer f.Close()
+	if opened, err := f.Stat(); err != nil || !os.SameFile(fi, opened) {
+		return File{}, nil, errors.Join(err, diag.New(diag.FileSystemError, "reading %s: it changed while it was read", rel))
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	return File{Kind: Regular, Exec: fi.Mode()&0o100 != 0, Digest: digest(b)}, b, err
+}
+
+// isGit reports whether some file system takes a name for the directory of git.
+func isGit(name string) bool { return name == ".git" || gitcmd.Alias(name, ".git") }
+
+// linked reports whether a directory of a path is a link.
+func linked(root *os.Root, rel string) bool {
+	for dir := path.Dir(rel); dir != "."; dir = path.Dir(dir) {
+		if fi, err := root.Lstat(dir); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// notDir reports whether a file is where a path needs a directory.
+func notDir(root *os.Root, rel string) bool {
+	for dir := path.Dir(rel); dir != "."; dir = path.Dir(dir) {
+		if fi, err := root.Lstat(dir); err == nil {
+			return !fi.IsDir()
+		}
+	}
+	return false
+}
+
+// write gives a path a state. It follows no link: the caller has read the path before.
+func write(root *os.Root, rel string, f File, data []byte) error {
+	if linked(root, rel) {
+		return diag.New(diag.PathEscape, "writing %s: a directory of it is a link", rel)
+	}
+	switch f.Kind {
+	case Absent:
+		return remove(root, rel)
+	case Link:
+		return swap(root, rel, func(tmp string) error { return root.Symlink(f.Target, tmp) })
+	case Regular:
+		perm := fs.FileMode(0o644)
+		if f.Exec {
+			perm = 0o755
+		}
+		base := atomicfile.Project(root.Name())
+		switch fi, err := root.Lstat(rel); {
+		case err != nil:
+		case !fi.Mode().IsRegular():
+			return swap(root, rel, func(tmp string) error { return base.Write(tmp, data, perm) })
+		case fi.Mode()&0o100 != 0 == f.Exec:
+			perm = 0 // keeps it
+		}
+		return base.Write(rel, data, perm)
+	}
+	return diag.New(diag.NotRegular, "writing %s: it is not a file", rel)
+}
+
+// swap replaces a path by what create makes at a temporary path. A process that is stopped
+// leaves the one or the other.
+func swap(root *os.Root, rel string, create func(tmp string) error) error {
+	scratch, err := atomicfile.Project(root.Name()).Scratch()
+	if err != nil {
+		return err
+	}
+	defer scratch.Close()
+	tmp, err := filepath.Rel(root.Name(), filepath.Join(scratch.Path(), "new"))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(create(tmp), root.MkdirAll(path.Dir(rel), 0o755)); err != nil {
+		return err
+	}
+	if fi, err := root.Lstat(rel); err == nil && fi.IsDir() {
+		if err := root.Remove(rel); err != nil { // it has files
+			return err
+		}
+	}
+	return root.Rename(tmp, rel)
+}
+
+// remove removes a file, and the directories above it that are empty then.
+func remove(root *os.Root, rel string) error {
+	if err := root.Remove(rel); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	prune(root, rel)
+	return nil
+}
+
+// prune removes the directories of a path that are empty.
+func prune(root *os.Root, rel string) {
+	for dir := path.Dir(rel); dir != "."; dir = path.Dir(dir) {
+		if fi, err := root.Lstat(dir); err == nil && (!fi.IsDir() || root.Remove(dir) != nil) {
+			return // it is a file now, or has other files
+		}
+	}
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// compare returns what differs between two states, in the order of the paths. What is
+// removed comes first: a directory can replace a file.
+func compare(was, is map[string]File) []Change {
+	var out []Change
+	for rel, f := range was {
+		now := is[rel]
+		if now.Kind == Other {
+			now = File{}
+		}
+		switch {
+		case now.Kind == Absent:
+			out = append(out, Change{Path: rel, Kind: Deleted, was: f})
+		case now != f:
+			out = append(out, Change{Path: rel, Kind: Modified, Link: now.Target, was: f, is: now})
+		}
+	}
+	for rel, f := range is {
+		if _, ok := was[rel]; !ok && f.Kind != Other {
+			out = append(out, Change{Path: rel, Kind: Added, Link: f.Target, is: f})
+		}
+	}
+	slices.SortFunc(out, func(a, b Change) int {
+		if x, y := a.Kind == Deleted, b.Kind == Deleted; x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Path, b.Path)
+	})
+	return out
+}

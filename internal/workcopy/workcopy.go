@@ -1,0 +1,299 @@
+// Package workcopy makes working copies of a project, compares them with the state that
+// they began with, and brings their changes to the project as one change.
+//
+// What is in a copy comes from programs that are not trusted: no git runs in it after it was
+// made, no link in it is followed, and the state that it began with is recorded next to it.
+// The package does not decide which paths are protected; its caller does.
+package workcopy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/filelock"
+	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/openat"
+)
+
+// Names in the directory of a copy.
+const (
+	recordFile = "copy.json"
+	treeDir    = "tree"  // the work tree, all that programs see
+	baseDir    = "base"  // contents, by digest, that the commit does not have
+	applyDir   = "apply" // what is being written into the project
+	planFile   = "apply.json"
+	lockFile   = "lock"
+)
+
+// The names of copies that are being made, and removed, begin so.
+const (
+	unfinished = ".new-"
+	dropped    = ".dropped-"
+)
+
+// maxRecord is the size of the record of a copy, in bytes.
+const maxRecord = 256 << 20
+
+// Copy is a working copy.
+type Copy struct {
+	ID      string          `json:"id"`
+	Project string          `json:"project"` // the directory of the project, without links
+	Prefix  string          `json:"prefix"`  // of the project below the top of its repository, "" or ending in "/"
+	Commit  string          `json:"commit"`
+	Objects string          `json:"objects"` // the directory of the repository that has the commit
+	Created string          `json:"created"`
+	Modules []string        `json:"modules,omitempty"` // submodules, which are empty in the copy
+	Files   map[string]File `json:"files"`             // of the project when the copy began
+	dir     string
+}
+
+// Params are where copies are and what they are made from.
+type Params struct {
+	Dir     string // that contains the copies, absolute
+	ID      string
+	Project string
+	Environ []string
+	Carry   bool  // begin with the uncommitted changes of tracked files
+	From    *Copy // begin with the state of another copy; nil begins with the project
+	Now     time.Time
+}
+
+// Dir returns the directory of the project in the copy.
+func (c *Copy) Dir() string {
+	return filepath.Join(c.dir, treeDir, filepath.FromSlash(c.Prefix))
+}
+
+// Open opens the copy with an id. The error satisfies errors.Is(err, fs.ErrNotExist) if
+// there is none.
+func Open(dir, id string) (*Copy, error) {
+	at := filepath.Join(dir, id)
+	if id != filepath.Base(id) || strings.HasPrefix(id, ".") {
+		return nil, diag.New(diag.FileSystemError, "opening the working copy %q: %w", id, fs.ErrNotExist)
+	}
+	b, err := openat.ReadRegular(filepath.Join(at, recordFile), maxRecord)
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "opening the working copy %s: %w", id, err)
+	}
+	c := &Copy{dir: at}
+	if err := json.Unmarshal(b, c); err != nil || c.ID != id {
+		return nil, diag.New(diag.FileSystemError, "reading %s: it is not the record of the working copy %s", filepath.Join(at, recordFile), id)
+	}
+	return c, nil
+}
+
+// List returns the copies of a project in a directory. A copy whose record cannot be read is
+// left out.
+func List(dir, project string) ([]*Copy, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, diag.New(diag.FileSystemError, "listing working copies: %w", err)
+	}
+	var out []*Copy
+	for _, e := range entries {
+		if c, err := Open(dir, e.Name()); err == nil && c.Project == project {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// Create makes a working copy. A copy exists whole or not at all.
+func Create(ctx context.Context, p Params) (*Copy, error) {
+	g, err := gitcmd.New(gitcmd.Params{Dir: p.Project, Environ: p.Environ})
+	if err != nil {
+		return nil, err
+	}
+	repo, err := g.Repo(ctx)
+	if diag.CodeOf(err) == diag.SourceNotFound || err == nil && repo.WorkTree == "" {
+		return nil, diag.New(diag.ConfigError, "making a working copy: %s is not in a git repository", p.Project).WithReason("no_repository")
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &Copy{ID: p.ID, Project: p.Project, Prefix: repo.Prefix, Objects: repo.Objects(), Created: p.Now.UTC().Format(time.RFC3339Nano)}
+	if c.Commit, err = repo.Commit(ctx, "HEAD"); err != nil {
+		return nil, diag.New(diag.ConfigError, "making a working copy: the repository of %s has no commit", p.Project).WithReason("no_commit")
+	}
+	if p.From != nil {
+		c.Commit = p.From.Commit
+	}
+	c.dir = filepath.Join(p.Dir, unfinished+p.ID)
+	Sweep(p.Dir, p.Now)
+	base := atomicfile.Private(c.dir)
+	if err := errors.Join(base.RemoveAll(treeDir), base.MkdirAll(treeDir), base.MkdirAll(baseDir)); err != nil {
+		return nil, diag.New(diag.FileSystemError, "making a working copy: %w", err)
+	}
+	if err := c.fill(ctx, repo, p); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(c.dir))
+	}
+	final := filepath.Join(p.Dir, p.ID)
+	if err := os.Rename(c.dir, final); err != nil {
+		return nil, errors.Join(diag.New(diag.FileSystemError, "making a working copy: %w", err), os.RemoveAll(c.dir))
+	}
+	c.dir = final
+	return c, nil
+}
+
+// fill writes the files of the copy and its record.
+func (c *Copy) fill(ctx context.Context, repo *gitcmd.Repo, p Params) error {
+	g, err := repo.CopyTo(ctx, filepath.Join(c.dir, treeDir), "rye/"+p.ID, c.Commit)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.Dir(), 0o755); err != nil {
+		return diag.New(diag.FileSystemError, "making a working copy: %w", err)
+	}
+	message := ""
+	switch {
+	case p.From != nil:
+		message = "Changes of the thread " + p.From.ID
+		err = c.begin(ctx, p.From.Dir(), nil)
+	case p.Carry:
+		message = "Uncommitted changes of the project"
+		var paths []string
+		if paths, err = repo.Changed(ctx, c.Commit); err == nil {
+			err = c.begin(ctx, p.Project, append(paths, ""))
+		}
+	}
+	if err == nil && message != "" {
+		err = g.CommitAll(ctx, "rye", "rye@localhost", message)
+	}
+	if err != nil {
+		return err
+	}
+	if c.Files, err = list(ctx, c.Dir()); err != nil {
+		return err
+	}
+	if c.Modules, err = c.submodules(ctx, repo.Git); err != nil {
+		return err
+	}
+	b, err := json.Marshal(c)
+	if err != nil {
+		return diag.New(diag.Internal, "recording a working copy: %w", err)
+	}
+	return atomicfile.Private(c.dir).Write(recordFile, b, 0o600)
+}
+
+// submodules returns the paths of the submodules of the project.
+func (c *Copy) submodules(ctx context.Context, g *gitcmd.Git) ([]string, error) {
+	entries, err := g.Tree(ctx, c.Commit, strings.TrimSuffix(c.Prefix, "/"))
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		if rel, below := strings.CutPrefix(e.Path, c.Prefix); below && e.Mode == gitcmd.ModeSubmodule {
+			out = append(out, rel)
+		}
+	}
+	return out, nil
+}
+
+// begin gives the copy the state of another directory: of some paths, or of all with nil.
+// It keeps the contents that the commit does not have: apply merges with them.
+func (c *Copy) begin(ctx context.Context, from string, paths []string) error {
+	if paths == nil {
+		own, err := list(ctx, c.Dir())
+		if err != nil {
+			return err
+		}
+		other, err := list(ctx, from)
+		if err != nil {
+			return err
+		}
+		for _, ch := range compare(own, other) {
+			paths = append(paths, ch.Path)
+		}
+	}
+	to, err := os.OpenRoot(c.Dir())
+	if err != nil {
+		return diag.New(diag.FileSystemError, "making a working copy: %w", err)
+	}
+	defer to.Close()
+	src, err := os.OpenRoot(from)
+	if err != nil {
+		return diag.New(diag.FileSystemError, "making a working copy: %w", err)
+	}
+	defer src.Close()
+	for _, rel := range paths {
+		if rel == "" {
+			continue
+		}
+		f, data, err := read(src, rel)
+		if f.Kind == Folder { // a directory is where the file was
+			f = File{}
+		}
+		if err == nil {
+			err = write(to, rel, f, data)
+		}
+		if err == nil && f.Kind == Regular {
+			err = atomicfile.Private(c.dir).Replace(path.Join(baseDir, f.Digest), data, 0o600)
+		}
+		if err != nil {
+			return diag.New(diag.FileSystemError, "making a working copy: %s: %w", rel, err)
+		}
+	}
+	return nil
+}
+
+// Sweep removes files of copies in a directory that a stopped process was making, and the
+// rest of those that it was removing.
+func Sweep(dir string, now time.Time) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		fi, err := e.Info()
+		made := err == nil && strings.HasPrefix(e.Name(), unfinished) && now.Sub(fi.ModTime()) > time.Hour
+		if made || strings.HasPrefix(e.Name(), dropped) {
+			_ = removeAll(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// Drop removes the copy. It is moved away as a whole first: files that a stopped process did
+// not remove are removed by a later call.
+func (c *Copy) Drop(ctx context.Context) error {
+	l, err := c.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Release()
+	if err := c.finish(); err != nil {
+		return err
+	}
+	gone := filepath.Join(filepath.Dir(c.dir), dropped+c.ID)
+	if err := errors.Join(removeAll(gone), os.Rename(c.dir, gone)); err != nil {
+		return diag.New(diag.FileSystemError, "removing a working copy: %w", err)
+	}
+	if err := removeAll(gone); err != nil {
+		return diag.New(diag.FileSystemError, "removing a working copy: %w", err)
+	}
+	return nil
+}
+
+// removeAll removes a tree, also one with directories that their owner may not write.
+func removeAll(dir string) error {
+	if err := os.RemoveAll(dir); err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() {
+			_ = os.Chmod(at, 0o700) // a link is not a directory here
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// lock keeps other processes from applying and dropping copies.
+func (c *Copy) lock(ctx context.Context) (*filelock.Lock, error) {
+	return atomicfile.Private(filepath.Dir(c.dir)).LockWithin(ctx, lockFile, 10*time.Second)
+}
