@@ -150,7 +150,7 @@ func (e *Executor) confine(ctx context.Context, p *Plan) error {
 	if p.own != nil {
 		programs = append(programs, p.own.python)
 	}
-	fixed := p.fixed
+	fixed := append(slices.Clip(p.fixed), e.p.Fixed...)
 	if p.Packages != "" {
 		fixed = append(slices.Clip(fixed), p.Packages)
 	}

@@ -35,6 +35,7 @@ type grants struct {
 type locations struct {
 	project, home, cache string
 	self, store          string // this program, and its cache
+	copied               bool   // the project is a working copy
 	private              []policy.Private
 	seen                 links.Seen // of one run
 }
@@ -46,7 +47,7 @@ func (e *Executor) locations(ref item.Ref, signer string) locations {
 		home, _ = proc.Lookup(e.p.Environ, "USERPROFILE")
 	}
 	seen := links.Seen{}
-	loc := locations{project: e.p.Boundary.Project, home: seen.Real(home), private: e.p.Boundary.Private, cache: e.toolCache(ref, signer), self: e.p.Self, store: seen.Real(e.p.Cache), seen: seen}
+	loc := locations{project: e.p.Boundary.Project, home: seen.Real(home), copied: e.p.Boundary.Copy, private: e.p.Boundary.Private, cache: e.toolCache(ref, signer), self: e.p.Self, store: seen.Real(e.p.Cache), seen: seen}
 	if loc.project == "" && e.p.Dir != "" && !loc.around(seen.Real(e.p.Dir)) {
 		loc.project = seen.Real(e.p.Dir) // outside a project, the working directory
 	}
@@ -149,6 +150,9 @@ func (loc locations) resolve(path string, write bool, g *grants) (string, bool) 
 		return skip("is a link that leads out of the project")
 	}
 	for _, d := range loc.private {
+		if inProject && loc.copied && within(loc.project, loc.real(d.Path)) {
+			continue // the copy is below a private directory
+		}
 		if (write || !d.Readable) && loc.real(d.Path) != loc.home && within(found, loc.real(d.Path)) {
 			return skip("no program gets %s", d.What)
 		}

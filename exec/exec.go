@@ -41,6 +41,9 @@ type Params struct {
 	// Boundary is what file tools and file sinks may reach; nil is Project without
 	// its protected paths.
 	Boundary *policy.Boundary
+	// Fixed are directories that every program may read: the objects of the repository
+	// that a working copy was made from.
+	Fixed []string
 	// Ladder returns what this system can enforce; nil means sandbox.Probe.
 	Ladder func() sandbox.Ladder
 	// Warm starts helpers of the sandbox early; nil starts none.

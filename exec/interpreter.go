@@ -82,7 +82,7 @@ func absolute(path, dir string) string {
 // consent asks whether a program in the project may run. A program elsewhere needs
 // no consent: an attacker who can change it can change rye too.
 func (e *Executor) consent(in *Interpreter) error {
-	if !inside(in.Path, e.p.Project) {
+	if !inside(in.Path, e.p.Project) && !(e.p.Boundary.Copy && inside(in.Path, e.p.Dir)) {
 		return nil
 	}
 	in.Local = true

@@ -23,6 +23,9 @@ type Boundary struct {
 	// Removed are the rows of the protected paths that the allowance of the user
 	// removes.
 	Removed []string `json:"removed,omitempty"`
+	// Copy marks a working copy of the project. It is below a private directory, which
+	// stays private outside of the copy.
+	Copy bool `json:"copy,omitempty"`
 }
 
 // Private is a directory of the user that tools do not write.
@@ -120,6 +123,9 @@ func (b Boundary) private(rel string) (Private, bool) {
 	}
 	names := pathNames(filepath.Join(b.Project, filepath.FromSlash(rel)))
 	for _, dir := range b.Private {
+		if b.Copy && startsWith(pathNames(b.Project), pathNames(dir.Path)) {
+			continue
+		}
 		if startsWith(names, pathNames(dir.Path)) {
 			return dir, true
 		}

@@ -101,6 +101,9 @@ func Suspicious(it *resolve.Item) []diag.Finding {
 // user space, where it shadows the original. It returns the path of the new file
 // for display. replace permits overwriting a file at that path.
 func (v *Verbs) Copy(ctx context.Context, it *resolve.Item, to space.Name, replace bool) (string, error) {
+	if v.p.Refuse != nil {
+		return "", diag.Doing("copying "+it.Ref.String(), v.p.Refuse)
+	}
 	if resolve.Sealed(it.Ref) {
 		return "", diag.New(diag.PermissionDenied, "copying %s: the item is sealed, so a copy would not be used", it.Ref).WithReason("copy_sealed")
 	}

@@ -39,6 +39,8 @@ type Params struct {
 	// Dependencies returns the wheels that a Python tool needs, and a finding if the lock
 	// lacks them or they cannot be resolved. It may be nil.
 	Dependencies func(ctx context.Context, chain *exec.Chain) ([]lock.Dep, error)
+	// Refuse is the error of the verbs that write items; nil permits them.
+	Refuse error
 	// Chains knows chains that were judged before. It may be nil.
 	Chains Chains
 	// Ran is called after each call of a tool except dry runs. It may be nil.

@@ -84,6 +84,9 @@ type SignReport struct {
 // changed; the others are signed. Each file is replaced atomically, after its
 // signature is in the log.
 func (v *Verbs) Sign(ctx context.Context, call SignCall) ([]SignReport, error) {
+	if v.p.Refuse != nil && !call.Check {
+		return nil, diag.Doing("signing", v.p.Refuse)
+	}
 	files, err := v.targets(ctx, call)
 	if err != nil {
 		return nil, err
@@ -135,6 +138,9 @@ func (v *Verbs) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 // the user or asked about it. If the file has changed since, it is refused and stays
 // as it is.
 func (v *Verbs) SignItem(ctx context.Context, it *resolve.Item, call SignCall) (SignReport, error) {
+	if v.p.Refuse != nil && !call.Check {
+		return SignReport{}, diag.Doing("signing "+it.Ref.String(), v.p.Refuse)
+	}
 	rep, signed, err := v.signRead(ctx, signTarget{root: it.Root, rel: it.Rel}, it, call, true)
 	if err != nil {
 		return rep, err

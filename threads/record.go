@@ -51,7 +51,7 @@ type startedData struct {
 	Provider  Identity       `json:"provider"`
 	Limits    Limits         `json:"limits"`
 	Held      []heldSet      `json:"held"`
-	Workspace string         `json:"workspace"`
+	Workspace WorkingCopy    `json:"workspace"`
 	Sandbox   any            `json:"sandbox,omitempty"`
 	Carried   *Carried       `json:"carried,omitempty"`
 	Parent    *string        `json:"parent"`
@@ -66,6 +66,27 @@ type heldSet struct {
 	Caps    []string        `json:"caps"`
 	Source  string          `json:"source"`
 	Profile *policy.Profile `json:"profile,omitempty"`
+}
+
+// Where the tools of a thread work.
+const (
+	Here     = "here"     // in the project
+	Worktree = "worktree" // in a copy of it
+)
+
+// WorkingCopy is where the tools of a thread work.
+type WorkingCopy struct {
+	Mode string `json:"mode"`
+	Copy string `json:"copy,omitempty"` // the id of the copy, that of the thread that it was made for
+}
+
+// UnmarshalJSON reads also the mode alone.
+func (w *WorkingCopy) UnmarshalJSON(b []byte) error {
+	if json.Unmarshal(b, &w.Mode) == nil {
+		return nil
+	}
+	type plain WorkingCopy
+	return json.Unmarshal(b, (*plain)(w))
 }
 
 // Spawned states which thread started one that has its own process.

@@ -19,6 +19,7 @@ type Recorded struct {
 	Directive, Model, Provider string
 	Inputs                     map[string]any
 	Date                       string // of the prompt, YYYY-MM-DD in UTC
+	Workspace                  string // where its tools worked
 	Result                     *Result
 	Events                     []Event
 }
@@ -39,7 +40,7 @@ func ReadRecorded(project, id string) (*Recorded, error) {
 	case s.Carried != nil:
 		return nil, bad("it continues another thread")
 	}
-	r := &Recorded{Directive: strings.TrimPrefix(s.Directive.Ref, string(item.Directive)+":"), Model: s.Model, Provider: s.Provider, Inputs: s.Inputs}
+	r := &Recorded{Directive: strings.TrimPrefix(s.Directive.Ref, string(item.Directive)+":"), Model: s.Model, Provider: s.Provider, Inputs: s.Inputs, Workspace: s.Workspace.Mode}
 	var others int
 	if r.Events, r.Date, others, err = recordedEvents(project, id); err != nil {
 		return nil, err

@@ -38,6 +38,7 @@ type Started struct {
 	Parent         string      // the run of a graph whose node started the thread
 	Carried        *Carried    // from the thread that it continues, or nil
 	Spawned        *Spawned    // nil if no thread started it
+	Workspace      WorkingCopy
 }
 
 // ReadStarted reads the beginning of a thread's log, and its state. It is
@@ -60,7 +61,7 @@ func ReadStarted(project, id string) (*Started, error) {
 	}
 	s := &Started{Directive: d.Directive, Inputs: d.Inputs, Model: d.Model, Provider: strings.TrimPrefix(d.Provider.Ref, "tool:"), ProviderDigest: d.Provider.Digest, Replay: d.Replay,
 		Limits: d.Limits, Loop: d.Loop, Steps: d.Steps, Spawned: d.Spawned, State: Running, Time: lines[0].Time}
-	s.Carried = d.Carried
+	s.Carried, s.Workspace = d.Carried, d.Workspace
 	if d.Parent != nil {
 		s.Parent = *d.Parent
 	}

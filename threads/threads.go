@@ -218,7 +218,7 @@ type Params struct {
 	ResumedBy   string // who resumes the thread, "" for a person
 	// Carried is what the thread takes over from the one that it continues, or nil.
 	Carried   *Carried
-	Workspace string
+	Workspace WorkingCopy
 	NoSuspend bool // a thread that would be suspended ends with APPROVAL_REQUIRED
 	Sandbox   any
 

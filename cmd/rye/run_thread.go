@@ -25,6 +25,8 @@ type threadOptions struct {
 	noSuspend                bool
 	replay, tools            string
 	strict                   bool
+	workspace                string
+	carry                    bool
 }
 
 const limitUsage = "limit of the thread as `NAME=VALUE`: turns, tokens, spend, duration_seconds"
@@ -42,6 +44,14 @@ func (o *threadOptions) flags() []cli.Flag {
 	}
 }
 
+// copyFlags choose where the tools of a new thread work.
+func (o *threadOptions) copyFlags() []cli.Flag {
+	return []cli.Flag{
+		cli.String(&o.workspace, "workspace", "where the tools of a directive's thread work: `here` or worktree, a copy of the project at HEAD"),
+		cli.Bool(&o.carry, "carry", "with --workspace worktree, begin with the uncommitted changes of tracked files"),
+	}
+}
+
 // replayFlags are those of the command that can replay a thread.
 func (o *threadOptions) replayFlags() []cli.Flag {
 	return []cli.Flag{
@@ -55,7 +65,7 @@ func (o *threadOptions) replayFlags() []cli.Flag {
 func (o *threadOptions) options(c *cli.Call, call primary.Call) *project.ThreadOptions {
 	return &project.ThreadOptions{
 		Ref: call.Ref, Args: call.Args, Params: call.Params, Held: call.Held, Limits: o.limits, Model: o.model, Provider: o.provider,
-		Message: o.message, NoSuspend: o.noSuspend, Ask: askAboutRisk(c), Answer: askAboutThread(c),
+		Message: o.message, NoSuspend: o.noSuspend, Workspace: o.workspace, Carry: o.carry, Ask: askAboutRisk(c), Answer: askAboutThread(c),
 	}
 }
 

@@ -31,14 +31,14 @@ call that needs an approval does.`,
 		Examples: []string{"rye spawn directive team/triage file=issue.md", "rye spawn directive team/triage file=issue.md --limit spend=0.20 --json"},
 		Codes: []diag.Code{diag.ItemNotFound, diag.KeyUnknown, diag.ValidationFailed, diag.UnknownParameter, diag.AuthRequired, diag.BudgetExceeded,
 			diag.ConfigError, diag.ExecutionFailed, diag.Timeout},
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			cli.String(&o.params, "params", "inputs as `JSON`, @FILE, or - for stdin"),
 			cli.Bool(&o.locked, "locked", lockedUsage),
 			cli.Strings(&o.thread.limits, "limit", limitUsage),
 			cli.String(&o.thread.model, "model", "the model, by its exact `ID`"),
 			cli.String(&o.thread.provider, "provider", "the provider item, by its `ID`"),
 			cli.String(&o.thread.message, "message", "a `TEXT` that the model reads after the directive"),
-		},
+		}, o.thread.copyFlags()...),
 		Complete: completeRun,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runSpawn(ctx, c, &o) },
 	}

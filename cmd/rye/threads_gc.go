@@ -20,7 +20,10 @@ func threadsGCCommand() *cli.Command {
 		Long: `Removes the directories in .ai/threads of threads and runs that have completed, each with
 all that it started and that continues it, or none of them. What runs, is suspended, can
 be resumed or is damaged stays, with its whole tree. Without flags, the limits are those of
-config:agent/records. The registry keeps what the threads cost.`,
+config:agent/records. The registry keeps what the threads cost.
+
+A tree with a working copy stays until the copy is dropped. A copy whose threads rest and
+had no event for 14 days (copies.older_than_days) is removed with what was not applied.`,
 		Examples: []string{"rye threads gc --dry-run", "rye threads gc --older-than 7d --keep 20"},
 		Codes:    []diag.Code{diag.ConfigError, diag.FileSystemError},
 		Flags: []cli.Flag{
@@ -77,6 +80,11 @@ func runThreadsGC(ctx context.Context, c *cli.Call, o project.GCOptions) error {
 	if err != nil {
 		return err
 	}
+	for _, wc := range report.Copies {
+		if wc.Soon {
+			c.UI.Note("%s", copyWarning(wc))
+		}
+	}
 	return c.UI.Show(report, func() {
 		t := &cli.Table{}
 		for _, r := range report.Removed {
@@ -85,7 +93,12 @@ func runThreadsGC(ctx context.Context, c *cli.Call, o project.GCOptions) error {
 		for _, k := range report.Kept {
 			t.Add("kept", k.Root, plural(len(k.Threads), "thread"), fmt.Sprintf("%s  %s", k.Updated.Format(time.DateOnly), k.Reason))
 		}
-		if len(report.Removed)+len(report.Kept) == 0 {
+		for _, wc := range report.Copies {
+			if wc.Dropped {
+				t.Add(pick(report.DryRun, "would remove", "removed"), wc.ID, "working copy", wc.Updated.Format(time.DateOnly))
+			}
+		}
+		if len(report.Removed)+len(report.Kept)+len(report.Copies) == 0 {
 			c.UI.Out("no threads")
 			return
 		}

@@ -38,6 +38,13 @@ resume continues it. rye graph list lists the runs of graphs.`,
 			if active {
 				list = slices.DeleteFunc(list, func(t project.ListedThread) bool { return t.State != threads.Running })
 			}
+			copies, err := p.OldCopies(ctx)
+			if err != nil {
+				return err
+			}
+			for _, wc := range copies {
+				c.UI.Note("%s", copyWarning(wc))
+			}
 			return c.UI.Show(map[string]any{"threads": list}, func() { showThreadList(c.UI, list) })
 		},
 	}

@@ -87,6 +87,7 @@ type startedData struct {
 	Parent  string         `json:"parent,omitempty"`
 	Depth   int            `json:"depth"` // levels above
 	Lock    string         `json:"lock,omitempty"`
+	Copy    string         `json:"copy,omitempty"` // the working copy that the tools work in
 	Forked  *origin        `json:"forked_from,omitempty"`
 	Errors  []NodeError    `json:"errors,omitempty"` // of a fork
 	Steps   int            `json:"steps,omitempty"`  // of a fork

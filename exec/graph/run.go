@@ -113,6 +113,7 @@ type Params struct {
 	Now        func() time.Time
 	Child      *Child // of a run that another run started
 	Lock       string // the digest of rye.lock, "" without one
+	Copy       string // the id of the working copy that the tools work in, "" for the project
 	// Ask asks a person who is present, until the context ends: an answer that comes
 	// from elsewhere is taken first. If it is nil or returns ErrNoAnswer, the run
 	// suspends.
@@ -315,7 +316,7 @@ func (w *walker) logParams(id string) transcript.Params {
 // first returns the data of the first line of a new run.
 func (w *walker) first(ctx context.Context, digest item.Digest, inputs map[string]any) (*startedData, error) {
 	g, p := w.g, w.p
-	d := &startedData{Graph: g.Ref.String(), Digest: digest, Inputs: inputs, State: g.State, Node: g.Start, Lock: p.Lock, Only: p.Only != ""}
+	d := &startedData{Graph: g.Ref.String(), Digest: digest, Inputs: inputs, State: g.State, Node: g.Start, Lock: p.Lock, Copy: p.Copy, Only: p.Only != ""}
 	d.Limits = limitData{w.depth, int64(g.Limits.Duration / time.Second), g.Limits.Turns, g.Limits.Tokens, g.Limits.Spawns, g.Limits.Spend}
 	if p.Node != "" {
 		d.Node = p.Node

@@ -29,6 +29,7 @@ type Summary struct {
 	Node    string      `json:"node,omitempty"`  // the last one that started
 	Steps   int         `json:"steps"`
 	Parent  string      `json:"parent,omitempty"`
+	Copy    string      `json:"copy,omitempty"` // the working copy that its tools work in
 	Started string      `json:"started"`
 	Updated string      `json:"updated"`
 	PID     int         `json:"pid,omitempty"`
@@ -123,7 +124,7 @@ func (s *Summary) add(project string, l *transcript.Line) error {
 	case evStarted:
 		var d startedData
 		err := into(&d)
-		s.held = d.Held
+		s.held, s.Copy = d.Held, d.Copy
 		s.Graph, s.Digest, s.Parent, s.Started, s.PID, s.Steps = d.Graph, d.Digest, d.Parent, l.Time, d.PID, d.Steps
 		return err
 	case evNode:

@@ -168,14 +168,17 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]
 	}
 	child, _ := ctx.Value(graphChildKey{}).(*graph.Child)
 	var o GraphOptions
+	var err error
 	if c, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
 		o = c.GraphOptions
 	}
 	if child == nil {
 		var done *graph.Result
-		var err error
 		if o, done, err = p.graphOptions(ctx, it, in.Parameters); err != nil || done != nil {
 			return resultData(done), err
+		}
+		if p, err = p.whereRan(ctx, o); err != nil {
+			return nil, err
 		}
 	}
 	params, err := p.GraphParams(ctx, in.Held)
@@ -247,6 +250,9 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 		Project: p.Spaces.ProjectDir, Dispatcher: graphDispatcher{p: p}, Held: held, Signer: signer, Keys: p.RuntimePublic,
 		Getenv: p.Env.Getenv, Now: p.Env.Now, Snapshot: p.writeRecord(signer),
 		Results: p.graphResults(),
+	}
+	if p.copied != nil {
+		out.Copy, out.Results = p.copied.ID, nil // a result would be one of other files
 	}
 	if b, err := openat.ReadRegular(filepath.Join(p.Spaces.ProjectDir, lock.LockFile), lock.MaxLock); err == nil {
 		out.Lock = item.DigestOf(b).String()

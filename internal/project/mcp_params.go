@@ -33,6 +33,9 @@ func (p *Project) McpOptions() mcpclient.Options {
 	if dir == "" {
 		dir = p.Env.Base
 	}
+	if p.copied != nil {
+		dir = p.copied.Dir()
+	}
 	return mcpclient.Options{
 		Version: p.Env.Version, Dir: dir, Project: p.Spaces.ProjectDir, Consent: p.consent(), Offline: p.Env.Offline,
 		Confine: p.confineServer,

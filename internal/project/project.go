@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/memo"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/internal/userdirs"
+	"github.com/ryeos/rye/internal/workcopy"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/primary"
@@ -49,6 +50,7 @@ type Project struct {
 	Verbs       *primary.Verbs
 	memo        *memo.Memo      // nil without one
 	settings    *agent.Settings // of the server that opened the project, else nil
+	copied      *workcopy.Copy  // where the tools work, nil for the project itself
 	allowance   *readAllowance
 	prices      *readPrices
 
@@ -210,6 +212,11 @@ func (p *Project) newExecutor() *exec.Executor {
 	if dir == "" {
 		dir = p.Env.Base
 	}
+	boundary := p.boundary(dir)
+	var fixed []string
+	if c := p.copied; c != nil {
+		dir, fixed, boundary = c.Dir(), []string{c.Objects}, p.copyBoundary(boundary)
+	}
 	var locked *lock.Lock
 	if p.Lock != nil {
 		locked = p.Lock.Lock
@@ -217,7 +224,7 @@ func (p *Project) newExecutor() *exec.Executor {
 	return exec.New(exec.Params{
 		Resolver: p.Resolver, Cache: p.cache, Project: p.Spaces.ProjectDir, Dir: dir, UserSpace: p.Spaces.UserDir,
 		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self, Ladder: p.Env.Ladder, Warm: p.Env.Warm, Listings: p.Env.Listings, Applet: p.Env.Applet,
-		Boundary: p.boundary(dir), Ceiling: p.ceiling, Approve: p.approve, Removed: p.removed, Unconfined: p.unconfined, Lock: locked, System: p.System, Locked: p.Env.KeepsLock(), Grace: p.Env.Grace,
+		Boundary: boundary, Fixed: fixed, Ceiling: p.ceiling, Approve: p.approve, Removed: p.removed, Unconfined: p.unconfined, Lock: locked, System: p.System, Locked: p.Env.KeepsLock(), Grace: p.Env.Grace,
 		Warn: p.warnDrift(), Keys: p.Env.keys, Consent: p.consent(), Consented: p.consented, Natives: p.natives(), Provider: p.provide, Broker: p.broker(), Now: p.Env.Now,
 	})
 }
@@ -225,7 +232,7 @@ func (p *Project) newExecutor() *exec.Executor {
 // newVerbs returns the verbs over the project.
 func (p *Project) newVerbs() *primary.Verbs {
 	return primary.New(primary.Params{
-		Resolver: p.Resolver, Executor: p.Executor, Index: p.index, Dir: p.Env.Base, Record: p.Record(), Dependencies: p.dependencies, Ignored: p.Ignored(), Ran: p.ran(), Now: p.Env.Now, Chains: p.chains(),
+		Resolver: p.Resolver, Executor: p.Executor, Index: p.index, Dir: p.Env.Base, Record: p.Record(), Dependencies: p.dependencies, Ignored: p.Ignored(), Ran: p.ran(), Now: p.Env.Now, Chains: p.chains(), Refuse: p.refuseItems(),
 	})
 }
 

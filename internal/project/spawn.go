@@ -24,6 +24,7 @@ type threadStart struct {
 	Provider string         `json:"provider"`
 	Message  string         `json:"message"`
 	Call     string         `json:"call,omitempty"`
+	Copy     string         `json:"copy,omitempty"` // the id of a working copy
 	Locked   bool           `json:"locked"`
 	Unlocked bool           `json:"unlocked"`
 	token.Token
@@ -67,6 +68,21 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 		ThreadID: id, Ref: prepared.Item.Ref.String(), Params: prepared.Inputs,
 		Limits: o.Limits, Model: o.Model, Provider: o.Provider, Message: o.Message, Call: o.Call, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked,
 	}
+	in := p
+	if o.Above != nil {
+		in = o.Above.p
+	}
+	if in, err = in.worksIn(ctx, o, id); err != nil {
+		return nil, err
+	}
+	if in.copied != nil {
+		start.Copy = in.copied.ID
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, in.dropUnused(context.WithoutCancel(ctx), id))
+		}
+	}()
 	if start.Token, err = p.mint(ctx, prepared, start.ThreadID, o); err != nil {
 		return nil, err
 	}
@@ -103,7 +119,7 @@ func (e *Env) RunThreadProcess(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	o := &ThreadOptions{ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.object("params"), Model: m.text("model"), Provider: m.text("provider"), Message: m.text("message"), Call: m.text("call")}
+	o := &ThreadOptions{ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.object("params"), Model: m.text("model"), Provider: m.text("provider"), Message: m.text("message"), Call: m.text("call"), Copy: m.text("copy")}
 	list, _ := m["limits"].([]any)
 	for _, v := range list {
 		limit, _ := v.(string)

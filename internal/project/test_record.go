@@ -69,7 +69,7 @@ func (p *Project) RecordTest(ctx context.Context, o TestRecord) (*RecordedTest, 
 		return nil, diag.New(diag.Usage, "recording %s: %s is not an id of the kind test", o.Thread, ref)
 	}
 	f := &testfile.File{ID: ref.ID, Version: "1.0.0", Description: "Recorded from directive:" + recorded.Directive + ".", Recorded: recorded,
-		Facts: testfile.Facts{Date: recorded.Date, System: runtime.GOOS, Project: filepath.Base(p.Spaces.ProjectDir), Workspace: "here"}}
+		Facts: testfile.Facts{Date: recorded.Date, System: runtime.GOOS, Project: filepath.Base(p.Spaces.ProjectDir), Workspace: recorded.Workspace}}
 	text, err := f.Marshal()
 	if err != nil {
 		return nil, err

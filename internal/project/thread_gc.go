@@ -41,6 +41,7 @@ type OldTree struct {
 type GCReport struct {
 	Removed []OldTree `json:"removed"`
 	Kept    []OldTree `json:"kept"`
+	Copies  []OldCopy `json:"copies"`
 	DryRun  bool      `json:"dry_run"`
 }
 
@@ -66,11 +67,20 @@ func (p *Project) RemoveThreads(ctx context.Context, o GCOptions) (*GCReport, er
 	for i := range registered {
 		known[registered[i].ID] = &registered[i]
 	}
-	trees, err := p.oldTrees(ctx, known)
+	logs, err := p.logs(ctx, known)
 	if err != nil {
 		return nil, err
 	}
 	out := &GCReport{Removed: []OldTree{}, Kept: []OldTree{}, DryRun: o.DryRun}
+	if out.Copies, err = p.oldCopies(ctx, logs); err != nil {
+		return nil, err
+	}
+	if !o.DryRun {
+		if err := dropCopies(ctx, out.Copies); err != nil {
+			return nil, err
+		}
+	}
+	trees := treesOf(logs, out.Copies)
 	for i, t := range trees {
 		switch {
 		case t.Reason != "":
@@ -142,9 +152,8 @@ func (p *Project) damage(ctx context.Context, ids []string) (string, error) {
 	return "", nil
 }
 
-// oldTrees returns the trees of the project, the one with the newest event first. Reason is
-// why a tree cannot be removed at any age.
-func (p *Project) oldTrees(ctx context.Context, known map[string]*ListedThread) ([]OldTree, error) {
+// logs returns what the logs of the project state, the one that began first at first.
+func (p *Project) logs(ctx context.Context, known map[string]*ListedThread) ([]loggedThread, error) {
 	ids, err := graph.IDs(p.Spaces.ProjectDir)
 	if err != nil {
 		return nil, err
@@ -153,15 +162,24 @@ func (p *Project) oldTrees(ctx context.Context, known map[string]*ListedThread) 
 	for _, id := range ids {
 		exists[id] = true
 	}
-	logs, trees := make([]loggedThread, len(ids)), map[string]*OldTree{}
+	logs := make([]loggedThread, len(ids))
 	for i, id := range ids {
 		logs[i] = p.loggedThread(ctx, id, exists)
 		logs[i].compare(known)
 	}
-	top := topOf(logs)
 	slices.SortFunc(logs, func(a, b loggedThread) int {
 		return cmp.Or(cmp.Compare(a.started, b.started), cmp.Compare(a.id[len(a.id)-26:]+a.id, b.id[len(b.id)-26:]+b.id))
 	})
+	return logs, nil
+}
+
+// treesOf returns the trees of logs, the one with the newest event first. Reason is why a
+// tree cannot be removed at any age: its working copy could not be applied any more.
+func treesOf(logs []loggedThread, copies []OldCopy) []OldTree {
+	trees, top, exists := map[string]*OldTree{}, topOf(logs), map[string]bool{}
+	for _, c := range copies {
+		exists[c.ID] = !c.Dropped
+	}
 	for _, l := range logs {
 		t := trees[top(l.id)]
 		if t == nil {
@@ -170,6 +188,9 @@ func (p *Project) oldTrees(ctx context.Context, known map[string]*ListedThread) 
 		}
 		t.Threads = append(t.Threads, l.id)
 		t.Reason = cmp.Or(t.Reason, l.reason)
+		if exists[l.copy] {
+			t.Reason = cmp.Or(t.Reason, "its working copy "+l.copy+" exists")
+		}
 		if l.updated.After(t.Updated) {
 			t.Updated = l.updated
 		}
@@ -181,7 +202,7 @@ func (p *Project) oldTrees(ctx context.Context, known map[string]*ListedThread) 
 	slices.SortFunc(out, func(a, b OldTree) int {
 		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Root, b.Root))
 	})
-	return out, nil
+	return out
 }
 
 // topOf returns a function that is equal for the threads of one tree.
@@ -206,6 +227,7 @@ func topOf(logs []loggedThread) func(id string) string {
 // loggedThread is what the log of a thread or run states.
 type loggedThread struct {
 	id      string
+	copy    string   // that its tools work in, "" for the project
 	near    []string // of the same tree, "" for none
 	started string
 	updated time.Time
@@ -239,7 +261,7 @@ func (p *Project) loggedThread(ctx context.Context, id string, exists map[string
 		return l
 	}
 	l.near = append(l.near, s.Parent)
-	l.started = s.Started
+	l.started, l.copy = s.Started, s.Copy
 	l.updated, _ = time.Parse(time.RFC3339, s.Updated)
 	switch {
 	case graph.Owner(ctx, dir, id) >= 0:
@@ -258,6 +280,7 @@ func (p *Project) loggedThread(ctx context.Context, id string, exists map[string
 		l.reason, l.failed = id+" has no log that can be read", false
 		return l
 	}
+	l.copy = started.Workspace.Copy
 	l.near = append(l.near, started.Parent, started.Replay, t.Continues, t.ContinuedBy)
 	if started.Spawned != nil {
 		l.near = append(l.near, started.Spawned.By, started.Spawned.Root)

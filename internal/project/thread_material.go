@@ -52,14 +52,15 @@ func (r *threadRun) material(ctx context.Context) (*steps.Material, error) {
 	return m, err
 }
 
-// facts returns what the prompt states about the machine and the day. A replay has the day of
-// its recording: a request would differ each day otherwise.
+// facts returns what the prompt states about the machine and the day. A replay has the day and
+// the working copy of its recording: a request would differ otherwise.
 func (r *threadRun) facts() steps.Facts {
 	if r.o.Facts != nil {
 		return *r.o.Facts
 	}
-	f := steps.Facts{Date: r.p.Env.Now().UTC().Format(time.DateOnly), System: runtime.GOOS, Project: filepath.Base(r.p.Spaces.ProjectDir), Workspace: "here"}
+	f := steps.Facts{Date: r.p.Env.Now().UTC().Format(time.DateOnly), System: runtime.GOOS, Project: filepath.Base(r.p.Spaces.ProjectDir), Workspace: r.p.workingCopy().Mode}
 	if r.o.Replay != nil {
+		f.Workspace = r.o.Replay.Started.Workspace.Mode
 		f.Date, _, _ = strings.Cut(r.o.Replay.Started.Time, "T")
 	}
 	return f

@@ -40,15 +40,18 @@ type ThreadOptions struct {
 	NoSuspend       bool // a thread that would be suspended ends with APPROVAL_REQUIRED
 	Ask             exec.Ask
 	// Answer asks the person what a suspended thread asks; nil if no person is present.
-	Answer  func(ctx context.Context, question string) (string, error)
-	Observe threads.Observer
-	Started func(*PreparedThread, string) // called with the id before the first step
-	Plan    bool                          // nothing is started: a model may be missing
-	Below   *nodeThread                   // of a thread that a node of a graph starts
-	handOff bool                          // another thread goes on with the work
-	Above   *threadRun                    // the thread of this process that starts the new one
-	Child   *threads.Spawned              // of a thread that another one started
-	Call    string                        // the key of the call that starts it, "" for none
+	Answer    func(ctx context.Context, question string) (string, error)
+	Observe   threads.Observer
+	Started   func(*PreparedThread, string) // called with the id before the first step
+	Plan      bool                          // nothing is started: a model may be missing
+	Below     *nodeThread                   // of a thread that a node of a graph starts
+	handOff   bool                          // another thread goes on with the work
+	Above     *threadRun                    // the thread of this process that starts the new one
+	Child     *threads.Spawned              // of a thread that another one started
+	Call      string                        // the key of the call that starts it, "" for none
+	Workspace string                        // here or worktree; "" is where the caller works
+	Carry     bool                          // a worktree begins with the uncommitted changes
+	Copy      string                        // the id of the working copy that was made for the thread
 	// Replay answers the thread from a recording; nil calls a model.
 	Replay *threads.Replay
 	// NoFallback leaves out the other models of the directive.

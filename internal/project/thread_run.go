@@ -26,7 +26,7 @@ import (
 )
 
 // StartThread runs a directive with a model until the thread rests.
-func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (*threads.Result, error) {
+func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (res *threads.Result, err error) {
 	if p.Spaces.ProjectDir == "" {
 		return nil, diag.New(diag.ConfigError, "running %s: a run is recorded in a project, and this directory is not in a project", o.Ref).WithReason("no_project")
 	}
@@ -42,7 +42,11 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (*threads.R
 			return nil, err
 		}
 	}
-	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: cmp.Or(o.ID, graph.NewID(prepared.Item.Ref.ID, p.Env.Now()))}
+	r := &threadRun{PreparedThread: prepared, o: o, id: cmp.Or(o.ID, graph.NewID(prepared.Item.Ref.ID, p.Env.Now()))}
+	if r.p, err = p.worksIn(ctx, o, r.id); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.p.dropUnused(ctx, r.id)) }()
 	if o.Below != nil {
 		return r.startBelow(ctx)
 	}
@@ -53,7 +57,7 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (*threads.R
 	if o.Started != nil {
 		o.Started(prepared, r.id)
 	}
-	res, err := threads.Start(ctx, r.id, params)
+	res, err = threads.Start(ctx, r.id, params)
 	return r.end(ctx)(r.follow(ctx, res, err))
 }
 
@@ -104,6 +108,9 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 	if s.Replay != "" {
 		// The rest would be answered by a model, after turns that none has answered.
 		return nil, diag.New(diag.ThreadState, "resuming %s: it is a replay of %s; replay that thread again", id, s.Replay)
+	}
+	if p, err = p.inCopyOf(id, s); err != nil {
+		return nil, err
 	}
 	ref, err := item.ParseRef(s.Directive.Ref, item.Directive)
 	if err != nil {
@@ -229,7 +236,7 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 		Project: p.Spaces.ProjectDir, Parent: r.parent(), Spawned: r.o.Child, Program: p.Env.Version, Signer: signer, Keys: p.RuntimePublic, Now: p.Env.Now, PID: os.Getpid(),
 		Directive: r.identity(), Held: r.Held, Limits: r.Limits, Services: r.Services, MaxOutput: r.MaxOutput, MinOutput: r.MinOutput, Effort: m.Effort,
 		MaxAttempts: r.Attempts,
-		Message:     r.o.Message, ResumedBy: r.o.By, Workspace: "here", Account: r.account, Loop: r.walkLoop,
+		Message:     r.o.Message, ResumedBy: r.o.By, Workspace: p.workingCopy(), Account: r.account, Loop: r.walkLoop,
 		LoopItem: threads.Identity{Ref: r.Loop.Ref.String(), Digest: r.Loop.Digest}, Steps: loopSteps,
 		Execute: r.executeProvider, Tool: r.call, Guard: r.guard, Repeatable: r.repeatable, Check: r.check,
 		Source: source, Observe: r.o.Observe,

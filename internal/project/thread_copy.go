@@ -1,0 +1,255 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/links"
+	"github.com/ryeos/rye/internal/workcopy"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/store"
+)
+
+// copiesDir returns the directory of the working copies of the user's threads.
+func (p *Project) copiesDir() (string, error) {
+	if p.Dirs.State == "" {
+		return "", diag.New(diag.FileSystemError, "finding working copies: the environment names no state directory that is the user's own").WithReason("no_state_directory")
+	}
+	return filepath.Join(store.Dir(p.Dirs.State), "copies"), nil
+}
+
+// workingCopy returns where the tools of the project's threads work.
+func (p *Project) workingCopy() threads.WorkingCopy {
+	if p.copied == nil {
+		return threads.WorkingCopy{Mode: threads.Here}
+	}
+	return threads.WorkingCopy{Mode: threads.Worktree, Copy: p.copied.ID}
+}
+
+// inCopy returns the project with tools that work in a copy of it. Its items, lock, trust
+// and settings are those of the project.
+func (p *Project) inCopy(c *workcopy.Copy) *Project {
+	own := *p
+	own.copied = c
+	own.Executor = own.newExecutor()
+	own.Verbs = own.newVerbs()
+	return &own
+}
+
+// copyBoundary returns the boundary of tools that work in the copy: the project itself is
+// not for them.
+func (p *Project) copyBoundary(b *policy.Boundary) *policy.Boundary {
+	b.Copy = true
+	what := "the project, of which this thread has a working copy"
+	b.Private = append(b.Private, policy.Private{Path: b.Project, What: what})
+	if dir := p.Spaces.ProjectDir; dir != b.Project {
+		b.Private = append(b.Private, policy.Private{Path: dir, What: what})
+	}
+	b.Project = realPath(p.copied.Dir(), links.Seen{})
+	return b
+}
+
+// refuseItems returns the error of the verbs that write items, nil if they may: those of a
+// working copy would write into the project.
+func (p *Project) refuseItems() error {
+	if p.copied == nil {
+		return nil
+	}
+	return diag.New(diag.PolicyDenied, "this thread works in a copy of the project, and the verb writes into the project; apply the copy first").WithReason("working_copy")
+}
+
+// worksIn returns the project with tools that work where the options of a thread state.
+func (p *Project) worksIn(ctx context.Context, o *ThreadOptions, id string) (*Project, error) {
+	switch {
+	case o.Copy != "":
+		c, err := p.openCopy(o.Copy)
+		if err != nil {
+			return nil, err
+		}
+		return p.inCopy(c), nil
+	case o.Workspace == "" || o.Workspace == threads.Here && p.copied == nil:
+		if o.Carry {
+			return nil, diag.New(diag.Usage, "reading the command line: --carry applies to --workspace worktree only")
+		}
+		return p, nil
+	case o.Workspace != threads.Worktree:
+		return nil, diag.New(diag.Usage, "starting %s: %q is not a working copy; it must be here or worktree", o.Ref, o.Workspace)
+	}
+	dir, err := p.copiesDir()
+	if err != nil {
+		return nil, err
+	}
+	c, err := workcopy.Create(ctx, workcopy.Params{
+		Dir: dir, ID: id, Project: realPath(p.Spaces.ProjectDir, links.Seen{}), Environ: p.Env.Environ(), Carry: o.Carry, From: p.copied, Now: p.Env.Now(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p.inCopy(c), nil
+}
+
+// openCopy opens a working copy of this project.
+func (p *Project) openCopy(id string) (*workcopy.Copy, error) {
+	dir, err := p.copiesDir()
+	if err != nil {
+		return nil, err
+	}
+	c, err := workcopy.Open(dir, id)
+	if err != nil {
+		return nil, err
+	}
+	if c.Project != realPath(p.Spaces.ProjectDir, links.Seen{}) {
+		return nil, diag.New(diag.ThreadState, "opening the working copy %s: it is one of the project %s", id, c.Project).WithReason("copy_of_other").WithDetail("project", c.Project)
+	}
+	return c, nil
+}
+
+// inCopyOf returns the project with tools that work where those of a thread did.
+func (p *Project) inCopyOf(id string, s *threads.Started) (*Project, error) {
+	if s.Workspace.Copy == "" {
+		return p, nil
+	}
+	c, err := p.copyOf(id, s)
+	if err != nil {
+		return nil, err
+	}
+	return p.inCopy(c), nil
+}
+
+// copyOf opens the working copy of a thread.
+func (p *Project) copyOf(id string, s *threads.Started) (*workcopy.Copy, error) {
+	if s.Workspace.Copy == "" {
+		return nil, diag.New(diag.ThreadState, "opening the working copy of %s: it works in the project itself", id).WithReason("no_copy").WithDetail("id", id)
+	}
+	c, err := p.openCopy(s.Workspace.Copy)
+	return c, noCopy(err, id)
+}
+
+// whereRan returns the project with tools that work where those of the run did that a call
+// continues or forks. What works in a copy continues nothing that does not.
+func (p *Project) whereRan(ctx context.Context, o GraphOptions) (*Project, error) {
+	run := o.Resume
+	if o.Fork != nil {
+		run = o.Fork.Run
+	}
+	if run == "" {
+		return p, nil
+	}
+	s, err := graph.Status(ctx, p.Spaces.ProjectDir, run)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Copy == p.workingCopy().Copy:
+		return p, nil
+	case p.copied != nil:
+		return nil, diag.New(diag.ThreadState, "continuing %s: it does not work in the working copy of this thread", run)
+	}
+	c, err := p.openCopy(s.Copy)
+	if err != nil {
+		return nil, noCopy(err, run)
+	}
+	return p.inCopy(c), nil
+}
+
+// noCopy returns the error of a thread or run whose working copy cannot be opened.
+func noCopy(err error, id string) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return diag.New(diag.ThreadState, "opening the working copy of %s: it was dropped", id).WithReason("no_copy").WithDetail("id", id)
+	}
+	return err
+}
+
+// dropUnused removes the working copy that was made for a thread whose log has no line.
+func (p *Project) dropUnused(ctx context.Context, id string) error {
+	if p == nil || p.copied == nil || p.copied.ID != id {
+		return nil
+	}
+	if _, err := threads.ReadStarted(p.Spaces.ProjectDir, id); err == nil {
+		return nil
+	}
+	return p.copied.Drop(context.WithoutCancel(ctx))
+}
+
+// ThreadCopy returns the working copy of a thread. With idle, it is an error if a process
+// runs a thread that works in it.
+func (p *Project) ThreadCopy(ctx context.Context, id string, idle bool) (*workcopy.Copy, error) {
+	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
+	if err != nil {
+		return nil, err
+	}
+	c, err := p.copyOf(id, s)
+	if err != nil || !idle {
+		return c, err
+	}
+	ids, err := graph.IDs(p.Spaces.ProjectDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range ids {
+		pid := graph.Owner(ctx, p.Spaces.ProjectDir, other)
+		if pid < 0 {
+			continue
+		}
+		if s, err := threads.ReadStarted(p.Spaces.ProjectDir, other); err == nil && s.Workspace.Copy == c.ID {
+			return nil, diag.New(diag.ThreadState, "using the working copy of %s: the process %d runs %s in it", id, pid, other).WithReason("copy_running").WithDetail("id", other)
+		}
+	}
+	return c, nil
+}
+
+// DropCopy removes the working copy of a thread, and returns its id. It completes what a
+// stopped process began to remove.
+func (p *Project) DropCopy(ctx context.Context, id string) (string, error) {
+	c, err := p.ThreadCopy(ctx, id, true)
+	if dir, derr := p.copiesDir(); err != nil && derr == nil {
+		workcopy.Sweep(dir, p.Env.Now())
+	}
+	if err != nil {
+		return "", err
+	}
+	return c.ID, c.Drop(ctx)
+}
+
+// CopyJudge returns what decides which paths of a working copy a person must name.
+func (p *Project) CopyJudge(ctx context.Context) (workcopy.Judge, error) {
+	removed, err := p.removed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	protected, boundary := policy.ProtectedExcept(removed), policy.Boundary{}
+	return func(rel string) string {
+		if row, _, ok := protected(rel); ok {
+			return "it is a protected path: " + row.Why
+		}
+		for dir := path.Dir(rel); dir != "."; dir = path.Dir(dir) {
+			if dir != space.Dir && boundary.CheckCreate(dir, rel) != nil {
+				return "it is in " + dir + ", which would be another project"
+			}
+		}
+		return ""
+	}, nil
+}
+
+// CopyPaths returns paths as a person gives them, relative to the project.
+func (p *Project) CopyPaths(given []string) ([]string, error) {
+	var out []string
+	for _, g := range given {
+		rel := g
+		if filepath.IsAbs(g) {
+			var err error
+			if rel, err = filepath.Rel(p.Spaces.ProjectDir, g); err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+				return nil, diag.New(diag.Usage, "reading the path %q: it is not in the project", g)
+			}
+		}
+		out = append(out, rel)
+	}
+	return out, nil
+}

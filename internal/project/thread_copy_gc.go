@@ -1,0 +1,109 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/links"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/internal/workcopy"
+)
+
+// OldCopy is a working copy of a thread.
+type OldCopy struct {
+	ID      string    `json:"copy"`
+	Updated time.Time `json:"updated"`           // the last event of a thread or run in it
+	Removed time.Time `json:"removed_from"`      // from when gc removes it
+	Soon    bool      `json:"soon,omitempty"`    // the time to warn has come
+	Reason  string    `json:"reason,omitempty"`  // why it stays
+	Dropped bool      `json:"dropped,omitempty"` // gc removed it, or would
+	copied  *workcopy.Copy
+}
+
+// oldCopies returns the working copies of the project, and which of them gc removes. logs are
+// those of the project.
+func (p *Project) oldCopies(ctx context.Context, logs []loggedThread) ([]OldCopy, error) {
+	days, warn, err := p.copyDays(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := p.copies()
+	out := make([]OldCopy, 0, len(found))
+	for _, c := range found {
+		o := OldCopy{ID: c.ID, copied: c}
+		o.Updated, _ = time.Parse(time.RFC3339, c.Created)
+		for _, l := range logs {
+			if l.copy == c.ID && l.updated.After(o.Updated) {
+				o.Updated = l.updated
+			}
+			if l.copy == c.ID && !l.failed {
+				o.Reason = cmp.Or(o.Reason, l.reason)
+			}
+		}
+		o.Removed = o.Updated.AddDate(0, 0, days)
+		now := p.Env.Now()
+		o.Dropped = o.Reason == "" && !now.Before(o.Removed)
+		o.Soon = o.Reason == "" && !o.Dropped && !now.Before(o.Updated.AddDate(0, 0, warn))
+		out = append(out, o)
+	}
+	return out, err
+}
+
+// copies returns the working copies of the project.
+func (p *Project) copies() ([]*workcopy.Copy, error) {
+	dir, err := p.copiesDir()
+	if err != nil {
+		return nil, nil // without a state directory there are none
+	}
+	return workcopy.List(dir, realPath(p.Spaces.ProjectDir, links.Seen{}))
+}
+
+// copyDays returns after how many days without an event gc removes a working copy, and after
+// how many a person is warned.
+func (p *Project) copyDays(ctx context.Context) (days, warn int, err error) {
+	s, err := p.Resolver.Config(ctx, recordsConfig)
+	if err != nil {
+		return 0, 0, err
+	}
+	r := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
+	section := r.Map("copies")
+	days, warn = int(section.Int("older_than_days", 14, 0, 36_500)), int(section.Int("warn_days", 7, 0, 36_500))
+	return days, warn, diag.FromFindings("reading config:"+recordsConfig, r.Findings())
+}
+
+// dropCopies removes those that are to be removed.
+func dropCopies(ctx context.Context, copies []OldCopy) error {
+	for _, c := range copies {
+		if c.Dropped {
+			if err := c.copied.Drop(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// OldCopies returns the working copies of the project that gc removes soon, or now.
+func (p *Project) OldCopies(ctx context.Context) ([]OldCopy, error) {
+	found, err := p.copies()
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	_, warn, err := p.copyDays(ctx)
+	if err != nil {
+		return nil, err
+	}
+	due := p.Env.Now().AddDate(0, 0, -warn).UTC().Format(time.RFC3339Nano)
+	if !slices.ContainsFunc(found, func(c *workcopy.Copy) bool { return c.Created <= due }) {
+		return nil, nil // and no log needs to be read
+	}
+	logs, err := p.logs(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	all, err := p.oldCopies(ctx, logs)
+	return slices.DeleteFunc(all, func(c OldCopy) bool { return !c.Soon && !c.Dropped }), err
+}
