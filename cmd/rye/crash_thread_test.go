@@ -46,7 +46,7 @@ type crashServer struct {
 	bad   []string
 }
 
-func newCrashServer(t *testing.T) *crashServer {
+func newCrashServer(t testing.TB) *crashServer {
 	s := &crashServer{}
 	for i, text := range crashTurns {
 		scenario, err := providertest.Parse("scenario", []byte("dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps:\n  - "+text+"\n"))
@@ -160,9 +160,16 @@ func (l *crashLab) effects() int {
 // may be repeated.
 func newTurnsLab(t *testing.T, server http.Handler, idempotent string) *crashLab {
 	t.Helper()
-	h := httptest.NewServer(server)
-	t.Cleanup(h.Close)
 	l := newCrashLab(t)
+	l.turns(server, idempotent)
+	l.save()
+	return l
+}
+
+func (l *crashLab) turns(server http.Handler, idempotent string) {
+	l.t.Helper()
+	h := httptest.NewServer(server)
+	l.t.Cleanup(h.Close)
 	l.must("key", "new", "--owner", "ada", "--no-passphrase")
 	l.must("init")
 	l.write(".ai/directives/team/work.md", turnsDirective)
@@ -176,8 +183,6 @@ func newTurnsLab(t *testing.T, server http.Handler, idempotent string) *crashLab
 	}
 	l.must("sign", "*")
 	l.must("run", "rye/bash/bash", "command=true") // fills the cache
-	l.save()
-	return l
 }
 
 // TestThreadCrashPoints kills a thread of three turns at each change of a file that rye

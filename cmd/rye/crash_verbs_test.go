@@ -64,6 +64,39 @@ func (l *crashLab) commit(message string) {
 	l.git("commit", "-q", "--allow-empty", "-m", message)
 }
 
+// copied runs a thread in a working copy, and changes files there in every way.
+func copied(l *crashLab) {
+	l.t.Helper()
+	l.git("init", "-q")
+	for _, name := range []string{"a", "b", "c/d", "e/f", "link"} {
+		l.write(name, name+"\n")
+	}
+	l.write("text", "1\n2\n3\n4\n5\n")
+	l.turns(newCrashServer(l.t), "")
+	l.commit("base")
+	l.must("run", "directive", "team/work", "--workspace", "worktree")
+	trees, err := filepath.Glob(filepath.Join(l.home, "state", "rye", "threads", "copies", "work-*", "tree"))
+	if err != nil || len(trees) != 1 {
+		l.t.Fatal(trees, err)
+	}
+	in := *l
+	in.dir = trees[0]
+	for _, name := range []string{"b", "c", "link", "e"} {
+		if err := os.RemoveAll(filepath.Join(in.dir, name)); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("a", filepath.Join(in.dir, "link")); err != nil {
+		l.t.Fatal(err)
+	}
+	in.write("b/g", "a directory now\n")
+	in.write("c", "a file now\n")
+	in.write("a", "changed\n")
+	in.write("new/file", "new\n")
+	in.write("text", "1\n2\n3\n4\nfive\n")
+	l.write("text", "one\n2\n3\n4\n5\n")
+}
+
 // cacheIgnore matches the .gitignore of the cache, which is empty at first: what keeps
 // temporary files from git cannot be written through one.
 const cacheIgnore = `^\?\? \.ai/cache/\.gitignore$`
@@ -95,6 +128,8 @@ func crashItems() []crashVerb {
 			l.must("sign", "*")
 			l.must("graph", "run", "demo/outer")
 		}},
+		{name: "threads-apply", args: []string{"threads", "apply", "work", "."}, setup: copied, short: 2},
+		{name: "threads-drop", done: "it was dropped", args: []string{"threads", "drop", "work"}, setup: copied},
 		{name: "sign-several", during: "error LOCK_STALE", args: []string{"sign", "*"}, setup: func(l *crashLab) {
 			l.project()
 			l.note("one", "two")
