@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -150,7 +151,7 @@ func (e *Executor) confine(ctx context.Context, p *Plan) error {
 	if p.own != nil {
 		programs = append(programs, p.own.python)
 	}
-	fixed := append(slices.Clip(p.fixed), e.p.Fixed...)
+	fixed := append(slices.Clip(p.fixed), e.unlinked()...)
 	if p.Packages != "" {
 		fixed = append(slices.Clip(fixed), p.Packages)
 	}
@@ -158,6 +159,15 @@ func (e *Executor) confine(ctx context.Context, p *Plan) error {
 	e.locate(c, tool.Ref, tool.Verdict.Signer.String(), programs, p.Env)
 	c.grants.fixed = append(append(c.grants.fixed, fixed...), readable(ctx)...)
 	return nil
+}
+
+// unlinked returns the directories of Params.Fixed without links on their paths: a tool could
+// have put one there, to a directory that no tool gets.
+func (e *Executor) unlinked() []string {
+	return slices.DeleteFunc(slices.Clone(e.p.Fixed), func(dir string) bool {
+		real, err := filepath.EvalSymlinks(dir)
+		return err != nil || real != dir
+	})
 }
 
 // unenforced removes the sandbox of a tool that this machine cannot enforce, if the user's

@@ -42,7 +42,7 @@ type Params struct {
 	// its protected paths.
 	Boundary *policy.Boundary
 	// Fixed are directories that every program may read: the objects of the repository
-	// that a working copy was made from.
+	// that a working copy was made from. One with a link on its path is left out.
 	Fixed []string
 	// Ladder returns what this system can enforce; nil means sandbox.Probe.
 	Ladder func() sandbox.Ladder

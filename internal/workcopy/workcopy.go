@@ -49,7 +49,8 @@ type Copy struct {
 	Project string          `json:"project"` // the directory of the project, without links
 	Prefix  string          `json:"prefix"`  // of the project below the top of its repository, "" or ending in "/"
 	Commit  string          `json:"commit"`
-	Objects string          `json:"objects"` // the directory of the repository that has the commit
+	Objects string          `json:"objects"`        // the directory of the repository that has the commit
+	From    string          `json:"from,omitempty"` // the id of the copy that it began with
 	Created string          `json:"created"`
 	Modules []string        `json:"modules,omitempty"` // submodules, which are empty in the copy
 	Files   map[string]File `json:"files"`             // of the project when the copy began
@@ -119,12 +120,16 @@ func Create(ctx context.Context, p Params) (*Copy, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Copy{ID: p.ID, Project: p.Project, Prefix: repo.Prefix, Objects: repo.Objects(), Created: p.Now.UTC().Format(time.RFC3339Nano)}
+	objects, err := objectsOf(repo)
+	if err != nil {
+		return nil, err
+	}
+	c := &Copy{ID: p.ID, Project: p.Project, Prefix: repo.Prefix, Objects: objects, Created: p.Now.UTC().Format(time.RFC3339Nano)}
 	if c.Commit, err = repo.Commit(ctx, "HEAD"); err != nil {
 		return nil, diag.New(diag.ConfigError, "making a working copy: the repository of %s has no commit", p.Project).WithReason("no_commit")
 	}
 	if p.From != nil {
-		c.Commit = p.From.Commit
+		c.Commit, c.From = p.From.Commit, p.From.ID
 	}
 	c.dir = filepath.Join(p.Dir, unfinished+p.ID)
 	Sweep(p.Dir, p.Now)
@@ -141,6 +146,20 @@ func Create(ctx context.Context, p Params) (*Copy, error) {
 	}
 	c.dir = final
 	return c, nil
+}
+
+// objectsOf returns the directory of the objects of a repository, without links. Tools may
+// write there, and read there from a copy: it must not be a link to another directory.
+func objectsOf(repo *gitcmd.Repo) (string, error) {
+	common, err := filepath.EvalSymlinks(repo.CommonDir)
+	if err != nil {
+		return "", diag.New(diag.FileSystemError, "making a working copy: %w", err)
+	}
+	dir := filepath.Join(common, "objects")
+	if fi, err := os.Lstat(dir); err != nil || !fi.IsDir() {
+		return "", diag.New(diag.PathEscape, "making a working copy: %s is not a directory: git reads the objects of the repository there", dir).WithReason("objects_link")
+	}
+	return dir, nil
 }
 
 // fill writes the files of the copy and its record.
