@@ -32,41 +32,20 @@ func runThreadsDiff(ctx context.Context, c *cli.Call, stat bool) error {
 	if err != nil {
 		return err
 	}
-	wc, err := p.ThreadCopy(ctx, id, false)
+	diff, err := p.DiffCopy(ctx, id, stat)
 	if err != nil {
 		return err
 	}
-	judge, err := p.CopyJudge(ctx)
-	if err != nil {
-		return err
-	}
-	changes, err := wc.Diff(ctx, p.Env.Environ(), judge)
-	if err != nil {
-		return err
-	}
-	texts := make([]string, len(changes))
-	for i := range changes {
-		if stat {
-			continue
-		}
-		if texts[i], err = wc.Text(ctx, p.Env.Environ(), &changes[i]); err != nil {
-			return err
-		}
-	}
-	data := map[string]any{"thread_id": id, "copy": wc.ID, "changes": changes}
-	if !stat {
-		data["diffs"] = texts
-	}
-	return c.UI.Show(data, func() {
-		for i, ch := range changes {
+	return c.UI.Show(diff, func() {
+		for i, ch := range diff.Changes {
 			if stat || ch.Why != "" {
 				showCopyChange(c.UI, ch)
 			}
-			if texts[i] != "" {
-				c.UI.Text(texts[i])
+			if !stat && diff.Diffs[i] != "" {
+				c.UI.Text(diff.Diffs[i])
 			}
 		}
-		if len(changes) == 0 {
+		if len(diff.Changes) == 0 {
 			c.UI.Note("the thread has changed nothing")
 		}
 	})
@@ -109,19 +88,7 @@ func runThreadsApply(ctx context.Context, c *cli.Call, check bool) error {
 	if err != nil {
 		return err
 	}
-	wc, err := p.ThreadCopy(ctx, id, true)
-	if err != nil {
-		return err
-	}
-	judge, err := p.CopyJudge(ctx)
-	if err != nil {
-		return err
-	}
-	paths, err := p.CopyPaths(c.Args[1:])
-	if err != nil {
-		return err
-	}
-	done, err := wc.Apply(ctx, p.Env.Environ(), judge, paths, check)
+	done, err := p.ApplyCopy(ctx, id, c.Args[1:], check, true)
 	if err != nil {
 		return err
 	}

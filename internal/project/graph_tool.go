@@ -189,20 +189,6 @@ func (c graphsCall) maySet(ctx context.Context, id string, set map[string]any) e
 	if len(set) == 0 || isPerson(c.in.Held) {
 		return nil
 	}
-	a, _, err := c.p.Allowance(ctx)
-	if err != nil {
-		return err
-	}
-	tool := item.Ref{Kind: item.Tool, ID: "rye/core/graphs/graphs"}
-	d := a.Decide(policy.Call{Ref: tool, Rating: policy.Rating{Class: policy.T3, Tier: policy.T3, Why: "it sets the state of a run"}, Now: c.p.Env.Now()})
-	switch {
-	case d.Action == policy.Run:
-		return nil
-	case d.Action == policy.Refuse:
-		return d.Err()
-	case c.in.Ask == nil:
-		return diag.New(diag.ApprovalRequired, "setting the state of %s: a person decides about it, and rye cannot ask one here", id).WithReason("run_set").WithDetail("run_id", id)
-	}
 	var values []string
 	for _, k := range slices.Sorted(maps.Keys(set)) {
 		b, err := jsonx.Marshal(set[k])
@@ -211,9 +197,31 @@ func (c graphsCall) maySet(ctx context.Context, id string, set map[string]any) e
 		}
 		values = append(values, k+" = "+string(b))
 	}
+	return c.p.mayAs(ctx, c.in, policy.Call{Rating: policy.Rating{Class: policy.T3, Tier: policy.T3, Why: "it sets the state of a run"}},
+		fmt.Sprintf("Set the state of the run %s? %s", id, hidden.Visible(strings.Join(values, ", "))),
+		diag.New(diag.ApprovalRequired, "setting the state of %s: a person decides about it, and rye cannot ask one here", id).WithReason("run_set").WithDetail("run_id", id))
+}
+
+// mayAs returns nil if a call of a tool may do what another call may, as the allowance
+// decides or a person answers. unasked is the error if a person must decide and cannot be asked.
+func (p *Project) mayAs(ctx context.Context, in exec.NativeCall, as policy.Call, question string, unasked error) error {
+	a, _, err := p.Allowance(ctx)
+	if err != nil {
+		return err
+	}
+	as.Ref, as.Now = in.Chain.Tool().Ref, p.Env.Now()
+	d := a.Decide(as)
+	switch {
+	case d.Action == policy.Run:
+		return nil
+	case d.Action == policy.Refuse:
+		return d.Err()
+	case in.Ask == nil:
+		return unasked
+	}
 	within, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
-	yes, err := c.in.Ask(within, fmt.Sprintf("Set the state of the run %s? %s", id, hidden.Visible(strings.Join(values, ", "))))
+	yes, err := in.Ask(within, question)
 	switch {
 	case ctx.Err() == nil && within.Err() != nil:
 		return d.Denied(true)

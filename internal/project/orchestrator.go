@@ -36,6 +36,7 @@ func (p *Project) orchestrate(ctx context.Context, in exec.NativeCall) (map[stri
 		"wait_threads": o.wait, "aggregate_results": o.aggregate, "list_active": o.active, "get_status": o.status, "get_chain": o.chain,
 		"chain_search": o.search, "read_transcript": o.read,
 		"suspend_thread": o.suspend, "resume_thread": o.resume, "handoff_thread": o.handOff, "send": o.send,
+		"diff": o.diff, "apply": o.apply, "drop": o.drop,
 		"cancel_thread": func(ctx context.Context) (any, error) { return o.end(ctx, threads.Cancelled) },
 		"kill_thread":   func(ctx context.Context) (any, error) { return o.end(ctx, threads.Killed) },
 	}[o.text("operation")]

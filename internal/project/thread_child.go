@@ -104,6 +104,9 @@ func (p *Project) childOptions(ctx context.Context, in exec.NativeCall) (o *Thre
 	if o.Above != nil && o.Above.o.Replay != nil {
 		return nil, false, diag.New(diag.ReplayMismatch, "starting %s: a replay starts no thread, because a model would answer it", ref)
 	}
+	if o.Workspace = text("workspace"); o.Workspace == "inherit" {
+		o.Workspace = ""
+	}
 	if o.Params, _ = in.Parameters["inputs"].(map[string]any); o.Params == nil {
 		o.Params = map[string]any{}
 	}

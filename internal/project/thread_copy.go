@@ -218,8 +218,8 @@ func (p *Project) DropCopy(ctx context.Context, id string) (string, error) {
 	return c.ID, c.Drop(ctx)
 }
 
-// CopyJudge returns what decides which paths of a working copy a person must name.
-func (p *Project) CopyJudge(ctx context.Context) (workcopy.Judge, error) {
+// copyJudge returns what decides which paths of a working copy a person must name.
+func (p *Project) copyJudge(ctx context.Context) (workcopy.Judge, error) {
 	removed, err := p.removed(ctx)
 	if err != nil {
 		return nil, err
@@ -238,8 +238,56 @@ func (p *Project) CopyJudge(ctx context.Context) (workcopy.Judge, error) {
 	}, nil
 }
 
-// CopyPaths returns paths as a person gives them, relative to the project.
-func (p *Project) CopyPaths(given []string) ([]string, error) {
+// CopyDiff is what a thread changed in its working copy.
+type CopyDiff struct {
+	ThreadID string            `json:"thread_id"`
+	Copy     string            `json:"copy"`
+	Changes  []workcopy.Change `json:"changes"`
+	Diffs    []string          `json:"diffs,omitempty"` // of the changes, in their order
+}
+
+// DiffCopy returns what a thread changed in its working copy, with stat without the texts.
+func (p *Project) DiffCopy(ctx context.Context, id string, stat bool) (*CopyDiff, error) {
+	c, err := p.ThreadCopy(ctx, id, false)
+	if err != nil {
+		return nil, err
+	}
+	judge, err := p.copyJudge(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &CopyDiff{ThreadID: id, Copy: c.ID}
+	if out.Changes, err = c.Diff(ctx, p.Env.Environ(), judge); err != nil || stat {
+		return out, err
+	}
+	out.Diffs = make([]string, len(out.Changes))
+	for i := range out.Changes {
+		if out.Diffs[i], err = c.Text(ctx, p.Env.Environ(), &out.Changes[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// ApplyCopy brings what a thread changed in its working copy to where the caller works. Only
+// a person gets protected paths, by naming them.
+func (p *Project) ApplyCopy(ctx context.Context, id string, paths []string, check, person bool) (*workcopy.Applied, error) {
+	c, err := p.ThreadCopy(ctx, id, true)
+	if err != nil {
+		return nil, err
+	}
+	judge, err := p.copyJudge(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if paths, err = p.copyPaths(paths); err != nil {
+		return nil, err
+	}
+	return c.Apply(ctx, workcopy.Options{Environ: p.Env.Environ(), Judge: judge, Paths: paths, Check: check, Person: person, Into: p.copied})
+}
+
+// copyPaths returns paths as a caller gives them, relative to the project.
+func (p *Project) copyPaths(given []string) ([]string, error) {
 	var out []string
 	for _, g := range given {
 		rel := g

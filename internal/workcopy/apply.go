@@ -23,7 +23,23 @@ type Applied struct {
 	Withheld []Change `json:"withheld"` // that a person has not named
 }
 
-// step is one write into the project.
+// Options are how Apply works.
+type Options struct {
+	Environ []string
+	Judge   Judge
+	Paths   []string // the changes at or below them, or all
+	Check   bool     // change nothing
+	Person  bool     // who named the paths; another caller does not get what is withheld
+	Into    *Copy    // that the copy began with, nil for the project
+}
+
+// plan is a decided change.
+type plan struct {
+	Dir   string `json:"dir"` // that it changes
+	Steps []step `json:"steps"`
+}
+
+// step is one write.
 type step struct {
 	Path string `json:"path"`
 	From File   `json:"from"` // what the project has
@@ -31,9 +47,16 @@ type step struct {
 	data []byte
 }
 
-// Apply brings the changes of the copy to the project: those at or below some paths, or all.
-// A file that the project changed too is merged. If one cannot be, nothing is written.
-func (c *Copy) Apply(ctx context.Context, environ []string, judge Judge, paths []string, check bool) (*Applied, error) {
+// Apply brings the changes of the copy to the project, or to the copy that it began with. A
+// file that changed there too is merged. If one cannot be, nothing is written.
+func (c *Copy) Apply(ctx context.Context, o Options) (*Applied, error) {
+	dir := c.Project
+	if o.Into != nil {
+		if c.From != o.Into.ID {
+			return nil, diag.New(diag.ThreadState, "applying the working copy %s: it did not begin with the copy %s that the caller works in", c.ID, o.Into.ID)
+		}
+		dir = o.Into.Dir()
+	}
 	l, err := c.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -42,33 +65,33 @@ func (c *Copy) Apply(ctx context.Context, environ []string, judge Judge, paths [
 	if err := c.finish(); err != nil {
 		return nil, err
 	}
-	all, err := c.Diff(ctx, environ, judge)
+	all, err := c.Diff(ctx, o.Environ, o.Judge)
 	if err != nil {
 		return nil, err
 	}
-	out, err := choose(all, paths)
+	out, err := choose(all, o.Paths, o.Person)
 	if err != nil {
 		return nil, err
 	}
-	steps, err := c.steps(ctx, environ, out.Changes)
+	steps, err := c.steps(ctx, o.Environ, dir, out.Changes)
 	if err != nil {
 		return nil, err
 	}
 	out.Changes = slices.DeleteFunc(out.Changes, func(ch Change) bool { // the project has it already
 		return !slices.ContainsFunc(steps, func(s step) bool { return s.Path == ch.Path })
 	})
-	if check || len(steps) == 0 {
+	if o.Check || len(steps) == 0 {
 		return out, nil
 	}
-	if err := c.stage(steps); err != nil {
+	if err := c.stage(dir, steps); err != nil {
 		return nil, err
 	}
 	return out, c.finish()
 }
 
 // choose returns the changes at or below the paths. One that is withheld is chosen only if
-// its own path is among them.
-func choose(all []Change, paths []string) (*Applied, error) {
+// its own path is among those of a person.
+func choose(all []Change, paths []string, person bool) (*Applied, error) {
 	out := &Applied{Changes: []Change{}, Withheld: []Change{}}
 	used := make([]bool, len(paths))
 	for _, ch := range all {
@@ -83,7 +106,7 @@ func choose(all []Change, paths []string) (*Applied, error) {
 		case !chosen:
 		case (ch.Why == whyLink || ch.Why == whyModule) && named:
 			return nil, diag.New(diag.PathEscape, "applying %s: %s", ch.Path, ch.Why).WithReason("copy_path")
-		case ch.Why != "" && !named:
+		case ch.Why != "" && !(named && person):
 			out.Withheld = append(out.Withheld, ch)
 		default:
 			ch.Why = ""
@@ -97,8 +120,8 @@ func choose(all []Change, paths []string) (*Applied, error) {
 }
 
 // steps returns the writes that the changes need. The error names every conflict.
-func (c *Copy) steps(ctx context.Context, environ []string, changes []Change) ([]step, error) {
-	root, err := os.OpenRoot(c.Project)
+func (c *Copy) steps(ctx context.Context, environ []string, dir string, changes []Change) ([]step, error) {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "opening the project: %w", err)
 	}
@@ -221,7 +244,7 @@ func (c *Copy) merge(ctx context.Context, environ []string, ch *Change, ours []b
 
 // stage keeps what is to be written. With the plan, which is written last, the change is
 // decided: finish makes it, here or after this process was stopped.
-func (c *Copy) stage(steps []step) error {
+func (c *Copy) stage(dir string, steps []step) error {
 	base := atomicfile.Private(c.dir)
 	for i, s := range steps {
 		if s.To.Kind != Regular {
@@ -231,7 +254,7 @@ func (c *Copy) stage(steps []step) error {
 			return err
 		}
 	}
-	b, err := json.Marshal(steps)
+	b, err := json.Marshal(plan{dir, steps})
 	if err != nil {
 		return diag.New(diag.Internal, "recording a change: %w", err)
 	}
@@ -246,20 +269,20 @@ func (c *Copy) finish() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return base.RemoveAll(applyDir) // of a change that was not decided, or is complete
 	}
-	var steps []step
+	var p plan
 	if err == nil {
-		err = json.Unmarshal(b, &steps)
+		err = json.Unmarshal(b, &p)
 	}
 	if err != nil {
 		return diag.New(diag.FileSystemError, "reading an unfinished change, %s: %w", filepath.Join(c.dir, planFile), err)
 	}
-	root, err := os.OpenRoot(c.Project)
+	root, err := os.OpenRoot(p.Dir)
 	if err != nil {
 		return diag.New(diag.FileSystemError, "opening the project: %w", err)
 	}
 	defer root.Close()
 	var changed []string
-	for i, s := range steps {
+	for i, s := range p.Steps {
 		now, _, err := read(root, s.Path)
 		switch {
 		case err != nil:

@@ -62,7 +62,7 @@ func (l *lab) create(id string, carry bool, from *Copy) *Copy {
 func nothing(string) string { return "" }
 
 func (l *lab) apply(c *Copy) error {
-	_, err := c.Apply(context.Background(), os.Environ(), nothing, nil, false)
+	_, err := c.Apply(context.Background(), Options{Environ: os.Environ(), Judge: nothing, Person: true})
 	return err
 }
 
@@ -116,11 +116,11 @@ func TestApplyStopped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		steps, err := c.steps(t.Context(), os.Environ(), all)
+		steps, err := c.steps(t.Context(), os.Environ(), c.Project, all)
 		if err != nil || len(steps) != 8 {
 			t.Fatalf("%d steps, %v", len(steps), err)
 		}
-		if err := c.stage(steps); err != nil {
+		if err := c.stage(c.Project, steps); err != nil {
 			t.Fatal(err)
 		}
 		if got := l.files(l.project); compare(before, got) != nil {
@@ -203,6 +203,68 @@ func TestCreateFrom(t *testing.T) {
 	}
 	if _, err := Open(l.copies, "child"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a dropped copy: %v", err)
+	}
+}
+
+// A change that is withheld needs a person who names it.
+func TestApplyWithheld(t *testing.T) {
+	l := newLab(t)
+	c := l.create("one", false, nil)
+	l.write(c.Dir(), map[string]string{"a": "changed\n", "c/d": "changed\n"})
+	o := Options{Environ: os.Environ(), Judge: func(rel string) string {
+		if rel == "c/d" {
+			return "it is protected"
+		}
+		return ""
+	}}
+	for _, step := range []struct {
+		paths  []string
+		person bool
+		want   int
+	}{{nil, true, 1}, {[]string{"c"}, true, 0}, {[]string{"c/d"}, false, 0}, {[]string{"c/d"}, true, 1}} {
+		o.Paths, o.Person = step.paths, step.person
+		got, err := c.Apply(t.Context(), o)
+		if err != nil || len(got.Changes) != step.want {
+			t.Errorf("%q, %v: %v, %v", step.paths, step.person, got, err)
+		}
+	}
+}
+
+// The changes of a copy that began with another one are applied there; its parent has them
+// then as its own.
+func TestApplyInto(t *testing.T) {
+	l := newLab(t)
+	parent := l.create("parent", false, nil)
+	l.change(parent)
+	child := l.create("child", false, parent)
+	l.write(child.Dir(), map[string]string{"text": "first\n1\n2\n3\n4\nfive\n"})
+	l.write(parent.Dir(), map[string]string{"text": "1\n2\n3\n4\nfive\nlast\n"})
+	before := l.files(l.project)
+	if _, err := child.Apply(t.Context(), Options{Environ: os.Environ(), Judge: nothing, Into: parent}); err != nil {
+		t.Fatal(err)
+	}
+	if got := compare(before, l.files(l.project)); got != nil {
+		t.Errorf("the project changed: %v", got)
+	}
+	if b, err := os.ReadFile(filepath.Join(parent.Dir(), "text")); err != nil || string(b) != "first\n1\n2\n3\n4\nfive\nlast\n" {
+		t.Errorf("the parent has %q, %v", b, err)
+	}
+	other := l.create("other", false, nil)
+	if _, err := child.Apply(t.Context(), Options{Environ: os.Environ(), Judge: nothing, Into: other}); diag.CodeOf(err) != diag.ThreadState {
+		t.Errorf("into another copy: %v", err)
+	}
+}
+
+// A link in the place of the objects would show its target to the tools of a copy.
+func TestCreateLinkedObjects(t *testing.T) {
+	l := newLab(t)
+	objects, elsewhere := filepath.Join(l.project, ".git", "objects"), filepath.Join(filepath.Dir(l.project), "elsewhere")
+	if err := errors.Join(os.Rename(objects, elsewhere), os.Symlink(elsewhere, objects)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Create(t.Context(), Params{Dir: l.copies, ID: "one", Project: l.project, Environ: os.Environ(), Now: time.Now()})
+	if diag.CodeOf(err) != diag.PathEscape {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -1,0 +1,68 @@
+package project
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+)
+
+// diff returns what a thread changed in its working copy.
+func (o orchestration) diff(ctx context.Context) (any, error) {
+	id, err := o.one(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stat, _ := o.in.Parameters["stat"].(bool)
+	return o.p.DiffCopy(ctx, id, stat)
+}
+
+// apply brings what a thread changed to where the caller works: to the project, or to the
+// working copy of the caller.
+func (o orchestration) apply(ctx context.Context) (any, error) {
+	id, err := o.one(ctx)
+	if err != nil {
+		return nil, err
+	}
+	check, _ := o.in.Parameters["check"].(bool)
+	if !check {
+		if err := o.mayWrite(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	done, err := o.p.ApplyCopy(ctx, id, o.list("paths"), check, isPerson(o.in.Held))
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"thread_id": id, "applied": done.Changes, "withheld": done.Withheld}, nil
+}
+
+// mayWrite returns nil if the caller may write files of the project: it holds the capability
+// for the file tool that does, and the allowance permits the tier of that tool.
+func (o orchestration) mayWrite(ctx context.Context, id string) error {
+	if isPerson(o.in.Held) {
+		return nil
+	}
+	if err := o.in.Held.Allows(policy.Execute, item.Ref{Kind: item.Tool, ID: "rye/file-system/write"}); err != nil {
+		return err
+	}
+	r := spawner(ctx)
+	below := r != nil && r.o.Child != nil
+	return o.p.mayAs(ctx, o.in, policy.Call{Rating: policy.Rating{Class: policy.T2, Tier: policy.T2, Why: "it writes files of the project"}, Enforced: true, Child: below},
+		"Apply the working copy of the thread "+id+"?",
+		diag.New(diag.ApprovalRequired, "applying the working copy of %s: a person decides about it, and rye cannot ask one here", id).WithDetail("id", id))
+}
+
+// drop removes the working copy of a thread. A call that a stopped process made has done it.
+func (o orchestration) drop(ctx context.Context) (any, error) {
+	id, err := o.one(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, err = o.p.DropCopy(ctx, id)
+	if e := diag.Typed(err); err != nil && !(modelCallOf(ctx).again && e.Reason == "no_copy") {
+		return nil, err
+	}
+	return map[string]any{"thread_id": id, "dropped": true}, nil
+}
