@@ -30,6 +30,7 @@ func leavesHints() map[situation]string {
 		{diag.Conflict, "copy"}:                        "rye threads diff {id}",
 		{diag.PathEscape, "copy_path"}:                 "copy by hand what of it you need",
 		{diag.PathEscape, "objects_link"}:              "replace the link by the directory",
+		{diag.TooLarge, "copy_path"}:                   "copy it by hand",
 		{diag.ThreadState, "copy_of_other"}:            "run the command in the directory {project}",
 		{diag.ThreadState, "copy_in_use"}:              "run it again when no program changes the working copy",
 		{diag.ThreadState, "copy_running"}:             "rye threads wait {id}",

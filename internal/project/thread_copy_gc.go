@@ -55,7 +55,7 @@ func (p *Project) oldCopies(ctx context.Context, logs []loggedThread) ([]OldCopy
 // copies returns the working copies of the project.
 func (p *Project) copies() ([]*workcopy.Copy, error) {
 	dir, err := p.copiesDir()
-	if err != nil {
+	if err != nil || p.Spaces.ProjectDir == "" {
 		return nil, nil // without a state directory there are none
 	}
 	return workcopy.List(dir, realPath(p.Spaces.ProjectDir, links.Seen{}))

@@ -104,6 +104,8 @@ func choose(all []Change, paths []string, person bool) (*Applied, error) {
 		}
 		switch {
 		case !chosen:
+		case ch.Why == whyLarge && named:
+			return nil, diag.New(diag.TooLarge, "applying %s: %s", ch.Path, ch.Why).WithReason("copy_path")
 		case (ch.Why == whyLink || ch.Why == whyModule) && named:
 			return nil, diag.New(diag.PathEscape, "applying %s: %s", ch.Path, ch.Why).WithReason("copy_path")
 		case ch.Why != "" && !(named && person):

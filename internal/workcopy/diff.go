@@ -22,11 +22,12 @@ type Judge func(rel string) string
 const (
 	whyLink   = "it is a link that leads out of the project"
 	whyModule = "it is in a submodule, which has a repository of its own"
+	whyLarge  = "it has more than 256 MiB"
 )
 
 // Diff returns what changed in the copy. New files that git ignores are left out.
 func (c *Copy) Diff(ctx context.Context, environ []string, judge Judge) ([]Change, error) {
-	is, err := list(ctx, c.Dir())
+	is, err := list(ctx, c.Dir(), c.Files)
 	if err != nil {
 		return nil, err
 	}
@@ -35,12 +36,25 @@ func (c *Copy) Diff(ctx context.Context, environ []string, judge Judge) ([]Chang
 	if err != nil {
 		return nil, err
 	}
+	root, err := os.OpenRoot(c.Dir())
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading a working copy: %w", err)
+	}
+	defer root.Close()
 	out := []Change{}
 	for _, ch := range all {
-		if ignored[ch.Path] && ch.Kind == Added {
-			continue
+		if ch.Kind == Added {
+			if ignored[ch.Path] {
+				continue
+			}
+			if ch.is, _, err = read(root, ch.Path); err != nil {
+				return nil, diag.New(diag.FileSystemError, "reading a working copy: %w", err)
+			}
 		}
 		ch.Why = judge(ch.Path)
+		if ch.is.Kind == Large {
+			ch.Why = whyLarge
+		}
 		if c.inModule(ch.Path) {
 			ch.Why = whyModule
 		}
@@ -119,6 +133,8 @@ func (c *Copy) Text(ctx context.Context, environ []string, ch *Change) (string, 
 			return content()
 		case Link:
 			return []byte("link to " + f.Target + "\n"), true, nil
+		case Large:
+			return nil, false, nil
 		}
 		return nil, true, nil
 	}
@@ -126,11 +142,11 @@ func (c *Copy) Text(ctx context.Context, environ []string, ch *Change) (string, 
 	if err != nil {
 		return "", err
 	}
-	is, _, err := show(ch.is, func() ([]byte, bool, error) { b, err := c.content(ch); return b, true, err })
+	is, whole, err := show(ch.is, func() ([]byte, bool, error) { b, err := c.content(ch); return b, true, err })
 	if err != nil {
 		return "", err
 	}
-	if !known || !isText(was) || !isText(is) {
+	if !known || !whole || !isText(was) || !isText(is) {
 		return "Binary file " + ch.Path + " differs\n", nil
 	}
 	from, to := "a/"+ch.Path, "b/"+ch.Path

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
@@ -24,6 +26,7 @@ const (
 	Link    = "link"
 	Absent  = ""
 	Folder  = "directory"
+	Large   = "large" // a file with more than maxFile bytes, which no apply writes
 	Other   = "other" // a pipe or a device, or below a link
 )
 
@@ -31,7 +34,7 @@ const (
 type File struct {
 	Kind   string `json:"kind"`
 	Exec   bool   `json:"exec,omitempty"`
-	Digest string `json:"digest,omitempty"` // of the content, in hexadecimal
+	Digest string `json:"digest,omitempty"` // of the content, in hexadecimal; of a large file, its size and time
 	Target string `json:"target,omitempty"` // of a link
 }
 
@@ -56,8 +59,9 @@ type Change struct {
 const maxFile = 256 << 20
 
 // list returns the files below a directory. Directories of git are left out, and a link is
-// not followed.
-func list(ctx context.Context, dir string) (map[string]File, error) {
+// not followed. Files that known does not have are not read, so that they have no digest; nil
+// reads all.
+func list(ctx context.Context, dir string, known map[string]File) (map[string]File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "reading a working copy: %w", err)
@@ -78,6 +82,10 @@ func list(ctx context.Context, dir string) (map[string]File, error) {
 			}
 			return nil
 		case e.IsDir():
+			return nil
+		}
+		if _, ok := known[rel]; known != nil && !ok && e.Type().IsRegular() {
+			out[rel] = File{Kind: Regular}
 			return nil
 		}
 		f, _, err := read(root, rel)
@@ -111,7 +119,7 @@ func read(root *os.Root, rel string) (File, []byte, error) {
 	case !fi.Mode().IsRegular():
 		return File{Kind: Other}, nil, nil
 	case fi.Size() > maxFile:
-		return File{}, nil, diag.New(diag.TooLarge, "reading %s: it has more than %d bytes", rel, maxFile)
+		return File{Kind: Large, Digest: fmt.Sprintf("%d bytes of %s", fi.Size(), fi.ModTime().UTC().Format(time.RFC3339Nano))}, nil, nil
 	}
 	f, err := root.Open(rel)
 	if err != nil {

@@ -189,7 +189,7 @@ func (c *Copy) fill(ctx context.Context, repo *gitcmd.Repo, p Params) error {
 	if err != nil {
 		return err
 	}
-	if c.Files, err = list(ctx, c.Dir()); err != nil {
+	if c.Files, err = list(ctx, c.Dir(), nil); err != nil {
 		return err
 	}
 	if c.Modules, err = c.submodules(ctx, repo.Git); err != nil {
@@ -221,11 +221,11 @@ func (c *Copy) submodules(ctx context.Context, g *gitcmd.Git) ([]string, error) 
 // It keeps the contents that the commit does not have: apply merges with them.
 func (c *Copy) begin(ctx context.Context, from string, paths []string) error {
 	if paths == nil {
-		own, err := list(ctx, c.Dir())
+		own, err := list(ctx, c.Dir(), nil)
 		if err != nil {
 			return err
 		}
-		other, err := list(ctx, from)
+		other, err := list(ctx, from, nil)
 		if err != nil {
 			return err
 		}
@@ -248,8 +248,11 @@ func (c *Copy) begin(ctx context.Context, from string, paths []string) error {
 			continue
 		}
 		f, data, err := read(src, rel)
-		if f.Kind == Folder { // a directory is where the file was
+		switch {
+		case f.Kind == Folder: // a directory is where the file was
 			f = File{}
+		case f.Kind == Large:
+			err = diag.New(diag.TooLarge, "it has more than %d bytes", maxFile)
 		}
 		if err == nil {
 			err = write(to, rel, f, data)

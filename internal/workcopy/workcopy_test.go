@@ -68,7 +68,7 @@ func (l *lab) apply(c *Copy) error {
 
 func (l *lab) files(dir string) map[string]File {
 	l.t.Helper()
-	out, err := list(l.t.Context(), dir)
+	out, err := list(l.t.Context(), dir, nil)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -265,6 +265,28 @@ func TestCreateLinkedObjects(t *testing.T) {
 	_, err := Create(t.Context(), Params{Dir: l.copies, ID: "one", Project: l.project, Environ: os.Environ(), Now: time.Now()})
 	if diag.CodeOf(err) != diag.PathEscape {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A file that is too large is shown and not applied, and one that git ignores is not read.
+func TestLargeFiles(t *testing.T) {
+	l := newLab(t)
+	c := l.create("one", false, nil)
+	l.write(c.Dir(), map[string]string{".gitignore": "ignored\n", "large": "", "ignored": "", "a": "changed\n"})
+	for _, name := range []string{"large", "ignored"} {
+		if err := os.Truncate(filepath.Join(c.Dir(), name), maxFile+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := c.Apply(t.Context(), Options{Environ: os.Environ(), Judge: nothing, Person: true})
+	if err != nil || len(got.Changes) != 2 || len(got.Withheld) != 1 || got.Withheld[0].Path != "large" || got.Withheld[0].Why != whyLarge {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if text, err := c.Text(t.Context(), os.Environ(), &got.Withheld[0]); err != nil || text != "Binary file large differs\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := c.Apply(t.Context(), Options{Environ: os.Environ(), Judge: nothing, Paths: []string{"large"}, Person: true}); diag.CodeOf(err) != diag.TooLarge {
+		t.Errorf("named: %v", err)
 	}
 }
 
