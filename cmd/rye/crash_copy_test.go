@@ -1,0 +1,86 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ryeos/rye/internal/testkit"
+)
+
+// TestCopyCrashPoints kills a thread in a working copy at each change of a file that rye
+// makes. The project is as before; a copy is whole or not there; the thread is resumed in
+// its copy, or started again in another one. RYE_CRASH=all makes every kill.
+func TestCopyCrashPoints(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills some processes")
+	}
+	t.Parallel()
+	l := newCrashLab(t)
+	l.git("init", "-q")
+	l.turns(newCrashServer(t), "again")
+	l.commit("base")
+	l.save()
+	run := []string{"run", "directive", "team/work", "--workspace", "worktree"}
+	args := append([]string{"rye"}, run...)
+	first, out := l.trace("", args, 0)
+	if first.Status != 0 || !strings.Contains(out, `"label": "done"`) {
+		t.Fatalf("without a kill: exit status %d\n%s", first.Status, out)
+	}
+	every, resumed, again := killEvery(len(first.Changes), 6), 0, 0
+	for n := 1; n <= len(first.Changes); n += every {
+		l.restore()
+		got, _ := l.trace("", args, n)
+		if !got.Killed {
+			break
+		}
+		verb := run
+		log := l.threadLog(t)
+		if log.id != "" {
+			verb = []string{"threads", "resume", log.id}
+			resumed++
+		} else {
+			again++
+		}
+		l.wholeCopies(got)
+		out, all, status := l.run(verb...)
+		if log.id != "" && status == 1 && strings.Contains(all, "it is completed") {
+			out, all, status = l.run("threads", "result", log.id)
+		}
+		at := got.Changes[len(got.Changes)-1]
+		if status != 0 || !strings.Contains(out, `"label": "done"`) {
+			t.Errorf("killed at %d %s: %v: exit status %d\n%s", n, at, verb, status, all)
+			continue
+		}
+		if changed := l.git("status", "--porcelain"); changed != "" || l.effects() != 0 {
+			t.Errorf("killed at %d %s: the project changed: %s", n, at, changed)
+		}
+		diff, _, _ := l.run("threads", "diff", l.threadLog(t).id, "--stat")
+		if !strings.Contains(diff, "added     effects") {
+			t.Errorf("killed at %d %s: the copy has %q", n, at, diff)
+		}
+	}
+	t.Logf("%d changes, %d resumed, %d started again", len(first.Changes), resumed, again)
+	if resumed == 0 || again == 0 {
+		t.Error("no thread was resumed, or none was started again")
+	}
+}
+
+// wholeCopies fails for a copy without a record or files.
+func (l *crashLab) wholeCopies(after testkit.Traced) {
+	l.t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(l.home, "state", "rye", "threads", "copies", "work-*"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		for _, name := range []string{"copy.json", "tree/.git/HEAD", "tree/.ai/directives/team/work.md"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+				l.t.Errorf("killed at %s: %v", after.Changes[len(after.Changes)-1], err)
+			}
+		}
+	}
+}
