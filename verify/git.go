@@ -29,6 +29,7 @@ type GitFiles struct {
 	entries []gitcmd.Entry // Path is below .ai, "." if .ai is not a directory
 	at      map[string]int // path to index, of regular files
 	folders map[string]bool
+	others  map[string]bool // paths of links and submodules
 	double  map[string]bool // paths that a broken tree contains twice
 
 	// list returns the entries at paths next to .ai.
@@ -132,7 +133,7 @@ func (g *GitFiles) ReadSibling(name string, limit int64) (data []byte, executabl
 
 func newGitFiles(list []gitcmd.Entry, top string) *GitFiles {
 	g := &GitFiles{entries: list, at: make(map[string]int, len(list)), folders: map[string]bool{".": true},
-		double: map[string]bool{}, ahead: map[int][]byte{}, order: make([]int, 0, len(list))}
+		others: map[string]bool{}, double: map[string]bool{}, ahead: map[int][]byte{}, order: make([]int, 0, len(list))}
 	for i, e := range list {
 		rel, below := strings.CutPrefix(e.Path, top+"/")
 		if !below {
@@ -142,7 +143,9 @@ func newGitFiles(list []gitcmd.Entry, top string) *GitFiles {
 		if _, twice := g.at[rel]; twice {
 			g.double[rel] = true
 		}
-		if e.IsFile() && below {
+		if !e.IsFile() {
+			g.others[rel] = true
+		} else if below {
 			g.at[rel] = i
 			g.order = append(g.order, i)
 		}
@@ -197,7 +200,7 @@ func (g *GitFiles) Entry(rel string) (gitcmd.Entry, bool) {
 // Exists implements space.Files.
 func (g *GitFiles) Exists(rel string) bool {
 	_, file := g.at[rel]
-	return file || g.folders[rel] || slices.ContainsFunc(g.entries, func(e gitcmd.Entry) bool { return !e.IsFile() && e.Path == rel })
+	return file || g.folders[rel] || g.others[rel]
 }
 
 // Walk implements space.Files.
