@@ -328,10 +328,11 @@ func (v *Verbs) AddToLock(ctx context.Context, l *lock.Lock, refs []item.Ref) (b
 // those that contain one of them. Invalid chains are not reported: they were invalid
 // before.
 func (v *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([]lockEntry, []diag.Finding, error) {
+	// An item that does not run may name one that was missing before.
+	isNew := slices.ContainsFunc(signed, func(r item.Ref) bool { return l.Item(r) == nil })
 	out, fs, err := v.lockEach(ctx, func(e resolve.Entry) bool {
 		entry := l.Item(e.Ref)
-		// An item that does not run may name one that was missing before.
-		return slices.Contains(signed, e.Ref) || entry != nil && (e.Ref.Kind != item.Tool || slices.ContainsFunc(signed, entry.Contains))
+		return slices.Contains(signed, e.Ref) || entry != nil && (isNew && e.Ref.Kind != item.Tool || slices.ContainsFunc(signed, entry.Contains))
 	})
 	return out, slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Severity == diag.SeverityError }), err
 }
