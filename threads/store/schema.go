@@ -3,8 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
+
+	"modernc.org/sqlite"
 
 	"github.com/ryeos/rye/diag"
 )
@@ -81,7 +84,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	if have == 0 {
-		if err := s.useLog(ctx); err != nil {
+		if err := s.useLogAlone(ctx); err != nil {
 			return err
 		}
 	}
@@ -110,6 +113,25 @@ func (s *Store) version(ctx context.Context) (n int, err error) {
 			WithReason("store_newer").WithDetail("path", s.path())
 	}
 	return n, nil
+}
+
+// useLogAlone sets the journal to WAL. SQLite does not wait for the locks that this needs,
+// so it is tried again while other processes open the store as well.
+func (s *Store) useLogAlone(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, busy)
+	defer cancel()
+	for {
+		err := s.useLog(ctx)
+		var db *sqlite.Error
+		if !errors.As(err, &db) || db.Code()&0xff != sqliteBusy {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // useLog sets the journal to WAL, which the file keeps. It is not possible inside of a
