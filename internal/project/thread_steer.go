@@ -91,11 +91,8 @@ func (p *Project) HandOffThread(ctx context.Context, id, text, by string) (next 
 	}
 	for end := time.Now().Add(handOffWait); ; {
 		running := graph.Owner(ctx, p.Spaces.ProjectDir, from) >= 0
-		if next := p.EndOfChain(from); next != from {
-			return next, nil
-		}
-		if link, err := p.pendingNext(from); err != nil || link != nil {
-			return nextOf(link), err // its log is not there yet
+		if next, err := p.nextOf(from); err != nil || next != "" {
+			return next, err
 		}
 		if !running {
 			return "", p.notRunning(ctx, from, "handing off")
@@ -109,11 +106,21 @@ func (p *Project) HandOffThread(ctx context.Context, id, text, by string) (next 
 	}
 }
 
-func nextOf(link *threads.Link) string {
-	if link == nil {
-		return ""
+// nextOf returns the thread that goes on after one, also if it has no log yet, or "". It
+// reads the chain once: a log that appears between two readings would be in neither answer.
+func (p *Project) nextOf(from string) (string, error) {
+	links, err := p.ThreadChain(from)
+	if err != nil {
+		return "", err
 	}
-	return link.Next
+	last := links[len(links)-1]
+	switch {
+	case last.Next != "" && last.Carried != nil:
+		return last.Next, nil
+	case last.ID != from:
+		return last.ID, nil
+	}
+	return "", nil
 }
 
 func (p *Project) askToHandOff(id, text, by string) error {
