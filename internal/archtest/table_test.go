@@ -125,8 +125,8 @@ func layers() []layer {
 			{"internal/mcpclient/mcptest", set()},
 			{"threads/provider/providertest", set()},
 			{"internal/applet/wiretest", set("internal/applet/wire")},
-			{"internal/bench", set("threads/provider/providertest")},   // the model of a thread that is measured
-			{"internal/bench/hello", set("mcpserve", "primary/agent")}, // a bare server that rye serve is compared with
+			{"internal/bench", set("threads/provider/providertest", "threads/store", "policy", "internal/filelock")}, // what is measured without the program
+			{"internal/bench/hello", set("mcpserve", "primary/agent")},                                               // a bare server that rye serve is compared with
 		}},
 	}
 }

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"context"
 	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
@@ -20,14 +21,14 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := run(context.Background(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
 // run is the bench itself, or one of the helpers that it starts as processes.
-func run(args []string) error {
+func run(ctx context.Context, args []string) error {
 	if len(args) == 3 && args[0] == "corpus" {
 		n, err := strconv.Atoi(args[2])
 		if err != nil {
@@ -41,6 +42,9 @@ func run(args []string) error {
 			return fmt.Errorf("%q is not a public key", args[2])
 		}
 		return reference(args[1], public)
+	}
+	if len(args) == 3 && args[0] == "reserve" {
+		return reserve(ctx, args[1], args[2])
 	}
 	if len(args) == 4 && args[0] == "lines" {
 		count, err := strconv.Atoi(args[2])
@@ -59,7 +63,7 @@ func run(args []string) error {
 	set.StringVar(&b.work, "work", "", "an empty `folder` to work in, absolute")
 	set.StringVar(&b.python, "python", "", "the Python `program` with SQLite, for the step quality")
 	quick := set.Bool("quick", false, "small corpora and few rounds")
-	set.StringVar(&b.only, "only", "", "measure one `step`: verify, git, packages, search, run, sandbox, graph, threads, serve, start or quality")
+	set.StringVar(&b.only, "only", "", "measure one `step`: verify, git, packages, search, run, sandbox, graph, threads, ledger, serve, start or quality")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -70,7 +74,7 @@ func run(args []string) error {
 	if *quick {
 		b.sizes, b.rounds, b.spawns = []int{200, 1000}, 3, 20
 	}
-	return b.all()
+	return b.all(ctx)
 }
 
 // bench is one run.
@@ -83,7 +87,7 @@ type bench struct {
 	only           string // the one step to measure, "" for all
 }
 
-func (b *bench) all() (err error) {
+func (b *bench) all(ctx context.Context) (err error) {
 	if b.self, err = os.Executable(); err != nil {
 		return err
 	}
@@ -95,7 +99,8 @@ func (b *bench) all() (err error) {
 	for _, step := range []struct {
 		name string
 		do   func() error
-	}{{"verify", b.verify}, {"git", b.git}, {"packages", b.packages}, {"search", b.search}, {"run", b.runTool}, {"sandbox", b.sandbox}, {"graph", b.graphs}, {"threads", b.threads}, {"serve", b.serve}, {"start", b.start}, {"quality", b.quality}} {
+	}{{"verify", b.verify}, {"git", b.git}, {"packages", b.packages}, {"search", b.search}, {"run", b.runTool}, {"sandbox", b.sandbox}, {"graph", b.graphs}, {"threads", b.threads}, {"ledger", func() error { return b.ledger(ctx) }},
+		{"serve", b.serve}, {"start", b.start}, {"quality", b.quality}} {
 		if b.only != step.name && (b.only != "" || step.name == "quality") { // it downloads
 			continue
 		}

@@ -68,11 +68,16 @@ type modelServer struct {
 	mu   sync.Mutex
 	turn *providertest.Server
 	sent []time.Time // of each token
+	held *held
 }
 
 func (s *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/tokens/") {
 		s.tokens(w)
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, "/held/") {
+		s.held.ServeHTTP(w, r)
 		return
 	}
 	s.mu.Lock()
@@ -117,7 +122,7 @@ func (s *modelServer) tokens(w http.ResponseWriter) {
 
 // threads measures a directive that is followed with a model whose answers take no time.
 func (b *bench) threads() error {
-	s := &modelServer{}
+	s := &modelServer{held: &held{}}
 	server := httptest.NewServer(s)
 	defer server.Close()
 	dir := filepath.Join(b.work, "threads")
@@ -125,6 +130,8 @@ func (b *bench) threads() error {
 	for name, text := range map[string]string{
 		".ai/tools/demo/model.yaml":       fmt.Sprintf(threadModel, server.URL),
 		".ai/tools/demo/stream.yaml":      fmt.Sprintf(threadModel, server.URL+"/tokens"),
+		".ai/tools/demo/late.yaml":        fmt.Sprintf(threadModel, server.URL+"/held"),
+		".ai/directives/demo/held.md":     fmt.Sprintf(threadDirective, "held", "late", outputs),
 		".ai/directives/demo/three.md":    fmt.Sprintf(threadDirective, "three", "model", outputs),
 		".ai/directives/demo/streamed.md": fmt.Sprintf(threadDirective, "streamed", "stream", ""),
 		"a.md":                            "A.\n", "b.md": "B.\n",
@@ -140,7 +147,7 @@ func (b *bench) threads() error {
 	if err := b.threeTurns(dir); err != nil {
 		return err
 	}
-	return b.firstTokens(dir, s)
+	return errors.Join(b.firstTokens(dir, s), b.heldThreads(dir, s.held))
 }
 
 // threeTurns compares a thread of three turns with its parts: rye that prepares it, and
