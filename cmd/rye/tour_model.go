@@ -42,7 +42,7 @@ func (t *tour) model(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	for name, at := range map[string]string{"tour-model.yaml": "tools/demo/scripted.yaml", "tour-directive.md": "directives/demo/label.md"} {
+	for name, at := range map[string]string{"tour-model.yaml": "tools/demo/scripted.yaml", "tour-directive.md": "directives/demo/label.md", "tour-triage.md": "directives/demo/triage.md"} {
 		text, err := templates.ReadFile("templates/" + name)
 		if err != nil {
 			return err
@@ -51,16 +51,19 @@ func (t *tour) model(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := t.write("issue.md", tourIssue); err != nil {
+	if err := errors.Join(t.write("issue.md", tourIssue), t.write("question.md", "How do I change the colour?\n")); err != nil {
 		return err
 	}
 	t.say("A directive is work for a model. (.ai/directives/demo/label.md)")
-	t.say("This model is scripted: the tour itself answers at " + url + " with three texts that were written before. No service is called, and the prices are invented.")
+	t.say("This model is scripted: the tour itself answers at " + url + " with texts that were written before. No service is called, and the prices are invented.")
 	err = errors.Join(
 		t.rye(ctx, 0, "Read the directive and the provider, and sign both.", "sign", "directive:demo/label", "tool:demo/scripted"),
 		t.rye(ctx, 0, "Follow it. The issue contains an attack, and the model obeys it: the call is not started, because the directive permits reads only.", "run", "directive", "demo/label", "file=issue.md"),
 		t.rye(ctx, 0, "The log has each call and what was spent.", "threads", "show", "label-"),
 		t.rye(ctx, 0, "Its lines are chained and signed like those of a graph.", "threads", "verify", "label-"),
+		t.rye(ctx, 0, "A directive can start others. Read this one, and sign it.", "sign", "directive:demo/triage"),
+		t.rye(ctx, 0, "Its model starts two threads. Each may spend five of the twenty cents of triage, and call only what triage may call.", "run", "directive", "demo/triage"),
+		t.rye(ctx, 0, "The threads that it started, and what each of them spent.", "threads", "tree", "triage-"),
 	)
 	if err == nil && (m.Unused() > 0 || len(m.Problems()) > 0) {
 		err = diag.New(diag.ExecutionFailed, "touring: the scripted model has %d answers left: %s", m.Unused(), strings.Join(m.Problems(), "; "))
