@@ -84,7 +84,7 @@ type attempt struct {
 
 func (a *attempt) read(reply *httpstep.Reply) (message.Response, error) {
 	a.dec = a.c.decoder(a.req, a.m)
-	_, err := httpx.Events(reply.Stream, framing(a.c.Dialect), func(e httpx.Event) error {
+	_, err := httpx.Events(reply.Stream, a.c.framing(), func(e httpx.Event) error {
 		deltas, err := a.dec.event(e)
 		for _, d := range deltas {
 			a.bytes += int64(len(d.Text) + len(d.Name))

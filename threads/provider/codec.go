@@ -39,6 +39,8 @@ func (c *Config) encode(req shaped, m *Model) ([]byte, error) {
 		return c.encodeGemini(req, m)
 	case Ollama:
 		return c.encodeOllama(req, m)
+	case Mapped:
+		return c.encodeMapped(req, m)
 	}
 	return c.encodeAnthropic(req, m)
 }
@@ -55,6 +57,8 @@ func (c *Config) decoder(req shaped, m *Model) decoder {
 		return &geminiStream{origin: origin, turn: req.turn}
 	case Ollama:
 		return &ollamaStream{origin: origin, turn: req.turn}
+	case Mapped:
+		return &mappedStream{mapping: c.mapping, origin: origin, turn: req.turn}
 	}
 	return &anthropicStream{origin: origin}
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // shape writes a request in the form that the mode of the tools needs. In the modes
-// text and schema the model sees tools, calls and results as texts.
+// text and schema the model sees tools, calls and results as texts; in the dialect mapped
+// calls and results are always texts.
 func (c *Config) shape(req message.Request, m *Model) shaped {
 	out := shaped{Request: req, turn: 1}
 	for _, msg := range req.Messages {
@@ -24,7 +25,7 @@ func (c *Config) shape(req message.Request, m *Model) shaped {
 	if !m.CallsTools {
 		out.Tools = nil
 	}
-	if c.Tools.Mode == "native" {
+	if c.Tools.Mode == "native" && c.Dialect != Mapped {
 		return out
 	}
 	out.Messages = nil
@@ -34,6 +35,9 @@ func (c *Config) shape(req message.Request, m *Model) shaped {
 			next.Blocks = append(next.Blocks, c.asText(b)...)
 		}
 		out.Messages = append(out.Messages, next)
+	}
+	if c.Tools.Mode == "native" {
+		return out // the dialect mapped: the service gets to know tools, and reads calls as texts
 	}
 	if len(out.Tools) > 0 {
 		text := strings.ReplaceAll(c.Tools.Prompt, "{tools}", definitions(out.Tools))

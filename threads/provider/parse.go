@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/internal/tree"
 )
 
 // The words of an item.
-func dialects() []string { return []string{Anthropic, Chat, Responses, Gemini, Ollama} }
+func dialects() []string { return []string{Anthropic, Chat, Responses, Gemini, Ollama, Mapped} }
 func tiers() []string    { return []string{"fast", "general", "high", "max"} }
 func efforts() []string  { return []string{"none", "low", "medium", "high"} }
 func inputs() []string   { return []string{"text", "image", "audio", "pdf"} }
@@ -41,7 +42,7 @@ func Parse(id string, doc *tree.Doc) (*Config, []diag.Finding) {
 	top.Require("provider")
 	r := top.Map("provider")
 	r.Only("dialect", "keys", "tiers", "models", "count_tokens", "tools", "cache", "reasoning", "body", "quirks",
-		"billing", "prices_as_of", "prices_source")
+		"billing", "prices_as_of", "prices_source", "request", "stream", "templates")
 	r.Require("dialect", "models")
 	c := &Config{
 		ID:      id,
@@ -65,7 +66,9 @@ func Parse(id string, doc *tree.Doc) (*Config, []diag.Finding) {
 	all.Reasoning = readReasoning(r.Map("reasoning"), c.Dialect, Reasoning{Default: "none", Style: "none", Field: "reasoning_effort"})
 	c.Models = readModels(r.Map("models"), all, c.Dialect)
 	c.checkTiers(r.Map("tiers"))
-	c.URL = checkRequest(top.Map("config"), c.Dialect)
+	config := top.Map("config")
+	c.mapping = readMapping(r, config, c)
+	c.URL = checkRequest(config, c.Dialect, c.framing())
 	if fs := top.Findings(); diag.Failed(fs) {
 		return nil, fs
 	}
@@ -85,7 +88,7 @@ func (c *Config) checkTiers(r *tree.Reader) {
 // checkRequest reports settings of the request that a call of a model cannot have:
 // one call is one attempt, and its body goes to the configured address only. It returns
 // the address if that names the model.
-func checkRequest(r *tree.Reader, dialect string) string {
+func checkRequest(r *tree.Reader, dialect string, framing httpx.Framing) string {
 	retry := r.Map("retry")
 	if retry.Has("max_attempts") && retry.Int("max_attempts", 1, 1, math.MaxInt32) > 1 {
 		retry.Reject("max_attempts", "must be 1: config:agent/error_classification states when a call of a model is repeated")
@@ -93,7 +96,7 @@ func checkRequest(r *tree.Reader, dialect string) string {
 	if r.Has("redirects") && r.Int("redirects", 0, 0, math.MaxInt32) > 0 {
 		r.Reject("redirects", "must be 0: a request to a model follows no redirect")
 	}
-	for key, want := range map[string]string{"mode": "stream", "framing": string(framing(dialect)), "body": "{request}"} {
+	for key, want := range map[string]string{"mode": "stream", "framing": string(framing), "body": "{request}"} {
 		if v, isText := r.Value(key).(string); r.Has(key) && (!isText || v != want) {
 			r.Reject(key, "must be %q in a provider with the dialect %s", want, dialect)
 		}

@@ -211,7 +211,7 @@ func (c *Config) ceiling(m *Model, input, output int64) int64 {
 	if m.Cache.Marks == 0 || m.Cache.TTL != "1h" {
 		p.CacheWrite1h = -1
 	}
-	if (m.Cache.Marks == 0 || m.Cache.TTL != "5m") && c.Dialect != Responses {
+	if (m.Cache.Marks == 0 || m.Cache.TTL != "5m") && c.Dialect != Responses && c.Dialect != Mapped {
 		p.CacheWrite5m = -1
 	}
 	sum := new(big.Int).Mul(big.NewInt(input), big.NewInt(p.inputMax()))

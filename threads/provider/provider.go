@@ -25,6 +25,7 @@ const (
 	Responses = "openai_responses"
 	Gemini    = "gemini"
 	Ollama    = "ollama_chat"
+	Mapped    = "mapped" // the item describes the request and the stream
 )
 
 // Config is a parsed provider item. It is not changed after Parse, except for Send.
@@ -39,6 +40,8 @@ type Config struct {
 	Billing  string // metered or subscription
 	URL      string // template of an address that names the model as {model}; "" without it
 	CountURL string // template of the address that counts the tokens of a request; "" without one
+
+	mapping *mapping // of the dialect mapped
 
 	// Send sends an encoded request; url is "" for the address of the item. Call and
 	// CountTokens require it.

@@ -184,6 +184,7 @@ func TestCutAtEveryByte(t *testing.T) {
 		"responses": {responses, "think", responsesSample()},
 		"gemini":    {gemini, "flash", geminiSample()},
 		"ollama":    {ollama, "llama", ollamaSample()},
+		"mapped":    {mapped, "m", strings.TrimSuffix(mappedSample(), "\n[DONE]\n")},
 	} {
 		c := mustParse(t, tc.item)
 		for n := range len(tc.stream) {
@@ -220,6 +221,7 @@ func TestEcho(t *testing.T) {
 			[]string{"look first", "thoughtSignature", "executableCode"}},
 		"ollama": {ollama, "llama", "other", ollamaSample(), []string{`"thinking":"look first"`, `"future":[1.0]`, ollamaRead, ollamaList},
 			[]string{"look first", "future", `"index":0`}},
+		"mapped": {mapped, "m", "other", mappedSample(), []string{`"state":{"b":1.0,"a":[2]}`, `{\"n\":12345678901234567890.10}`}, []string{"look first", "state"}},
 	} {
 		c := fed(mustParse(t, tc.item), tc.stream)
 		r, err := c.Call(t.Context(), ask(tc.model), nil)

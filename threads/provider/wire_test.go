@@ -158,7 +158,7 @@ func readingOf(t *testing.T, r message.Response) reading {
 }
 
 func TestScriptedAnswers(t *testing.T) {
-	for _, dialect := range dialects() {
+	for _, dialect := range published() {
 		c, server, _ := wired(t, dialect, "answers")
 		for i, want := range expectedAnswers(dialect) {
 			r, err := c.Call(t.Context(), ask(modelOf(dialect)), nil)
@@ -201,7 +201,7 @@ func TestScriptedFaults(t *testing.T) {
 		{200, diag.Timeout, "", "", "", 0, true},
 		{0, diag.Timeout, "", "idle_timeout", "", 0, true},
 	}
-	for _, dialect := range dialects() {
+	for _, dialect := range published() {
 		c, server, _ := wired(t, dialect, "faults")
 		for i, w := range wants {
 			r, err := c.Call(t.Context(), ask(modelOf(dialect)), nil)
