@@ -232,8 +232,33 @@ func (l *crashLab) killedTree(t *testing.T, most int, span time.Duration) (kills
 		l.run("threads", "resume", root) // what it prints is judged by the next look
 	}
 	resumes.Wait()
-	l.wholeTree(t, root)
+	// The last process of a leaf may still close its account.
+	for end := time.Now().Add(time.Minute); len(l.threadProcesses(t)) > 0 && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if l.wholeTree(t, root); t.Failed() {
+		l.showTree(t, root)
+	}
 	return kills
+}
+
+// showTree logs what is recorded of the threads of the project.
+func (l *crashLab) showTree(t *testing.T, root string) {
+	t.Helper()
+	for _, args := range [][]string{{"threads", "list", "--json"}, {"threads", "tree", root}, {"threads", "cost", root, "--tree"}} {
+		out, all, _ := l.run(args...)
+		t.Logf("rye %s\n%s%s", strings.Join(args, " "), out, all)
+	}
+	for _, name := range []string{"transcript.jsonl", "stderr.log"} {
+		files, err := filepath.Glob(filepath.Join(l.dir, ".ai", "threads", "*", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			b, _ := os.ReadFile(path) // what is missing is shown as empty
+			t.Logf("%s\n%s", path, b)
+		}
+	}
 }
 
 // threadProcesses returns the processes of threads of the project.

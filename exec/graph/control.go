@@ -167,7 +167,8 @@ func Answered(project, run, node string) (taken bool, answer any, by string, err
 	return true, answer, by, nil
 }
 
-// Mark records that a run that no process runs was cancelled or killed.
+// Mark records that a run that no process runs was cancelled or killed. A log without a line
+// is not that of a run.
 func Mark(ctx context.Context, id, state string, p Params) error {
 	event := map[string]string{StateCancelled: evCancelled, StateKilled: evKilled}[state]
 	log, lines, _, err := transcript.Open(ctx, transcript.Params{Project: p.Project, ID: id, Signer: p.Signer, Now: p.Now, Keys: p.Keys})
@@ -175,6 +176,9 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
+	if len(lines) == 0 || event == "" {
+		return diag.New(diag.ThreadNotFound, "ending %s: its log has no line", id).WithReason("no_run").WithDetail("id", id)
+	}
 	s := &Summary{ID: id, State: StateRunning}
 	for i := range lines {
 		if err := s.add(p.Project, &lines[i]); err != nil {

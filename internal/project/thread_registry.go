@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"errors"
 	"os"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/store"
+	"github.com/ryeos/rye/threads/transcript"
 )
 
 // ListedThread is a thread, or a run with an account, as the registry has it.
@@ -158,26 +158,40 @@ func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
 		if l.Project != p.Spaces.ProjectDir || !isOrphan(ctx, l) { // others are settled in their project
 			continue
 		}
-		if l.State == store.Created { // it has no log
-			if err := errors.Join(s.Revoke(ctx, l.Thread, true), s.End(ctx, l.Thread, threads.Failed, threads.Orphaned)); err != nil {
-				return err
-			}
-			continue
-		}
-		if l.Kind == "thread" && kinds[l.Parent] != "run" {
-			switch err := p.settleOrphan(ctx, l.Thread); {
-			case err == nil || diag.CodeOf(err) == diag.ThreadState: // another process was faster
-				continue
-			case diag.CodeOf(err) == diag.Cancelled:
-				return err
-			}
-			// Its log has no line, or cannot be continued: rye threads verify names the fault.
-		}
-		if _, err := s.Orphan(ctx, l, threads.Orphaned); err != nil {
+		if err := p.settleStopped(ctx, s, l, kinds[l.Parent] == "run"); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// settleStopped settles one thread, or run, whose process is gone.
+func (p *Project) settleStopped(ctx context.Context, s *store.Store, l *store.Lease, ofRun bool) error {
+	if l.Kind != "thread" || ofRun && l.State != store.Created {
+		_, err := s.Orphan(ctx, l, threads.Orphaned)
+		return err
+	}
+	if l.State != store.Created && !p.neverBegan(l.Thread) {
+		switch err := p.settleOrphan(ctx, l.Thread); {
+		case err == nil || diag.CodeOf(err) == diag.ThreadState: // another process was faster
+			return nil
+		case diag.CodeOf(err) == diag.Cancelled:
+			return err
+		}
+		// Its log cannot be continued: rye threads verify names the fault.
+	}
+	done, err := s.Abandon(ctx, l, threads.Failed, threads.Orphaned)
+	if err == nil && done {
+		err = s.Revoke(ctx, l.Thread, true)
+	}
+	return err
+}
+
+// neverBegan reports whether the log of a thread has no line: its process was stopped
+// before, and nothing can continue it.
+func (p *Project) neverBegan(id string) bool {
+	lines, err := transcript.Read(p.Spaces.ProjectDir, id)
+	return err == nil && len(lines) == 0 || diag.CodeOf(err) == diag.ThreadNotFound
 }
 
 // FindThread returns the id of the one thread, or run of a graph, of the project whose id

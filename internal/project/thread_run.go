@@ -321,7 +321,8 @@ func (p *Project) restParams(s *threads.Started, params graph.Params) threads.Pa
 	return threads.Params{
 		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.RuntimePublic, Now: p.Env.Now, Redact: p.redactor(nil).Bytes,
 		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
-			return p.account(ctx, store.Thread{ID: chainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model}, limit)
+			// A process that was stopped may not have recorded a new maximum in the log.
+			return p.account(ctx, store.Thread{ID: chainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model}, store.Budget{Max: limit, Keep: true})
 		},
 	}
 }
@@ -354,7 +355,7 @@ func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (th
 	}
 	th := r.stored()
 	th.Begins = r.o.Token != nil && r.o.Child != nil && r.carried == nil
-	a, err := r.p.account(ctx, th, limit)
+	a, err := r.p.account(ctx, th, store.Budget{Max: limit})
 	if err != nil {
 		return nil, err
 	}
@@ -386,13 +387,14 @@ func (p *Project) ledger(ctx context.Context) (*store.Store, policy.Allowance, e
 	return s, a, err
 }
 
-func (p *Project) account(ctx context.Context, th store.Thread, limit policy.USD) (*threadAccount, error) {
+func (p *Project) account(ctx context.Context, th store.Thread, b store.Budget) (*threadAccount, error) {
 	s, a, err := p.ledger(ctx)
 	if err != nil {
 		return nil, err
 	}
 	th.Project, th.Kind = p.Spaces.ProjectDir, "thread"
-	owner, err := s.Register(ctx, th, store.Budget{Max: limit, Periods: a.Spend})
+	b.Periods = a.Spend
+	owner, err := s.Register(ctx, th, b)
 	if err != nil {
 		_ = s.Close()
 		return nil, err

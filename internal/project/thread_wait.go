@@ -72,6 +72,7 @@ func (p *Project) waitThreads(ctx, within context.Context, ids []string, limit t
 		case err != nil:
 			return nil, err
 		case len(left) == 0 || anyOf && len(left) < len(ids):
+			w.closed(within, out)
 			return out, p.settleWaited(ctx, out)
 		}
 		if err := w.next(within, pause); err != nil && ctx.Err() != nil {
@@ -138,6 +139,23 @@ func (w *waiter) process(ctx context.Context, id string) (watched bool) {
 		return true
 	}
 	return graph.Owner(ctx, dir, id) == pid
+}
+
+// closeWait is how long a waiter waits for the process of a thread that rests.
+const closeWait = 2 * time.Second
+
+// closed waits until the processes of the threads that rest have closed the logs: after
+// the last line, each closes its account and writes the result.
+func (w *waiter) closed(ctx context.Context, waited []*graph.Summary) {
+	for _, s := range waited {
+		if s.State == graph.StateRunning || graph.Owner(ctx, w.p.Spaces.ProjectDir, s.ID) < 0 {
+			continue
+		}
+		lock, err := transcript.Base(w.p.Spaces.ProjectDir, s.ID).LockWithin(ctx, transcript.LockFile, closeWait)
+		if err == nil {
+			_ = lock.Release()
+		}
+	}
 }
 
 // settleWaited settles the threads whose process was stopped.

@@ -49,7 +49,7 @@ func (o *Owner) Child(ctx context.Context, child Thread, most policy.USD) (*Owne
 		if err != nil {
 			return err
 		}
-		return t.reactivate(child.ID, most)
+		return t.reactivate(child.ID, Budget{Max: most})
 	})
 	if err != nil {
 		return nil, err
@@ -121,10 +121,15 @@ func (s *Store) End(ctx context.Context, thread, state, reason string) error {
 			}
 			return err
 		}
-		if err := t.release(thread); err != nil {
-			return err
-		}
-		_, err := t.Exec("UPDATE threads SET fence = fence + 1, state = ?, reason = ?, ended = ?, lease_until = 0 WHERE id = ?", state, reason, t.now.UnixMilli(), thread)
-		return err
+		return t.end(thread, state, reason)
 	})
+}
+
+// end releases the account of a thread whose owner is gone.
+func (t *tx) end(thread, state, reason string) error {
+	if err := t.release(thread); err != nil {
+		return err
+	}
+	_, err := t.Exec("UPDATE threads SET fence = fence + 1, state = ?, reason = ?, ended = ?, lease_until = 0 WHERE id = ?", state, reason, t.now.UnixMilli(), thread)
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/policy"
 )
 
 // A lease states until when the owner of a running thread is believed to live. The owner
@@ -111,8 +112,9 @@ func (s *Store) Running(ctx context.Context) (out []Lease, err error) {
 }
 
 // Orphan records that the owner of a thread is gone. done is false if another process has
-// taken the thread over since the lease was read. The account stays: the process that
-// settles the open reservations releases it.
+// taken the thread over since the lease was read. The account stays open: it is for a
+// thread that another one continues, which settles the open reservations. Abandon is for
+// the others.
 func (s *Store) Orphan(ctx context.Context, l *Lease, reason string) (done bool, err error) {
 	err = s.write(ctx, "recording an orphan in", func(t *tx) error {
 		res, err := t.Exec("UPDATE threads SET state = 'error', reason = ?, ended = ?, lease_until = 0 WHERE id = ? AND fence = ? AND state = ?",
@@ -125,4 +127,27 @@ func (s *Store) Orphan(ctx context.Context, l *Lease, reason string) (done bool,
 		return err
 	})
 	return done, err
+}
+
+// Abandon ends a thread whose owner is gone and whose log does not state how it went: it
+// has no line, or cannot be read. An open reservation for a call is paid in full, because
+// the call can have been made. done is false if another process has taken the thread over
+// since the lease was read.
+func (s *Store) Abandon(ctx context.Context, l *Lease, state, reason string) (done bool, err error) {
+	err = s.write(ctx, "ending a thread in", func(t *tx) error {
+		if err := t.QueryRow("SELECT count(*) > 0 FROM threads WHERE id = ? AND fence = ? AND state = ?", l.Thread, l.fence, l.State).Scan(&done); err != nil || !done {
+			return err
+		}
+		rows, err := t.openReservations(l.Thread)
+		for _, r := range rows {
+			if err == nil && r.kind == kindCall {
+				_, err = t.recover(r, Outcome{Sent: true}, policy.Periods{})
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return t.end(l.Thread, state, reason)
+	})
+	return done && err == nil, err
 }

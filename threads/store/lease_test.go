@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/policy"
 )
 
 // TestTakenOver: an owner whose thread another process has taken over can write nothing,
@@ -86,5 +87,88 @@ func TestOrphan(t *testing.T) {
 	must(t, register(t, s, "a", 100).Reserve(t.Context(), "c", "m", 10))
 	if _, err := s.Find(t.Context(), "", "none"); diag.CodeOf(err) != diag.ThreadNotFound {
 		t.Error(err)
+	}
+}
+
+// TestAbandon: what a thread reserved that nothing can continue is settled, in all threads
+// above it and in the periods, and a process that has taken it over keeps it.
+func TestAbandon(t *testing.T) {
+	s := openTest(t, t.TempDir())
+	root, err := s.Register(t.Context(), Thread{ID: "r", Kind: "thread", Depth: 1, Spawns: 9}, Budget{Max: 1000, Periods: treePeriods()})
+	must(t, err)
+	for _, id := range []string{"created", "silent", "asked", "taken"} {
+		_, err = root.Spawn(t.Context(), Thread{ID: id, Kind: "thread"}, Share{Spend: 100}, wideRunning())
+		must(t, err)
+	}
+	begin := func(id string) *Owner {
+		o, err := s.Register(t.Context(), Thread{ID: id, Kind: "thread"}, Budget{Max: 100, Periods: treePeriods()})
+		must(t, err)
+		return o
+	}
+	begin("silent")
+	must(t, begin("asked").Reserve(t.Context(), "asked/1", "m", 40))
+	begin("taken")
+	leases, err := s.Running(t.Context())
+	must(t, err)
+	must(t, begin("taken").Reserve(t.Context(), "taken/1", "m", 30))
+	for i := range leases {
+		l := &leases[i]
+		if l.Thread == "r" {
+			continue
+		}
+		done, err := s.Abandon(t.Context(), l, "error", "orphaned")
+		must(t, err)
+		if done != (l.Thread != "taken") {
+			t.Errorf("%s: abandoned %v", l.Thread, done)
+		}
+	}
+	if a, err := root.Account(t.Context()); err != nil || a.Actual != 40 || a.Reserved != 100 {
+		t.Errorf("the account of the root is %+v: %v; the call of asked costs 40, and taken has 100", a, err)
+	}
+	if n := len(leasesOf(t, s)); n != 2 {
+		t.Errorf("%d threads run, not r and taken", n)
+	}
+	must(t, s.read(t.Context(), "reading", func(tx *tx) error {
+		for _, p := range periodsOf(tx.now, treePeriods()) {
+			a, err := tx.period(p)
+			if err != nil || a.Actual != 40 || a.Reserved != 30 {
+				t.Errorf("the account of the %s is %+v: %v", p.scope, a, err)
+			}
+		}
+		return nil
+	}))
+}
+
+func leasesOf(t *testing.T, s *Store) []Lease {
+	t.Helper()
+	leases, err := s.Running(t.Context())
+	must(t, err)
+	return leases
+}
+
+// TestKeep settles a child whose log does not have the maximum that a person gave it: its
+// process was stopped before it recorded it.
+func TestKeep(t *testing.T) {
+	s := openTest(t, t.TempDir())
+	root, err := s.Register(t.Context(), Thread{ID: "r", Kind: "thread", Depth: 1, Spawns: 9}, Budget{Max: 1000, Periods: treePeriods()})
+	must(t, err)
+	_, err = root.Spawn(t.Context(), Thread{ID: "c", Kind: "thread"}, Share{Spend: 100}, wideRunning())
+	must(t, err)
+	child := Thread{ID: "c", Kind: "thread"}
+	for _, most := range []policy.USD{100, 200} {
+		o, err := s.Register(t.Context(), child, Budget{Max: most, Periods: treePeriods()})
+		must(t, err)
+		if most == 100 {
+			must(t, o.Release(t.Context(), "error", ""))
+		}
+	}
+	if _, err := s.Register(t.Context(), child, Budget{Max: 100, Periods: treePeriods()}); diag.CodeOf(err) != diag.ThreadState {
+		t.Errorf("the maximum of a child changed: %v", err)
+	}
+	o, err := s.Register(t.Context(), child, Budget{Max: 100, Keep: true, Periods: treePeriods()})
+	must(t, err)
+	must(t, o.Release(t.Context(), "error", "orphaned"))
+	if a, err := root.Account(t.Context()); err != nil || a.Reserved != 0 {
+		t.Errorf("the account of the root is %+v: %v", a, err)
 	}
 }

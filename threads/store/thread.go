@@ -28,7 +28,9 @@ type Thread struct {
 
 // Budget is what a thread may spend: its own maximum, and those of the user account.
 type Budget struct {
-	Max     policy.USD
+	Max policy.USD
+	// Keep leaves an existing thread the maximum that it has: it is only settled.
+	Keep    bool
 	Periods policy.Periods
 }
 
@@ -59,7 +61,7 @@ func (s *Store) Register(ctx context.Context, th Thread, b Budget) (*Owner, erro
 		err := t.QueryRow("UPDATE threads SET fence = fence + 1, state = ?, reason = '', ended = 0 WHERE id = ? RETURNING fence", stateRunning, th.ID).Scan(&o.fence)
 		switch {
 		case err == nil:
-			if err = t.reactivate(th.ID, b.Max); err == nil {
+			if err = t.reactivate(th.ID, b); err == nil {
 				// The limits of a child are those of its start.
 				_, err = t.Exec("UPDATE threads SET depth = ?, spawns = ? WHERE id = ? AND parent = ''", th.Depth, th.Spawns, th.ID)
 			}
@@ -108,10 +110,14 @@ func (t *tx) insertThread(th Thread, state string, most policy.USD) error {
 }
 
 // reactivate permits a thread that exists to spend again.
-func (t *tx) reactivate(thread string, most policy.USD) error {
+func (t *tx) reactivate(thread string, b Budget) error {
 	a, err := t.account(thread)
 	if err != nil {
 		return err
+	}
+	most := b.Max
+	if b.Keep {
+		most = a.Max
 	}
 	switch {
 	case a.parent == "":
