@@ -27,12 +27,13 @@ const (
 	UseCheckpoint  Use = "rye.dev/checkpoint/v1"
 	UseToken       Use = "rye.dev/token/v1"
 	UseLog         Use = "rye.dev/log/v1"
+	UsePublish     Use = "rye.dev/publish/v1"
 )
 
 func (u Use) known() bool {
 	switch u {
 	case UseItem, UseTrust, UseEndorsement, UseRevocation, UseRotation,
-		UseManifest, UseThread, UseCheckpoint, UseToken, UseLog:
+		UseManifest, UseThread, UseCheckpoint, UseToken, UseLog, UsePublish:
 		return true
 	}
 	return false

@@ -78,6 +78,7 @@ func layers() []layer {
 			{"packages/source", set("bundle", "lock", "item")},
 		}},
 		{"Registry", []entry{
+			{"registry/wire", set("bundle", "lock", "sign", "item")},
 			{"registry/log", set()},
 		}},
 		{"Verified items", []entry{
