@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ryeos/rye/diag"
 )
@@ -88,14 +89,19 @@ func wrongID(s, why string) error {
 }
 
 // CheckName reports whether s can be the name of a bundle in its namespace.
-func CheckName(s string) bool { return len(s) <= maxName && nameForm.MatchString(s) }
+func CheckName(s string) bool { return len(s) <= maxName && nameForm().MatchString(s) }
+
+// form returns a function that compiles an expression once, when it is needed.
+func form(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 var (
-	nameForm  = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`)
-	plainForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,37}[a-z0-9]$`)
-	aliasForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
-	ownerForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-	labelForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	nameForm  = form(`^[a-z0-9][a-z0-9._-]*$`)
+	plainForm = form(`^[a-z0-9][a-z0-9-]{0,37}[a-z0-9]$`)
+	aliasForm = form(`^[a-z0-9][a-z0-9-]{0,31}$`)
+	ownerForm = form(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	labelForm = form(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 )
 
 // The forms of a namespace, which decide how a key is bound to it.
@@ -105,15 +111,15 @@ const (
 	FormPlain = "plain" // acme
 )
 
-// NamespaceForm returns the form of a namespace, "" if s is none.
+// NamespaceForm returns the form of a namespace, "" for a text that is not a namespace.
 func NamespaceForm(s string) string {
 	alias, owner, tilde := strings.Cut(s, "~")
 	switch {
-	case tilde && aliasForm.MatchString(alias) && ownerForm.MatchString(owner):
+	case tilde && aliasForm().MatchString(alias) && ownerForm().MatchString(owner):
 		return FormOIDC
 	case !tilde && strings.Contains(s, ".") && isDNS(s):
 		return FormDNS
-	case plainForm.MatchString(s):
+	case plainForm().MatchString(s):
 		return FormPlain
 	}
 	return ""
@@ -127,11 +133,11 @@ func CheckNamespace(s string) error {
 	return nil
 }
 
-// isDNS reports whether s is a name of at least two labels. An address is none.
+// isDNS reports whether s is a name of at least two labels. An address is not one.
 func isDNS(s string) bool {
 	labels := strings.Split(s, ".")
 	for _, l := range labels {
-		if !labelForm.MatchString(l) {
+		if !labelForm().MatchString(l) {
 			return false
 		}
 	}
