@@ -60,6 +60,7 @@ func (b *builder) build() *Store {
 	b.anchors()
 	b.ownKeys()
 	b.grants()
+	b.pins()
 	// Scopes must be known before the first question whether a key may endorse,
 	// rotate or revoke. A grant narrows even if its signature is not valid, so
 	// narrowing is collected before the bounds are computed.

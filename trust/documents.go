@@ -32,6 +32,10 @@ type (
 		*doc.PublisherCopy
 		origin
 	}
+	registryPin struct {
+		*doc.Registry
+		origin
+	}
 )
 
 // origin is where Load found a document.
@@ -52,6 +56,7 @@ type documents struct {
 	lists        []*revocationList
 	releases     []*releaseRevocation
 	publishers   []*publisherCopy
+	registries   []*registryPin
 }
 
 func (all *documents) add(d doc.Document, o origin) {
@@ -72,5 +77,7 @@ func (all *documents) add(d doc.Document, o origin) {
 		all.releases = append(all.releases, &releaseRevocation{d, o})
 	case *doc.PublisherCopy:
 		all.publishers = append(all.publishers, &publisherCopy{d, o})
+	case *doc.Registry:
+		all.registries = append(all.registries, &registryPin{d, o})
 	}
 }

@@ -86,6 +86,11 @@ func checkReplaced(dir, name string, d doc.Document) error {
 	case *doc.Rotation:
 		return diag.New(diag.ConfigError, "adding a trust document: key %s has named another successor already, in %q", d.Fingerprint.Short(), name).
 			WithReason("second_successor")
+	case *doc.Registry:
+		if was, ok := was.(*doc.Registry); ok && was.LogKey != d.LogKey {
+			return diag.New(diag.KeyUnknown, "adding a trust document: %s is pinned already, with another log key", d.Host).
+				WithReason("registry_pinned").WithDetail("host", d.Host).WithDetail("expected", was.LogKey).WithDetail("found", d.LogKey)
+		}
 	case *doc.Revocation:
 		if was, ok := was.(*doc.Revocation); ok && weaker(d, was) {
 			return diag.New(diag.ConfigError, "adding a trust document: key %s is revoked already, as %s from %s on, and a revocation cannot be made weaker", d.Fingerprint.Short(), was.Reason, stamp(was.CutOff))

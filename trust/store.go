@@ -20,7 +20,8 @@ type Store struct {
 	revoked   Revoked
 	withdrawn withdrawn
 
-	publishers []*edition // the valid versions
+	publishers []*edition                 // the valid versions
+	registries map[string][]*doc.Registry // pins by host: of the machine, then of the user
 	texts      []PublisherText
 	unseen     []File    // revocations and rotations of the project that Remember writes
 	blind      string    // a directory or file that could not be read

@@ -1,5 +1,5 @@
 // Package doc reads and writes trust documents: keys, grants, endorsements,
-// revocations, rotations and publishers. A document is a signed TOML file with a
+// revocations, rotations, publishers and registries. A document is a signed TOML file with a
 // name that its content determines. docs/format/trust-documents.md describes the
 // format.
 //
@@ -44,8 +44,8 @@ const (
 )
 
 // Document is one parsed trust document: a *Key, *Grant, *Endorsement,
-// *Revocation, *Rotation, *RevocationList, *ReleaseRevocation or
-// *PublisherCopy, or an *Unknown whose kind could not be read.
+// *Revocation, *Rotation, *RevocationList, *ReleaseRevocation,
+// *PublisherCopy or *Registry, or an *Unknown whose kind could not be read.
 type Document interface {
 	// Head returns what every document has.
 	Head() *Header
@@ -116,6 +116,8 @@ func newDocument(h Header) Document {
 		return &ReleaseRevocation{Header: h}
 	case KindPublisher:
 		return &PublisherCopy{Header: h}
+	case KindRegistry:
+		return &Registry{Header: h}
 	}
 	return &Unknown{Header: h}
 }

@@ -61,7 +61,7 @@ func Read(name string, b []byte) (Document, []diag.Finding) {
 	}
 	f := &fields{Reader: tree.NewReader(table, diag.ValidationFailed)}
 	f.word("schema", Schema)
-	h.Kind = f.word("kind", KindKey, KindGrant, KindRevocation, KindEndorsement, KindRotation, KindRevocations, KindReleaseRevocation, KindPublisher)
+	h.Kind = f.word("kind", KindKey, KindGrant, KindRevocation, KindEndorsement, KindRotation, KindRevocations, KindReleaseRevocation, KindPublisher, KindRegistry)
 	d := newDocument(h)
 	if _, unknown := d.(*Unknown); !unknown {
 		d.read(f)
