@@ -36,7 +36,7 @@ func TestAlike(t *testing.T) {
 		{"github.com/Acme/tools", "github.com/acme/tooIs", lock.Lookalike},
 		{"github.com/acme/core_tools", "github.com/acme/core-tools", lock.Lookalike},
 		{"github.com/acme/core", "ssh://git@github.com/acme/c0re", lock.Lookalike},
-		{"registry:acme/core", "registry:acrne/core", lock.Lookalike},
+		{"registry:h.io/acme/core", "registry:h.io/acrne/core", lock.Lookalike},
 	} {
 		a, err := lock.ParseID(c.a)
 		b, err2 := lock.ParseID(c.b)

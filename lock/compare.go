@@ -79,7 +79,7 @@ func (c Change) String() string {
 }
 
 // Compare returns the differences between two locks, entry by entry: the head,
-// then bundles, members and items in their order. A nil lock has no entries.
+// then bundles, registries, members and items in their order. A nil lock has no entries.
 // It is empty exactly when both render the same bytes.
 func Compare(old, new *Lock) []Change {
 	a, b := old.records(), new.records()
@@ -106,7 +106,7 @@ func Compare(old, new *Lock) []Change {
 type entryName struct{ kind, name string }
 
 func (n entryName) compare(o entryName) int {
-	order := []string{"head", "bundle", "member", "item"}
+	order := []string{"head", "bundle", "registry", "member", "item"}
 	if c := slices.Index(order, n.kind) - slices.Index(order, o.kind); c != 0 {
 		return c
 	}
@@ -124,6 +124,9 @@ func (l *Lock) records() map[entryName]record {
 	out[entryName{kind: "head"}] = c.head()
 	for _, x := range c.Bundles {
 		out[entryName{"bundle", x.ID}] = x.record()
+	}
+	for _, x := range c.Registries {
+		out[entryName{"registry", x.Host}] = x.record()
 	}
 	for _, x := range c.Members {
 		out[entryName{"member", x.Path}] = x.record()

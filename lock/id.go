@@ -18,7 +18,7 @@ const (
 	HostID     IDKind = "host"     // github.com/acme/core-bundle
 	URLID      IDKind = "url"      // ssh://git@host/x, git@host:x, file:///srv/x
 	PathID     IDKind = "path"     // ./bundles/x, a directory of this machine
-	RegistryID IDKind = "registry" // registry:acme/x
+	RegistryID IDKind = "registry" // registry:rye.acme.io/acme.io/x
 )
 
 // ID is a parsed bundle id. Equal bundles have equal IDs.
@@ -57,6 +57,16 @@ func (id ID) URL() string {
 		return id.Repo
 	}
 	return ""
+}
+
+// InRegistry returns the host of the registry of a bundle and its name there, without the
+// major version; "" for other kinds.
+func (id ID) InRegistry() (host, name string) {
+	if id.Kind != RegistryID {
+		return "", ""
+	}
+	host, name, _ = strings.Cut(id.Repo, "/")
+	return host, name
 }
 
 // Tags returns the names of the tags of a version in the order of preference: that
@@ -102,7 +112,7 @@ func (id ID) Dir(version string) (string, error) {
 	p := id.Repo
 	switch id.Kind {
 	case RegistryID:
-		p = "+registry/" + p
+		p = "+registry/" + strings.Replace(p, ":", "+", 1) // the port
 	case URLID:
 		p = urlDir(p)
 	}

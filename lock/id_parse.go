@@ -86,18 +86,47 @@ func parsePath(s string) (ID, string) {
 	return ID{Kind: PathID, Repo: p}, ""
 }
 
+// parseRegistry reads HOST/NS/NAME[/vN]. The host is part of the id, so that no default
+// re-routes it.
 func parseRegistry(name string) (ID, string) {
-	name, major, why := cutMajor(name, 1)
+	name, major, why := cutMajor(strings.TrimSuffix(name, "/"), 1)
+	part := strings.Split(name, "/")
 	switch {
 	case why != "":
 		return ID{}, why
-	case strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789._-/") != "" || strings.Contains(name, "//"):
-		return ID{}, "a registry name is lower-case letters, digits, ., _ and -, joined by /"
+	case strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789._-~:/") != "":
+		return ID{}, "the id of a bundle in a registry is lower-case letters, digits, ., _, - and ~, joined by /"
+	case len(part) != 3:
+		return ID{}, "the id of a bundle in a registry is registry:HOST/NAMESPACE/NAME"
 	}
-	if why := wrongPath(name); why != "" {
+	if why := wrongRegistry(part[0]); why != "" {
+		return ID{}, why
+	}
+	if why := wrongPath(part[1] + "/" + part[2]); why != "" {
 		return ID{}, why
 	}
 	return ID{Kind: RegistryID, Repo: name, Major: major}, ""
+}
+
+// wrongRegistry returns why s is not the host of a registry, with a port unless it is the
+// usual one, or "".
+func wrongRegistry(s string) string {
+	host, port, has := strings.Cut(s, ":")
+	if has && wrongPort(port) {
+		return "the port is not a number from 1 to 65535"
+	}
+	if why := wrongHost(host); why != "" {
+		return why
+	}
+	if host != "localhost" && !strings.Contains(host, ".") {
+		return "the host of the registry is missing: registry:HOST/NAMESPACE/NAME"
+	}
+	return ""
+}
+
+func wrongPort(port string) bool {
+	n, err := strconv.Atoi(port)
+	return err != nil || n < 1 || n > 65535 || strconv.Itoa(n) != port
 }
 
 // parseHost reads host/path[//subdir][/vN].
@@ -184,7 +213,7 @@ func canonicalAuthority(scheme, s, defaultPort string) (string, string) {
 	if why := wrongHost(host); why != "" {
 		return "", why
 	}
-	if n, err := strconv.Atoi(port); has && (err != nil || n < 1 || n > 65535 || strconv.Itoa(n) != port) {
+	if has && wrongPort(port) {
 		return "", "the port is not a number from 1 to 65535"
 	}
 	if user != "" {

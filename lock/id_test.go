@@ -51,8 +51,9 @@ func TestParseID(t *testing.T) {
 		{"./", ".", PathID, "", "", ""},
 		{"/srv/x", "/srv/x", PathID, "", "", ""},
 		{"./my tools/ä", "./my tools/ä", PathID, "", "", ""},
-		{"registry:acme/tools", "registry:acme/tools", RegistryID, "", "", ""},
-		{"registry:tools/v2", "registry:tools/v2", RegistryID, "", "v2", ""},
+		{"registry:rye.acme.io/acme/tools", "registry:rye.acme.io/acme/tools", RegistryID, "", "", ""},
+		{"registry:localhost:7480/github~acme/tools/", "registry:localhost:7480/github~acme/tools", RegistryID, "", "", ""},
+		{"registry:rye.acme.io/acme.io/tools/v2", "registry:rye.acme.io/acme.io/tools/v2", RegistryID, "", "v2", ""},
 	} {
 		id, err := ParseID(tc.in)
 		if err != nil {
@@ -129,10 +130,14 @@ func TestBadIDs(t *testing.T) {
 		"file://server/share":                "three slashes",
 		"https://host.example":               "no path below",
 		"http://host.example":                "empty element",
-		"registry:":                          "empty element",
+		"registry:":                          "registry:HOST/NAMESPACE/NAME",
+		"registry:acme/tools":                "registry:HOST/NAMESPACE/NAME",
+		"registry:h.io/acme/tools/x":         "registry:HOST/NAMESPACE/NAME",
+		"registry:acme/x/y":                  "the host of the registry is missing",
+		"registry:h.io:0/acme/x":             "the port",
 		"registry:Acme":                      "lower-case letters",
-		"registry:a/../b":                    `".."`,
-		"registry:a//b":                      "lower-case letters",
+		"registry:h.io/../b":                 `".."`,
+		"registry:h.io//b":                   "empty element",
 	} {
 		id, err := ParseID(in)
 		if err == nil {
@@ -218,7 +223,8 @@ func TestDir(t *testing.T) {
 		"git@github.com:acme/x v1.0.0":               "+scp/git@github.com/acme/x@v1.0.0",
 		"http://127.0.0.1:8080/acme/x.git v1.0.0":    "+http/127.0.0.1+8080/acme/x.git@v1.0.0",
 		"file:///srv/x v1.0.0":                       "+file/srv/x@v1.0.0",
-		"registry:acme/x v1.0.0":                     "+registry/acme/x@v1.0.0",
+		"registry:h.io/acme/x v1.0.0":                "+registry/h.io/acme/x@v1.0.0",
+		"registry:localhost:80/acme/x/v2 v2.0.0":     "+registry/localhost+80/acme/x/v2@v2.0.0",
 		"http://127.0.0.1/8080/acme/x.git//a v1.0.0": "+http/127.0.0.1/8080/acme/x.git/+/a@v1.0.0",
 	} {
 		name, version, _ := strings.Cut(in, " ")
@@ -257,7 +263,7 @@ func TestTags(t *testing.T) {
 // FuzzParseID holds that an id has one spelling and its folder stays below the
 // one it is installed in.
 func FuzzParseID(f *testing.F) {
-	for _, s := range []string{"github.com/Acme/x.git//a/v2", "git@h.io:x", "ssh://a@b:2/c", "file:///C/x", "registry:a/b/v3", "./a/../b", "https://h.io/a/v2.git"} {
+	for _, s := range []string{"github.com/Acme/x.git//a/v2", "git@h.io:x", "ssh://a@b:2/c", "file:///C/x", "registry:h.io/a/b/v3", "./a/../b", "https://h.io/a/v2.git"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -17,15 +17,16 @@ const (
 
 // Lock is the content of rye.lock. It has one canonical text.
 type Lock struct {
-	Minor    int      // of the format of the file that was read
-	Manifest string   // Manifest.Settings of the manifest it was computed from
-	System   System   // of format 1.0, only to name the version in messages; it is not written
-	Revoked  Revoked  // the revocations of the project when it was written
-	Bundles  []Bundle // sorted by id
-	Members  []Member // sorted by path
-	Items    []Item   // sorted by ref
-	Extra    []Field  // of the head, from a later minor format
-	unread   *unread  // the items, if Lookup read the file
+	Minor      int        // of the format of the file that was read
+	Manifest   string     // Manifest.Settings of the manifest it was computed from
+	System     System     // of format 1.0, only to name the version in messages; it is not written
+	Revoked    Revoked    // the revocations of the project when it was written
+	Bundles    []Bundle   // sorted by id
+	Registries []Registry // sorted by host
+	Members    []Member   // sorted by path
+	Items      []Item     // sorted by ref
+	Extra      []Field    // of the head, from a later minor format
+	unread     *unread    // the items, if Lookup read the file
 }
 
 // System names the system bundle.
@@ -46,6 +47,8 @@ type Bundle struct {
 	Tag      string      // the tag object, "" for a lightweight tag
 	Commit   string      //
 	Tree     string      // of the subdirectory
+	Archive  string      // sha256:… of the archive in a registry; "" for a bundle of another source
+	Log      string      // the number of its entry in the log of that registry
 	Sum      string      // HashTree of its files
 	Exec     []string    // its executable files
 	Manifest item.Digest // of its signed manifest; zero if it has none
@@ -54,6 +57,26 @@ type Bundle struct {
 	Needs    []Module    // its requirements
 	Via      []Module    // versions that were not selected and alone require this one
 	Extra    []Field
+}
+
+// Registry is the state of the log of a registry that the lock was computed from.
+type Registry struct {
+	Host       string
+	Key        string // of the log: NAME+HASH+KEY
+	Checkpoint string // number of entries and base64 of the root
+	Extra      []Field
+}
+
+// Registry returns the entry of a registry, or nil. A nil lock has none.
+func (l *Lock) Registry(host string) *Registry {
+	if l == nil {
+		return nil
+	}
+	i := slices.IndexFunc(l.Registries, func(r Registry) bool { return r.Host == host })
+	if i < 0 {
+		return nil
+	}
+	return &l.Registries[i]
 }
 
 // Module returns id and version.
@@ -175,6 +198,7 @@ func CompareRefs(a, b item.Ref) int {
 // Sort sorts the entries, and the lists whose order has no meaning.
 func (l *Lock) Sort() {
 	slices.SortStableFunc(l.Bundles, func(a, b Bundle) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(l.Registries, func(a, b Registry) int { return cmp.Compare(a.Host, b.Host) })
 	slices.SortStableFunc(l.Members, func(a, b Member) int { return cmp.Compare(a.Path, b.Path) })
 	slices.SortStableFunc(l.Items, func(a, b Item) int { return CompareRefs(a.Ref, b.Ref) })
 	for i := range l.Bundles {

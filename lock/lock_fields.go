@@ -3,6 +3,7 @@ package lock
 import (
 	"encoding/base64"
 	"errors"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -230,6 +231,43 @@ func checkSum(s string) error {
 	return nil
 }
 
+// checkArchive accepts the digest of an archive.
+func checkArchive(s string) error {
+	_, err := item.ParseDigest(s)
+	return err
+}
+
+// checkLogIndex accepts the number of an entry of a log.
+func checkLogIndex(s string) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 || strconv.FormatInt(n, 10) != s {
+		return errors.New("want the number of a log entry")
+	}
+	return nil
+}
+
+// CheckLogKey accepts the key of a log in the form NAME+HASH+KEY. Package registry/log
+// checks that the hash is that of the key.
+func CheckLogKey(s string) error {
+	name, rest, _ := strings.Cut(s, "+")
+	hash, key, ok := strings.Cut(rest, "+")
+	b, err := base64.StdEncoding.Strict().DecodeString(key)
+	if !ok || name == "" || len(hash) != 8 || strings.Trim(hash, "0123456789abcdef") != "" || err != nil || len(b) != 33 ||
+		strings.ContainsFunc(s, func(r rune) bool { return !graphic(r) }) {
+		return errors.New("want the key of a log: NAME+HASH+KEY")
+	}
+	return nil
+}
+
+// checkCheckpoint accepts the size and the root of a log.
+func checkCheckpoint(size, root string) error {
+	b, err := base64.StdEncoding.Strict().DecodeString(root)
+	if checkLogIndex(size) != nil || err != nil || len(b) != 32 {
+		return errors.New("want the number of entries and the base64 of 32 bytes")
+	}
+	return nil
+}
+
 // checkOrigin accepts an address only if it is that of the id. A changed lock cannot
 // redirect to a repository that the project file does not name.
 func checkOrigin(id ID, url string) error {
@@ -242,8 +280,6 @@ func checkOrigin(id ID, url string) error {
 
 func sameRepository(id, u ID) bool {
 	switch {
-	case id.Kind == RegistryID:
-		return u.Kind == HostID || u.Kind == URLID
 	case id.Kind == u.Kind:
 		return id.Repo == u.Repo
 	case id.Kind != HostID || u.Kind != URLID:

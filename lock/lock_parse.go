@@ -141,6 +141,8 @@ func (p *lockParser) entry(r record) {
 	switch {
 	case r.kind == "bundle" && r.name != "":
 		p.l.Bundles = append(p.l.Bundles, f.bundle(r.name))
+	case r.kind == "registry" && r.name != "":
+		p.l.Registries = append(p.l.Registries, f.registry(r.name))
 	case r.kind == "member" && r.name != "":
 		p.l.Members = append(p.l.Members, f.member(r.name))
 	case r.kind == "item" && r.name != "":
@@ -150,7 +152,7 @@ func (p *lockParser) entry(r record) {
 		p.fault(diag.VersionMismatch, f.pos, "entries of the kind %q need format %d.%d, this rye reads %d.%d: a newer rye is needed",
 			r.kind, LockFormat, p.l.Minor, LockFormat, LockMinor)
 	default:
-		p.fault(diag.ParsingError, f.pos, "unknown kind of entry %q: the kinds are bundle, member and item", r.kind)
+		p.fault(diag.ParsingError, f.pos, "unknown kind of entry %q: the kinds are bundle, registry, member and item", r.kind)
 	}
 }
 
@@ -184,15 +186,37 @@ func (f *fieldReader) bundle(name string) Bundle {
 func (f *fieldReader) origin(b *Bundle, id ID) {
 	remote := b.Replace == "" && id.Kind != PathID
 	git := remote && id.Kind != RegistryID
+	published := remote && id.Kind == RegistryID
 	b.URL = f.checked("url", git, func(s string) error { return checkOrigin(id, s) })
 	b.Ref = f.checked("ref", false, checkRef)
 	b.Tag = f.checked("tag", false, checkObject)
 	b.Commit = f.checked("commit", git, checkObject)
 	b.Tree = f.checked("tree", git, checkObject)
+	b.Archive = f.checked("archive", published, checkArchive)
+	b.Log = f.checked("log", published, checkLogIndex)
 	b.Sum = f.checked("sum", remote, checkSum)
+	if published && (b.URL != "" || b.Ref != "" || b.Commit != "" || b.Tree != "") || !published && (b.Archive != "" || b.Log != "") {
+		f.p.fault(diag.ParsingError, f.pos, "%s has fields of another source: a bundle of a registry has archive and log, others url, commit and tree", b.ID)
+	}
 	if !remote && (b.URL != "" || b.Commit != "" || b.Sum != "") {
 		f.p.fault(diag.ParsingError, f.pos, "%s is replaced or is a directory: it cannot have url, commit or sum", b.ID)
 	}
+}
+
+func (f *fieldReader) registry(name string) Registry {
+	r := Registry{Host: name}
+	if wrongRegistry(name) != "" {
+		f.p.fault(diag.ParsingError, f.pos, "%q is not the host of a registry", name)
+	}
+	r.Key = f.checked("key", true, CheckLogKey)
+	if words := f.words("checkpoint", 2); words != nil {
+		r.Checkpoint = words[0] + " " + words[1]
+		f.test("checkpoint", checkCheckpoint(words[0], words[1]))
+	} else if !f.failed() {
+		f.p.fault(diag.ParsingError, f.pos, "the field %q is missing", "checkpoint")
+	}
+	r.Extra = f.rest()
+	return r
 }
 
 func (f *fieldReader) member(name string) Member {

@@ -290,8 +290,8 @@ func TestOrigin(t *testing.T) {
 		{"file:///srv/x", "file:///srv/y", false},
 		{"http://127.0.0.1:8080/x", "http://127.0.0.1:8080/x", true},
 		{"http://127.0.0.1:8080/x", "http://127.0.0.1:8081/x", false},
-		{"registry:acme/x", "https://registry.example/acme/x", true},
-		{"registry:acme/x", "./x", false},
+		{"registry:h.io/acme/x", "https://registry.example/acme/x", false},
+		{"registry:h.io/acme/x", "./x", false},
 	} {
 		err := checkOrigin(mustID(t, tc.id), tc.url)
 		if (err == nil) != tc.want {

@@ -44,7 +44,7 @@ func checkIDPattern(pattern string) error {
 		return refuse("%s", why)
 	}
 	// One of these completes every beginning of an id to an id.
-	for _, rest := range []string{"", "/x", "x", ":x", "//x", "///x", "//h.example/x", "h.example/x"} {
+	for _, rest := range []string{"", "/x", "x", ":x", "//x", "///x", "//h.example/x", "h.example/x", "/x/x", "h.example/x/x"} {
 		if id, why := parseID(base + rest); why == "" && id.Kind != PathID && idpattern.Match(pattern, id.String()) {
 			return nil
 		}

@@ -13,7 +13,7 @@ func TestCheckIDPattern(t *testing.T) {
 	for _, ok := range []string{
 		"*", "**", "github.com", "github.com/*", "github.com/acme", "github.com/acme/", "github.com/acme/**", "github.com/acme/a", "github.com/acme/a/v2",
 		"github.com/acme/a/*", "github.com/acme/a//*", "github.com/acme/a//sub", "git@h.io", "git@h.io:*", "git@h.io:team/*", "ssh://git@h.io/x",
-		"ssh://*", "file:", "file://*", "file:///srv/**", "http://localhost:8080/x", "registry:", "registry:*", "registry:acme",
+		"ssh://*", "file:", "file://*", "file:///srv/**", "http://localhost:8080/x", "registry:", "registry:*", "registry:acme.io", "registry:localhost:80/ns/*",
 	} {
 		if err := checkIDPattern(ok); err != nil {
 			t.Errorf("%s: %v", ok, err)

@@ -41,7 +41,7 @@ func (p *manifestParser) agents(at ...string) {
 
 // policyKeys are the keys of the section policy, in the order of the docs.
 func policyKeys() []string {
-	return []string{"sources", "min-age", "caps-deny", "hosts", "require-signed", "offline"}
+	return []string{"sources", "min-age", "caps-deny", "hosts", "require-signed", "offline", "max-checkpoint-age"}
 }
 
 func (p *manifestParser) policy(known []string) {
@@ -62,12 +62,18 @@ func (p *manifestParser) policy(known []string) {
 	to.Hosts = allowed(r, "hosts", checkHost)
 	to.RequireSigned = r.Bool("require-signed", false)
 	to.Offline = r.Bool("offline", false)
-	r.TextFunc("min-age", func(s string) error {
+	age(r, "min-age", &to.MinAge)
+	age(r, "max-checkpoint-age", &to.MaxCheckpointAge)
+}
+
+// age reads a duration.
+func age(r *tree.Reader, key string, to *time.Duration) {
+	r.TextFunc(key, func(s string) error {
 		d, ok := parseAge(s)
 		if !ok {
 			return fmt.Errorf("%q is not a duration, such as 72h or 3d", s)
 		}
-		to.MinAge = d
+		*to = d
 		return nil
 	})
 }

@@ -29,7 +29,9 @@ type ProjectFile struct {
 	Exclude   map[string][]string    // bundle id: versions that are never selected
 	Workspace []string               // patterns of member directories
 	Trust     map[string]TrustRule   // pattern of bundle ids: the required signers
-	Policy    Policy
+	// Registries are the pinned log keys of registries, by host.
+	Registries map[string]string
+	Policy     Policy
 	// RequiresRye are the versions of rye that may use the project, "" for all. It is
 	// not part of a hash: it does not change what is locked.
 	RequiresRye string
@@ -79,6 +81,9 @@ type Policy struct {
 	Hosts         []string      // patterns of hosts that a bundle may name; nil: every host
 	RequireSigned bool          // refuse unsigned directories: required ones outside the project, and replacements
 	Offline       bool          // use only bundles in the cache
+	// MaxCheckpointAge is the age of a registry's checkpoint from which its bundles are
+	// refused; 0: a warning after a week.
+	MaxCheckpointAge time.Duration
 }
 
 // AllowsSource reports whether the policy permits the source of a bundle. Local
@@ -210,6 +215,12 @@ func (m *ProjectFile) facts(add func(...string)) {
 	addEach(add, m.Policy.CapsDeny, "policy", "caps-deny")
 	addEach(add, m.Policy.Hosts, "policy", "hosts")
 	add("policy", "min-age", m.Policy.MinAge.String())
+	if age := m.Policy.MaxCheckpointAge; age > 0 {
+		add("policy", "max-checkpoint-age", age.String())
+	}
+	for host, key := range m.Registries {
+		add("registries", host, key)
+	}
 	for key, on := range map[string]bool{"require-signed": m.Policy.RequireSigned, "offline": m.Policy.Offline} {
 		if on {
 			add("policy", key, "true")

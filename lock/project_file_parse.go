@@ -43,7 +43,7 @@ func parseManifest(b []byte, what string, known []string) (*ProjectFile, []diag.
 
 // sectionNames are the keys of the file, in the order in which rye writes them.
 func sectionNames() []string {
-	return []string{"rye", requiresRyeKey, "name", "require", "use", "prefer", "replace", "exclude", "workspace", "trust", "policy", "vendor"}
+	return []string{"rye", requiresRyeKey, "name", "require", "use", "prefer", "replace", "exclude", "workspace", "trust", "policy", "registries", "vendor"}
 }
 
 // manifestParser fills in m. It keeps values that are not valid: m is not
@@ -91,6 +91,7 @@ func (p *manifestParser) sections(known []string) {
 	p.workspace()
 	p.trust()
 	p.policy(known)
+	p.registries()
 	p.m.Vendor = p.r.Bool("vendor", false)
 	p.collisions()
 }
@@ -251,6 +252,28 @@ func (p *manifestParser) prefer() {
 			p.m.at["prefer "+ref.String()] = p.doc.At(r.Path(key))
 			return err
 		})
+	}
+}
+
+// registries reads the pinned log key of each registry.
+func (p *manifestParser) registries() {
+	r := p.r.Map("registries")
+	for _, host := range r.Keys() {
+		if why := wrongRegistry(host); why != "" {
+			r.Reject(host, "is not the host of a registry: %s", why)
+			continue
+		}
+		at := r.Map(host)
+		at.Only("key")
+		if !at.Has("key") {
+			at.Reject("key", "is missing: the key of the log of %s", host)
+			continue
+		}
+		if p.m.Registries == nil {
+			p.m.Registries = map[string]string{}
+		}
+		p.m.Registries[host] = at.TextFunc("key", CheckLogKey)
+		p.m.at["registries "+host] = p.doc.At(r.Path(host))
 	}
 }
 

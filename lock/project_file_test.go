@@ -96,7 +96,7 @@ func TestBadManifests(t *testing.T) {
 		{"rye: 1\nrequire:\n  github.com/a/b: main\n", "not vMAJOR"},
 		{"rye: 1\nrequire:\n  github.com/a/b: v2.0.0\n", "has the id github.com/a/b/v2"},
 		{"rye: 1\nrequire:\n  ./x: v1.0.0\n", "only the version local"},
-		{"rye: 1\nrequire:\n  registry:x: abcdef0123\n", "not vMAJOR"},
+		{"rye: 1\nrequire:\n  registry:h.io/a/x: abcdef0123\n", "not vMAJOR"},
 		{"rye: 1\nrequire:\n  github.com/a/b: v1.0.0\n  https://github.com/a/b.git: v1.0.0\n", "which is listed already"},
 		{"rye: 1\nrequire:\n  github.com/a/b: v1.0.0\n  github.com/A/b: v1.0.0\n", "differ by case only"},
 		{"rye: 1\nuse:\n  github.com/a/b: tool:x\n", "must be a list"},
@@ -165,7 +165,7 @@ func TestAllFindings(t *testing.T) {
 
 // TestLabel reads what rye init writes: the name of a folder.
 func TestLabel(t *testing.T) {
-	for name, id := range map[string]string{"my-project_1.x": "", "github.com/a/b": "github.com/a/b", "-": "", "https://github.com/a/b.git": "github.com/a/b", "registry:x": "registry:x"} {
+	for name, id := range map[string]string{"my-project_1.x": "", "github.com/a/b": "github.com/a/b", "-": "", "https://github.com/a/b.git": "github.com/a/b", "registry:h.io/a/x": "registry:h.io/a/x"} {
 		if m := manifest(t, "rye: 1\nname: \""+name+"\"\n"); m.ID != id || m.Name() == "" {
 			t.Errorf("%s: %q %q", name, m.Name(), m.ID)
 		}
@@ -235,7 +235,7 @@ func TestManifestVectors(t *testing.T) {
 
 func TestPolicyAndTrust(t *testing.T) {
 	m := manifest(t, "rye: 1\npolicy: {sources: [github.com/acme, \"registry:\"]}\ntrust:\n  github.com/acme/*: {signers: [ed25519:"+fingerprint+"]}\n  github.com/acme/x//**: {signers: [ed25519:"+fingerprint+"]}\n")
-	for id, want := range map[string]bool{"github.com/acme/x": true, "github.com/other/x": false, "registry:x": true, "./x": true, "git@github.com:acme/x": false} {
+	for id, want := range map[string]bool{"github.com/acme/x": true, "github.com/other/x": false, "registry:h.io/a/x": true, "./x": true, "git@github.com:acme/x": false} {
 		if got := m.Policy.AllowsSource(mustID(t, id)); got != want {
 			t.Errorf("source %s: %v", id, got)
 		}

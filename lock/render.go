@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ryeos/rye/item"
 )
@@ -43,6 +44,11 @@ func (l *Lock) inOrder() iter.Seq[record] {
 				return
 			}
 		}
+		for i := range l.Registries {
+			if !yield(l.Registries[i].record()) {
+				return
+			}
+		}
 		for i := range l.Members {
 			if !yield(l.Members[i].record()) {
 				return
@@ -60,6 +66,7 @@ func (l *Lock) inOrder() iter.Seq[record] {
 func (l *Lock) clone() *Lock {
 	c := *l
 	c.Bundles, c.Members, c.Items = slices.Clone(l.Bundles), slices.Clone(l.Members), slices.Clone(l.Items)
+	c.Registries = slices.Clone(l.Registries)
 	return &c
 }
 
@@ -92,6 +99,8 @@ func (b Bundle) record() record {
 	r.word("tag", b.Tag)
 	r.word("commit", b.Commit)
 	r.word("tree", b.Tree)
+	r.word("archive", b.Archive)
+	r.word("log", b.Log)
 	r.word("sum", b.Sum)
 	r.list("exec", b.Exec)
 	r.digest("manifest", b.Manifest)
@@ -104,6 +113,14 @@ func (b Bundle) record() record {
 	r.modules("needs", b.Needs)
 	r.modules("via", b.Via)
 	r.extra(b.Extra)
+	return r
+}
+
+func (x Registry) record() record {
+	r := record{kind: "registry", name: x.Host}
+	r.word("key", x.Key)
+	r.fields = append(r.fields, wordField("checkpoint", strings.Fields(x.Checkpoint)...))
+	r.extra(x.Extra)
 	return r
 }
 

@@ -19,7 +19,7 @@ func TestParseQuery(t *testing.T) {
 		"ssh://git@git.acme.io/sec/redact@v1.0.0":        {"ssh://git@git.acme.io/sec/redact", "v1.0.0", ""},
 		"file:///srv/x@v1.0.0":                           {"file:///srv/x", "v1.0.0", ""},
 		"./bundles/x":                                    {"./bundles/x", "", ""},
-		"registry:acme/x@v1.0.0":                         {"registry:acme/x", "v1.0.0", ""},
+		"registry:h.io/acme/x@v1.0.0":                    {"registry:h.io/acme/x", "v1.0.0", ""},
 		"tool:gh/issue@github.com/acme/tools":            {"github.com/acme/tools", "", "tool:gh/issue"},
 		"tool:gh/*@github.com/acme/tools@v1.0.0":         {"github.com/acme/tools", "v1.0.0", "tool:gh/*"},
 		"directive:triage/**@git@git.acme.io:x/y@v1.0.0": {"git@git.acme.io:x/y", "v1.0.0", "directive:triage/**"},
@@ -44,7 +44,7 @@ func TestParseQuery(t *testing.T) {
 
 // A parsed query has a text that parses to the same query.
 func FuzzParseQuery(f *testing.F) {
-	for _, s := range []string{"github.com/acme/tools@v1.2.0", "git@h.io:x/y@v1.0.0", "tool:a/b@github.com/x/y", "./x", "registry:a/b", "a@b@c", "@"} {
+	for _, s := range []string{"github.com/acme/tools@v1.2.0", "git@h.io:x/y@v1.0.0", "tool:a/b@github.com/x/y", "./x", "registry:h.io/a/b", "a@b@c", "@"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

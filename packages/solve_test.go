@@ -24,7 +24,7 @@ func TestCheckEntry(t *testing.T) {
 		{"github.com/a/b", "v0.0.0-20260214002754-3f2c9d1e0a6b", "", commit, true},
 		{"github.com/a/b", "v0.0.0-20260214002754-3f2c9d1e0a6b", "refs/tags/v1.0.0", commit, false},
 		{"github.com/a/b", "v0.0.0-20260214002754-000000000000", "", commit, false},
-		{"registry:a/b", "v1.0.0", "", commit, true},
+		{"registry:h.io/a/b", "v1.0.0", "", commit, true},
 	} {
 		id, err := lock.ParseID(c.id)
 		if err != nil {

@@ -189,8 +189,8 @@ func TestMulti(t *testing.T) {
 	if host.asked.Load() != 4 || path.asked.Load() != 4 {
 		t.Errorf("asked %d and %d", host.asked.Load(), path.asked.Load())
 	}
-	for _, err := range all(t.Context(), m, id(t, "registry:x")) {
-		if diag.CodeOf(err) != diag.SourceNotFound || !strings.Contains(err.Error(), "registry:x") {
+	for _, err := range all(t.Context(), m, id(t, "registry:h.io/a/x")) {
+		if diag.CodeOf(err) != diag.SourceNotFound || !strings.Contains(err.Error(), "registry:h.io/a/x") {
 			t.Errorf("a kind without a source: %v", err)
 		}
 	}
