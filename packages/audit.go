@@ -83,7 +83,31 @@ func (e *Engine) Audit(ctx context.Context) (*Audit, error) {
 		a.Findings = append(a.Findings, part.Findings...)
 	}
 	a.keys()
+	a.registries()
 	return a.Audit, nil
+}
+
+// registries warns of releases that a registry restricts, and of registries without
+// witnesses.
+func (a *auditor) registries() {
+	r := a.e.p.Registries
+	if r == nil {
+		return
+	}
+	for _, b := range a.st.lock.Bundles {
+		if state, reason := r.Remembered(b); b.Log != "" && state != "" && state != "ok" {
+			text := b.Module().String() + " was " + state
+			if reason != "" {
+				text += ": " + reason
+			}
+			a.add(lock.LockFile, diag.Warnf(diag.Stale, 0, 0, "%s", text))
+		}
+	}
+	for _, x := range a.st.lock.Registries {
+		for _, text := range r.Remarks(x.Host) {
+			a.add(lock.LockFile, diag.Warnf(diag.Stale, 0, 0, "%s", text))
+		}
+	}
 }
 
 // keys warns once of each key of a locked release that expires soon or has expired.

@@ -83,6 +83,8 @@ func describe(b *lock.Bundle, snap *source.Snapshot) {
 	b.Tag = o.TagObject
 	b.Commit = o.Commit
 	b.Tree = o.Tree
+	b.Archive = o.Archive
+	b.Log = o.Log
 	b.Sum = snap.Sum
 	b.Exec = nil
 	for _, f := range snap.Files {

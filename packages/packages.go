@@ -53,6 +53,8 @@ type Params struct {
 	// written with revocations which are missing now is refused.
 	Revoked lock.Revoked
 	Rules   Rules // of the user and the machine; rye.yaml cannot weaken them
+	// Registries are the logs of registries that Source reads. Nil: it reads none.
+	Registries Registries
 	// Caps returns the capabilities that the items of a bundle may ask for. Nil
 	// records none.
 	Caps func(ctx context.Context, s *source.Snapshot) ([]string, error)

@@ -71,6 +71,9 @@ func (s *solver) solve(ctx context.Context) (*solution, error) {
 		l.Items, l.Extra, l.Minor = old.Items, old.Extra, old.Minor
 	}
 	l.Revoked = s.e.p.Revoked
+	if err := s.registries(ctx, l); err != nil {
+		return nil, err
+	}
 	l.Sort()
 	return &solution{lock: l, snaps: s.snaps, verified: s.verified, notes: s.notes}, nil
 }
@@ -320,7 +323,7 @@ func (e *Engine) fetchLocked(ctx context.Context, src source.Source, id lock.ID,
 }
 
 func originOf(id lock.ID, b lock.Bundle) source.Origin {
-	return source.Origin{ID: id, Version: b.Version, URL: b.URL, Ref: b.Ref, TagObject: b.Tag, Commit: b.Commit, Tree: b.Tree, Subdir: id.Subdir}
+	return source.Origin{ID: id, Version: b.Version, URL: b.URL, Ref: b.Ref, TagObject: b.Tag, Commit: b.Commit, Tree: b.Tree, Subdir: id.Subdir, Archive: b.Archive, Log: b.Log}
 }
 
 // checkEntry refuses a lock entry whose version does not belong to its tag or

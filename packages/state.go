@@ -28,10 +28,12 @@ func (e *Engine) load() (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &state{
+	st := &state{
 		projectText: s.ProjectText, lockText: s.LockText, sumText: s.SumText, sumFile: s.SumText,
 		project: s.ProjectFile, members: s.Members, lock: s.Lock, theirs: s.Theirs, notes: s.Notes, sum: s.Sum,
-	}, nil
+	}
+	e.expectRegistries(st)
+	return st, nil
 }
 
 // parseProject parses the text of a project file. An empty text requires nothing.

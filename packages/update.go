@@ -210,7 +210,9 @@ type Outdated struct {
 	Newest string    `json:"newest"`         // "" if the remote did not list its versions
 	Held   string    `json:"held,omitempty"` // newer, but too young for the policy
 	Direct bool      `json:"direct"`
-	Alarm  diag.Code `json:"alarm,omitempty"` // why the remote contradicts the lock, or did not answer
+	State  string    `json:"state,omitempty"`  // of the locked release in its registry, unless it is ok
+	Reason string    `json:"reason,omitempty"` // of that state, as the publisher wrote it
+	Alarm  diag.Code `json:"alarm,omitempty"`  // why the remote contradicts the lock, or did not answer
 }
 
 // Outdated asks each remote once for newer versions, and whether the locked one is
@@ -254,6 +256,12 @@ func (e *Engine) newest(ctx context.Context, src source.Source, st *state, b loc
 	}
 	if err = checkEntry(id, b); err == nil {
 		err = src.Revalidate(ctx, originOf(id, b))
+	}
+	if err == nil && b.Log != "" {
+		x.State, x.Reason, err = source.StateOf(ctx, e.p.Source, originOf(id, b))
+		if x.State == "ok" {
+			x.State = ""
+		}
 	}
 	x.Alarm = diag.CodeOf(err)
 	return x, err

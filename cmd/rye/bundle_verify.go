@@ -226,7 +226,7 @@ func runBundleInspect(ctx context.Context, c *cli.Call) error {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		// A word that is not a readable file may be a source.
-		if q, wrong := packages.ParseQuery(c.Arg(0)); wrong == nil && !strings.HasSuffix(c.Arg(0), ".yaml") {
+		if q, wrong := parseQuery(c, c.Arg(0)); wrong == nil && !strings.HasSuffix(c.Arg(0), ".yaml") {
 			in, err := inspect(ctx, c, &packageOptions{space: space.Project}, q)
 			if err != nil {
 				return err

@@ -54,6 +54,7 @@ func commands(only string) []*cli.Command {
 		{"vendor", vendorCommand},
 		{"cache", cacheCommand},
 		{"bundle", bundleCommand},
+		{"registry", registryCommand},
 		{"mcp", mcpCommand},
 		{"serve", serveCommand},
 		{"audit", auditCommand},

@@ -93,3 +93,12 @@ func changeAnd(ctx context.Context, c *cli.Call, o *packageOptions, follow func(
 	}
 	return c.UI.Show(r, func() { showChanges(c.UI, r) })
 }
+
+// parseQuery reads SOURCE[@VERSION] with the default registry filled in.
+func parseQuery(c *cli.Call, word string) (packages.Query, error) {
+	full, err := envOf(c).FullRegistryID(word)
+	if err != nil {
+		return packages.Query{}, err
+	}
+	return packages.ParseQuery(full)
+}

@@ -23,7 +23,8 @@ func addCommand() *cli.Command {
 		Name: "add", Group: packagesGroup,
 		Usage: "require bundles, lock and install them", Args: "SOURCE[@VERSION]…",
 		Long: `SOURCE is a host path (github.com/acme/tools, git.host/repo//folder), a git URL or
-a folder (./tools). VERSION is a version or a commit; the default is the newest
+a folder (./tools), or a bundle of a registry that you pinned (registry:HOST/NS/NAME,
+registry:NS/NAME for the default one). VERSION is a version or a commit; the default is the newest
 release. ITEM@SOURCE requires single items of a bundle; its other items are not
 visible. rye selects the lowest version that satisfies every requirement (minimal
 version selection).
@@ -41,9 +42,10 @@ are used only where prefer of rye.yaml names the bundle.`,
 			"rye add github.com/acme/tools@v1.4.0 git.acme.io/sec/redact//bundles/pii",
 			"rye add tool:gh/issue@github.com/acme/tools",
 			"rye add github.com/lab/x --space user",
+			"rye add registry:rye.acme.io/acme.io/tools",
 			"rye add github.com/acme/tools --trust FINGERPRINT",
 		},
-		Codes: packageCodes(diag.AmbiguousItem, diag.SourceMoved, diag.VersionMismatch, diag.ConsentRequired),
+		Codes: packageCodes(diag.AmbiguousItem, diag.SourceMoved, diag.VersionMismatch, diag.ConsentRequired, diag.LogProof, diag.LogEquivocation, diag.Rollback),
 		Flags: consentFlags(&o.consentOptions, cli.String(&o.trust, "trust", "trust an unknown signer that has this whole `FINGERPRINT`")),
 		Run:   func(ctx context.Context, c *cli.Call) error { return runAdd(ctx, c, &o) },
 	}
@@ -53,7 +55,7 @@ func runAdd(ctx context.Context, c *cli.Call, o *addOptions) error {
 	var queries []packages.Query
 	var errs []error
 	for _, word := range c.Args {
-		q, err := packages.ParseQuery(word)
+		q, err := parseQuery(c, word)
 		if err != nil {
 			errs = append(errs, err)
 		}

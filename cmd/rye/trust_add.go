@@ -10,7 +10,6 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
-	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust/doc"
@@ -81,7 +80,7 @@ func keyOffered(ctx context.Context, c *cli.Call, o *trustAddOptions) (*offeredK
 		return nil, diag.New(diag.Usage, "adding a key: name a file, a URL or --from SOURCE").WithReason("one_key")
 	}
 	if o.from != "" {
-		q, err := packages.ParseQuery(o.from)
+		q, err := parseQuery(c, o.from)
 		if err != nil {
 			return nil, err
 		}

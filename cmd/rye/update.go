@@ -75,7 +75,7 @@ func runOutdated(ctx context.Context, c *cli.Call, o *packageOptions) error {
 	}
 	outdated := []packages.Outdated{}
 	for _, b := range list {
-		if b.Newest != b.Locked || b.Held != "" || b.Alarm != "" || c.UI.Detailed {
+		if b.Newest != b.Locked || b.Held != "" || b.Alarm != "" || b.State != "" || c.UI.Detailed {
 			outdated = append(outdated, b)
 		}
 	}
@@ -100,6 +100,9 @@ func showOutdated(u *cli.UI, list []packages.Outdated, all int) {
 		remark := string(o.Alarm)
 		if remark == "" && o.Held != "" {
 			remark = o.Held + " is younger than policy.min-age allows"
+		}
+		if remark == "" && o.State != "" {
+			remark = strings.TrimSuffix(o.State+": "+o.Reason, ": ")
 		}
 		t.Add(o.ID, o.Locked, cmp.Or(o.Newest, "unknown"), remark)
 	}
@@ -130,7 +133,11 @@ func runInfo(ctx context.Context, c *cli.Call, o *packageOptions) error {
 		return err
 	}
 	defer x.Close()
-	in, err := x.Info(ctx, c.Arg(0))
+	name, err := envOf(c).FullRegistryID(c.Arg(0))
+	if err != nil {
+		return err
+	}
+	in, err := x.Info(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -138,7 +145,7 @@ func runInfo(ctx context.Context, c *cli.Call, o *packageOptions) error {
 		*packages.Info
 		Release *packages.Inspection `json:"release,omitempty"`
 	}{Info: in}
-	q, err := packages.ParseQuery(c.Arg(0))
+	q, err := packages.ParseQuery(name)
 	if err == nil && (in.Locked == "" || q.Version != "") {
 		if out.Release, err = x.Inspect(ctx, q); err != nil {
 			return err

@@ -27,6 +27,8 @@ func signers() map[string]string {
 		"cmd/rye.succession":                  "runKeyRotate, with recordDocuments",
 		"internal/project.newGrantKey":        "RecordDocuments",
 		"internal/project.AddGrant":           "RecordDocuments",
+		"internal/project.PinRegistry":        "RecordDocuments",
+		"registry/wire.Sign":                  "its callers",
 		"internal/project.describeRuntimeKey": "RecordDocuments",
 		"internal/project.writeRecord":        "Record",
 		"cmd/rye.runTrustEndorse":             "recordDocuments",

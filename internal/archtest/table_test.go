@@ -46,7 +46,7 @@ func layers() []layer {
 			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
 		}},
 		{"Opened project", []entry{
-			{"internal/project", set("internal/interop", "exec/graph", "threads", "threads/steps", "threads/testfile", "threads/provider", "threads/store", "threads/token", "threads/transcript", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib")},
+			{"internal/project", set("internal/interop", "exec/graph", "threads", "threads/steps", "threads/testfile", "threads/provider", "threads/store", "threads/token", "threads/transcript", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "packages/source/registry", "registry/client", "registry/log", "registry/wire", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib")},
 			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
 		{"Verbs", []entry{
@@ -74,10 +74,12 @@ func layers() []layer {
 		}},
 		{"Bundles of a project", []entry{
 			{"packages", set("packages/source", "resolve/space", "bundle", "lock", "trust", "sign", "policy", "item")},
+			{"packages/source/registry", set("packages/source", "registry/client", "registry/wire", "trust/doc", "bundle", "lock", "sign", "item")},
 			{"packages/source/git", set("packages/source", "bundle", "lock", "item")},
 			{"packages/source", set("bundle", "lock", "item")},
 		}},
 		{"Registry", []entry{
+			{"registry/client", set("registry/log", "registry/wire", "trust/doc", "lock", "sign", "item")},
 			{"registry/wire", set("bundle", "lock", "sign", "item")},
 			{"registry/log", set()},
 		}},
@@ -123,6 +125,7 @@ func layers() []layer {
 			{"internal/archtest", set()},
 			{"docs/format", set()},
 			{"packages/source/sourcetest", set("packages/source", "lock")},
+			{"registry/log/logtest", set()},
 			{"internal/mcpclient/mcptest", set()},
 			{"threads/provider/providertest", set()},
 			{"internal/applet/wiretest", set("internal/applet/wire")},
@@ -137,7 +140,7 @@ func everything() map[string]bool { return nil }
 
 // neverImported are packages that no package imports, not even cmd/rye. Tests may.
 func neverImported() map[string]bool {
-	return set("cmd/rye", "internal/archtest", "internal/testkit", "packages/source/sourcetest", "internal/mcpclient/mcptest", "internal/applet/wiretest")
+	return set("cmd/rye", "internal/archtest", "internal/testkit", "packages/source/sourcetest", "registry/log/logtest", "internal/mcpclient/mcptest", "internal/applet/wiretest")
 }
 
 // thirdParty maps the import path of a module, or of a part of it, to the only
@@ -157,7 +160,7 @@ func thirdParty() map[string]map[string]bool {
 		"golang.org/x/crypto":                             set("sign"),
 		"golang.org/x/mod/module":                         set("item", "lock", "bundle"),
 		"golang.org/x/mod/semver":                         set("item", "lock", "bundle"),
-		"golang.org/x/mod/sumdb":                          set("registry/log"),
+		"golang.org/x/mod/sumdb":                          set("registry/log", "registry/log/logtest"),
 		"golang.org/x/net/bpf":                            set("exec/sandbox"),
 		"golang.org/x/net/html":                           set("internal/applet/web"),
 		"golang.org/x/sync":                               everything(),

@@ -28,6 +28,7 @@ func writers() map[string]string {
 		"internal/project/import.go":      "a new directory next to the copy, which is renamed when it is complete",
 		"internal/project/thread_loop.go": "removes the copy of a conversation that a step has read",
 		"internal/project/cache.go":       "a private directory below the temporary directory of the system",
+		"registry/client/evidence.go":     "moves a directory of evidence within a private directory of the user",
 		"internal/wheels/store.go":        "the time of the last use of a file of the cache",
 		"packages/source/cache.go":        "the time of the last use of a directory of the cache",
 		"packages/source/git/gostore.go":  "packs in a repository of the cache, named as git names them",

@@ -39,6 +39,7 @@ func hintTables() []map[situation]string {
 		appletHints(),
 		leavesHints(),
 		packagesHints(),
+		registryHints(),
 		trustHints(),
 	}
 }

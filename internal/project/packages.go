@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/packages/source/git"
+	"github.com/ryeos/rye/packages/source/registry"
 	"github.com/ryeos/rye/resolve/space"
 )
 
@@ -32,12 +33,13 @@ type PackagesParams struct {
 // Packages is the package manager of one space of an opened project.
 type Packages struct {
 	*packages.Engine
-	project *Project
-	cache   *source.Cache
-	Base    string
-	files   string
-	space   space.Name
-	done    func()
+	project    *Project
+	cache      *source.Cache
+	registries *Registries
+	Base       string
+	files      string
+	space      space.Name
+	done       func()
 }
 
 // Packages opens the package manager of a space. Its Close must follow.
@@ -63,6 +65,7 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 		return nil, err
 	}
 	rule, sealed := x.rules().Offline()
+	x.registries = h.newRegistries(x.files, sealed || e.Offline)
 	src, err := e.sources(x, sealed || e.Offline)
 	if err != nil {
 		return nil, err
@@ -71,7 +74,7 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 		src = packages.OfflineByRule(src, rule)
 	}
 	params := packages.Params{
-		Base: x.Base, Files: x.files, Space: string(x.space), Source: src, Cache: x.cache, Trust: h.Trust, Rules: h.Rules,
+		Base: x.Base, Files: x.files, Space: string(x.space), Source: src, Registries: x.registries, Cache: x.cache, Trust: h.Trust, Rules: h.Rules,
 		Caps: h.bundleCaps(), Contents: h.bundleContents(), Others: h.holders(x.space), Locked: e.Locked, Offline: sealed || e.Offline, Now: e.Now, Progress: p.Progress,
 	}
 	if x.space == space.Project {
@@ -154,7 +157,8 @@ func (e *Env) sources(x *Packages, offline bool) (source.Source, error) {
 		return nil, err
 	}
 	remote := source.Retry(remoteGit)
-	return source.Multi{lock.HostID: remote, lock.URLID: remote, lock.PathID: source.Dir{Base: x.files, Cache: x.cache}}, nil
+	published := registry.Source{Client: x.registries.Client, Cache: x.cache}
+	return source.Multi{lock.HostID: remote, lock.URLID: remote, lock.RegistryID: published, lock.PathID: source.Dir{Base: x.files, Cache: x.cache}}, nil
 }
 
 // IgnoreInstalled excludes installed bundles from git and has git merge rye.sum by

@@ -35,3 +35,27 @@ func (r *retry) ReadFile(ctx context.Context, o Origin, name string, limit int64
 	err = r.do(ctx, func() error { b, err = ReadFile(ctx, r.s, o, name, limit); return err })
 	return b, err
 }
+
+// Stater is a source whose releases have a state that changes after they were published.
+type Stater interface {
+	// State returns the state of a release, "" or "ok" for one without a restriction, and
+	// the publisher's reason.
+	State(ctx context.Context, o Origin) (state, reason string, err error)
+}
+
+// StateOf returns the state of a release. A source that is not a Stater has none.
+func StateOf(ctx context.Context, s Source, o Origin) (state, reason string, err error) {
+	if r, ok := s.(Stater); ok {
+		return r.State(ctx, o)
+	}
+	return "", "", nil
+}
+
+// State implements Stater.
+func (m Multi) State(ctx context.Context, o Origin) (state, reason string, err error) {
+	s, err := m.of(o.ID)
+	if err != nil {
+		return "", "", err
+	}
+	return StateOf(ctx, s, o)
+}

@@ -46,7 +46,10 @@ type Origin struct {
 	Tree      string    `json:"tree,omitempty"`    // git tree of Subdir; set once files were fetched
 	Subdir    string    `json:"subdir,omitempty"`  //
 	TagSum    string    `json:"tag_sum,omitempty"` // over all tags that could be versions
-	Time      time.Time `json:"time,omitzero"`     // as in the commit, set once that was read
+	Time      time.Time `json:"time,omitzero"`     // as in the commit, set once that was read; of a registry, as in its log
+	Archive   string    `json:"archive,omitempty"` // of a registry: the digest of the archive
+	Log       string    `json:"log,omitempty"`     // of a registry: the number of its log entry
+	Sum       string    `json:"sum,omitempty"`     // of a registry: the hash of the files that the log names
 }
 
 // Local reports whether the origin is a directory of this machine.

@@ -1,0 +1,34 @@
+package cli
+
+import "github.com/ryeos/rye/diag"
+
+// registryHints are those of registries.
+func registryHints() map[situation]string {
+	return map[situation]string{
+		{diag.KeyUnknown, "registry_unpinned"}:            "rye registry add {host}",
+		{diag.KeyUnknown, "registry_pinned"}:              "ask the operator of {host} by another channel; if the key is right, run rye registry remove {host}, then rye registry add {host}",
+		{diag.KeyUnknown, "registry_pins"}:                "compare both keys with the operator of {host} by another channel",
+		{diag.KeyUnknown, "registry_key"}:                 "ask the operator of {host} by another channel whether the log has a new key",
+		{diag.KeyUnknown, "registry_latest"}:              "ask the operator of {host} whether its log key changed; rye registry remove {host} forgets what this account saw",
+		{diag.KeyUnknown, "registry_pin"}:                 "rye registry add HOST --log-key KEY",
+		{diag.AuthFailed, "statement_time"}:               "correct the clock of this computer",
+		{diag.KeyUnknown, "registry_lock_key"}:            "review who changed rye.lock with git log -p rye.lock",
+		{diag.ConsentRequired, "registry_log_key"}:        "compare the key with the operator's site, then run rye registry add {host} --log-key {found}",
+		{diag.LogEquivocation, "equivocation"}:            "send {evidence} to the operator and to other users; when you know why, run rye registry forgive {host} --evidence {evidence}",
+		{diag.LogEquivocation, "registry_lock_fork"}:      "compare rye.lock with its author; rye registry list shows the pinned key of {host}",
+		{diag.Rollback, "registry_older"}:                 "wait until {host} or its mirror serves its newest state",
+		{diag.LogProof, "quorum"}:                         "ask the operator of {host} why the witnesses have not signed",
+		{diag.LogProof, "log_proof"}:                      "report it to the operator of {host}, or read another mirror with rye registry add {host} --url URL",
+		{diag.LogProof, "registry_state"}:                 "report it to the operator of {host}",
+		{diag.TagMoved, "registry_moved_version"}:         "send it to the publisher and to the operator of {host}",
+		{diag.HashMismatch, "registry_archive"}:           "report it to the operator of {host}; a mirror may have the archive",
+		{diag.Stale, "checkpoint_age"}:                    "ask another mirror of {host}, or wait for its witnesses",
+		{diag.SourceNotFound, "registry_bundle"}:          "rye registry list shows the registries that you pinned",
+		{diag.SourceNotFound, "registry_archive_missing"}: "rye registry list shows the addresses of the registry",
+		{diag.VersionNotFound, "registry_yanked"}:         "choose another version of {bundle}",
+		{diag.VersionNotFound, "registry_deleted"}:        "choose another version of {bundle}",
+		{diag.SourceMoved, "registry_moved"}:              "if the new address is right, pin it with rye registry add HOST --url {found}",
+		{diag.Usage, "registry_default"}:                  "write registry:HOST/{name}, or choose one with rye registry use HOST",
+		{diag.Usage, "registry_evidence"}:                 "rye registry forgive {host} --evidence {evidence}",
+	}
+}
