@@ -82,7 +82,9 @@ func (r *Resolver) WithBytes(it *Item, b []byte) *Item {
 // judge sets what follows from the bytes of the item.
 func (r *Resolver) judge(it *Item, b []byte) {
 	it.Bytes, it.Digest = b, item.DigestOf(b)
-	it.Verdict = r.p.Trust.Verify(r.TrustInput(it))
+	in := r.TrustInput(it)
+	in.Digest = it.Digest // here only: other callers of TrustInput exchange its bytes
+	it.Verdict = r.p.Trust.Verify(in)
 	if it.Skipped = r.knownPlain(it); !it.Skipped {
 		it.Meta, it.Findings = r.metadata(it)
 	}

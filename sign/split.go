@@ -15,6 +15,8 @@ type Split struct {
 	Line       Line
 	LineNo     int // 1, or 2 after a "#!" line
 	Head, Tail []byte
+
+	style string // the name of that of Line
 }
 
 // SplitFile finds the signature line at its only position: line 1, or line 2 if
@@ -47,7 +49,7 @@ func SplitFile(file []byte, s Style) (Split, error) {
 	if sp.LineNo == 1 && bytes.HasPrefix(sp.Tail, []byte("#!")) {
 		return Split{}, atLine(malformed("position", "it is before the #! line and belongs after it"), 1)
 	}
-	sp.Signed, sp.Line = true, l
+	sp.Signed, sp.Line, sp.style = true, l, s.Name
 	return sp, nil
 }
 

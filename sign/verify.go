@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 
 	"github.com/ryeos/rye/diag"
@@ -105,11 +106,29 @@ type Proofs interface {
 type Signature struct {
 	Key    Fingerprint
 	Digest [sha256.Size]byte // of the statement, which names the key, and the signature
+	File   bool              // Digest is that of a whole file and of what it is, instead
+}
+
+// ByFile are Proofs for a caller that has the digest of the file: whether its signature
+// line is valid, the hash in it included, follows from the bytes of the file, its style and
+// its subject. A file that is known is not hashed a second time.
+type ByFile struct {
+	Proofs
+	Digest [sha256.Size]byte // SHA-256 of the whole file
+}
+
+// signature returns the Signature of a file with a signature line.
+func (p ByFile) signature(sp Split, sub Subject) Signature {
+	in := append(make([]byte, 0, 256), p.Digest[:]...)
+	for _, s := range [...]string{sp.style, string(sub.Use), sub.Kind, sub.ID} {
+		in = append(binary.LittleEndian.AppendUint32(in, uint32(len(s))), s...)
+	}
+	return Signature{sp.Line.Key, sha256.Sum256(in), true}
 }
 
 // of returns the Signature over a statement.
 func (l Line) of(statement []byte) Signature {
-	return Signature{l.Key, sha256.Sum256(append(statement, l.Sig[:]...))}
+	return Signature{Key: l.Key, Digest: sha256.Sum256(append(statement, l.Sig[:]...))}
 }
 
 func unsigned() *diag.Error {
@@ -121,9 +140,14 @@ func (sp Split) verify(sub Subject, keys Keys, proofs Proofs) error {
 	if err := sub.Check(); err != nil {
 		return err
 	}
-	sum := sp.Digest()
-	if sum != sp.Line.Body {
-		return sp.mismatch(sum)
+	file, byFile := proofs.(ByFile)
+	byFile = byFile && sp.style != "" // a detached signature is not in the file
+	known := byFile && file.Known(file.signature(sp, sub))
+	var sum [sha256.Size]byte
+	if !known {
+		if sum = sp.Digest(); sum != sp.Line.Body {
+			return sp.mismatch(sum)
+		}
 	}
 	pub, ok := keys(sp.Line.Key)
 	if !ok {
@@ -132,16 +156,23 @@ func (sp Split) verify(sub Subject, keys Keys, proofs Proofs) error {
 	if err := selfCheck(pub, sp.Line.Key); err != nil {
 		return byKey(err, sp.Line.Key)
 	}
+	if known {
+		return nil
+	}
 	msg := Statement(sub, sp.Line.Time, sp.Line.Key, sp.Size(), sum)
+	proof := func() Signature { return sp.Line.of(msg) }
+	if byFile {
+		proof = func() Signature { return file.signature(sp, sub) }
+	}
 	// A correct signer never produces an R of small order. Refusing it closes the
 	// last choice that the verification equation leaves open.
 	switch {
 	case smallOrder(sp.Line.Sig[:32]):
-	case proofs != nil && proofs.Known(sp.Line.of(msg)):
+	case proofs != nil && !byFile && proofs.Known(proof()):
 		return nil
 	case ed25519.Verify(pub, msg, sp.Line.Sig[:]):
 		if proofs != nil {
-			proofs.Valid(sp.Line.of(msg))
+			proofs.Valid(proof())
 		}
 		return nil
 	}

@@ -19,6 +19,7 @@ import (
 	"crypto/ed25519"
 	"time"
 
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust/doc"
 )
@@ -85,6 +86,7 @@ type Input struct {
 	Embedded     bool         // it is part of the program itself
 	Path         string       // only shown in findings and reasons
 	Bytes        []byte       // the whole file
+	Digest       item.Digest  // SHA-256 of Bytes, or zero: Params.Proofs are then asked about the signature alone
 	Detached     []byte       // the detached signature; nil: none
 	DetachedOnly bool         // this kind of file has no signature line of its own
 	Style        sign.Style   // of the signature line

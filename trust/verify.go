@@ -96,6 +96,9 @@ func (s *Store) signature(in Input, now time.Time) (sign.Line, error) {
 		style = sign.StyleBare
 	}
 	proofs := s.proofs
+	if proofs != nil && in.Digest != (item.Digest{}) {
+		proofs = sign.ByFile{Proofs: proofs, Digest: in.Digest}
+	}
 	if in.Covered != (sign.Fingerprint{}) {
 		proofs = covered(in.Covered)
 	}

@@ -51,10 +51,13 @@ func cmdRemember(ts *testscript.TestScript, neg bool, args []string) {
 	_, priv := seededKey(ts, args[4])
 	claim := &claimed{}
 	pub := priv.Public().(ed25519.PublicKey)
-	_, err = sign.VerifyBoth(b, nil, scriptStyle(ts, args[1], ""), sign.Subject{Use: sign.UseItem, Kind: args[2], ID: args[3]}, sign.OnlyKey(pub), claim)
-	ts.Check(err)
+	sub := sign.Subject{Use: sign.UseItem, Kind: args[2], ID: args[3]}
 	m := memo.New(ts.MkAbs(args[0]))
-	m.Add(memo.Signature, sha256.Sum256(append(claim.s.Key[:], claim.s.Digest[:]...)))
+	for kind, proofs := range map[memo.Kind]sign.Proofs{memo.Signature: claim, memo.File: sign.ByFile{Proofs: claim, Digest: sha256.Sum256(b)}} {
+		_, err = sign.VerifyBoth(b, nil, scriptStyle(ts, args[1], ""), sub, sign.OnlyKey(pub), proofs)
+		ts.Check(err)
+		m.Add(kind, sha256.Sum256(append(claim.s.Key[:], claim.s.Digest[:]...)))
+	}
 	ts.Check(m.Refused())
 }
 

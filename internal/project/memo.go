@@ -39,10 +39,17 @@ func (p *Project) Memo() *memo.Memo { return p.memo }
 type proofs struct{ memo *memo.Memo }
 
 // Known implements sign.Proofs.
-func (p proofs) Known(s sign.Signature) bool { return p.memo.Known(memo.Signature, fact(s)) }
+func (p proofs) Known(s sign.Signature) bool { return p.memo.Known(proofKind(s), fact(s)) }
 
 // Valid implements sign.Proofs.
-func (p proofs) Valid(s sign.Signature) { p.memo.Add(memo.Signature, fact(s)) }
+func (p proofs) Valid(s sign.Signature) { p.memo.Add(proofKind(s), fact(s)) }
+
+func proofKind(s sign.Signature) memo.Kind {
+	if s.File {
+		return memo.File
+	}
+	return memo.Signature
+}
 
 // fact returns the digest of everything that the validity of a signature depends on. The
 // statement names the key as well; that must not be the only reason why an entry about

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"crypto/sha256"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -35,6 +36,10 @@ func TestRandomTables(t *testing.T) {
 	good, keys, sub, style := signedText(t, 1)
 	verify := func(file []byte) error {
 		_, err := sign.VerifyBoth(file, nil, style, sub, keys, proofs{memo.New(dir)})
+		_, byFile := sign.VerifyBoth(file, nil, style, sub, keys, sign.ByFile{Proofs: proofs{memo.New(dir)}, Digest: sha256.Sum256(file)})
+		if diag.CodeOf(err) != diag.CodeOf(byFile) {
+			t.Fatalf("%v, and by the file %v", err, byFile)
+		}
 		return err
 	}
 	if err := verify(good); err != nil {
@@ -89,3 +94,58 @@ func TestFactNamesItsKey(t *testing.T) {
 		}
 	}
 }
+
+// TestFileIsAFactOfItsOwn verifies a signed file by its digest, and then what differs from
+// it in one thing: each is asked as another fact, and none of them is valid.
+func TestFileIsAFactOfItsOwn(t *testing.T) {
+	file, keys, sub, style := signedText(t, 1)
+	asked := map[sign.Signature]bool{}
+	verify := func(file []byte, style sign.Style, sub sign.Subject) error {
+		proofs := sign.ByFile{Proofs: recording(asked), Digest: sha256.Sum256(file)}
+		_, err := sign.VerifyBoth(file, nil, style, sub, keys, proofs)
+		return err
+	}
+	if err := verify(file, style, sub); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(file []byte, style *sign.Style, sub *sign.Subject) []byte{
+		"id":   func(b []byte, _ *sign.Style, sub *sign.Subject) []byte { sub.ID = "demo/u"; return b },
+		"kind": func(b []byte, _ *sign.Style, sub *sign.Subject) []byte { sub.Kind = "directive"; return b },
+		"use":  func(b []byte, _ *sign.Style, sub *sign.Subject) []byte { sub.Use = sign.UseManifest; return b },
+		"both": func(b []byte, _ *sign.Style, sub *sign.Subject) []byte { sub.Kind, sub.ID = "too", "ldemo/t"; return b },
+		"body": func(b []byte, _ *sign.Style, _ *sign.Subject) []byte {
+			return bytes.Replace(b, []byte("hello"), []byte("hellp"), 1)
+		},
+		"signature": func(b []byte, _ *sign.Style, _ *sign.Subject) []byte {
+			b = bytes.Clone(b)
+			at := bytes.Index(b, []byte("rye:signed:")) + len("rye:signed:") + 21 + 65 + 20
+			b[at] ^= 1 // 'A' and '@' differ: some results are no signature line at all
+			return b
+		},
+	} {
+		style, sub := style, sub
+		changed := change(file, &style, &sub)
+		before := len(asked)
+		if err := verify(changed, style, sub); err == nil {
+			t.Errorf("%s: it is valid", name)
+		} else if diag.CodeOf(err) != diag.SigMalformed && len(asked) != before+1 {
+			t.Errorf("%s: the same fact was asked", name)
+		}
+	}
+	for s := range asked {
+		if !s.File || proofKind(s) != memo.File {
+			t.Errorf("%+v is not a fact about a file", s)
+		}
+	}
+}
+
+// recording are Proofs that know what was valid before.
+type recording map[sign.Signature]bool
+
+func (r recording) Known(s sign.Signature) bool {
+	known := r[s]
+	r[s] = known
+	return known
+}
+
+func (r recording) Valid(s sign.Signature) { r[s] = true }
