@@ -170,7 +170,7 @@ func (sp Split) verify(sub Subject, keys Keys, proofs Proofs) error {
 	case smallOrder(sp.Line.Sig[:32]):
 	case proofs != nil && !byFile && proofs.Known(proof()):
 		return nil
-	case ed25519.Verify(pub, msg, sp.Line.Sig[:]):
+	case used.valid(pub, msg, sp.Line.Sig[:]):
 		if proofs != nil {
 			proofs.Valid(proof())
 		}
