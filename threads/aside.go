@@ -2,6 +2,7 @@ package threads
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -20,6 +21,8 @@ type AsideCall struct {
 	Tool  Offered
 	Input map[string]any
 	Held  policy.Held
+	// ForModel states that a model reads the result: it is cut as those of its own calls.
+	ForModel bool
 }
 
 // aside is such a call as the log of an earlier process has it.
@@ -63,7 +66,7 @@ func (t *Thread) Aside(ctx context.Context, a AsideCall, run func(ctx context.Co
 		return nil, err
 	}
 	began := t.p.Now()
-	c := &ToolCall{ID: id, Tool: a.Tool, Input: a.Input, Held: a.Held, Key: t.id + "/" + id, By: a.By}
+	c := &ToolCall{ID: id, Tool: a.Tool, Input: a.Input, Held: a.Held, Key: t.id + "/" + id, By: a.By, cut: a.ForModel}
 	call := message.Block{Type: message.ToolCall, ID: id, Name: a.Tool.Name}
 	if call.Input, err = jsonx.Marshal(a.Input); err != nil {
 		return nil, diag.New(diag.ValidationFailed, "reading the arguments of a call of %s: %w", a.By, err)
@@ -78,14 +81,32 @@ func (t *Thread) Aside(ctx context.Context, a AsideCall, run func(ctx context.Co
 	}
 	var out *ToolResult
 	var refused error
-	_, err = t.through(ctx, c, call, began, func(ctx context.Context, c *ToolCall) (*ToolResult, error) {
+	d, err := t.through(ctx, c, call, began, func(ctx context.Context, c *ToolCall) (*ToolResult, error) {
 		out, refused = run(ctx, c)
 		return out, refused
 	})
 	if err != nil {
 		return nil, err
 	}
+	if a.ForModel { // a refusal, too, is what the model reads
+		return &ToolResult{Blocks: d.Content, IsError: d.IsError}, nil
+	}
 	return out, refused
+}
+
+// Offer returns the tool of a name that the model was offered, and its arguments. problem
+// states why the call cannot be made, or is "".
+func (t *Thread) Offer(name string, input json.RawMessage) (tool Offered, args map[string]any, problem string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if tool, problem = t.offered(name); problem != "" {
+		return tool, nil, problem
+	}
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
+	}
+	args, problem = fits(tool, message.Block{Input: input})
+	return tool, args, problem
 }
 
 // asideID returns the id of the next call of a program. It is equal when the step that

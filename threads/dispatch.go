@@ -256,7 +256,7 @@ func (t *Thread) begin(ctx context.Context, c *ToolCall, call message.Block, ref
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.started[c.ID] = true
-	d := callData{Turn: t.turns, CallID: c.ID, Name: call.Name, Ref: ref, Input: c.Input, Tier: tier, Decision: decision, By: c.By}
+	d := callData{Turn: t.turn(), CallID: c.ID, Name: call.Name, Ref: ref, Input: c.Input, Tier: tier, Decision: decision, By: c.By}
 	if ref == c.Tool.Ref {
 		d.Digest = c.Tool.Digest
 	}
@@ -294,7 +294,7 @@ func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began t
 		return nil, err
 	}
 	g, guardErr := &Guarded{Blocks: full}, error(nil)
-	if t.p.Guard != nil && c.By == "" && !t.answersTools() { // a program reads the whole; a recorded result is cut
+	if t.p.Guard != nil && (c.By == "" || c.cut) && !t.answersTools() { // a program reads the whole; a recorded result is cut
 		if cut, err := t.p.Guard(ctx, c, &ToolResult{Blocks: full, IsError: r.IsError}); err != nil {
 			guardErr = err // the result is recorded before the error ends the turn
 		} else {
@@ -314,7 +314,7 @@ func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began t
 		if call.Input == nil {
 			in = call.InvalidInput
 		}
-		if err := t.record(ctx, false, evCall, callData{Turn: t.turns, CallID: c.ID, Name: call.Name, Ref: c.Tool.Ref, Digest: c.Tool.Digest, Input: in, Decision: "refused", By: c.By}); err != nil {
+		if err := t.record(ctx, false, evCall, callData{Turn: t.turn(), CallID: c.ID, Name: call.Name, Ref: c.Tool.Ref, Digest: c.Tool.Digest, Input: in, Decision: "refused", By: c.By}); err != nil {
 			return nil, err
 		}
 	}

@@ -164,6 +164,8 @@ type ToolCall struct {
 	// Asked records that a person is asked about the call; what it returns records the
 	// answer, once or deny, and who gave it.
 	Asked func(tier, question string, expires time.Time) (answered func(decision, by string) error, err error)
+
+	cut bool // a model reads the result of the program's call
 }
 
 // ToolResult is the result of a call.

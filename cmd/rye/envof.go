@@ -19,7 +19,7 @@ func envOf(c *cli.Call) *project.Env {
 		Command: c.UI.Command, Version: c.Program.Version, Build: build(c.Program), Released: cli.BuildTime(),
 		Ladder:  sync.OnceValue(func() sandbox.Ladder { return sandbox.Probe().AtMost(sandbox.Rung(c.Rung)) }),
 		Applet:  appletHere,
-		Servers: &mcpclient.Pool{}, Broker: serveBroker(c), Hint: cli.FindingHint,
+		Servers: &mcpclient.Pool{}, Broker: serveBroker(c), ServeTools: serveTools(c), Hint: cli.FindingHint,
 		Person: project.Person{
 			All:  c.UI.Detailed || c.UI.AsJSON,
 			Note: c.UI.Note, Warn: c.UI.Warn,

@@ -48,6 +48,9 @@ func runMain(ctx context.Context, w *cli.World) int {
 	if len(w.Args) > 1 && w.Args[0] == "applet" {
 		return runApplet(ctx, w)
 	}
+	if len(w.Args) == 2 && w.Args[0] == toolRelay {
+		return relayTools(w)
+	}
 	return cli.Run(ctx, w)
 }
 

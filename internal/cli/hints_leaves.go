@@ -21,6 +21,8 @@ func leavesHints() map[situation]string {
 		{diag.LimitExceeded, "graph_steps"}:            "check the graph for a cycle, or raise config.max_steps",
 		{diag.Cancelled, "thread_resume"}:              "continue it with `rye threads resume {thread_id}`",
 		{diag.AuthRequired, "no_provider"}:             "set one of the variables, store a key with `rye provider login`, choose a model of this machine with `rye provider add`, or print the text for another agent with --print",
+		{diag.AuthRequired, "no_program"}:              "install the program and log in with it, or choose another provider: rye provider list",
+		{diag.PolicyDenied, "own_tools"}:               "switch them off in provider.args of the item; the versions of a program differ",
 		{diag.Network, "local_server"}:                 "start the server of {provider} at {address}; `rye provider list` shows what else can be used",
 		{diag.Cancelled, "graph_resume"}:               "continue the run later with `rye graph resume {run_id}`",
 		{diag.ExecutionFailed, "graph_failed"}:         "",

@@ -48,6 +48,9 @@ type Env struct {
 	// Broker serves the verbs to a program; nil serves none.
 	Broker func(ctx context.Context, b *agent.Broker) (exec.Connection, error)
 
+	// ServeTools serves tools to a program that calls models by itself; nil serves none.
+	ServeTools func(ctx context.Context, tools ToolVerbs) (*ToolServer, error)
+
 	// Ladder returns the sandbox that this system can enforce; nil means sandbox.Probe.
 	Ladder func() sandbox.Ladder
 

@@ -19,6 +19,7 @@ func (p *Project) natives() map[string]exec.Native {
 	out["graphs"] = p.graphsTool
 	out["thread_directive"] = p.threadDirective
 	out["orchestrator"] = p.orchestrate
+	out["model_program"] = p.modelProgram
 	maps.Copy(out, p.stepNatives())
 	return out
 }

@@ -61,6 +61,7 @@ func (p *Project) TryProvider(ctx context.Context, s *ProviderState, o TryOption
 	if err != nil {
 		return nil, err
 	}
+	ctx = context.WithValue(ctx, tryKey{}, t)
 	plan, err := e.Plan(ctx, chain, policy.Person(), nil)
 	if err != nil {
 		return nil, err
@@ -105,6 +106,8 @@ type providerTry struct {
 	owner  *store.Owner
 }
 
+type tryKey struct{}
+
 const tryTool = "report"
 
 // requests returns the calls of a try by their purpose.
@@ -129,6 +132,11 @@ func (t *providerTry) requests() []message.Request {
 func (t *providerTry) run(ctx context.Context, in exec.ProviderCall) (map[string]any, error) {
 	c := *t.state.config
 	c.Send = in.Send
+	return t.make(ctx, &c, func(ctx context.Context, req message.Request) (message.Response, error) { return c.Call(ctx, req, nil) })
+}
+
+// make makes the calls of a try by a function.
+func (t *providerTry) make(ctx context.Context, c *provider.Config, send func(context.Context, message.Request) (message.Response, error)) (map[string]any, error) {
 	requests := t.requests()
 	amounts := make([]policy.USD, len(requests))
 	for i, req := range requests {
@@ -151,7 +159,7 @@ func (t *providerTry) run(ctx context.Context, in exec.ProviderCall) (map[string
 		return nil, err
 	}
 	for i, req := range requests {
-		if err = t.call(ctx, &c, req, amounts[i]); err != nil {
+		if err = t.call(ctx, c, req, amounts[i], send); err != nil {
 			break
 		}
 	}
@@ -176,7 +184,7 @@ func (t *providerTry) register(ctx context.Context, s *store.Store) error {
 }
 
 // call makes one call: reserved before it, and settled whatever comes.
-func (t *providerTry) call(ctx context.Context, c *provider.Config, req message.Request, amount policy.USD) error {
+func (t *providerTry) call(ctx context.Context, c *provider.Config, req message.Request, amount policy.USD, send func(context.Context, message.Request) (message.Response, error)) error {
 	purpose := "answer"
 	if len(req.Tools) > 0 {
 		purpose = "tool_call"
@@ -186,7 +194,7 @@ func (t *providerTry) call(ctx context.Context, c *provider.Config, req message.
 		return err
 	}
 	began := time.Now()
-	r, err := c.Call(ctx, req, nil)
+	r, err := send(ctx, req)
 	call := TryCall{Purpose: purpose, LatencyMS: time.Since(began).Milliseconds(), Stop: r.Stop, Model: r.Model, Usage: r.Usage}
 	var f *provider.Failure
 	if errors.As(err, &f) {

@@ -127,6 +127,10 @@ func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*Provide
 		s.refuse(it.Usable())
 	case len(s.config.Keys) > 0 && p.Resolver.Provider(it, "passing keys to "+s.Ref) != nil:
 		s.refuse(p.Resolver.Provider(it, "passing keys to "+s.Ref))
+	case s.config.Program != nil && p.Resolver.Provider(it, "passing your login to "+s.Ref) != nil:
+		s.refuse(p.Resolver.Provider(it, "passing your login to "+s.Ref))
+	case p.notInstalled(s.config) != "":
+		s.refuse(diag.New(diag.AuthRequired, "%s is not installed, or not in the PATH", p.notInstalled(s.config)).WithReason("no_program"))
 	case !a.AllowsProvider(it.Ref.ID):
 		s.refuse(diag.New(diag.PolicyDenied, "providers of config:%s does not permit it", policy.AllowanceID))
 	case !slices.ContainsFunc(s.Models, a.AllowsModel):

@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/directive"
+	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -56,12 +57,25 @@ func (p *Project) provider(ctx context.Context, id string) (*foundProvider, erro
 		return nil, err
 	}
 	switch {
+	case f.config.Program != nil && p.notInstalled(f.config) != "":
+		f.why = diag.New(diag.AuthRequired, "using %s: %s is not installed, or not in the PATH", it.Ref, p.notInstalled(f.config)).WithReason("no_program")
 	case !a.AllowsProvider(it.Ref.ID):
 		f.why = diag.New(diag.PolicyDenied, "using %s: providers of config:%s does not permit it", it.Ref, policy.AllowanceID)
 	case len(missing) > 0:
 		f.why = diag.New(diag.AuthRequired, "using %s: the environment lacks %s", it.Ref, strings.Join(missing, ", ")).WithReason("no_provider").WithDetail("missing", missing)
 	}
 	return f, nil
+}
+
+// notInstalled returns the program of a provider if this machine does not have it.
+func (p *Project) notInstalled(c *provider.Config) string {
+	if c.Program == nil {
+		return ""
+	}
+	if _, err := proc.LookPath(c.Program.Command[0], proc.Base(p.Env.Environ())); err != nil {
+		return c.Program.Command[0]
+	}
+	return ""
 }
 
 // providerKeys returns the values of the keys of the providers of a thread.
@@ -253,35 +267,49 @@ func (p *Project) serviceOf(ctx context.Context, f *foundProvider, model, tier s
 // provide makes a call of a model for a provider item, whatever executes it: in a
 // thread, reserved and recorded by the thread's kernel.
 func (p *Project) provide(ctx context.Context, in exec.ProviderCall) (map[string]any, error) {
-	it := in.Chain.Tool()
-	t, r := threads.From(ctx), runOf(ctx)
-	if t == nil || r == nil {
-		return nil, diag.New(diag.ConfigError, "running %s: a provider is called by threads only; use rye run directive", it.Ref)
-	}
-	var s *threads.Service
-	if s = t.Service(); s.Provider != it.Ref {
-		i := slices.IndexFunc(t.Params().Services, func(s *threads.Service) bool { return s.Provider == it.Ref })
-		if i < 0 {
-			return nil, diag.New(diag.PermissionDenied, "running %s: the thread uses %s, and no other provider", it.Ref, s.Provider)
-		}
-		s = t.Params().Services[i]
-	}
-	if it.Digest != s.Digest {
-		return nil, diag.New(diag.GraphChanged, "running %s: it has changed since the thread started", it.Ref)
-	}
-	c, err := p.pricedProvider(ctx, it)
+	t, _, s, c, err := p.called(ctx, in.NativeCall)
 	if err != nil {
 		return nil, err
 	}
-	if missing := c.Missing(in.Env); len(missing) > 0 {
-		return nil, diag.New(diag.AuthRequired, "calling %s: the environment lacks %s", it.Ref, strings.Join(missing, ", ")).WithDetail("missing", missing)
+	if c.Program != nil {
+		return nil, diag.New(diag.ConfigError, "running %s: the dialect %s is that of a program; its executor is rye/core/primitives/native", in.Chain.Tool().Ref, c.Dialect)
 	}
 	c.Send = in.Send
 	resp, err := t.Attempt(ctx, s, callerOf(c), nil)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"success": true, "text": resp.Text(), "stop": string(resp.Stop), "calls": int64(len(resp.Calls()))}, nil
+	return answered(resp), nil
+}
+
+func answered(resp *message.Response) map[string]any {
+	return map[string]any{"success": true, "text": resp.Text(), "stop": string(resp.Stop), "calls": int64(len(resp.Calls()))}
+}
+
+// called returns what a call of a provider item in a thread needs.
+func (p *Project) called(ctx context.Context, in exec.NativeCall) (t *threads.Thread, r *threadRun, s *threads.Service, c *provider.Config, err error) {
+	it := in.Chain.Tool()
+	t, r = threads.From(ctx), runOf(ctx)
+	if t == nil || r == nil {
+		return nil, nil, nil, nil, diag.New(diag.ConfigError, "running %s: a provider is called by threads only; use rye run directive", it.Ref)
+	}
+	if s = t.Service(); s.Provider != it.Ref {
+		i := slices.IndexFunc(t.Params().Services, func(s *threads.Service) bool { return s.Provider == it.Ref })
+		if i < 0 {
+			return nil, nil, nil, nil, diag.New(diag.PermissionDenied, "running %s: the thread uses %s, and no other provider", it.Ref, s.Provider)
+		}
+		s = t.Params().Services[i]
+	}
+	if it.Digest != s.Digest {
+		return nil, nil, nil, nil, diag.New(diag.GraphChanged, "running %s: it has changed since the thread started", it.Ref)
+	}
+	if c, err = p.pricedProvider(ctx, it); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	if missing := c.Missing(in.Env); len(missing) > 0 {
+		return nil, nil, nil, nil, diag.New(diag.AuthRequired, "calling %s: the environment lacks %s", it.Ref, strings.Join(missing, ", ")).WithDetail("missing", missing)
+	}
+	return t, r, s, c, nil
 }
 
 // callerOf returns the calls of a provider as the kernel makes them.

@@ -46,6 +46,9 @@ func (c *Config) Call(ctx context.Context, req message.Request, onDelta func(mes
 	// In the modes text and schema the parts are calls and texts only when the whole is
 	// known.
 	a.quiet = c.Tools.Mode != "native" && len(req.Tools) > 0
+	if c.Program != nil {
+		return c.callProgram(ctx, a, body)
+	}
 	reply, err := c.Send(ctx, strings.ReplaceAll(c.URL, "{model}", url.PathEscape(m.ID)), body)
 	if err != nil {
 		f := c.failure(err, func(s string) string { return s })

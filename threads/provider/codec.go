@@ -41,6 +41,8 @@ func (c *Config) encode(req shaped, m *Model) ([]byte, error) {
 		return c.encodeOllama(req, m)
 	case Mapped:
 		return c.encodeMapped(req, m)
+	case ClaudeCLI, CodexCLI:
+		return c.encodeProgram(req), nil
 	}
 	return c.encodeAnthropic(req, m)
 }
@@ -59,6 +61,10 @@ func (c *Config) decoder(req shaped, m *Model) decoder {
 		return &ollamaStream{origin: origin, turn: req.turn}
 	case Mapped:
 		return &mappedStream{mapping: c.mapping, origin: origin, turn: req.turn}
+	case ClaudeCLI:
+		return &claudeStream{origin: origin}
+	case CodexCLI:
+		return &codexStream{origin: origin}
 	}
 	return &anthropicStream{origin: origin}
 }

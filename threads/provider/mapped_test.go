@@ -11,9 +11,9 @@ import (
 	"github.com/ryeos/rye/threads/message"
 )
 
-// published are the dialects with a published description. That of mapped is in each item.
+// published are the dialects with a published description. That of mapped is in each item, and programs have none.
 func published() []string {
-	return slices.DeleteFunc(dialects(), func(d string) bool { return d == Mapped })
+	return slices.DeleteFunc(dialects(), func(d string) bool { return d == Mapped || isProgram(d) })
 }
 
 const mapped = `

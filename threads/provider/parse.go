@@ -14,10 +14,12 @@ import (
 )
 
 // The words of an item.
-func dialects() []string { return []string{Anthropic, Chat, Responses, Gemini, Ollama, Mapped} }
-func tiers() []string    { return []string{"fast", "general", "high", "max"} }
-func efforts() []string  { return []string{"none", "low", "medium", "high"} }
-func inputs() []string   { return []string{"text", "image", "audio", "pdf"} }
+func dialects() []string {
+	return []string{Anthropic, Chat, Responses, Gemini, Ollama, Mapped, ClaudeCLI, CodexCLI}
+}
+func tiers() []string   { return []string{"fast", "general", "high", "max"} }
+func efforts() []string { return []string{"none", "low", "medium", "high"} }
+func inputs() []string  { return []string{"text", "image", "audio", "pdf"} }
 
 // The quirks: deviations of services from the description of a dialect.
 const (
@@ -42,7 +44,7 @@ func Parse(id string, doc *tree.Doc) (*Config, []diag.Finding) {
 	top.Require("provider")
 	r := top.Map("provider")
 	r.Only("dialect", "keys", "tiers", "models", "count_tokens", "tools", "cache", "reasoning", "body", "quirks",
-		"billing", "prices_as_of", "prices_source", "request", "stream", "templates")
+		"billing", "prices_as_of", "prices_source", "request", "stream", "templates", "program", "args")
 	r.Require("dialect", "models")
 	c := &Config{
 		ID:      id,
@@ -68,7 +70,15 @@ func Parse(id string, doc *tree.Doc) (*Config, []diag.Finding) {
 	c.checkTiers(r.Map("tiers"))
 	config := top.Map("config")
 	c.mapping = readMapping(r, config, c)
+	if c.Program = readProgram(r, c); c.Program != nil {
+		return c.parsed(top)
+	}
 	c.URL = checkRequest(config, c.Dialect, c.framing())
+	return c.parsed(top)
+}
+
+// parsed returns the Config with the findings, or without it if one is an error.
+func (c *Config) parsed(top *tree.Reader) (*Config, []diag.Finding) {
 	if fs := top.Findings(); diag.Failed(fs) {
 		return nil, fs
 	}

@@ -25,7 +25,9 @@ const (
 	Responses = "openai_responses"
 	Gemini    = "gemini"
 	Ollama    = "ollama_chat"
-	Mapped    = "mapped" // the item describes the request and the stream
+	Mapped    = "mapped"     // the item describes the request and the stream
+	ClaudeCLI = "claude_cli" // the program claude
+	CodexCLI  = "codex_cli"  // the program codex
 )
 
 // Config is a parsed provider item. It is not changed after Parse, except for Send.
@@ -42,6 +44,7 @@ type Config struct {
 	CountURL string // template of the address that counts the tokens of a request; "" without one
 
 	mapping *mapping // of the dialect mapped
+	Program *Program // of the dialects of programs; nil for services
 
 	// Send sends an encoded request; url is "" for the address of the item. Call and
 	// CountTokens require it.

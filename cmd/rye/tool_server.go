@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/mcpserve"
+	"github.com/ryeos/rye/primary/agent"
+)
+
+// toolRelay is the hidden command that connects a program with the tools of its thread.
+const toolRelay = "tool-relay"
+
+// serveTools returns the function that serves tools to a program that starts its MCP server
+// by a command. Such programs pass no descriptors on, so the command finds the server by
+// a socket in a directory of this user, which only the sandbox of the program can see.
+func serveTools(c *cli.Call) func(context.Context, project.ToolVerbs) (*project.ToolServer, error) {
+	stderr := &visibleWriter{u: c.UI}
+	return func(ctx context.Context, tools project.ToolVerbs) (*project.ToolServer, error) {
+		dir, err := os.MkdirTemp("", "rye-tools-") // 0700
+		if err != nil {
+			return nil, diag.New(diag.FileSystemError, "serving tools to a program: %w", err)
+		}
+		at := filepath.Join(dir, "s")
+		l, err := net.Listen("unix", at)
+		if err != nil {
+			os.RemoveAll(dir)
+			return nil, diag.New(diag.FileSystemError, "serving tools to a program: %w", err)
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		s := mcpserve.New(mcpserve.Params{Verbs: tools, Name: "rye", Version: c.Program.Version, Stderr: stderr, Calls: agent.MaxBrokerCalls, Shutdown: brokerLeave})
+		var serving sync.WaitGroup
+		serving.Go(func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				serving.Go(func() {
+					defer conn.Close()
+					defer context.AfterFunc(ctx, func() { conn.Close() })()
+					if err := s.Stdio(ctx, conn, conn); err != nil && ctx.Err() == nil {
+						fmt.Fprintf(stderr, "rye: warning: the tools of a program ended: %v\n", err)
+					}
+				})
+			}
+		})
+		return &project.ToolServer{Command: []string{c.Self, toolRelay, at}, Dir: dir, Close: func() {
+			cancel()
+			l.Close()
+			serving.Wait()
+			os.RemoveAll(dir)
+		}}, nil
+	}
+}
+
+// relayTools connects the input and output of this process with the server of a thread.
+func relayTools(w *cli.World) int {
+	conn, err := net.Dial("unix", w.Args[1])
+	if err != nil {
+		fmt.Fprintln(w.Stderr, "rye: error: reaching the tools of the thread:", err)
+		return 1
+	}
+	defer conn.Close()
+	go func() {
+		io.Copy(conn, w.Stdin)
+		conn.(*net.UnixConn).CloseWrite()
+	}()
+	if _, err := io.Copy(w.Stdout, conn); err != nil {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,174 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/provider"
+)
+
+// ToolVerbs are the tools that a server offers to a program.
+type ToolVerbs = agentVerbs
+
+// ToolServer is an MCP server of this process that programs reach by a command.
+type ToolServer struct {
+	Command []string // that connects its input and output with the server
+	Dir     string   // a directory that the program must be able to read
+	Close   func()   // ends the server and its calls
+}
+
+// modelProgram is a provider item whose model is called by a program with the login of the
+// user. In a thread the program's tools are those of the thread.
+func (p *Project) modelProgram(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+	if try, _ := ctx.Value(tryKey{}).(*providerTry); try != nil {
+		return try.runProgram(ctx, &in)
+	}
+	t, r, s, c, err := p.called(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.mayStart(c, &in); err != nil {
+		return nil, err
+	}
+	used := t.Used()
+	c.Program.Tokens = max(t.Params().Limits.Tokens-used.InputTokens-used.OutputTokens, 1)
+	tools := &threadTools{r: r, t: t, run: ctx, by: in.Chain.Tool().Ref.String()}
+	call := callerOf(c)
+	resp, err := t.Attempt(ctx, s, func(ctx context.Context, req *message.Request, onDelta func(message.Delta)) (*message.Response, error) {
+		tools.defs = req.Tools
+		end, err := p.startable(ctx, c, &in, tools)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+		resp, err := call(ctx, req, onDelta)
+		if err == nil {
+			tools.finish(resp)
+		}
+		return resp, err
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return answered(resp), nil
+}
+
+// mayStart returns an error for an item whose signer may not decide what becomes of a login
+// of the user: the program reads it, and the item names its hosts.
+func (p *Project) mayStart(c *provider.Config, in *exec.NativeCall) error {
+	it := in.Chain.Tool()
+	if c.Program == nil {
+		return diag.New(diag.ConfigError, "running %s: the dialect %s is not that of a program; its executor is rye/core/primitives/http_client", it.Ref, c.Dialect)
+	}
+	if p.Env.ServeTools == nil {
+		return diag.New(diag.ConfigError, "running %s: this command serves no tools to programs", it.Ref)
+	}
+	return p.Resolver.Provider(it, "passing your login to "+it.Ref.String())
+}
+
+// startable gives a provider what its program needs: a server with the tools, and the
+// function that starts it in the sandbox of the item.
+func (p *Project) startable(ctx context.Context, c *provider.Config, in *exec.NativeCall, tools ToolVerbs) (end func(), err error) {
+	server, err := p.Env.ServeTools(ctx, tools)
+	if err != nil {
+		return nil, err
+	}
+	c.Program.Server = server.Command
+	c.Program.Start = func(ctx context.Context, argv []string, stdin []byte) (io.ReadCloser, func() (provider.Exit, error), error) {
+		return p.startProgram(ctx, in, server, argv, stdin)
+	}
+	return server.Close, nil
+}
+
+// startProgram starts the program of a provider in its sandbox.
+func (p *Project) startProgram(ctx context.Context, in *exec.NativeCall, server *ToolServer, argv []string, stdin []byte) (io.ReadCloser, func() (provider.Exit, error), error) {
+	it := in.Chain.Tool()
+	doing := "starting the program of " + it.Ref.String()
+	env := proc.Base(p.Env.Environ())
+	path, err := proc.LookPath(argv[0], env)
+	if err != nil {
+		return nil, nil, diag.New(diag.AuthRequired, "%s: %s is not installed, or not in the PATH", doing, argv[0]).WithReason("no_program").WithDetail("program", argv[0])
+	}
+	stated, found := it.Confinement()
+	if err := diag.FromFindings(doing, found); err != nil {
+		return nil, nil, err
+	}
+	profile := stated.Profile
+	read := []string{server.Dir, p.Env.Self}
+	if profile.Read != nil {
+		read = append(read, *profile.Read...)
+	}
+	profile.Read = &read
+	out, pipe := io.Pipe()
+	dir := p.Spaces.ProjectDir
+	if p.copied != nil {
+		dir = p.copied.Dir()
+	}
+	cmd := proc.Cmd{
+		Path: path, Argv: argv, Dir: dir, Env: env, Stdin: bytes.NewReader(stdin), Timeout: in.Timeout, MaxStdout: -1, MaxStderr: 16 << 10,
+		OnStdout: func(b []byte) { _, _ = pipe.Write(b) }, // a reader that has left reads nothing more
+	}
+	applied, finish, err := p.Executor.Confine(ctx, exec.Program{Ref: it.Ref, Owner: it.Verdict.Signer.String(), Declared: it.Declared(), Profile: profile, Held: policy.Person()}, &cmd)
+	if err != nil {
+		return nil, nil, diag.Doing(doing, err)
+	}
+	if applied != nil && applied.Rung == exec.RungNone {
+		return nil, nil, diag.New(diag.SandboxUnavailable, "%s: its tools are only those of the thread in a sandbox, and the item has none", doing)
+	}
+	if in.Applied != nil {
+		in.Applied(applied)
+	}
+	var exit provider.Exit
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		var res proc.Result
+		if res, err = proc.Run(ctx, cmd); err != nil {
+			err = cmpErr(finish(nil), err)
+		} else {
+			err = finish(&res)
+		}
+		exit = provider.Exit{Status: res.ExitCode, Stderr: string(res.Stderr)}
+		if err == nil && res.TimedOut {
+			err = diag.New(diag.Timeout, "%s: stopped after its timeout of %s", doing, in.Timeout)
+		}
+		pipe.Close()
+	})
+	return out, func() (provider.Exit, error) { ended.Wait(); return exit, err }, nil
+}
+
+// tryTools are the tools of a try: one that reports a word.
+type tryTools struct {
+	noPrompts
+	defs  []message.ToolDef
+	mu    sync.Mutex
+	calls []message.Block
+}
+
+// runProgram makes the calls of a try by a program.
+func (t *providerTry) runProgram(ctx context.Context, in *exec.NativeCall) (map[string]any, error) {
+	c := *t.state.config
+	if err := t.p.mayStart(&c, in); err != nil {
+		return nil, err
+	}
+	return t.make(ctx, &c, func(ctx context.Context, req message.Request) (message.Response, error) {
+		tools := &tryTools{defs: req.Tools}
+		end, err := t.p.startable(ctx, &c, in, tools)
+		if err != nil {
+			return message.Response{}, err
+		}
+		defer end()
+		r, err := c.Call(ctx, req, nil)
+		tools.mu.Lock()
+		defer tools.mu.Unlock()
+		r.Blocks = slices.Concat(r.Blocks, tools.calls)
+		return r, err
+	})
+}

@@ -1,0 +1,241 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/httpx"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/threads/message"
+)
+
+// ServerName is the name that the tools of a thread have as an MCP server. The programs put
+// it before the names of tools.
+const ServerName = "rye"
+
+// Program is a program that calls a model by itself, with the login of the user, and whose
+// only tools are those of an MCP server of the thread.
+type Program struct {
+	Command []string // of the item, with placeholders
+	Server  []string // the command of the MCP server; set by the caller of Call
+	Tokens  int64    // the most that one start may use, 0 without a limit; set by the caller of Call
+	// Start starts the command with an input and returns its output and a function that
+	// waits for its end. Call requires it.
+	Start func(ctx context.Context, argv []string, stdin []byte) (io.ReadCloser, func() (Exit, error), error)
+}
+
+// Exit is how a program ended.
+type Exit struct {
+	Status int
+	Stderr string // its end
+}
+
+// maxProgramOutput is the longest output of one start, in bytes.
+const maxProgramOutput = 64 << 20
+
+func programs() []string { return []string{ClaudeCLI, CodexCLI} }
+
+func isProgram(dialect string) bool { return slices.Contains(programs(), dialect) }
+
+func argWords() []string {
+	return []string{"model", "system", "mcp_config", "mcp_command", "mcp_args"}
+}
+
+// readProgram reads the command of a program.
+func readProgram(r *tree.Reader, c *Config) *Program {
+	if !isProgram(c.Dialect) {
+		for _, key := range []string{"program", "args"} {
+			if r.Has(key) {
+				r.Reject(key, "is for the dialects %s", strings.Join(programs(), " and "))
+			}
+		}
+		return nil
+	}
+	r.Require("program", "args")
+	p := &Program{Command: append([]string{r.Text("program")}, r.Texts("args", nil)...)}
+	used := map[string]bool{}
+	checkTemplate(r, "args", r.Value("args"), argWords(), used)
+	if !used["mcp_config"] && (!used["mcp_command"] || !used["mcp_args"]) {
+		r.Reject("args", "must contain {mcp_config}, or {mcp_command} and {mcp_args}: the tools of the thread are an MCP server")
+	}
+	if !used["model"] {
+		r.Reject("args", "must contain {model}")
+	}
+	if c.Billing != "subscription" {
+		r.Reject("billing", "must be subscription in the dialect %s: what a start costs is not known before it", c.Dialect)
+	}
+	for _, key := range []string{"tools", "cache", "body", "quirks", "reasoning"} {
+		if r.Has(key) {
+			r.Reject(key, "is not part of the dialect %s: the program decides", c.Dialect)
+		}
+	}
+	for id, m := range c.Models {
+		if len(m.Input) != 1 || m.Input[0] != "text" {
+			r.Map("models").Map(id).Reject("input", "must be [text] in the dialect %s", c.Dialect)
+		}
+	}
+	return p
+}
+
+// argv returns the command for a request.
+func (p *Program) argv(req shaped) []string {
+	var args []string
+	if len(p.Server) > 1 {
+		args = p.Server[1:]
+	}
+	command := ""
+	if len(p.Server) > 0 {
+		command = p.Server[0]
+	}
+	server := object(field{"command", encoded(command)}, field{"args", encoded(args)})
+	config := object(field{"mcpServers", object(field{ServerName, server})})
+	vals := map[string]string{
+		"model": req.Model, "system": joined(req.System, "\n\n"), "mcp_config": string(config),
+		"mcp_command": string(encoded(command)), "mcp_args": string(encoded(args)),
+	}
+	var out []string
+	for _, arg := range p.Command {
+		out = append(out, placeholder().ReplaceAllStringFunc(arg, func(word string) string { return vals[strings.Trim(word, "{}")] }))
+	}
+	return out
+}
+
+// encodeProgram writes the input of a program: the conversation as a text. What the program
+// did in an earlier start is part of it.
+func (c *Config) encodeProgram(req shaped) []byte {
+	var parts []string
+	if !slices.ContainsFunc(c.Program.Command, func(arg string) bool { return strings.Contains(arg, "{system}") }) {
+		parts = append(parts, joined(req.System, "\n\n"))
+	}
+	msgs := merged(req.Messages)
+	for _, msg := range msgs {
+		var texts []string
+		for _, b := range msg.Blocks {
+			for _, t := range c.asText(b) {
+				texts = append(texts, t.Text)
+			}
+			if b.Type == message.Opaque && b.Dialect == c.Dialect {
+				texts = append(texts, "What you did: "+string(b.Raw))
+			}
+		}
+		text := strings.TrimSpace(strings.Join(texts, "\n\n"))
+		if len(msgs) > 1 {
+			text = map[message.Role]string{message.User: "## Message", message.Assistant: "## Your answer"}[msg.Role] + "\n\n" + text
+		}
+		parts = append(parts, text)
+	}
+	return []byte(strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n") + "\n")
+}
+
+// callProgram makes one start, which is one call of a model however often the program calls
+// its service.
+func (c *Config) callProgram(ctx context.Context, a *attempt, stdin []byte) (message.Response, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a.dec = c.decoder(a.req, a.m)
+	out, wait, err := c.Program.Start(ctx, c.Program.argv(a.req), stdin)
+	if err != nil {
+		return message.Response{}, c.failure(err, func(s string) string { return s })
+	}
+	read, size := int64(0), int64(0)
+	_, err = httpx.Events(out, httpx.JSONLines, func(e httpx.Event) error {
+		if read += int64(len(e.Data)); read > maxProgramOutput {
+			return diag.New(diag.TooLarge, "reading the output of %s: it has more than %d bytes", c.Program.Command[0], maxProgramOutput)
+		}
+		deltas, err := a.dec.event(e)
+		for _, d := range deltas {
+			size += int64(len(d.Text))
+			if a.onDelta != nil {
+				a.onDelta(d)
+			}
+		}
+		if used, _ := a.dec.seen(); err == nil && c.Program.Tokens > 0 && used.Total() > c.Program.Tokens {
+			err = diag.New(diag.LimitExceeded, "calling %s: it used %d tokens, the thread has %d left", c.ID, used.Total(), c.Program.Tokens).
+				WithDetail("limit", "tokens").WithDetail("value", used.Total()).WithDetail("max", c.Program.Tokens)
+		}
+		return err
+	})
+	a.bytes = size
+	if err != nil {
+		cancel() // its output is not what it must be: nothing more of it is read
+	}
+	out.Close()
+	exit, werr := wait()
+	var r message.Response
+	switch {
+	case err != nil:
+	case ctx.Err() != nil:
+		err = diag.New(diag.Cancelled, "calling %s: cancelled", c.ID)
+	case werr != nil:
+		err = werr
+	default:
+		r, err = a.dec.end()
+		if err == nil && exit.Status != 0 {
+			err = diag.New(diag.ProviderError, "calling %s: %s ended with exit status %d%s", c.ID, c.Program.Command[0], exit.Status, exit.reason())
+		} else if err != nil && exit.Status != 0 {
+			err = diag.New(diag.CodeOf(err), "%w; %s ended with exit status %d%s", err, c.Program.Command[0], exit.Status, exit.reason())
+		}
+	}
+	if err != nil {
+		f := c.failure(err, func(s string) string { return s })
+		usage, stated := a.dec.seen()
+		if !stated {
+			usage = message.Usage{Input: a.input, Output: half(size)}
+		}
+		usage.Assumed = 1
+		f.Usage, f.OutputBytes = usage, size
+		return message.Response{}, f
+	}
+	if _, stated := a.dec.seen(); !stated {
+		r.Usage = message.Usage{Input: a.input, Output: half(size), Assumed: 1}
+	}
+	if r.Model == "" {
+		r.Model = a.m.ID
+	}
+	return r, nil
+}
+
+// reason returns the last line of stderr, for an error.
+func (e Exit) reason() string {
+	lines := strings.Split(strings.TrimSpace(e.Stderr), "\n")
+	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
+		return ": " + short(last)
+	}
+	return ""
+}
+
+// foreign is the error for a tool of a program that is not one of the thread. The program is
+// stopped: it could act where rye neither asks, limits nor records.
+func foreign(what string) error {
+	return diag.New(diag.PolicyDenied, "reading the output of the program: it has %s, which is not a tool of the thread; args of the item must switch the program's own tools off", what).
+		WithReason("own_tools")
+}
+
+// did is what a program did before its answer, as its next start reads it.
+type did struct{ steps [][]byte }
+
+// maxStep is the longest text of one step that the next start reads.
+const maxStep = 4000
+
+func (d *did) add(key string, text string) {
+	if r := []rune(text); len(r) > maxStep {
+		text = string(r[:maxStep]) + "…"
+	}
+	d.steps = append(d.steps, object(field{key, encoded(text)}))
+}
+
+func (d *did) call(name string, input []byte) {
+	if !json.Valid(input) {
+		input = []byte("{}")
+	}
+	d.steps = append(d.steps, object(field{"call", encoded(name)}, field{"arguments", input}))
+}
+
+// block returns the steps as a block, and whether there are any.
+func (d *did) block(origin wire) (message.Block, bool) {
+	return origin.mark(message.Block{Type: message.Opaque}, list(d.steps)), len(d.steps) > 0
+}

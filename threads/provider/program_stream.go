@@ -1,0 +1,297 @@
+package provider
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"github.com/ryeos/rye/internal/httpx"
+	"github.com/ryeos/rye/threads/message"
+)
+
+// ownTool is the beginning of the names of the thread's tools in the events of claude.
+const ownTool = "mcp__" + ServerName + "__"
+
+// claudeStream reads the events of claude -p --output-format stream-json.
+type claudeStream struct {
+	origin wire
+	model  string
+	did    did
+	text   string                   // of the newest message, which may be the answer
+	counts map[string]message.Usage // by the id of a message, until the result has the sum
+	usage  message.Usage
+	stated bool
+	done   bool
+}
+
+type claudeEvent struct {
+	Type    string        `json:"type"`
+	Subtype string        `json:"subtype"`
+	Tools   []string      `json:"tools"`
+	Message claudeMessage `json:"message"`
+	IsError bool          `json:"is_error"`
+	Result  string        `json:"result"`
+	Errors  []string      `json:"errors"`
+	Usage   *claudeUsage  `json:"usage"`
+	Servers []struct {
+		Name   string `json:"name"`
+		Status string `json:"status"`
+	} `json:"mcp_servers"`
+}
+
+type claudeMessage struct {
+	ID      string          `json:"id"`
+	Model   string          `json:"model"`
+	Content json.RawMessage `json:"content"`
+	Usage   *claudeUsage    `json:"usage"`
+}
+
+type claudeUsage struct {
+	Input  int64 `json:"input_tokens"`
+	Write  int64 `json:"cache_creation_input_tokens"`
+	Read   int64 `json:"cache_read_input_tokens"`
+	Output int64 `json:"output_tokens"`
+}
+
+func (u claudeUsage) counts() message.Usage {
+	return message.Usage{Input: max(u.Input, 0), CacheWrite5m: max(u.Write, 0), CacheRead: max(u.Read, 0), Output: max(u.Output, 0)}
+}
+
+func (s *claudeStream) event(e httpx.Event) ([]message.Delta, error) {
+	var ev claudeEvent
+	if err := json.Unmarshal(e.Data, &ev); err != nil {
+		return nil, malformed("an event of claude: %v", err)
+	}
+	switch {
+	case s.done:
+		return nil, nil
+	case ev.Type == "system" && ev.Subtype == "init":
+		return nil, s.start(&ev)
+	case ev.Type == "assistant":
+		return s.assistant(&ev)
+	case ev.Type == "user":
+		s.results(ev.Message.Content)
+	case ev.Type == "result":
+		return nil, s.result(&ev)
+	}
+	return nil, nil
+}
+
+// start checks what the program can use.
+func (s *claudeStream) start(ev *claudeEvent) error {
+	for _, name := range ev.Tools {
+		if !strings.HasPrefix(name, ownTool) {
+			return foreign("the tool " + short(name))
+		}
+	}
+	for _, server := range ev.Servers {
+		if server.Name != ServerName {
+			return foreign("the MCP server " + short(server.Name))
+		}
+	}
+	return nil
+}
+
+func (s *claudeStream) assistant(ev *claudeEvent) ([]message.Delta, error) {
+	msg := ev.Message
+	if msg.Usage != nil && msg.ID != "" {
+		if s.counts == nil {
+			s.counts = map[string]message.Usage{}
+		}
+		s.counts[msg.ID] = msg.Usage.counts() // each event of a message has its counts
+		s.sum()
+	}
+	s.model = cmp.Or(msg.Model, s.model)
+	var out []message.Delta
+	for _, raw := range elements(msg.Content) {
+		block, err := readFields(raw)
+		if err != nil {
+			return nil, malformed("a block of claude: %v", err)
+		}
+		switch block.text("type") {
+		case "text":
+			if s.text != "" {
+				s.did.add("text", s.text)
+			}
+			s.text = block.text("text")
+			out = append(out, watch(message.DeltaText, s.text, "")...)
+		case "thinking":
+			out = append(out, watch(message.DeltaReasoning, block.text("thinking"), "")...)
+		case "tool_use", "server_tool_use":
+			name, isOwn := strings.CutPrefix(block.text("name"), ownTool)
+			if !isOwn {
+				return nil, foreign("a call of " + short(name))
+			}
+			if s.text != "" {
+				s.did.add("text", s.text)
+				s.text = ""
+			}
+			s.did.call(name, block.get("input"))
+		}
+	}
+	return out, nil
+}
+
+func (s *claudeStream) sum() {
+	s.usage, s.stated = message.Usage{}, true
+	for _, u := range s.counts {
+		s.usage = s.usage.Add(u)
+	}
+}
+
+// results keeps the results of calls for the next start.
+func (s *claudeStream) results(content []byte) {
+	for _, raw := range elements(content) {
+		block, err := readFields(raw)
+		if err != nil || block.text("type") != "tool_result" {
+			continue
+		}
+		text := block.text("content")
+		for _, part := range elements(block.get("content")) {
+			if f, err := readFields(part); err == nil {
+				text += f.text("text")
+			}
+		}
+		s.did.add("result", text)
+	}
+}
+
+func (s *claudeStream) result(ev *claudeEvent) error {
+	if ev.Usage != nil {
+		s.usage, s.stated = ev.Usage.counts(), true
+	}
+	if ev.IsError || ev.Subtype != "success" {
+		text := cmp.Or(ev.Result, strings.Join(ev.Errors, "; "), "the program failed: "+ev.Subtype)
+		return &serviceError{Type: short(ev.Subtype), Message: short(text)}
+	}
+	s.text, s.done = cmp.Or(ev.Result, s.text), true
+	return nil
+}
+
+func (s *claudeStream) end() (message.Response, error) {
+	if !s.done {
+		return message.Response{}, incomplete("the event result")
+	}
+	return programResponse(s.origin, &s.did, s.text, s.model, s.usage), nil
+}
+
+func (s *claudeStream) seen() (message.Usage, bool) { return s.usage, s.stated }
+
+// programResponse returns what a program answered.
+func programResponse(origin wire, steps *did, text, model string, u message.Usage) message.Response {
+	r := message.Response{Stop: message.StopEnd, StopRaw: "end", Model: model, Usage: u}
+	if b, any := steps.block(origin); any {
+		r.Blocks = append(r.Blocks, b)
+	}
+	if text != "" {
+		r.Blocks = append(r.Blocks, message.TextBlock(text))
+	}
+	return r
+}
+
+// codexStream reads the events of codex exec --json.
+type codexStream struct {
+	origin wire
+	did    did
+	text   string
+	usage  message.Usage
+	stated bool
+	done   bool
+}
+
+type codexEvent struct {
+	Type string `json:"type"`
+	Item struct {
+		Type      string          `json:"type"`
+		Text      string          `json:"text"`
+		Message   string          `json:"message"`
+		Server    string          `json:"server"`
+		Tool      string          `json:"tool"`
+		Arguments json.RawMessage `json:"arguments"`
+		Result    json.RawMessage `json:"result"`
+	} `json:"item"`
+	Usage *struct {
+		Input     int64 `json:"input_tokens"`
+		Cached    int64 `json:"cached_input_tokens"`
+		Output    int64 `json:"output_tokens"`
+		Reasoning int64 `json:"reasoning_output_tokens"`
+	} `json:"usage"`
+	Error   struct{ Message string } `json:"error"`
+	Message string                   `json:"message"`
+}
+
+func (s *codexStream) event(e httpx.Event) ([]message.Delta, error) {
+	var ev codexEvent
+	if err := json.Unmarshal(e.Data, &ev); err != nil {
+		return nil, malformed("an event of codex: %v", err)
+	}
+	switch ev.Type {
+	case "item.started", "item.updated", "item.completed":
+		return s.item(&ev)
+	case "turn.completed":
+		if u := ev.Usage; u != nil {
+			s.usage, s.stated = tokens(u.Input, u.Cached, 0, u.Output, u.Reasoning), true
+		}
+		s.done = true
+	case "turn.failed":
+		return nil, &serviceError{Message: short(cmp.Or(ev.Error.Message, "the turn failed"))}
+	}
+	return nil, nil // "error" is followed by turn.failed, or by another attempt
+}
+
+func (s *codexStream) item(ev *codexEvent) ([]message.Delta, error) {
+	it := &ev.Item
+	switch it.Type {
+	case "agent_message":
+		if ev.Type != "item.completed" {
+			return nil, nil
+		}
+		if s.text != "" {
+			s.did.add("text", s.text)
+		}
+		s.text = it.Text
+		return watch(message.DeltaText, it.Text, ""), nil
+	case "reasoning":
+		if ev.Type != "item.completed" {
+			return nil, nil
+		}
+		return watch(message.DeltaReasoning, it.Text, ""), nil
+	case "mcp_tool_call":
+		if it.Server != ServerName {
+			return nil, foreign("a call of the MCP server " + short(it.Server))
+		}
+		if ev.Type == "item.completed" {
+			if s.text != "" {
+				s.did.add("text", s.text)
+				s.text = ""
+			}
+			s.did.call(it.Tool, it.Arguments)
+			s.did.add("result", s.resultText(it.Result))
+		}
+	case "todo_list", "error", "":
+	default: // command_execution, file_change, web_search and what later versions add
+		return nil, foreign("the tool " + short(it.Type))
+	}
+	return nil, nil
+}
+
+func (s *codexStream) resultText(raw []byte) string {
+	text := ""
+	if f, err := readFields(raw); err == nil {
+		for _, part := range elements(f.get("content")) {
+			if p, err := readFields(part); err == nil {
+				text += p.text("text")
+			}
+		}
+	}
+	return text
+}
+
+func (s *codexStream) end() (message.Response, error) {
+	if !s.done {
+		return message.Response{}, incomplete("the event turn.completed")
+	}
+	return programResponse(s.origin, &s.did, s.text, s.origin.model, s.usage), nil
+}
+
+func (s *codexStream) seen() (message.Usage, bool) { return s.usage, s.stated }
