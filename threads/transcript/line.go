@@ -1,13 +1,16 @@
 package transcript
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ryeos/rye/internal/chainlog"
+	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/sign"
 )
 
@@ -46,9 +49,12 @@ func (l *Line) render() ([]byte, error) { return chainlog.Render(l) }
 
 // parse reads a line with its line feed.
 func parse(line []byte) (Line, error) {
-	var l Line
-	if err := chainlog.Parse(line, MaxLine, "event", &l); err != nil {
-		return Line{}, err
+	l, ok := quick(line)
+	if !ok {
+		l = Line{}
+		if err := chainlog.Parse(line, MaxLine, "event", &l); err != nil {
+			return Line{}, err
+		}
 	}
 	t, err := time.Parse(layout, l.Time)
 	switch {
@@ -64,6 +70,59 @@ func parse(line []byte) (Line, error) {
 		return l, fmt.Errorf("prev is %q", l.Prev)
 	}
 	return l, nil
+}
+
+// The parts of a line in the spelling of render.
+const (
+	partSeq, partTime, partEvent, partData = `{"seq":`, `,"time":"`, `","event":"`, `","data":`
+	partPrev, partEnd                      = `,"prev":"`, "\"}\n"
+	lenPrev                                = len("sha256:") + 64
+)
+
+// deep is the nesting from which the general way decides.
+const deep = 5000
+
+// quick reads a line that render would write in the same way. ok is false for every other
+// line, and the general way decides about it. That parses a line three times, and a run
+// reads each line that it writes.
+func quick(line []byte) (l Line, ok bool) {
+	end := len(line) - len(partPrev) - lenPrev - len(partEnd)
+	if len(line) > MaxLine || end < 0 {
+		return l, false
+	}
+	tail := line[end:]
+	rest, seq := cut(line[:end], partSeq, partTime)
+	rest, at := cut(rest, "", partEvent)
+	data, event := cut(rest, "", partData)
+	prev := tail[len(partPrev) : len(partPrev)+lenPrev]
+	n, err := strconv.ParseInt(string(seq), 10, 64)
+	switch {
+	case err != nil || strconv.FormatInt(n, 10) != string(seq),
+		len(at) != len(layout) || len(bytes.Trim(at, "0123456789-:.TZ")) > 0,
+		!isEvent(string(event)),
+		!bytes.HasPrefix(tail, []byte(partPrev)) || !bytes.HasSuffix(tail, []byte(partEnd)) || !chainlog.IsDigest(string(prev)):
+		return l, false
+	}
+	if bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("[")) > deep {
+		return l, false
+	}
+	var compact bytes.Buffer
+	compact.Grow(len(data))
+	if json.Compact(&compact, data) != nil || !bytes.Equal(compact.Bytes(), data) || !bytes.Equal(hidden.JSON(line), line) {
+		return l, false
+	}
+	return Line{Seq: n, Time: string(at), Event: string(event), Data: compact.Bytes(), Prev: string(prev)}, true
+}
+
+// cut returns what is behind the text between two marks, and the text; nil, nil if b does
+// not begin with head or has no end.
+func cut(b []byte, head, end string) (rest, text []byte) {
+	b, ok := bytes.CutPrefix(b, []byte(head))
+	text, rest, found := bytes.Cut(b, []byte(end))
+	if !ok || !found {
+		return nil, nil
+	}
+	return rest, text
 }
 
 // isEvent accepts the names of events: lower-case letters, digits and _.

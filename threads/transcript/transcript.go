@@ -254,22 +254,22 @@ func (l *Log) Flush() error {
 func (l *Log) Rest(ctx context.Context, event string, data any) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	line, err := l.line(event, data, l.head)
+	line, read, err := l.line(event, data, l.head)
 	if err != nil {
 		return err
 	}
-	return l.sign(ctx, line, l.head.After(line), 0)
+	return l.sign(ctx, line, l.head.After(line), 0, read)
 }
 
-// sign appends text, which ends at h, and a checkpoint of h. turn is 0 outside of
-// threads.
-func (l *Log) sign(ctx context.Context, text []byte, h chainlog.Head, turn int64) error {
+// sign appends text, which has the lines before and ends at h, and a checkpoint of h.
+// turn is 0 outside of threads.
+func (l *Log) sign(ctx context.Context, text []byte, h chainlog.Head, turn int64, before ...*Line) error {
 	sig, err := l.p.Signer.Sign(ctx, statement(l.p.ID, h))
 	if err != nil {
 		return err
 	}
 	c := checkpoint{Turn: turn, Seq: h.Seq, Size: h.Size, Last: h.Last, Key: sign.FingerprintOf(l.p.Signer.Public()).String(), Signature: encoding.EncodeToString(sig)}
-	line, err := l.line(EventCheckpoint, c, h)
+	line, read, err := l.line(EventCheckpoint, c, h)
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (l *Log) sign(ctx context.Context, text []byte, h chainlog.Head, turn int64
 	}
 	l.head = h.After(line)
 	l.signed = l.head.Seq
-	l.announce(slices.Concat(text, line))
+	l.announce(append(before, read)...)
 	if err := l.p.base().Replace(HeadFile, l.head.Render(), 0o600); err != nil {
 		return diag.Doing("recording the end of the log of "+l.p.ID, err)
 	}
@@ -286,7 +286,7 @@ func (l *Log) sign(ctx context.Context, text []byte, h chainlog.Head, turn int64
 }
 
 func (l *Log) write(event string, data any, sync bool) error {
-	line, err := l.line(event, data, l.head)
+	line, read, err := l.line(event, data, l.head)
 	if err != nil {
 		return err
 	}
@@ -294,19 +294,17 @@ func (l *Log) write(event string, data any, sync bool) error {
 		return err
 	}
 	l.head = l.head.After(line)
-	l.announce(line)
+	l.announce(read)
 	return nil
 }
 
-// announce calls Written with each line of a text that was written.
-func (l *Log) announce(text []byte) {
+// announce calls Written with each line that was written.
+func (l *Log) announce(lines ...*Line) {
 	if l.p.Written == nil {
 		return
 	}
-	for line := range bytes.Lines(text) {
-		if parsed, err := parse(line); err == nil {
-			l.p.Written(&parsed)
-		}
+	for _, line := range lines {
+		l.p.Written(line)
 	}
 }
 
@@ -342,29 +340,30 @@ func (l *Log) failed(err error) error {
 	return l.broken
 }
 
-// line renders the line after h. Values that are too large become artifacts.
-func (l *Log) line(event string, data any, h chainlog.Head) ([]byte, error) {
+// line renders the line after h, and returns it as a reader will see it. Values that are
+// too large become artifacts.
+func (l *Log) line(event string, data any, h chainlog.Head) ([]byte, *Line, error) {
 	raw, err := jsonx.Marshal(data)
 	if err != nil {
-		return nil, diag.New(diag.Internal, "recording the event %s: %w", event, err)
+		return nil, nil, diag.New(diag.Internal, "recording the event %s: %w", event, err)
 	}
 	if l.p.Redact != nil {
 		raw = l.p.Redact(raw)
 	}
 	if len(raw) > maxData {
 		if raw, err = l.spill(raw); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	line := &Line{Seq: h.Seq + 1, Time: l.p.Now().UTC().Format(layout), Event: event, Data: raw, Prev: h.Last}
+	line := Line{Seq: h.Seq + 1, Time: l.p.Now().UTC().Format(layout), Event: event, Data: raw, Prev: h.Last}
 	b, err := line.render()
 	if err == nil {
-		_, err = parse(b)
+		line, err = parse(b)
 	}
 	if err != nil {
-		return nil, diag.New(diag.Internal, "recording the event %s: %w", event, err)
+		return nil, nil, diag.New(diag.Internal, "recording the event %s: %w", event, err)
 	}
-	return b, nil
+	return b, &line, nil
 }
 
 // maxData is the size of data from which values become artifacts. Characters that a
