@@ -72,13 +72,18 @@ func Schema(tool *resolve.Item) (*schema.Schema, error) {
 		}
 		return nil, nil
 	}
-	compile := schema.Compile
-	if tool.Meta.ToolType == foreignType {
-		compile = schema.CompileForeign
-	}
-	s, fs := compile(tool.Meta.Schema)
-	return s, diag.FromFindings(doing, diag.WithPath(fs, tool.Path()))
+	return resolve.Derive(tool, schemaKey{}, func() (*schema.Schema, error) {
+		compile := schema.Compile
+		if tool.Meta.ToolType == foreignType {
+			compile = schema.CompileForeign
+		}
+		s, fs := compile(tool.Meta.Schema)
+		return s, diag.FromFindings(doing, diag.WithPath(fs, tool.Path()))
+	})
 }
+
+// schemaKey is the key of resolve.Derive for the schema of a tool.
+type schemaKey struct{}
 
 // Plan checks the parameters of a valid chain and resolves its command. It
 // materialises the verified files that the command names, and starts no program

@@ -142,6 +142,39 @@ func TestValidateParameters(t *testing.T) {
 	}
 }
 
+// A schema is compiled once for a content, and again when the file has another.
+func TestSchemaOnce(t *testing.T) {
+	h := testkit.New(t)
+	e := executor(h, nil)
+	schema := func(kind string) any {
+		t.Helper()
+		p, err := plan(h, e, direct("config: {command: prog}", "config_schema: {type: object, properties: {a: {type: "+kind+"}}}"), map[string]any{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Schema(p.Chain.Tool())
+		if s == nil || err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	first := schema("string")
+	if schema("string") != first {
+		t.Error("the schema of the same content is compiled twice")
+	}
+	if schema("integer") == first {
+		t.Error("another content has the schema of the one before")
+	}
+	if _, err := plan(h, e, direct("config: {command: prog}", "config_schema: {type: object, properties: {a: {type: integer}}}"), map[string]any{"a": "x"}); err == nil {
+		t.Error("the parameters are checked with another schema")
+	}
+	for range 2 { // an error is not kept
+		if _, err := plan(h, e, direct("config: {command: prog}", "config_schema: {type: nothing}"), nil); err == nil {
+			t.Error("a schema that is not one is accepted")
+		}
+	}
+}
+
 func TestParamEnv(t *testing.T) {
 	vars := map[string]string{"RYE_BASH": "/bin/bash"}
 	err := paramEnv(vars, "P_", map[string]any{"a-b": "x", "n": int64(3), "f": 1.5, "t": true, "l": []any{}, "ä": "y", "big": strings.Repeat("x", maxParamEnv)})

@@ -85,6 +85,7 @@ func (r *Resolver) judge(it *Item, b []byte) {
 	in := r.TrustInput(it)
 	in.Digest = it.Digest // here only: other callers of TrustInput exchange its bytes
 	it.Verdict = r.p.Trust.Verify(in)
+	it.kept = nil
 	if it.Skipped = r.knownPlain(it); !it.Skipped {
 		it.Meta, it.Findings = r.metadata(it)
 	}
@@ -138,6 +139,7 @@ func readOptional(root *space.Root, rel string) ([]byte, error) {
 func (r *Resolver) metadata(it *Item) (item.Metadata, []diag.Finding) {
 	key := metaKey{it.Ref, it.Digest, it.Extractor, it.Type.Ext}
 	if e, ok := r.cache.get(key); ok {
+		it.kept = e.kept
 		return e.meta, diag.WithPath(slices.Clone(e.findings), it.Path())
 	}
 	m, fs := it.Extractor.Read(it.Type, it.Bytes)
@@ -158,7 +160,8 @@ func (r *Resolver) metadata(it *Item) (item.Metadata, []diag.Finding) {
 		// A support file has no metadata, so parse errors in it are not findings.
 		fs = it.Extractor.Misread(it.Type, it.Bytes, &m)
 	}
-	r.cache.put(key, metaEntry{m, slices.Clone(fs)})
+	it.kept = &kept{}
+	r.cache.put(key, metaEntry{m, slices.Clone(fs), it.kept})
 	return m, diag.WithPath(fs, it.Path())
 }
 
@@ -182,6 +185,7 @@ type metaKey struct {
 type metaEntry struct {
 	meta     item.Metadata
 	findings []diag.Finding
+	kept     *kept
 }
 
 // metaCache holds at most max entries; when full it is emptied. An entry is never

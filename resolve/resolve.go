@@ -129,6 +129,7 @@ type Item struct {
 	Findings  []diag.Finding // metadata and lints, with the display path set
 
 	walked  bool // see Walked
+	kept    *kept
 	Skipped bool // Meta was not read: it is known that nothing is found in it
 }
 
