@@ -36,17 +36,13 @@ type AppletCall struct {
 // direct reports whether the program of shellApplet starts without a process of rye
 // around it, which costs as much as the sandbox. The program is confined in the same
 // way, and what reads the parameters and writes the result is the same code. It must be
-// found at the same path inside the sandbox, and nothing in the plan may apply to the
-// process that is left out.
+// found at the same path inside the sandbox.
 func (e *Executor) direct(p *Plan) bool {
-	if e.p.Applet == nil || p.Program != e.p.Self || len(p.Argv) != 3 || p.Argv[1] != "applet" || p.Argv[2] != shellApplet {
-		return false
-	}
 	c := p.Sandbox
-	if c == nil || c.Unconfined || c.Rung != string(sandbox.Strict) && c.Rung != string(sandbox.Landlock) {
+	if c.Unconfined || c.Rung != string(sandbox.Strict) && c.Rung != string(sandbox.Landlock) {
 		return false
 	}
-	if p.Timeout < maxShell || p.MaxOutput > 0 && p.MaxOutput < proc.DefaultMaxOutput || p.Chain.asksForBroker() || len(p.copies) > 0 || !c.grants.execAny {
+	if p.Timeout < maxShell || !c.grants.execAny {
 		return false
 	}
 	path, err := proc.LookPath(shellApplet, p.Env)
@@ -95,8 +91,8 @@ func (e *Executor) runShell(ctx context.Context, p *Plan, onLine func(proc.Strea
 		return res, nil
 	}
 	var out bytes.Buffer
-	project, _ := proc.Lookup(p.Env, "RYE_PROJECT")
-	call := AppletCall{Name: shellApplet, Stdin: p.Stdin, Stdout: &out, Dir: cmp.Or(project, p.Dir), Env: p.Env, Run: run}
+	call := e.appletCall(p, shellApplet, &out)
+	call.Run = run
 	if onLine != nil {
 		call.Live = liveLines(onLine)
 	}
@@ -106,10 +102,7 @@ func (e *Executor) runShell(ctx context.Context, p *Plan, onLine func(proc.Strea
 		return nil, diag.Doing(doing, cmp.Or(failed, stopped))
 	}
 	r.Duration, r.Stdout = e.p.Now().Sub(began), out.Bytes()
-	if onLine != nil {
-		onLine(proc.Stdout, bytes.TrimSuffix(r.Stdout, []byte("\n")))
-	}
-	r.Data = resultData(r.Stdout, false)
+	r.showResult(onLine)
 	if stopped != nil {
 		return r, diag.Doing(doing, stopped)
 	}

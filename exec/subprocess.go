@@ -108,8 +108,11 @@ func (e *Executor) bound(ctx context.Context, p *Plan) error {
 }
 
 func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
-	if b.e.direct(p) {
+	switch name := b.e.appletOf(p); {
+	case name == shellApplet && b.e.direct(p):
 		return b.e.runShell(ctx, p, onLine)
+	case name != "" && onlyReads(p, name):
+		return b.e.runHere(ctx, p, name, onLine)
 	}
 	ours := p.Program == b.e.p.Self
 	if ours {
