@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/winname"
 )
 
 // Kind is the kind of an item. Kinds are data: extractors may add some.
@@ -94,7 +95,8 @@ func validKind(s string) bool {
 }
 
 // CheckID returns nil if id follows the grammar: segments of
-// [A-Za-z0-9_][A-Za-z0-9_-]* joined by "/", at most MaxID bytes.
+// [A-Za-z0-9_][A-Za-z0-9_-]* joined by "/", at most MaxID bytes, none of them the name
+// of a device on Windows.
 func CheckID(id string) error {
 	bad := func(format string, args ...any) error {
 		return diag.New(diag.Usage, "reading id %q: "+format, append([]any{id}, args...)...).WithReason("id_grammar")
@@ -113,6 +115,9 @@ func CheckID(id string) error {
 			if !idByte(seg[i], i == 0) {
 				return bad("segment %q contains %q", seg, seg[i:i+1])
 			}
+		}
+		if winname.Device(seg) {
+			return bad("segment %q is a device on Windows", seg)
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ func leaves() map[string]bool {
 		"internal/linediff", "internal/links", "internal/mdmeta", "internal/memo", "internal/mvs", "internal/openat", "internal/owner", "internal/pep723", "internal/proc", "internal/procwatch", "internal/pylit",
 		"internal/recordtext", "internal/redact", "internal/runlog",
 		"internal/schema", "internal/stagedir", "internal/suggest", "internal/tmpl", "internal/tomlx", "internal/tree",
-		"internal/userdirs", "internal/wheels", "internal/workcopy", "internal/yamlx",
+		"internal/userdirs", "internal/wheels", "internal/winname", "internal/workcopy", "internal/yamlx",
 		"threads/message",
 	)
 }

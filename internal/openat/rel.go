@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ryeos/rye/internal/winname"
 )
 
 // CheckRel returns a PATH_ESCAPE error unless rel is canonical: relative, with
@@ -55,28 +57,9 @@ func wrongOnWindows(rel string) string {
 		if strings.HasSuffix(elem, ".") || strings.HasSuffix(elem, " ") {
 			return "an element ends in a dot or space"
 		}
-		if isDevice(elem) {
+		if winname.Device(elem) {
 			return "an element is a device name"
 		}
 	}
 	return ""
-}
-
-// isDevice reports whether Windows takes elem, with any extension, for a device.
-func isDevice(elem string) bool {
-	base, _, _ := strings.Cut(elem, ".")
-	base = strings.ToUpper(strings.TrimRight(base, " "))
-	switch base {
-	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
-		return true
-	}
-	for _, port := range []string{"COM", "LPT"} {
-		if n, ok := strings.CutPrefix(base, port); ok {
-			switch n {
-			case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "¹", "²", "³":
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -1,0 +1,27 @@
+// Package winname knows the names that Windows gives to devices: a file of such a name
+// cannot exist there, and opening it opens the device.
+//
+// It does not check characters, lengths or whole paths.
+package winname
+
+import "strings"
+
+// Device reports whether Windows takes an element of a path, with any extension, for a
+// device.
+func Device(elem string) bool {
+	base, _, _ := strings.Cut(elem, ".")
+	base = strings.ToUpper(strings.TrimRight(base, " "))
+	switch base {
+	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
+		return true
+	}
+	for _, port := range []string{"COM", "LPT"} {
+		if n, ok := strings.CutPrefix(base, port); ok {
+			switch n {
+			case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "¹", "²", "³":
+				return true
+			}
+		}
+	}
+	return false
+}
