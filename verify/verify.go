@@ -20,6 +20,7 @@ import (
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
@@ -225,9 +226,29 @@ func (w *walk) add(e space.Entry) {
 		w.report.Ignored++
 	default:
 		f := diag.Warnf(diag.SchemaNotFound, 0, 0, "no extractor matches this path, so the file is not verified").WithReason("no_extractor")
+		if folder := w.alike(e.Rel); folder != "" {
+			f = diag.Errorf(diag.AmbiguousItem, 0, 0, "some file systems take this directory for %s/%s: there its files could be items, here they are not verified", space.Dir, folder).
+				WithReason("alike_folder")
+		}
 		f.Path = w.root.Display(e.Rel)
 		w.held = append(w.held, held{path: f.Path, findings: []diag.Finding{f}})
 	}
+}
+
+// alike returns the directory of a kind, or that of bundles, for which some file system
+// takes the first element of rel, "" if it has its exact name or none.
+func (w *walk) alike(rel string) string {
+	first, _, _ := strings.Cut(rel, "/")
+	folders := []string{space.BundlesFolder}
+	for _, e := range w.table.All() {
+		folders = append(folders, e.Folder)
+	}
+	for _, folder := range folders {
+		if first != folder && policy.SameName(first, folder) {
+			return folder
+		}
+	}
+	return ""
 }
 
 // manifest reports whether rel is a bundle manifest: bundles/NAME/manifest.yaml.

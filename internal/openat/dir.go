@@ -12,6 +12,8 @@ import (
 type Dir struct {
 	mu sync.RWMutex // held for reading while the backend's descriptor is in use
 	b  backend      // nil after Close
+
+	spelling *spelling
 }
 
 // backend reads below one directory without following links. Callers check first
@@ -28,7 +30,11 @@ func Open(root string) (*Dir, error) {
 	if err != nil {
 		return nil, failed(root, err)
 	}
-	return &Dir{b: b}, nil
+	return newDir(b, foldsBelow(root)), nil
+}
+
+func newDir(b backend, folds func(rel string) (folds, sure bool)) *Dir {
+	return &Dir{b: b, spelling: &spelling{folds: folds, list: b.list}}
 }
 
 // Close closes the directory. It waits for reads in progress.
@@ -43,7 +49,8 @@ func (d *Dir) Close() error {
 	return b.close()
 }
 
-// Read is the function Read in an open directory.
+// Read is the function Read in an open directory. A file whose name on the disk has
+// another spelling is missing, on every file system.
 func (d *Dir) Read(rel string, max int64) ([]byte, Info, error) {
 	if err := CheckRel(rel); err != nil {
 		return nil, Info{}, err
@@ -53,7 +60,14 @@ func (d *Dir) Read(rel string, max int64) ([]byte, Info, error) {
 	if d.b == nil {
 		return nil, Info{}, failed(rel, fs.ErrClosed)
 	}
-	return d.b.read(rel, max)
+	content, info, err := d.b.read(rel, max)
+	if err == nil {
+		err = d.spelling.check(rel)
+	}
+	if err != nil {
+		return nil, Info{}, err
+	}
+	return content, info, nil
 }
 
 // Walk calls fn for everything below the directory rel ("." is the Dir itself) and
@@ -83,7 +97,14 @@ func (d *Dir) list(rel string) ([]fs.DirEntry, error) {
 	if d.b == nil {
 		return nil, failed(rel, fs.ErrClosed)
 	}
-	return d.b.list(rel)
+	des, err := d.b.list(rel)
+	if err == nil {
+		err = d.spelling.check(rel)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return des, nil
 }
 
 func (d *Dir) walk(rel string, des []fs.DirEntry, fn func(rel string, e Entry) error) error {

@@ -52,6 +52,9 @@ func (f *Folder) Sub(rel string, perm fs.FileMode) (*Folder, error) {
 			return nil, notFolderError(f.child(rel[:i], handle{}).rel)
 		}
 	}
+	if err := f.checkSpelled(rel); err != nil {
+		return nil, err
+	}
 	return f.child(rel, handle{}), nil
 }
 
@@ -79,7 +82,12 @@ func (f *Folder) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, er
 			return nil, err
 		}
 	}
-	return os.OpenFile(f.at(name), flag, perm)
+	var file *os.File
+	err := unlessBusy(func() (err error) {
+		file, err = os.OpenFile(f.at(name), flag, perm)
+		return err
+	})
+	return file, err
 }
 
 // Mkdir creates a directory.
@@ -87,12 +95,12 @@ func (f *Folder) Mkdir(name string, perm fs.FileMode) error { return os.Mkdir(f.
 
 // Rename moves an entry to another folder and replaces what has the new name.
 func (f *Folder) Rename(name string, to *Folder, newName string) error {
-	return renameBusy(f.at(name), to.at(newName))
+	return unlessBusy(func() error { return os.Rename(f.at(name), to.at(newName)) })
 }
 
 // RenameNew is Rename that fails with fs.ErrExist if the new name exists.
 func (f *Folder) RenameNew(name string, to *Folder, newName string) error {
-	if err := os.Link(f.at(name), to.at(newName)); err == nil {
+	if err := unlessBusy(func() error { return os.Link(f.at(name), to.at(newName)) }); err == nil {
 		return f.Remove(name)
 	} else if errors.Is(err, fs.ErrExist) {
 		return err
@@ -108,11 +116,15 @@ func (f *Folder) RenameNew(name string, to *Folder, newName string) error {
 func (f *Folder) Exchange(string, *Folder, string) error { return errors.ErrUnsupported }
 
 // Remove removes a file, a link or an empty directory.
-func (f *Folder) Remove(name string) error { return os.Remove(f.at(name)) }
+func (f *Folder) Remove(name string) error {
+	return unlessBusy(func() error { return os.Remove(f.at(name)) })
+}
 
 // RemoveAll removes an entry with everything below it and follows no link. An entry
 // that does not exist is not an error.
-func (f *Folder) RemoveAll(name string) error { return os.RemoveAll(f.at(name)) }
+func (f *Folder) RemoveAll(name string) error {
+	return unlessBusy(func() error { return os.RemoveAll(f.at(name)) })
+}
 
 // Entries lists the directory.
 func (f *Folder) Entries() ([]fs.DirEntry, error) { return os.ReadDir(f.path) }

@@ -44,6 +44,10 @@ func (f *Folder) Sub(rel string, perm fs.FileMode) (*Folder, error) {
 	if err != nil {
 		return nil, f.subError(rel, err)
 	}
+	if err := f.checkSpelled(rel); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
 	return f.child(rel, handle{fd}), nil
 }
 

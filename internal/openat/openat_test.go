@@ -27,9 +27,9 @@ func backends(t testing.TB, root string) map[string]*Dir {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dirs["os.Root"] = &Dir{b: portable}
+	dirs["os.Root"] = newDir(portable, foldsBelow(root))
 	if b := byElement(t, root); b != nil {
-		dirs["by element"] = &Dir{b: b}
+		dirs["by element"] = newDir(b, foldsBelow(root))
 	}
 	t.Cleanup(func() {
 		for _, d := range dirs {

@@ -2,6 +2,5 @@
 
 package openat
 
-import "os"
-
-func renameBusy(from, to string) error { return os.Rename(from, to) }
+// unlessBusy calls do: only Windows refuses to change files that are open.
+func unlessBusy(do func() error) error { return do() }

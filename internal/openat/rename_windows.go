@@ -3,6 +3,7 @@ package openat
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -12,12 +13,12 @@ const (
 	attempts         = 10
 )
 
-// renameBusy replaces the target. A virus scanner or indexer that has either file
-// open for a moment makes the first attempts fail.
-func renameBusy(from, to string) error {
+// unlessBusy repeats do. A virus scanner, an indexer or another process of rye that
+// has a file open for a moment makes the first attempts fail.
+func unlessBusy(do func() error) error {
 	wait := time.Millisecond
 	for i := 1; ; i++ {
-		err := os.Rename(from, to)
+		err := do()
 		busy := errors.Is(err, syscall.ERROR_ACCESS_DENIED) || errors.Is(err, sharingViolation)
 		if !busy || i == attempts {
 			return err
@@ -25,4 +26,23 @@ func renameBusy(from, to string) error {
 		time.Sleep(wait)
 		wait *= 2
 	}
+}
+
+// openShared is os.OpenRoot for a directory that others may rename and remove while it
+// is open, as on other systems: os.OpenRoot itself does not share that, os.Root.OpenRoot
+// does.
+func openShared(dir string) (*os.Root, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	parent, err := os.OpenRoot(filepath.Dir(real))
+	if err != nil || filepath.Dir(real) == real || filepath.Base(real) == "." || filepath.Base(real) == ".." {
+		if err == nil {
+			parent.Close()
+		}
+		return os.OpenRoot(real) // the root of a drive, or above it nothing is readable
+	}
+	defer parent.Close()
+	return parent.OpenRoot(filepath.Base(real))
 }

@@ -13,7 +13,7 @@ import (
 type rootDir struct{ root *os.Root }
 
 func openRoot(root string) (backend, error) {
-	r, err := os.OpenRoot(root)
+	r, err := openShared(root)
 	if err != nil {
 		return nil, err
 	}

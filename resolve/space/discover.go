@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // Params are the directories to search for spaces. The zero value finds none.
@@ -147,7 +148,7 @@ func IsProject(dir string) bool { return hasProjectFile(dir) || hasSpace(dir) }
 // use the project of a parent directory instead.
 func hasProjectFile(dir string) bool {
 	fi, err := os.Lstat(filepath.Join(dir, ProjectFile))
-	return err == nil && !fi.IsDir()
+	return err == nil && !fi.IsDir() && openat.Spelled(dir, ProjectFile)
 }
 
 // hasSpace reports whether dir has an .ai directory, or a link of that name, for

@@ -58,6 +58,10 @@ func (d *diskFiles) openDir() (*openat.Dir, error) {
 	if fi.Mode()&fs.ModeSymlink != 0 && !d.followAI {
 		return nil, diag.New(diag.PathEscape, "opening %s: it is a symbolic link", d.dir)
 	}
+	if !openat.Spelled(d.base, Dir) {
+		return nil, diag.New(diag.AmbiguousItem, "opening %s: its name on the disk has another spelling, with which other systems do not find its items", d.dir).
+			WithReason("dir_spelling")
+	}
 	return openat.Open(d.dir)
 }
 
@@ -75,11 +79,14 @@ func (d *diskFiles) Read(rel string, limit int64) ([]byte, error) {
 
 // Exists implements Files.
 func (d *diskFiles) Exists(rel string) bool {
-	if _, err := d.open(); IsMissing(err) {
+	dir, err := d.open()
+	if IsMissing(err) {
 		return false
 	}
-	_, err := os.Lstat(d.path(rel))
-	return err == nil || !nothingThere(err)
+	if _, err := os.Lstat(d.path(rel)); err != nil {
+		return !nothingThere(err)
+	}
+	return err != nil || dir.Spelled(rel)
 }
 
 // Executable implements Files.

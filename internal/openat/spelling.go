@@ -1,0 +1,153 @@
+package openat
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// spelling finds out whether a path is spelled as its names are in the directories.
+// Some file systems open "tools/x.sh" also where only "Tools/X.sh" is. An id would then
+// have several spellings, of which rules and locks name one, and other systems would
+// not have the item.
+type spelling struct {
+	folds func(rel string) (folds, sure bool) // whether other spellings find the entry at rel
+	list  func(rel string) ([]fs.DirEntry, error)
+
+	mu    sync.Mutex
+	known bool // exact is valid
+	exact bool // the file system tells spellings apart
+	names map[string]map[string]bool
+}
+
+// check returns an error that satisfies errors.Is(err, fs.ErrNotExist) if the entry at
+// rel, which exists, has another spelling.
+func (s *spelling) check(rel string) error {
+	if rel == "." || !s.needed(rel) {
+		return nil
+	}
+	at := "."
+	for elem := range strings.SplitSeq(rel, "/") {
+		if err := s.find(at, elem); err != nil {
+			return err
+		}
+		if at == "." {
+			at = elem
+		} else {
+			at += "/" + elem
+		}
+	}
+	return nil
+}
+
+// needed reports whether the file system folds case. It asks until a path that exists
+// has shown it.
+func (s *spelling) needed(rel string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.known {
+		folds, sure := s.folds(rel)
+		s.known, s.exact = sure, !folds
+	}
+	return s.known && !s.exact
+}
+
+func (s *spelling) find(dir, elem string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.names[dir][elem] {
+		return nil
+	}
+	des, err := s.list(dir) // the entry may be newer than the names that are known
+	if err != nil {
+		return err
+	}
+	names, other := map[string]bool{}, ""
+	for _, de := range des {
+		names[de.Name()] = true
+		if strings.EqualFold(de.Name(), elem) {
+			other = de.Name()
+		}
+	}
+	if s.names == nil {
+		s.names = map[string]map[string]bool{}
+	}
+	s.names[dir] = names
+	if names[elem] {
+		return nil
+	}
+	return fault(diag.FileSystemError, filepath.ToSlash(filepath.Join(dir, elem)), fmt.Sprintf("the name on the disk is %q", other), fs.ErrNotExist)
+}
+
+// Spelled reports whether the entry at rel, which exists, is spelled as on the disk.
+// What cannot be inspected is.
+func (d *Dir) Spelled(rel string) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.b == nil || !isMissing(d.spelling.check(rel))
+}
+
+// checkSpelled returns an error for an element of the path rel, which exists below f,
+// that the disk spells in another way: what is written there would be in a directory
+// that readers do not find.
+func (f *Folder) checkSpelled(rel string) error {
+	if rel == "." {
+		return nil
+	}
+	dir := f.path
+	for elem := range strings.SplitSeq(rel, "/") {
+		if !Spelled(dir, elem) {
+			return diag.New(diag.AmbiguousItem, "opening %s: the directory on the disk has another spelling", strconv.Quote(f.child(rel, handle{}).rel)).
+				WithReason("spelling").WithDetail("entry", elem)
+		}
+		dir = filepath.Join(dir, elem)
+	}
+	return nil
+}
+
+// foldsBelow returns the function folds for a directory.
+func foldsBelow(root string) func(string) (bool, bool) {
+	return func(rel string) (folds, sure bool) { return foldsAt(root, filepath.FromSlash(rel)) }
+}
+
+// foldsAt reports whether the file system finds the entry at rel below root also
+// under another spelling. It is not sure if there is no other spelling.
+func foldsAt(root, rel string) (folds, sure bool) {
+	other := swapCase(rel)
+	if other == rel {
+		return false, false
+	}
+	fi, err := os.Lstat(filepath.Join(root, rel))
+	if err != nil {
+		return false, false
+	}
+	alike, err := os.Lstat(filepath.Join(root, other))
+	return err == nil && os.SameFile(fi, alike), true
+}
+
+// Spelled reports whether an entry of a directory, if it exists, is spelled as on the
+// disk.
+func Spelled(dir, name string) bool {
+	if folds, _ := foldsAt(dir, name); !folds {
+		return true
+	}
+	des, err := os.ReadDir(dir)
+	return err != nil || slices.ContainsFunc(des, func(de fs.DirEntry) bool { return de.Name() == name })
+}
+
+func swapCase(s string) string {
+	return strings.Map(func(r rune) rune {
+		if up := unicode.ToUpper(r); up != r {
+			return up
+		}
+		return unicode.ToLower(r)
+	}, s)
+}
