@@ -49,7 +49,7 @@ func (e *Executor) interpreter(ctx context.Context, p *Plan, el *resolve.Item, i
 	case "node_modules":
 		in.Path = e.nodeModules(ic.searchPaths)
 	case "system_binary", "command":
-		in.Path, _ = proc.LookPath(ic.binary, env)
+		in.Path, _ = findProgram(ic.binary, env)
 	case "version_manager":
 		in.Path = e.versionManager(ctx, el.Ref, ic, env)
 	}
@@ -61,7 +61,7 @@ func (e *Executor) interpreter(ctx context.Context, p *Plan, el *resolve.Item, i
 		}
 	}
 	if in.Path == "" && ic.fallback != "" {
-		in.Path, _ = proc.LookPath(ic.fallback, env)
+		in.Path, _ = findProgram(ic.fallback, env)
 	}
 	if in.Path == "" {
 		name := cmp.Or(ic.fallback, ic.binary)

@@ -8,8 +8,8 @@ import (
 )
 
 // Base returns the entries of environ (KEY=VALUE) that every program receives: PATH,
-// HOME, LANG, LC_*, TERM, TMPDIR and TZ; on Windows also SystemRoot, PATHEXT,
-// USERPROFILE, TEMP and TMP.
+// HOME, LANG, LC_*, TERM, TMPDIR and TZ; on Windows also SystemRoot, SystemDrive, windir,
+// ComSpec, PATHEXT, USERPROFILE, TEMP and TMP.
 func Base(environ []string) []string {
 	allowed := baseNames()
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
@@ -68,12 +68,14 @@ func Lookup(env []string, name string) (string, bool) {
 //   - of shells: BASH_ENV, ENV, BASH_FUNC_*, SHELLOPTS, BASHOPTS, PROMPT_COMMAND,
 //     PS4, IFS, ZDOTDIR
 //   - GIT_*, which name programs, and PATH
+//   - of Windows: PATHEXT, COMSPEC, SYSTEMROOT, WINDIR, PSMODULEPATH
 func IsLoaderVar(name string) bool {
 	name = foldName(name)
 	switch name {
 	case "GCONV_PATH", "GLIBC_TUNABLES", "NODE_OPTIONS", "NODE_PATH", "CLASSPATH",
 		"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS",
-		"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PS4", "IFS", "ZDOTDIR", "PATH":
+		"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PS4", "IFS", "ZDOTDIR", "PATH",
+		"PATHEXT", "COMSPEC", "SYSTEMROOT", "WINDIR", "PSMODULEPATH":
 		return true
 	}
 	for _, prefix := range []string{"LD_", "DYLD_", "PYTHON", "PERL", "RUBY", "LUA_", "GEM_", "BUNDLE_", "BASH_FUNC_", "GIT_"} {

@@ -6,5 +6,8 @@ import "strings"
 func foldName(name string) string { return strings.ToUpper(name) }
 
 func baseNames() []string {
-	return []string{"PATH", "HOME", "LANG", "TERM", "TMPDIR", "TZ", "SYSTEMROOT", "PATHEXT", "USERPROFILE", "TEMP", "TMP"}
+	return []string{
+		"PATH", "HOME", "LANG", "TERM", "TMPDIR", "TZ", "SYSTEMROOT", "PATHEXT", "USERPROFILE", "TEMP", "TMP",
+		"SYSTEMDRIVE", "WINDIR", "COMSPEC",
+	}
 }

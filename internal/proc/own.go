@@ -19,7 +19,7 @@ func Own(env []string, dirs ...string) []string {
 	if !ok {
 		return env
 	}
-	home, _ := Lookup(env, "HOME")
+	home := homeOf(env)
 	seen := links.Seen{}
 	var roots, around []string // around the home, or not
 	for _, dir := range dirs {
@@ -35,6 +35,16 @@ func Own(env []string, dirs ...string) []string {
 		return outside(dir, roots, seen) && (outside(dir, around, seen) || inside(dir, home, seen))
 	}
 	return Merge(env, []string{"PATH=" + filter(list, keep)})
+}
+
+// homeOf returns the home directory: HOME, which Git for Windows reads too, or
+// USERPROFILE.
+func homeOf(env []string) string {
+	if home, _ := Lookup(env, "HOME"); home != "" {
+		return home
+	}
+	home, _ := Lookup(env, "USERPROFILE")
+	return home
 }
 
 // OutsidePath returns a PATH without the directories that are relative or in root, as
