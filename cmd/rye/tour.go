@@ -94,7 +94,7 @@ func (t *tour) walk(ctx context.Context) error {
 	if err := os.MkdirAll(t.project, 0o755); err != nil {
 		return diag.New(diag.FileSystemError, "creating the scratch project: %w", err)
 	}
-	steps := []func(context.Context) error{t.start, t.author, t.use, t.tamper, t.impersonate, t.next, t.careless, t.graph, t.model, t.agent, t.team, t.packages}
+	steps := []func(context.Context) error{t.start, t.author, t.permit, t.use, t.tamper, t.impersonate, t.next, t.careless, t.graph, t.model, t.agent, t.team, t.packages}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
@@ -117,10 +117,7 @@ func (t *tour) author(ctx context.Context) error {
 		return err
 	}
 	t.say("Write a tool: a script whose header names its runtime. (" + filepath.ToSlash(t.tool) + ")")
-	for line := range strings.Lines(text) {
-		t.c.UI.Out("  | %s", strings.TrimRight(line, "\n"))
-	}
-	t.c.UI.Out("")
+	t.lines(text)
 	return errors.Join(
 		t.rye(ctx, cli.ExitStatus(diag.Unsigned), "No trusted key has signed it yet, so rye does not run it.", "run", "tool", "demo/hello"),
 		t.rye(ctx, 0, "Read it and sign it.", "sign", "tool:demo/hello"),

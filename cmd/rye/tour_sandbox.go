@@ -15,6 +15,35 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 )
 
+// tourAllowance permits tools without a question where nothing isolates them.
+const tourAllowance = `schema_version: 1.0.0
+category: agent
+sandbox: {minimum: basic}
+`
+
+// permit has the user permit runs without isolation. It is skipped where the system
+// isolates programs.
+func (t *tour) permit(ctx context.Context) error {
+	if sandbox.Probe().Best != sandbox.Basic {
+		return nil
+	}
+	rel := filepath.Join("..", "home", ".ai", "config", "agent", "allowance.yaml")
+	if err := t.write(rel, tourAllowance); err != nil {
+		return err
+	}
+	t.say("This system isolates no programs, so rye asks a person before it runs a tool. In the home of the tour, an allowance of yours permits it.")
+	t.lines(tourAllowance)
+	return t.rye(ctx, 0, "Sign the allowance.", "sign", filepath.ToSlash(rel))
+}
+
+// lines prints the text of a file.
+func (t *tour) lines(text string) {
+	for line := range strings.Lines(text) {
+		t.c.UI.Out("  | %s", strings.TrimRight(line, "\n"))
+	}
+	t.c.UI.Out("")
+}
+
 // careless has the user sign a tampered tool without reading it. The tool sends a
 // file to a server of the attacker, and the sandbox refuses the connection. It is
 // skipped where the system does not isolate the network, or bash is not installed.
@@ -37,10 +66,7 @@ func (t *tour) careless(ctx context.Context) error {
 		return err
 	}
 	t.say("An attacker adds a line that sends a file of yours to a server.")
-	for line := range strings.Lines(evil[len(text):]) {
-		t.c.UI.Out("  | %s", strings.TrimRight(line, "\n"))
-	}
-	t.c.UI.Out("")
+	t.lines(evil[len(text):])
 	err = errors.Join(
 		t.rye(ctx, 0, "You are in a hurry and sign it without reading it.", "sign", "tool:demo/hello"),
 		t.rye(ctx, cli.ExitStatus(diag.ExecutionFailed), "The signature is valid, so it runs: in a sandbox without a network, because the tool asks for none.", "run", "tool", "demo/hello", "name=world"),
