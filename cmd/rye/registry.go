@@ -13,9 +13,10 @@ import (
 func registryCommand() *cli.Command {
 	return &cli.Command{
 		Name: "registry", Group: packagesGroup,
-		Usage: "use registries of bundles",
+		Usage: "use and serve registries of bundles",
 		Subs: []*cli.Command{
 			registryAddCommand(), registryListCommand(), registryUseCommand(), registryRemoveCommand(), registryForgiveCommand(),
+			registryServeCommand(), registryExportCommand(), registryImportCommand(), registryWitnessCommand(), registryAdminCommand(),
 		},
 	}
 }

@@ -12,7 +12,7 @@ func leaves() map[string]bool {
 		"internal/header", "internal/hidden", "internal/httpfill", "internal/httpx", "internal/idpattern", "internal/interpolate", "internal/journal", "internal/jsonx", "internal/layered", "internal/legacy",
 		"internal/linediff", "internal/links", "internal/mdmeta", "internal/memo", "internal/mvs", "internal/openat", "internal/owner", "internal/pep723", "internal/proc", "internal/procwatch", "internal/pylit",
 		"internal/recordtext", "internal/redact", "internal/runlog",
-		"internal/schema", "internal/stagedir", "internal/suggest", "internal/tmpl", "internal/tomlx", "internal/tree",
+		"internal/schema", "internal/sqlite", "internal/stagedir", "internal/suggest", "internal/tmpl", "internal/tomlx", "internal/tree",
 		"internal/userdirs", "internal/wheels", "internal/winname", "internal/workcopy", "internal/yamlx",
 		"threads/message",
 	)
@@ -46,7 +46,7 @@ func layers() []layer {
 			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
 		}},
 		{"Opened project", []entry{
-			{"internal/project", set("internal/interop", "exec/graph", "threads", "threads/steps", "threads/testfile", "threads/provider", "threads/store", "threads/token", "threads/transcript", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "packages/source/registry", "registry/client", "registry/log", "registry/wire", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib")},
+			{"internal/project", set("internal/interop", "exec/graph", "threads", "threads/steps", "threads/testfile", "threads/provider", "threads/store", "threads/token", "threads/transcript", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "packages/source/registry", "registry/client", "registry/server", "registry/log", "registry/wire", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib")},
 			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
 		{"Verbs", []entry{
@@ -80,6 +80,8 @@ func layers() []layer {
 		}},
 		{"Registry", []entry{
 			{"registry/client", set("registry/log", "registry/wire", "trust/doc", "lock", "sign", "item")},
+			{"registry/server", set("registry/log", "registry/wire", "trust", "trust/doc", "lock", "sign", "item")},
+			{"registry/witness", set("registry/log")},
 			{"registry/wire", set("bundle", "lock", "sign", "item")},
 			{"registry/log", set()},
 		}},
@@ -168,7 +170,7 @@ func thirdParty() map[string]map[string]bool {
 		"golang.org/x/sys":                                set("exec/sandbox", "exec/sandbox/confine", "internal/proc", "internal/openat", "internal/testkit"),
 		"golang.org/x/term":                               set("internal/cli"),
 		"gopkg.in/yaml.v3":                                set("internal/yamlx"),
-		"modernc.org/sqlite":                              set("threads/store"),
+		"modernc.org/sqlite":                              set("internal/sqlite"),
 	}
 }
 

@@ -40,6 +40,7 @@ func hintTables() []map[situation]string {
 		leavesHints(),
 		packagesHints(),
 		registryHints(),
+		registryServerHints(),
 		trustHints(),
 	}
 }

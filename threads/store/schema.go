@@ -3,13 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
-	"modernc.org/sqlite"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/sqlite"
 )
 
 // migrations are the versions of the schema: entry n makes version n+1 out of version
@@ -84,7 +82,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	if have == 0 {
-		if err := s.useLogAlone(ctx); err != nil {
+		if err := sqlite.UseLog(ctx, s.db); err != nil {
 			return err
 		}
 	}
@@ -113,36 +111,4 @@ func (s *Store) version(ctx context.Context) (n int, err error) {
 			WithReason("store_newer").WithDetail("path", s.path())
 	}
 	return n, nil
-}
-
-// useLogAlone sets the journal to WAL. SQLite does not wait for the locks that this needs,
-// so it is tried again while other processes open the store as well.
-func (s *Store) useLogAlone(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, busy)
-	defer cancel()
-	for {
-		err := s.useLog(ctx)
-		var db *sqlite.Error
-		if !errors.As(err, &db) || db.Code()&0xff != sqliteBusy {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(time.Millisecond):
-		}
-	}
-}
-
-// useLog sets the journal to WAL, which the file keeps. It is not possible inside of a
-// transaction.
-func (s *Store) useLog(ctx context.Context) error {
-	var mode string
-	if err := s.db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
-		return err
-	}
-	if mode != "wal" {
-		return fmt.Errorf("the file system does not support a write-ahead log (the journal is %q)", mode)
-	}
-	return nil
 }

@@ -12,18 +12,15 @@ import (
 	"database/sql"
 	"errors"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
-
-	"modernc.org/sqlite"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/filelock"
+	"github.com/ryeos/rye/internal/sqlite"
 )
 
 // The files of a store in its directory. No other code may open File: SQLite's locks
@@ -33,8 +30,8 @@ const (
 	gate = "store.gate"
 )
 
-// busy is how long a statement waits for a lock of SQLite, and a transaction for the gate.
-const busy = 10 * time.Second
+// busy is how long a transaction waits for the gate.
+const busy = sqlite.Busy
 
 // Params are the parameters of Open. The zero value works.
 type Params struct {
@@ -74,7 +71,8 @@ func Open(ctx context.Context, dir string, p Params) (*Store, error) {
 	if err := s.local(dir, p.remote); err != nil {
 		return nil, err
 	}
-	if err := s.connect(); err != nil {
+	var err error
+	if s.db, err = sqlite.Open(s.path()); err != nil {
 		return nil, s.failed("opening", err)
 	}
 	if err := s.migrate(ctx); err != nil {
@@ -101,22 +99,6 @@ func (s *Store) local(dir string, ask func(string) (string, error)) error {
 		return diag.New(diag.FileSystemError, "opening the store of threads: %s is on a network file system (%s), where several machines could write the store at once",
 			dir, name).WithReason("network_file_system").WithDetail("path", dir)
 	}
-	return nil
-}
-
-// connect opens the database with one connection.
-func (s *Store) connect() error {
-	path := filepath.ToSlash(s.path())
-	if !strings.HasPrefix(path, "/") { // C:/dir
-		path = "/" + path
-	}
-	options := url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(10000)", "synchronous(full)", "foreign_keys(on)", "trusted_schema(off)"}}
-	c, err := sqlite.NewConnector((&url.URL{Scheme: "file", Path: path, RawQuery: options.Encode()}).String())
-	if err != nil {
-		return err
-	}
-	s.db = sql.OpenDB(c)
-	s.db.SetMaxOpenConns(1)
 	return nil
 }
 
@@ -174,21 +156,9 @@ func (s *Store) failed(doing string, err error) error {
 		return diag.New(diag.Cancelled, "%s the store of threads: %w", doing, err)
 	}
 	out := diag.New(diag.FileSystemError, "%s the store of threads %s: %w", doing, s.path(), err).WithDetail("path", s.path())
-	var db *sqlite.Error
-	if errors.As(err, &db) {
-		switch db.Code() & 0xff {
-		case sqliteCorrupt, sqliteNotADB:
-			return diag.New(diag.FileSystemError, "%s the store of threads: %s is damaged: %w", doing, s.path(), err).WithReason("store_corrupt").WithDetail("path", s.path())
-		case sqliteBusy:
-			out.Retryable = true
-		}
+	if sqlite.IsDamaged(err) {
+		return diag.New(diag.FileSystemError, "%s the store of threads: %s is damaged: %w", doing, s.path(), err).WithReason("store_corrupt").WithDetail("path", s.path())
 	}
+	out.Retryable = sqlite.IsBusy(err)
 	return out
 }
-
-// Primary result codes of SQLite.
-const (
-	sqliteBusy    = 5
-	sqliteCorrupt = 11
-	sqliteNotADB  = 26
-)

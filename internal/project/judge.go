@@ -1,0 +1,242 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/registry/server"
+	"github.com/ryeos/rye/registry/wire"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/stdlib"
+	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/verify"
+)
+
+// RegistryJudge returns the judgement of a registry about a bundle: that of rye verify, with
+// the keys of the namespace as the only trusted ones. It reads no project and no file of
+// the user.
+func (e *Env) RegistryJudge() server.Judge {
+	return func(ctx context.Context, s server.Submission) (*server.Content, []diag.Finding, error) {
+		store, err := e.storeOf(s.Documents)
+		if err != nil {
+			return nil, nil, err
+		}
+		files := sentFiles(s.Files)
+		root := space.NewFiles(space.Project, files)
+		spaces, err := space.Discover(space.Params{System: e.Stdlib, Layer: stdlib.Bundle})
+		if err != nil {
+			return nil, nil, err
+		}
+		spaces.Roots = append([]*space.Root{root}, spaces.Roots...)
+		j := &registryJudge{submission: s, files: files, root: root, store: store,
+			resolver: resolve.New(resolve.Params{Spaces: spaces, Trust: store, Check: checkItem, Lenient: true, NoCache: true})}
+		return j.judge(ctx)
+	}
+}
+
+// storeOf returns a store that trusts exactly the keys with these documents.
+func (e *Env) storeOf(documents []trust.File) (*trust.Store, error) {
+	dir, err := os.MkdirTemp("", "rye-registry-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	base := atomicfile.Private(dir)
+	for _, d := range documents {
+		if err := base.Replace(d.Name, d.Data, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	store, found := trust.Load(trust.Params{SystemDirs: []string{dir}, Anchors: CompiledAnchors(), Now: e.Now, Floor: e.Released})
+	return store, diag.FromFindings("reading the keys of the namespace", found)
+}
+
+// registryJudge judges one bundle.
+type registryJudge struct {
+	submission server.Submission
+	files      *memoryFiles
+	root       *space.Root
+	store      *trust.Store
+	resolver   *resolve.Resolver
+}
+
+func (j *registryJudge) judge(ctx context.Context) (*server.Content, []diag.Finding, error) {
+	manifests, err := resolve.Manifests(j.root)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(manifests) != 1 {
+		return nil, []diag.Finding{diag.Errorf(diag.ValidationFailed, 0, 0, "the archive has %d bundle manifests, want one", len(manifests))}, nil
+	}
+	id := manifests[0].ID
+	tree, done, err := verify.BundleTree(j.root)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id,
+		Judge:            verify.JudgeManifest(j.store, string(space.Project), bundle.ManifestPath(id)),
+		JudgeCosignature: verify.JudgeCosignature(j.store, string(space.Project))})
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Manifest == nil {
+		return nil, r.Findings, nil
+	}
+	// The report of the walk includes the findings about the manifest.
+	report, err := verify.Root(ctx, verify.Params{Resolver: j.resolver, Trust: j.store, CountOnly: true}, j.root)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := report.Findings
+	for i := range found {
+		// bundle.Verify warns about a rye.yaml that the manifest does not list, since old
+		// releases have one. A new release must sign it.
+		if found[i].Code == diag.BundleFileExtra {
+			found[i].Severity = diag.SeverityError
+		}
+	}
+	if v := "v" + r.Manifest.Version; v != j.submission.Version {
+		found = append(found, diag.Errorf(diag.VersionMismatch, 0, 0, "the manifest has version %s, the statement %s", v, j.submission.Version))
+	}
+	c := &server.Content{Manifest: r.Digest.String(), Signers: packages.SignerTexts(r.Signers())}
+	found = append(found, j.requirements(c)...)
+	j.found(c, r.Manifest.Description)
+	return c, found, j.items(ctx, c)
+}
+
+// requirements reads rye.yaml.
+func (j *registryJudge) requirements(c *server.Content) []diag.Finding {
+	text, _, err := j.files.ReadSibling(lock.ProjectFileName, lock.MaxProjectFile)
+	if err != nil {
+		return []diag.Finding{diag.Errorf(diag.BundleFileMissing, 0, 0, "the bundle has no %s, so its requirements are not signed", lock.ProjectFileName)}
+	}
+	m, fs := lock.ParseProjectFile(text)
+	if m == nil {
+		return diag.WithPath(fs, lock.ProjectFileName)
+	}
+	for _, need := range m.Requires() {
+		if id, err := lock.ParseID(need.ID); err == nil && id.Kind == lock.PathID {
+			at := m.Position("require", need.ID)
+			fs = append(fs, diag.Errorf(diag.Unresolvable, at.Line, at.Column, "it requires the local directory %s", need.ID))
+		}
+		c.Requires = append(c.Requires, need.ID+" "+need.Version)
+	}
+	return diag.WithPath(fs, lock.ProjectFileName)
+}
+
+func (j *registryJudge) found(c *server.Content, description string) {
+	c.Found = wire.Found{Description: description, Kinds: []string{}, Items: []wire.FoundItem{}, Caps: []string{}, Hosts: []string{}, Signers: []string{}}
+	for _, f := range j.submission.Files {
+		if f.Executable {
+			c.Exec = append(c.Exec, f.Path)
+		}
+	}
+}
+
+// items lists the items of the bundle and what they ask for.
+func (j *registryJudge) items(ctx context.Context, c *server.Content) error {
+	table, err := j.resolver.Table(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range j.submission.Files {
+		rel, inside := strings.CutPrefix(f.Path, space.Dir+"/")
+		at, known := table.Classify(rel)
+		if !inside || !known || at.Type.Ext == "" || strings.HasSuffix(f.Path, extract.DetachedExt) {
+			continue
+		}
+		c.Caps = append(c.Caps, itemCaps(at, f.Data)...)
+		ref, _ := itemOf(at, f.Data)
+		if ref.IsZero() {
+			continue
+		}
+		meta, _ := at.Extractor.Read(at.Type, f.Data)
+		c.Items = append(c.Items, ref.String())
+		c.Found.Items = append(c.Found.Items, wire.FoundItem{Ref: ref.String(), Description: meta.Description, Tags: append([]string{}, meta.Tags...)})
+		if k := string(ref.Kind); !slices.Contains(c.Found.Kinds, k) {
+			c.Found.Kinds = append(c.Found.Kinds, k)
+		}
+	}
+	for _, asked := range c.Caps {
+		if host, ok := strings.CutPrefix(asked, "net:"); ok && !slices.Contains(c.Found.Hosts, host) {
+			c.Found.Hosts = append(c.Found.Hosts, host)
+		}
+	}
+	slices.Sort(c.Found.Kinds)
+	slices.Sort(c.Found.Hosts)
+	return nil
+}
+
+// memoryFiles are the files of a bundle in memory. It implements space.Files.
+type memoryFiles struct {
+	paths []string // below .ai, sorted
+	files map[string]wire.File
+}
+
+func sentFiles(list []wire.File) *memoryFiles {
+	m := &memoryFiles{files: map[string]wire.File{}}
+	for _, f := range list {
+		m.files[f.Path] = f
+		if rel, ok := strings.CutPrefix(f.Path, space.Dir+"/"); ok {
+			m.paths = append(m.paths, rel)
+		}
+	}
+	sort.Strings(m.paths)
+	return m
+}
+
+// Read implements space.Files.
+func (m *memoryFiles) Read(rel string, limit int64) ([]byte, error) {
+	b, _, err := m.ReadSibling(space.Dir+"/"+rel, limit)
+	return b, err
+}
+
+// ReadSibling returns a file by its path in the bundle.
+func (m *memoryFiles) ReadSibling(name string, limit int64) ([]byte, bool, error) {
+	f, ok := m.files[name]
+	switch {
+	case !ok:
+		return nil, false, &fs.PathError{Op: "reading", Path: name, Err: fs.ErrNotExist}
+	case int64(len(f.Data)) > limit:
+		return nil, false, diag.New(diag.TooLarge, "reading %s: it has %d bytes, at most %d are allowed", name, len(f.Data), limit)
+	}
+	return bytes.Clone(f.Data), f.Executable, nil
+}
+
+// Exists implements space.Files.
+func (m *memoryFiles) Exists(rel string) bool {
+	if _, ok := m.files[space.Dir+"/"+rel]; ok {
+		return true
+	}
+	return slices.ContainsFunc(m.paths, func(p string) bool { return strings.HasPrefix(p, rel+"/") })
+}
+
+// Executable implements space.Files.
+func (m *memoryFiles) Executable(rel string) bool { return m.files[space.Dir+"/"+rel].Executable }
+
+// Walk implements space.Files.
+func (m *memoryFiles) Walk(rel string, fn func(space.Entry) error) error {
+	for _, p := range m.paths {
+		if rel != "." && p != rel && !strings.HasPrefix(p, rel+"/") {
+			continue
+		}
+		if err := fn(space.Entry{Rel: p}); err != nil && !errors.Is(err, fs.SkipAll) {
+			return err
+		}
+	}
+	return nil
+}

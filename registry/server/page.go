@@ -1,0 +1,364 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/wire"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed style.css
+var styleText []byte
+
+// policyHeader permits a page its own style sheet and its form, and nothing else.
+const policyHeader = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// pages returns the templates. html/template escapes every value for its position; visible
+// shows characters that would be invisible. They are parsed when a page is first asked for:
+// every start of the program would pay for it otherwise.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{"visible": hidden.Visible, "short": short, "lines": visibleLines}).Parse(pageText))
+})
+
+// short returns the first 16 digits of a key.
+func short(key string) string {
+	hex := strings.TrimPrefix(key, "ed25519:")
+	return hex[:min(16, len(hex))]
+}
+
+// visibleLines is hidden.Visible that keeps the ends of lines.
+func visibleLines(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		b.WriteString(hidden.Visible(strings.TrimRight(line, "\r\n")) + "\n")
+	}
+	return b.String()
+}
+
+// shown is the data of a page.
+type shown struct {
+	Title    string
+	Host     string
+	Key      string
+	Size     int64
+	Tree     string
+	Query    string
+	Hits     []wire.Found
+	Total    int
+	Newest   []wire.Found
+	Bundle   *shownBundle
+	Entry    *shownEntry
+	Space    *shownSpace
+	NotFound bool
+}
+
+type shownBundle struct {
+	ID, Full string
+	Line     *wire.Line
+	Newest   bool
+	Versions []*wire.Line // newest first
+	Signers  []shownSigner
+	Found    wire.Found
+	Texts    []shownText
+	More     int // items whose text is not shown
+}
+
+type shownSigner struct {
+	Key, Owner   string
+	First, Until string
+	Versions     int
+	Bound        *wire.BoundKey
+}
+
+type shownText struct{ Path, Text string }
+
+type shownEntry struct {
+	Index int64
+	Text  string
+	Proof string
+}
+
+type shownSpace struct {
+	Name  string
+	Keys  []wire.BoundKey
+	Names []string
+}
+
+// page serves what show returns.
+func (s *Server) page(show func(ctx context.Context, h *http.Request, m *model) (*shown, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, h *http.Request) {
+		v, err := show(h.Context(), h, s.snapshot())
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			s.notFoundPage(w)
+		case err != nil:
+			s.fail(w, h, err)
+		default:
+			s.render(w, http.StatusOK, v)
+		}
+	}
+}
+
+func (s *Server) notFoundPage(w http.ResponseWriter) {
+	s.render(w, http.StatusNotFound, &shown{Title: "Not found", NotFound: true})
+}
+
+func (s *Server) render(w http.ResponseWriter, status int, v *shown) {
+	s.mu.RLock()
+	tree := s.writer.Tree()
+	s.mu.RUnlock()
+	v.Host, v.Key, v.Size, v.Tree = s.host, s.key, tree.Size, tree.Root.String()
+	var b bytes.Buffer
+	if err := pages().Execute(&b, v); err != nil {
+		s.p.Note("showing a page: " + err.Error())
+		writeFailure(w, http.StatusInternalServerError, diag.New(diag.RegistryError, "showing the page: the registry has a defect"))
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", policyHeader)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", cacheShort)
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes())
+}
+
+func serveStyle(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/css; charset=utf-8")
+	w.Header().Set("Cache-Control", cacheHosts)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(styleText)
+}
+
+// shownNewest is the number of bundles on the first page.
+const shownNewest = 20
+
+func (s *Server) homePage(_ context.Context, _ *http.Request, m *model) (*shown, error) {
+	v := &shown{Title: s.host, Total: len(m.bundles)}
+	list := m.sorted()
+	slices.SortFunc(list, func(a, b *bundleState) int { return int(b.newest().Log - a.newest().Log) })
+	for _, b := range list {
+		if len(v.Newest) == shownNewest {
+			break
+		}
+		if f, ok := s.listedFound(b); ok {
+			v.Newest = append(v.Newest, f)
+		}
+	}
+	return v, nil
+}
+
+// listedFound returns the description of a bundle that lists may show.
+func (s *Server) listedFound(b *bundleState) (wire.Found, bool) {
+	if !b.listed() {
+		return wire.Found{}, false
+	}
+	f, err := s.readFound(b.id)
+	if err != nil {
+		return f, false
+	}
+	f.Versions, f.State = len(b.versions), b.newest().State
+	return f, true
+}
+
+func (s *Server) findPage(_ context.Context, h *http.Request, m *model) (*shown, error) {
+	q := h.URL.Query().Get("q")
+	q = q[:min(len(q), 200)]
+	v := &shown{Title: "Search", Query: strings.ToValidUTF8(q, "")}
+	v.Hits, v.Total = s.find(m, v.Query)
+	return v, nil
+}
+
+// maxHits is the number of hits on a page.
+const maxHits = 50
+
+// find returns the bundles that contain every word of a query, the best first.
+func (s *Server) find(m *model, query string) (hits []wire.Found, total int) {
+	words := strings.Fields(strings.ToLower(query))
+	if len(words) == 0 {
+		return nil, 0
+	}
+	type scored struct {
+		wire.Found
+		score int
+	}
+	var all []scored
+	for _, b := range m.sorted() {
+		f, ok := s.listedFound(b)
+		if !ok {
+			continue
+		}
+		if n := score(f, words); n > 0 {
+			all = append(all, scored{f, n})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b scored) int { return b.score - a.score })
+	for _, x := range all[:min(len(all), maxHits)] {
+		hits = append(hits, x.Found)
+	}
+	return hits, len(all)
+}
+
+// score returns how well a bundle matches, 0 if a word is missing.
+func score(f wire.Found, words []string) (total int) {
+	id, text := strings.ToLower(f.ID), strings.ToLower(f.Description+" "+strings.Join(f.Caps, " ")+" "+strings.Join(f.Kinds, " "))
+	for _, i := range f.Items {
+		text += " " + strings.ToLower(i.Ref+" "+i.Description+" "+strings.Join(i.Tags, " "))
+	}
+	for _, w := range words {
+		switch {
+		case strings.Contains(id, w):
+			total += 3
+		case strings.Contains(text, w):
+			total++
+		default:
+			return 0
+		}
+	}
+	return total
+}
+
+// bundlePage shows one version of a bundle.
+func (s *Server) bundlePage(ctx context.Context, h *http.Request, m *model) (*shown, error) {
+	name, version := h.PathValue("ns")+"/"+h.PathValue("name"), h.PathValue("version")
+	if major := h.PathValue("major"); major != "" {
+		name += "/" + major
+	} else if m.bundles[name+"/"+version] != nil {
+		name, version = name+"/"+version, ""
+	}
+	b := m.bundles[name]
+	if b == nil {
+		return nil, fs.ErrNotExist
+	}
+	line := b.newest()
+	if version != "" {
+		if line = m.version(name, version); line == nil {
+			return nil, fs.ErrNotExist
+		}
+	}
+	v := &shownBundle{ID: name, Full: b.id.Full(s.host), Line: line, Newest: line == b.newest(), Versions: slices.Clone(b.versions)}
+	slices.Reverse(v.Versions)
+	v.Found, _ = s.readFound(b.id)
+	v.Signers = s.signers(m, b)
+	if err := s.texts(ctx, v); err != nil {
+		return nil, err
+	}
+	return &shown{Title: name + " " + line.Version, Bundle: v}, nil
+}
+
+// signers returns who signed versions of a bundle, in the order of their first one.
+func (s *Server) signers(m *model, b *bundleState) (out []shownSigner) {
+	for _, v := range b.versions {
+		for _, k := range v.Signers {
+			i := slices.IndexFunc(out, func(x shownSigner) bool { return x.Key == k })
+			if i < 0 {
+				x := shownSigner{Key: k, First: v.Published}
+				if d, err := s.keyDocument(k); err == nil {
+					x.Owner = d.Owner
+				}
+				if at := m.namespaces[b.id.NS].find(k); at != nil {
+					x.Bound = &wire.BoundKey{Method: at.method, Log: at.log, Until: wire.TimeText(at.until)}
+				}
+				i, out = len(out), append(out, x)
+			}
+			out[i].Versions++
+		}
+	}
+	return out
+}
+
+// Limits of the texts on a page.
+const (
+	maxTexts     = 20
+	maxShownText = 64 << 10
+)
+
+// texts reads the texts of the items that a person reads. They are shown as they are.
+func (s *Server) texts(ctx context.Context, v *shownBundle) error {
+	if v.Line.State == wire.StateDeleted {
+		return nil
+	}
+	b, err := s.readPublic(archiveFile(v.Line.Archive), wire.MaxArchive)
+	if err != nil {
+		return unavailable("reading the archive", err)
+	}
+	files, _, err := unpack(ctx, b)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if !strings.HasSuffix(f.Path, ".md") && !strings.HasPrefix(f.Path, ".ai/tools/") || strings.HasSuffix(f.Path, ".rye-sig") {
+			continue
+		}
+		if len(v.Texts) == maxTexts || len(f.Data) > maxShownText {
+			v.More++
+			continue
+		}
+		v.Texts = append(v.Texts, shownText{f.Path, string(f.Data)})
+	}
+	return nil
+}
+
+// entryPage shows a log entry with the proof that the newest checkpoint covers it.
+func (s *Server) entryPage(ctx context.Context, h *http.Request, _ *model) (*shown, error) {
+	index, err := strconv.ParseInt(h.PathValue("index"), 10, 64)
+	s.mu.RLock()
+	tree := s.writer.Tree()
+	s.mu.RUnlock()
+	if err != nil || index < 0 || index >= tree.Size {
+		return nil, fs.ErrNotExist
+	}
+	r := log.NewReader(logFiles{s.base}.Read, tree)
+	text, err := r.Entry(ctx, index)
+	if err != nil {
+		return nil, unavailable("reading the entry", err)
+	}
+	p, err := r.Prove(ctx, index)
+	if err != nil {
+		return nil, unavailable("proving the entry", err)
+	}
+	return &shown{Title: "Log entry " + strconv.FormatInt(index, 10), Entry: &shownEntry{Index: index, Text: string(text), Proof: p.String()}}, nil
+}
+
+// namespaceOrFile serves /ns/NS.json as a file and /ns/NS as a page.
+func (s *Server) namespaceOrFile(w http.ResponseWriter, h *http.Request) {
+	if strings.HasSuffix(h.URL.Path, ".json") {
+		s.static(w, h)
+		return
+	}
+	s.page(s.namespacePage)(w, h)
+}
+
+func (s *Server) namespacePage(_ context.Context, h *http.Request, m *model) (*shown, error) {
+	ns := h.PathValue("ns")
+	n := m.namespaces[ns]
+	if n == nil {
+		return nil, fs.ErrNotExist
+	}
+	v := &shownSpace{Name: ns}
+	for _, k := range n.keys {
+		v.Keys = append(v.Keys, wire.BoundKey{Key: k.key, Method: k.method, Log: k.log, From: wire.TimeText(k.from), Until: wire.TimeText(k.until), Removed: k.removed})
+	}
+	for _, b := range m.sorted() {
+		if b.id.NS == ns && b.listed() {
+			v.Names = append(v.Names, b.id.String())
+		}
+	}
+	return &shown{Title: ns, Space: v}, nil
+}

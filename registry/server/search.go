@@ -1,0 +1,220 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/registry/wire"
+)
+
+// searchIndex is the list of segments: full ones of wire.SegmentBundles bundles, then a
+// growing one, then a small tail that every publication writes again.
+type searchIndex struct {
+	full    []wire.Segment
+	growing []wire.Found
+	tail    []wire.Found
+	grown   *wire.Segment // of growing, nil if it is empty
+	stale   int           // bundles of full that a later segment describes
+	members map[string]bool
+}
+
+// maxTail is the number of bundles of the tail.
+const maxTail = 64
+
+// foundFile is where the description of a bundle is kept.
+func foundFile(id wire.ID) string { return foundDir + "/" + id.String() + ".json" }
+
+// writeFound keeps the description of a new version. It can be made again from the archive.
+func (s *Server) writeFound(id wire.ID, c *Content, line *wire.Line, m *model) error {
+	f := c.Found
+	f.ID, f.Version, f.Published, f.Signers, f.Caps, f.State = line.ID, line.Version, line.Published, line.Signers, line.Caps, line.State
+	b, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	_ = m
+	return s.base.Replace(foundFile(id), b, 0o644)
+}
+
+// found returns the description of a bundle as of now.
+func (s *Server) found(ctx context.Context, b *bundleState) (wire.Found, error) {
+	newest := b.newest()
+	f, err := s.readFound(b.id)
+	if err != nil || f.Version != newest.Version {
+		if _, err = s.lineAgain(ctx, s.model, newest); err == nil {
+			f, err = s.readFound(b.id)
+		}
+		if errors.Is(err, fs.ErrNotExist) || newest.State == wire.StateDeleted {
+			f, err = wire.Found{ID: newest.ID, Version: newest.Version, Signers: newest.Signers, Published: newest.Published}, nil
+		}
+		if err != nil {
+			return f, err
+		}
+	}
+	f.State, f.Versions, f.First = newest.State, len(b.versions), b.versions[0].Published
+	if !b.listed() {
+		f = wire.Found{ID: f.ID, Version: f.Version, State: wire.StateUnlisted, Kinds: []string{}, Items: []wire.FoundItem{}, Caps: []string{}, Hosts: []string{}, Signers: []string{}}
+	}
+	return f, nil
+}
+
+func (s *Server) readFound(id wire.ID) (f wire.Found, err error) {
+	b, err := os.ReadFile(s.base.Path(foundFile(id)))
+	if err != nil {
+		return f, err
+	}
+	return f, json.Unmarshal(b, &f)
+}
+
+// newest returns the last version that resolution would use, else the last one.
+func (b *bundleState) newest() *wire.Line {
+	for _, states := range [][]string{{wire.StateOK}, {wire.StateYanked}, {wire.StateUnlisted}} {
+		for _, v := range slices.Backward(b.versions) {
+			if slices.Contains(states, v.State) {
+				return v
+			}
+		}
+	}
+	return b.versions[len(b.versions)-1]
+}
+
+// loadSearch writes all segments again.
+func (s *Server) loadSearch(ctx context.Context, m *model) (*searchIndex, error) {
+	s.model = m // found asks for it
+	x := &searchIndex{members: map[string]bool{}}
+	var all []wire.Found
+	for _, b := range m.sorted() {
+		if !b.listed() {
+			continue
+		}
+		f, err := s.found(ctx, b)
+		if err != nil {
+			return nil, diag.New(diag.RegistryError, "describing %s for the search: %w", b.id, err)
+		}
+		all = append(all, f)
+		x.members[f.ID] = true
+	}
+	for len(all) >= wire.SegmentBundles {
+		if err := x.addFull(s, all[:wire.SegmentBundles]); err != nil {
+			return nil, err
+		}
+		all = all[wire.SegmentBundles:]
+	}
+	x.growing = all
+	if err := x.grow(s); err != nil {
+		return nil, err
+	}
+	return x, x.publish(s)
+}
+
+func (x *searchIndex) addFull(s *Server, list []wire.Found) error {
+	g, err := s.writeSegment(list)
+	if err == nil {
+		x.full = append(x.full, *g)
+	}
+	return err
+}
+
+// grow writes the growing segment.
+func (x *searchIndex) grow(s *Server) (err error) {
+	x.grown = nil
+	if len(x.growing) > 0 {
+		x.grown, err = s.writeSegment(x.growing)
+	}
+	return err
+}
+
+// update describes the bundles that changed.
+func (x *searchIndex) update(ctx context.Context, s *Server, ids map[string]bool) error {
+	for id := range ids {
+		f, err := s.found(ctx, s.model.bundles[id])
+		if err != nil {
+			return err
+		}
+		if x.members[id] {
+			x.stale++
+		}
+		x.members[id] = true
+		same := func(o wire.Found) bool { return o.ID == id }
+		x.growing = slices.DeleteFunc(x.growing, same)
+		x.tail = append(slices.DeleteFunc(x.tail, same), f)
+	}
+	if x.stale > wire.SegmentBundles/2 {
+		again, err := s.loadSearch(ctx, s.model)
+		if err == nil {
+			*x = *again
+		}
+		return err
+	}
+	if len(x.tail) > maxTail {
+		x.growing, x.tail = append(x.growing, x.tail...), nil
+		if len(x.growing) >= wire.SegmentBundles {
+			if err := x.addFull(s, x.growing); err != nil {
+				return err
+			}
+			x.growing = nil
+		}
+		if err := x.grow(s); err != nil {
+			return err
+		}
+	}
+	return x.publish(s)
+}
+
+// publish writes the tail and the list of segments, and removes old files.
+func (x *searchIndex) publish(s *Server) error {
+	m := &wire.SearchManifest{V: 1, Segments: slices.Clone(x.full)}
+	if x.grown != nil {
+		m.Segments = append(m.Segments, *x.grown)
+	}
+	if len(x.tail) > 0 {
+		g, err := s.writeSegment(x.tail)
+		if err != nil {
+			return err
+		}
+		m.Segments = append(m.Segments, *g)
+	}
+	if err := s.writeChanged(wire.SearchPath+"/manifest.json", m.Render()); err != nil {
+		return err
+	}
+	s.sweepSegments(m)
+	return nil
+}
+
+func (s *Server) writeSegment(list []wire.Found) (*wire.Segment, error) {
+	b, err := wire.RenderSegment(list)
+	if err != nil {
+		return nil, err
+	}
+	g := &wire.Segment{Digest: item.DigestOf(b).String(), Size: int64(len(b)), Bundles: len(list)}
+	return g, s.writeChanged(wire.SearchPath+g.Path(), b)
+}
+
+// keepSegments is how long a segment stays that the list does not name any more: a client
+// may have an earlier list.
+const keepSegments = time.Hour
+
+// sweepSegments removes old segments. What cannot be removed is removed later.
+func (s *Server) sweepSegments(m *wire.SearchManifest) {
+	dir := s.base.Path(publicDir + wire.SearchPath)
+	list, err := os.ReadDir(dir)
+	if err != nil || len(list) < 2*len(m.Segments)+maxTail {
+		return
+	}
+	for _, e := range list {
+		info, err := e.Info()
+		used := slices.ContainsFunc(m.Segments, func(g wire.Segment) bool { return g.Path() == "/"+e.Name() })
+		if err != nil || used || !strings.HasSuffix(e.Name(), ".seg") || time.Since(info.ModTime()) < keepSegments {
+			continue
+		}
+		_ = s.base.Remove(publicDir + wire.SearchPath + "/" + e.Name())
+	}
+}

@@ -1,0 +1,269 @@
+// Package server is a registry: it accepts signed bundles, writes every change into a
+// transparency log, and serves the result as static files.
+//
+// The log is the truth. What clients read below public/ and what the process has in
+// memory is computed from the log and from the archives, and is written again after a
+// crash. The package does not decide whether the items of a bundle are valid (its caller
+// passes that judgement), and clients do not trust it.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/filelock"
+	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/wire"
+	"github.com/ryeos/rye/trust"
+)
+
+// The parts of the directory of a registry.
+const (
+	publicDir    = "public"    // the static files
+	incomingDir  = "incoming"  // archives that are being received
+	documentsDir = "documents" // key documents, by fingerprint
+	foundDir     = "found"     // descriptions for the search, by id
+	keyFile      = "keys/log"  // the secret of the log
+	hostFile     = "host"
+	configFile   = "config.json"
+	lockFile     = "registry.lock"
+	databaseFile = "registry.db"
+)
+
+// Submission is a bundle that a key wants to publish.
+type Submission struct {
+	ID        wire.ID
+	Version   string
+	Files     []wire.File
+	Documents []trust.File // keys of the namespace, and what is known to end them
+}
+
+// Content is what a bundle contains, for its index line and for searches.
+type Content struct {
+	Manifest                    string // the digest of its file
+	Signers                     []string
+	Requires, Caps, Exec, Items []string
+	Found                       wire.Found
+}
+
+// Judge verifies a bundle as clients do, with the keys of its namespace as the only trusted
+// ones. It reports every problem. Content is nil only if the manifest cannot be read.
+type Judge func(ctx context.Context, s Submission) (*Content, []diag.Finding, error)
+
+// Params configure a registry.
+type Params struct {
+	Dir   string
+	Host  string // of its ids; "" uses the recorded one
+	Judge Judge
+	Now   func() time.Time
+	Rand  io.Reader // nil: the machine's
+	// Lookup and Fetch read what proves a namespace. Nil uses the network.
+	Lookup func(ctx context.Context, name string) ([]string, error)
+	Fetch  func(ctx context.Context, url string, limit int64) ([]byte, error)
+	Note   func(text string) // what the operator should know; nil: nothing is shown
+}
+
+// Server is an open registry. One process at a time has it open.
+type Server struct {
+	p      Params
+	base   atomicfile.Base
+	host   string
+	key    string // of the log
+	config Config
+	lock   *os.File
+	meta   *meta
+	writer *log.Writer
+
+	mu      sync.RWMutex // for the model
+	model   *model
+	dirty   error // why the files of the model are older than the log
+	search  *searchIndex
+	held    map[string]int // archives that requests in progress need
+	commits chan *commit
+	done    chan struct{}
+	cache   *fileCache
+}
+
+// Open opens the registry in a directory, which must be initialised with Create, and
+// writes what a crash left out.
+func Open(ctx context.Context, p Params) (_ *Server, err error) {
+	s := &Server{p: p, base: atomicfile.Private(p.Dir), commits: make(chan *commit, 4096), done: make(chan struct{}), cache: newFileCache(), held: map[string]int{}}
+	if s.p.Now == nil {
+		s.p.Now = time.Now
+	}
+	if s.p.Note == nil {
+		s.p.Note = func(string) {}
+	}
+	if err := s.readHost(); err != nil {
+		return nil, err
+	}
+	if s.config, err = readConfig(p.Dir); err != nil {
+		return nil, err
+	}
+	if err := s.takeLock(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = s.release()
+		}
+	}()
+	if s.meta, err = openMeta(ctx, databasePath(p.Dir), s.p.Now); err != nil {
+		return nil, err
+	}
+	signer, key, err := s.readKey()
+	if err != nil {
+		return nil, err
+	}
+	s.key = key
+	if s.writer, err = log.Open(ctx, logFiles{s.base}, s.host+wire.LogPath, signer, key); err != nil {
+		return nil, diag.Doing("opening the log of the registry", err)
+	}
+	if err := s.load(ctx); err != nil {
+		return nil, err
+	}
+	go s.commitLoop(context.WithoutCancel(ctx))
+	return s, nil
+}
+
+// takeLock holds the lock of the directory until the process ends.
+func (s *Server) takeLock() error {
+	f, err := s.base.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := filelock.Try(f); err != nil {
+		_ = f.Close()
+		if errors.Is(err, filelock.ErrHeld) {
+			return diag.New(diag.Conflict, "opening the registry in %s: %w", s.p.Dir, err).WithReason("registry_held").WithDetail("dir", s.p.Dir)
+		}
+		return diag.New(diag.FileSystemError, "opening the registry in %s: %w", s.p.Dir, err)
+	}
+	s.lock = f
+	return nil
+}
+
+func (s *Server) readHost() error {
+	b, err := os.ReadFile(filepath.Join(s.p.Dir, hostFile))
+	if err != nil {
+		return diag.New(diag.ConfigError, "opening the registry in %s: it is not a registry: %w", s.p.Dir, err).WithReason("no_registry").WithDetail("dir", s.p.Dir)
+	}
+	s.host = string(trimLine(b))
+	if s.p.Host != "" && s.p.Host != s.host {
+		return diag.New(diag.ConfigError, "opening the registry in %s: its host is %s, not %s; ids of published bundles name it", s.p.Dir, s.host, s.p.Host)
+	}
+	return wire.CheckHost(s.host)
+}
+
+// Create initialises the directory of a new registry: its host and the key of its log. It
+// is an error if the directory is a registry already.
+func Create(p Params) error {
+	if err := wire.CheckHost(p.Host); err != nil {
+		return err
+	}
+	base := atomicfile.Private(p.Dir)
+	secret, key, err := log.GenerateKey(randomOf(p.Rand), p.Host)
+	if err != nil {
+		return err
+	}
+	for _, d := range []string{publicDir, incomingDir, documentsDir, foundDir} {
+		if err := base.MkdirAll(d); err != nil {
+			return err
+		}
+	}
+	if err := base.Create(keyFile, []byte(secret+"\n"+key+"\n"), 0o600); err != nil {
+		return diag.Doing("creating the registry", err)
+	}
+	return base.Create(hostFile, []byte(p.Host+"\n"), 0o644) // last: it makes the directory a registry
+}
+
+// IsRegistry reports whether Create has initialised a directory.
+func IsRegistry(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, hostFile))
+	return err == nil
+}
+
+func (s *Server) readKey() (*log.Signer, string, error) {
+	b, err := os.ReadFile(filepath.Join(s.p.Dir, filepath.FromSlash(keyFile)))
+	if err != nil {
+		return nil, "", diag.New(diag.FileSystemError, "reading the key of the log: %w", err)
+	}
+	secret, key, ok := cutLine(b)
+	if !ok {
+		return nil, "", diag.New(diag.ConfigError, "reading the key of the log in %s: it is damaged", s.p.Dir)
+	}
+	signer, err := log.NewSigner(secret)
+	return signer, key, err
+}
+
+// Host returns the host of the registry's ids.
+func (s *Server) Host() string { return s.host }
+
+// Key returns the key of the log, which clients pin.
+func (s *Server) Key() string { return s.key }
+
+// Size returns the number of log entries.
+func (s *Server) Size() int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.writer.Tree().Size
+}
+
+// Close ends the registry after the commits that have begun.
+func (s *Server) Close() error {
+	close(s.commits)
+	<-s.done
+	return s.release()
+}
+
+func (s *Server) release() error {
+	var err error
+	if s.meta != nil {
+		err = s.meta.close()
+	}
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
+	}
+	return err
+}
+
+// Limits of connections.
+const (
+	headerTimeout = 10 * time.Second
+	stallTimeout  = 60 * time.Second // of a body without progress
+	maxHeader     = 16 << 10
+	closeTimeout  = 10 * time.Second
+)
+
+// Serve serves HTTP on a listener until ctx ends. It also does what commands of the
+// operator ask for.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader, ErrorLog: nil}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go s.serveQueue(ctx)
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	end, stop := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer stop()
+	err := h.Shutdown(end)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return h.Close()
+	}
+	return err
+}

@@ -1,0 +1,285 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/wire"
+	"github.com/ryeos/rye/trust/doc"
+)
+
+// Tree is the static files of a registry in a directory: of a server, an export or a
+// mirror.
+type Tree struct {
+	Dir  string
+	Host string
+	Key  string // of the log
+}
+
+// OpenTree returns the tree in a directory. An empty key is that which the tree names: it
+// shows that the tree is consistent, not whose it is.
+func OpenTree(dir, key string) (*Tree, error) {
+	t := &Tree{Dir: dir, Key: key}
+	b, err := t.read(wire.DiscoveryPath, wire.MaxDiscovery)
+	if err != nil {
+		return nil, diag.New(diag.SourceNotFound, "reading the registry in %s: %w", dir, err)
+	}
+	var host string
+	if i := bytes.Index(b, []byte(`"host":"`)); i >= 0 {
+		host, _, _ = strings.Cut(string(b[i+8:]), `"`)
+	}
+	d, err := wire.ParseDiscovery(b, host)
+	if err != nil {
+		return nil, err
+	}
+	t.Host = d.Host
+	if t.Key == "" {
+		t.Key = d.Log.Key
+	}
+	return t, nil
+}
+
+func (t *Tree) read(p string, limit int64) ([]byte, error) {
+	return readFile(filepath.Join(t.Dir, filepath.FromSlash(p)), limit)
+}
+
+// source reads files of the log.
+func (t *Tree) source(_ context.Context, p string, limit int64) ([]byte, error) {
+	return t.read(wire.LogPath+"/"+p, limit)
+}
+
+// Checkpoint returns the verified checkpoint.
+func (t *Tree) Checkpoint() (*log.Checkpoint, error) {
+	b, err := t.read(wire.LogPath+"/"+log.CheckpointName, log.MaxCheckpoint)
+	if err != nil {
+		return nil, diag.New(diag.SourceNotFound, "reading the checkpoint in %s: %w", t.Dir, err)
+	}
+	c, err := t.verifier().Verify(b)
+	if err != nil {
+		return nil, diag.New(diag.LogProof, "reading the checkpoint in %s: %w", t.Dir, err)
+	}
+	return c, nil
+}
+
+func (t *Tree) verifier() log.Verifier {
+	return log.Verifier{Origin: t.Host + wire.LogPath, Key: t.Key}
+}
+
+// TreeReport is the result of verifying a tree.
+type TreeReport struct {
+	Host     string         `json:"host"`
+	Key      string         `json:"key"`
+	Entries  int64          `json:"entries"`
+	Bundles  int            `json:"bundles"`
+	Versions int            `json:"versions"`
+	Findings []diag.Finding `json:"findings"`
+}
+
+func (r *TreeReport) add(code diag.Code, p, format string, args ...any) {
+	r.Findings = append(r.Findings, diag.Finding{Severity: diag.SeverityError, Code: code, Path: p, Message: fmt.Sprintf(format, args...)})
+}
+
+// Verify reads everything: the log, each line of the index with its entry, each archive with
+// its digest and its tree, the keys and the revocations.
+func (t *Tree) Verify(ctx context.Context) (*TreeReport, error) {
+	c, err := t.Checkpoint()
+	if err != nil {
+		return nil, err
+	}
+	r := &TreeReport{Host: t.Host, Key: t.Key, Entries: c.Tree.Size, Findings: []diag.Finding{}}
+	m := newModel(0)
+	err = log.NewReader(t.source, c.Tree).Check(ctx, func(i int64, b []byte) error {
+		e, err := log.ParseEntry(b)
+		if err == nil {
+			m.apply(e, i, nil)
+		}
+		return err
+	})
+	if err != nil {
+		r.add(diag.LogProof, wire.LogPath, "%v", err)
+		return r, nil
+	}
+	r.Bundles = len(m.bundles)
+	for _, b := range m.sorted() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		r.Versions += len(b.versions)
+		t.checkIndex(ctx, r, b)
+	}
+	for ns, n := range m.namespaces {
+		t.checkNamespace(r, ns, n)
+	}
+	for _, x := range m.revocations {
+		if b, err := t.read(x.URL, doc.MaxDocument); err != nil || item.DigestOf(b).String() != x.Digest {
+			r.add(diag.HashMismatch, x.URL, "it is not the revocation of log entry %d: %v", x.Log, err)
+		}
+	}
+	return r, t.strangers(r, m)
+}
+
+func (t *Tree) checkIndex(ctx context.Context, r *TreeReport, b *bundleState) {
+	p := wire.IndexPath + b.id.IndexPath()
+	text, err := t.read(p, wire.MaxIndex)
+	var lines []*wire.Line
+	if err == nil {
+		lines, err = wire.ParseIndex(text, b.id)
+	}
+	if err != nil {
+		r.add(diag.RegistryError, p, "%v", err)
+		return
+	}
+	for i, want := range b.versions {
+		if i >= len(lines) || !fits(lines[i], want) {
+			r.add(diag.LogProof, p, "the line of %s is not the one of log entry %d", want.Version, want.Log)
+			continue
+		}
+		l := lines[i]
+		if l.State != want.State || l.Reason != want.Reason || (l.StateLog == nil) != (want.StateLog == nil) || l.StateLog != nil && *l.StateLog != *want.StateLog {
+			r.add(diag.LogProof, p, "the state of %s is %s, the log has %s", l.Version, l.State, want.State)
+		}
+		if l.State != wire.StateDeleted {
+			t.checkArchive(ctx, r, l)
+		}
+	}
+	if len(lines) > len(b.versions) {
+		r.add(diag.LogProof, p, "%d lines have no log entry", len(lines)-len(b.versions))
+	}
+}
+
+func (t *Tree) checkArchive(ctx context.Context, r *TreeReport, l *wire.Line) {
+	p := archiveFile(l.Archive)
+	b, err := t.read(p, wire.MaxArchive)
+	if err != nil {
+		r.add(diag.BundleFileMissing, p, "the archive of %s %s cannot be read: %v", l.ID, l.Version, err)
+		return
+	}
+	if d := item.DigestOf(b).String(); d != l.Archive || int64(len(b)) != l.Size {
+		r.add(diag.HashMismatch, p, "the archive of %s %s has the digest %s", l.ID, l.Version, d)
+		return
+	}
+	if _, sum, err := unpack(ctx, b); err != nil || sum != l.Sum {
+		r.add(diag.HashMismatch, p, "the tree of %s %s has the hash %q, the log has %q: %v", l.ID, l.Version, sum, l.Sum, err)
+	}
+}
+
+func (t *Tree) checkNamespace(r *TreeReport, ns string, n *namespace) {
+	p := wire.NamespacePath(ns)
+	b, err := t.read(p, wire.MaxNamespace)
+	var have *wire.Namespace
+	if err == nil {
+		have, err = wire.ParseNamespace(b, ns)
+	}
+	if err != nil {
+		r.add(diag.RegistryError, p, "%v", err)
+		return
+	}
+	for _, k := range n.keys {
+		i := slices.IndexFunc(have.Keys, func(x wire.BoundKey) bool { return x.Key == k.key && x.Log == k.log })
+		if i < 0 {
+			r.add(diag.LogProof, p, "the key %s of log entry %d is missing", k.key, k.log)
+			continue
+		}
+		if d, err := parseKey([]byte(have.Keys[i].Document)); err != nil || wire.KeyText(d.Fingerprint) != k.key {
+			r.add(diag.SigInvalid, p, "the document of %s is not that of the key: %v", k.key, err)
+		}
+	}
+}
+
+// strangers reports archives and indexes that no log entry has.
+func (t *Tree) strangers(r *TreeReport, m *model) error {
+	known := map[string]bool{}
+	for _, b := range m.bundles {
+		known[wire.IndexPath+b.id.IndexPath()] = true
+		known[wire.IndexPath+wire.NamespaceIndexPath(b.id.NS)] = true
+		for _, v := range b.versions {
+			known[archiveFile(v.Archive)] = v.State != wire.StateDeleted || known[archiveFile(v.Archive)]
+		}
+	}
+	return walkTree(t.Dir, func(p string) error {
+		if (strings.HasPrefix(p, wire.ArchivePath+"/") || strings.HasPrefix(p, wire.IndexPath+"/")) && !known[p] {
+			r.Findings = append(r.Findings, diag.Finding{Severity: diag.SeverityWarning, Code: diag.BundleFileExtra, Path: p, Message: "no log entry names it"})
+		}
+		return nil
+	})
+}
+
+// walkTree calls fn for every file of a tree.
+func walkTree(root string, fn func(p string) error) error {
+	return filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		return fn(path.Join("/", filepath.ToSlash(rel)))
+	})
+}
+
+// Export copies the static files of a tree into a directory, which any web server can
+// serve. The tree may grow meanwhile: what the log covers last is copied last. Files that
+// the directory has are kept if they never change.
+func (t *Tree) Export(ctx context.Context, to string) (copied int, err error) {
+	base := atomicfile.Private(to).Mode(0o755)
+	copyIf := func(want func(string) bool) error {
+		return walkTree(t.Dir, func(p string) error {
+			if kind, _ := cacheOf(p); kind == "" || !want(p) {
+				return nil
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			new, err := t.copyFile(base, p)
+			if new {
+				copied++
+			}
+			return err
+		})
+	}
+	early := func(p string) bool {
+		return strings.HasPrefix(p, wire.IndexPath+"/") || strings.HasPrefix(p, wire.NamespacesPath+"/") || strings.HasPrefix(p, wire.SearchPath+"/") || p == wire.RevocationsPath || p == wire.DiscoveryPath
+	}
+	last := wire.LogPath + "/" + log.CheckpointName
+	if err := copyIf(early); err != nil {
+		return copied, diag.Doing("exporting the registry", err)
+	}
+	// The index was read, so this checkpoint covers it; the tiles of the checkpoint exist.
+	note, err := t.read(last, log.MaxCheckpoint)
+	if err != nil {
+		return copied, diag.Doing("exporting the registry", err)
+	}
+	if err := copyIf(func(p string) bool { return !early(p) && p != last }); err != nil {
+		return copied, diag.Doing("exporting the registry", err)
+	}
+	return copied + 1, base.Write(last[1:], note, 0o644)
+}
+
+// copyFile copies one file, and reports whether the directory did not have it.
+func (t *Tree) copyFile(base atomicfile.Base, p string) (bool, error) {
+	b, err := t.read(p, wire.MaxArchive)
+	if errors.Is(err, fs.ErrNotExist) { // removed meanwhile: an old segment, or a deleted version
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	have, err := os.ReadFile(base.Path(p[1:]))
+	if err == nil && bytes.Equal(have, b) {
+		return false, nil
+	}
+	return true, base.Write(p[1:], b, 0o644)
+}
