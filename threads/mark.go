@@ -47,7 +47,7 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 		if t.money, err = p.Account(ctx, id, s.Limits.Spend); err != nil {
 			return err
 		}
-		return errors.Join(t.money.Recover(ctx, func(string) bool { return true }), t.money.Release(ctx, s.State, reasonOf(s.Error)))
+		return errors.Join(t.money.Recover(ctx, func(string) bool { return true }), t.money.Release(ctx, s.State, restReason(s.State, s.Error)))
 	default:
 		return diag.New(diag.ThreadState, "ending %s: it is %s", id, s.State).WithReason("ended").WithDetail("state", s.State)
 	}
@@ -67,18 +67,9 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 	ended := diag.New(diag.Cancelled, "running %s: %s by a person", s.Directive.Ref, state)
 	if state == Failed {
 		ended = diag.New(diag.ThreadState, "running %s: orphaned: its process was stopped; rye threads resume continues it", s.Directive.Ref)
-		t.reason = Orphaned
 	}
 	r.Error = failureOf(ended.WithReason("thread_resume").WithDetail("thread_id", id))
 	return t.rest(ctx, r)
-}
-
-// reasonOf is the reason in the registry of a thread that ended with an error.
-func reasonOf(e *diag.Failure) string {
-	if e == nil {
-		return ""
-	}
-	return string(e.Code)
 }
 
 // IsThread reports whether the lines of a log are those of a thread, not of a graph.

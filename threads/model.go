@@ -401,7 +401,7 @@ func (t *Thread) missed(ctx context.Context, at *attempt, s *Service, err error)
 	t.usage = t.usage.Add(f.Usage)
 	t.spent += cost
 	t.lastErr = f.Err
-	t.failure = &pending{turn: at.turn, attempt: at.number, failure: f, cost: cost}
+	t.failure = &pending{turn: at.turn, attempt: at.number, failure: f, cost: cost, assumed: assumed}
 	if ctx.Err() != nil {
 		return errors.Join(diag.New(diag.Cancelled, "calling the model of %s: cancelled", t.id), t.missedBefore(ctx), serr)
 	}
@@ -468,7 +468,7 @@ func (t *Thread) Switch(ctx context.Context, reason string) (bool, error) {
 }
 
 func (p *pending) data() errorData {
-	d := errorData{Turn: p.turn, Attempt: p.attempt, Code: p.failure.Code, Status: p.failure.Status, Message: p.failure.Error(), Cost: p.cost}
+	d := errorData{Turn: p.turn, Attempt: p.attempt, Code: p.failure.Code, Status: p.failure.Status, Message: p.failure.Error(), Cost: p.cost, Assumed: p.assumed}
 	if p.failure.Usage.Total() > 0 {
 		d.Usage = &p.failure.Usage
 	}

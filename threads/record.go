@@ -163,6 +163,7 @@ type errorData struct {
 	Message  string         `json:"message"`
 	RetryIn  int64          `json:"retry_in_ms,omitempty"`
 	Cost     policy.USD     `json:"cost"`
+	Assumed  bool           `json:"assumed,omitempty"` // the service did not report the cost
 	Usage    *message.Usage `json:"usage,omitempty"`
 }
 

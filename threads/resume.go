@@ -184,7 +184,7 @@ func (t *Thread) settleOpen(ctx context.Context) error {
 		}
 		t.spent += cost
 		d := errorData{Turn: r.data.Turn, Attempt: r.data.Attempt, ID: "interrupted", Code: string(diag.ExecutionFailed),
-			Message: "interrupted; it may have been answered", Cost: cost}
+			Message: "interrupted; it may have been answered", Cost: cost, Assumed: cost == r.amount}
 		if err := t.record(ctx, false, evError, d); err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package threads
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -272,7 +271,7 @@ func (t *Thread) rest(ctx context.Context, r *Result) error {
 	if err := t.log.Rest(ctx, event, raw); err != nil {
 		return err
 	}
-	released := t.money.Release(ctx, r.Status, cmp.Or(t.reason, reasonOf(r.Error)))
+	released := t.money.Release(ctx, r.Status, restReason(r.Status, r.Error))
 	return errors.Join(t.writeResult(r), released)
 }
 

@@ -303,7 +303,6 @@ type Thread struct {
 	skip     map[string]int         // events that a step in flight recorded before a crash, by key
 	ending   *Ending
 	next     *continuedData // of the thread that goes on
-	reason   string         // of the end in the registry; "" is the code of the error
 	refused  error          // the last limit that was reached
 	stop     func(error)
 
@@ -328,6 +327,7 @@ type pending struct {
 	turn, attempt int64
 	failure       *Failure
 	cost          policy.USD
+	assumed       bool
 }
 
 // ID returns the id of the thread.

@@ -19,7 +19,7 @@ func threadsCommand() *cli.Command {
 		Name: "threads", Group: "Items",
 		Usage: "list, answer, stop and verify threads and runs",
 		Subs: []*cli.Command{threadsListCommand(), threadsTreeCommand(), threadsAnswerCommand(), threadsDecideCommand("approve", graph.Once), threadsDecideCommand("deny", graph.Deny), threadsSendCommand(), threadsWaitCommand(), threadsEndCommand("cancel"), threadsEndCommand("kill"),
-			threadsTailCommand(), threadsVerifyCommand(), threadsCostCommand(), threadsShowCommand(), threadsResultCommand(), threadsResumeCommand(), threadsChainCommand(), threadsHandoffCommand(), threadsWakeCommand(), threadsGCCommand(), threadsSuspendCommand(), threadsSearchCommand(),
+			threadsTailCommand(), threadsVerifyCommand(), threadsCostCommand(), threadsShowCommand(), threadsResultCommand(), threadsResumeCommand(), threadsChainCommand(), threadsHandoffCommand(), threadsWakeCommand(), threadsGCCommand(), threadsRebuildCommand(), threadsSuspendCommand(), threadsSearchCommand(),
 			threadsDiffCommand(), threadsApplyCommand(), threadsDropCommand()},
 	}
 }

@@ -227,7 +227,8 @@ func (l *crashLab) killedTree(t *testing.T, most int, span time.Duration) (kills
 			break
 		}
 		if n == 5 {
-			t.Fatalf("%s does not complete: %s\n%s", root, all, l.must("threads", "tree", root))
+			l.showTree(t, root)
+			t.Fatalf("%s does not complete: %s", root, all)
 		}
 		l.run("threads", "resume", root) // what it prints is judged by the next look
 	}

@@ -121,6 +121,7 @@ func (n *nodeThread) admit(ctx context.Context, th store.Thread, l threads.Limit
 	} else if ok {
 		l.Spend = have // reserved by a process that was stopped before the first line
 	}
+	th.Depth, th.Spawns = l.Depth, l.Spawns
 	n.owner, err = up.Child(ctx, th, l.Spend)
 	return l, err
 }

@@ -112,13 +112,16 @@ func (s *Store) Max(ctx context.Context, thread string) (most policy.USD, ok boo
 }
 
 // End releases the account of a thread that no process runs any more, and does nothing
-// if it has none. Its reservations for calls are settled before.
+// if it has none, or if the thread has ended in that state. Its reservations for calls are
+// settled before.
 func (s *Store) End(ctx context.Context, thread, state, reason string) error {
 	return s.write(ctx, "ending a thread in", func(t *tx) error {
-		if _, err := t.account(thread); err != nil {
-			if diag.CodeOf(err) == diag.ThreadNotFound {
-				return nil
-			}
+		var ended bool
+		err := t.QueryRow("SELECT l.status = 'released' AND t.state = ? FROM threads t JOIN ledger l ON l.thread = t.id WHERE t.id = ?", state, thread).Scan(&ended)
+		if errors.Is(err, sql.ErrNoRows) || ended {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		return t.end(thread, state, reason)

@@ -8,6 +8,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -42,6 +43,8 @@ type Params struct {
 	Existing bool
 
 	remote func(dir string) (string, error) // for tests
+	file   string                           // "" is File
+	gated  bool                             // the caller has the gate
 }
 
 // Store is an open store. Its methods may be called at the same time.
@@ -49,6 +52,8 @@ type Store struct {
 	now     func() time.Time
 	process Process
 	base    atomicfile.Base
+	file    string
+	gated   bool // this process has the gate already
 	mu      sync.Mutex
 	db      *sql.DB
 }
@@ -61,7 +66,7 @@ func Open(ctx context.Context, dir string, p Params) (*Store, error) {
 	if dir == "" {
 		return nil, diag.New(diag.FileSystemError, "opening the store of threads: the state directory is not known").WithReason("no_state_directory")
 	}
-	s := &Store{now: p.Now, process: p.Process, base: atomicfile.Private(dir)}
+	s := &Store{now: p.Now, process: p.Process, base: atomicfile.Private(dir), file: cmp.Or(p.file, File), gated: p.gated}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -105,7 +110,7 @@ func (s *Store) local(dir string, ask func(string) (string, error)) error {
 // Close closes the store.
 func (s *Store) Close() error { return s.db.Close() }
 
-func (s *Store) path() string { return s.base.Path(File) }
+func (s *Store) path() string { return s.base.Path(cmp.Or(s.file, File)) }
 
 // write runs do in one transaction that no other process interrupts. The gate comes
 // first: in SQLite itself, processes poll for its lock, and some wait for long. A
@@ -113,6 +118,9 @@ func (s *Store) path() string { return s.base.Path(File) }
 func (s *Store) write(ctx context.Context, doing string, do func(*tx) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.gated {
+		return s.failed(doing, s.transact(context.WithoutCancel(ctx), &sql.TxOptions{}, do))
+	}
 	f, err := s.base.OpenFile(gate, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err

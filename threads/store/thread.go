@@ -29,7 +29,7 @@ type Thread struct {
 // Budget is what a thread may spend: its own maximum, and those of the user account.
 type Budget struct {
 	Max policy.USD
-	// Keep leaves an existing thread the maximum that it has: it is only settled.
+	// Keep leaves an existing thread the maximums that it has: it is only settled.
 	Keep    bool
 	Periods policy.Periods
 }
@@ -61,13 +61,15 @@ func (s *Store) Register(ctx context.Context, th Thread, b Budget) (*Owner, erro
 		err := t.QueryRow("UPDATE threads SET fence = fence + 1, state = ?, reason = '', ended = 0 WHERE id = ? RETURNING fence", stateRunning, th.ID).Scan(&o.fence)
 		switch {
 		case err == nil:
-			if err = t.reactivate(th.ID, b); err == nil {
+			if err = t.reactivate(th.ID, b); err == nil && !b.Keep {
 				// The limits of a child are those of its start.
 				_, err = t.Exec("UPDATE threads SET depth = ?, spawns = ? WHERE id = ? AND parent = ''", th.Depth, th.Spawns, th.ID)
 			}
 		case errors.Is(err, sql.ErrNoRows):
 			o.fence = 1
-			err = t.insertThread(th, stateRunning, b.Max)
+			if err = s.noteProject(th.Project); err == nil {
+				err = t.insertThread(th, stateRunning, b.Max)
+			}
 		}
 		if err != nil {
 			return err

@@ -1,0 +1,371 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/store"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// RebuildReport states what RebuildThreads read.
+type RebuildReport struct {
+	Projects []string `json:"projects"`
+	Missing  []string `json:"missing"` // projects whose directory does not exist
+	Threads  int      `json:"threads"` // from logs
+	Kept     []string `json:"kept"`    // of the former store: their logs do not exist, or are damaged
+	Damaged  []string `json:"damaged"` // logs that state nothing, with their project
+	Store    string   `json:"store"`   // what the former store was: read, missing or damaged
+}
+
+// RebuildThreads computes the store of the user account again, from the logs of this
+// project and of all others that have had threads. Threads whose logs do not exist any more
+// keep what the former store has of them. No thread may run.
+func (p *Project) RebuildThreads(ctx context.Context) (*RebuildReport, error) {
+	if p.Dirs.State == "" {
+		return nil, diag.New(diag.FileSystemError, "rebuilding the store of threads: the environment names no state directory that is the user's own").WithReason("no_state_directory")
+	}
+	dir := store.Dir(p.Dirs.State)
+	b := &rebuilder{p: p, report: &RebuildReport{Missing: []string{}, Kept: []string{}, Damaged: []string{}, Store: "read"}, booked: map[string]*threads.Booked{},
+		of: map[string]string{}, runs: map[string]*bookedRun{}, entries: map[string]*store.Entry{},
+		former: map[string]int64{}, chains: map[string][]*threads.Booked{}, summaries: map[string]string{}}
+	projects, err := store.Projects(dir)
+	if err != nil {
+		return nil, err
+	}
+	if here := p.Spaces.ProjectDir; here != "" && !slices.Contains(projects, here) {
+		projects = append(projects, here)
+	}
+	b.report.Projects = append([]string{}, projects...)
+	if _, err := os.Lstat(dir + "/" + store.File); errors.Is(err, fs.ErrNotExist) {
+		b.report.Store = "missing"
+	}
+	err = store.Rebuild(ctx, dir, store.Params{Now: p.Env.Now, Process: ownProcess()}, func(old *store.Store) ([]store.Entry, error) {
+		if old == nil && b.report.Store == "read" {
+			b.report.Store = "damaged"
+		}
+		return b.all(ctx, projects, old)
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Threads whose processes were stopped are settled as ever.
+	_, err = p.listed(ctx, func(*store.Store) ([]store.Cost, error) { return nil, nil })
+	return b.report, err
+}
+
+// rebuilder makes entries of a store from logs.
+type rebuilder struct {
+	p       *Project
+	report  *RebuildReport
+	booked  map[string]*threads.Booked // by the id of the thread
+	of      map[string]string          // the project of each thread
+	runs    map[string]*bookedRun
+	entries map[string]*store.Entry
+	former  map[string]int64 // how many threads each started, as the former store has it
+
+	chains    map[string][]*threads.Booked // by the id of the first
+	summaries map[string]string            // the chain that a thread summarized
+}
+
+// bookedRun is what the log of a run of a graph states.
+type bookedRun struct {
+	project, state, reason string
+	began                  time.Time
+	Graph                  string `json:"graph"`
+	Digest                 string `json:"digest"`
+	Parent                 string `json:"parent"`
+	Limits                 struct {
+		Spend  *policy.USD `json:"spend"`
+		Spawns *int64      `json:"spawns"`
+	} `json:"limits"`
+}
+
+// all returns the entries in the order in which one pays another.
+func (b *rebuilder) all(ctx context.Context, projects []string, old *store.Store) ([]store.Entry, error) {
+	for _, project := range projects {
+		if err := b.readLogs(ctx, project); err != nil {
+			return nil, err
+		}
+	}
+	var former []store.Entry
+	if old != nil {
+		var err error
+		if former, err = old.Entries(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for i := range former {
+		b.former[former[i].ID] = former[i].Spawned
+	}
+	b.link()
+	for id, t := range b.booked {
+		if t.Carried == nil {
+			b.add(id, t)
+		}
+	}
+	b.report.Threads = len(b.booked)
+	for i := range former {
+		e := &former[i]
+		if b.entries[e.ID] == nil {
+			b.entries[e.ID] = e
+			if e.Kind == "thread" {
+				b.report.Kept = append(b.report.Kept, e.ID)
+			}
+		} else if e.Kind == "run" { // its maximum is that of its start
+			b.entries[e.ID].Max, b.entries[e.ID].Spawns = e.Max, e.Spawns
+		}
+	}
+	b.relate()
+	return b.ordered()
+}
+
+// readLogs verifies and reads the logs of a project.
+func (b *rebuilder) readLogs(ctx context.Context, project string) error {
+	if _, err := os.Stat(project); errors.Is(err, fs.ErrNotExist) {
+		b.report.Missing = append(b.report.Missing, project)
+		return nil
+	}
+	ids, err := graph.IDs(project)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if graph.Owner(ctx, project, id) >= 0 {
+			return diag.New(diag.ThreadState, "rebuilding the store of threads: %s runs in %s; wait for it, or cancel it", id, project).WithReason("running").WithDetail("id", id)
+		}
+		rep, err := transcript.Verify(ctx, transcript.Params{Project: project, ID: id, Keys: b.p.RuntimePublic})
+		if diag.CodeOf(err) == diag.ThreadNotFound || err == nil && len(rep.Lines) == 0 {
+			continue // its process was stopped before it began
+		}
+		if err == nil && rep.Unverifiable {
+			err = diag.New(diag.KeyUnknown, "verifying the log of %s: the runtime key that signed it is missing", id)
+		}
+		if err == nil {
+			err = rep.Err()
+		}
+		if err == nil {
+			err = b.readLog(ctx, project, id, rep.Lines)
+		}
+		switch diag.CodeOf(err) {
+		case diag.Cancelled:
+			return err
+		case "":
+			b.of[id] = project
+		default:
+			b.report.Damaged = append(b.report.Damaged, project+"/"+transcript.Dir+"/"+id)
+		}
+	}
+	return nil
+}
+
+func (b *rebuilder) readLog(ctx context.Context, project, id string, lines []transcript.Line) error {
+	if threads.IsThread(lines) {
+		t, err := threads.Book(project, id, lines)
+		if err == nil {
+			b.booked[id] = t
+		}
+		return err
+	}
+	r := &bookedRun{project: project, began: lines[0].At()}
+	if err := json.Unmarshal(lines[0].Data, r); err != nil {
+		return err
+	}
+	s, err := graph.Status(ctx, project, id)
+	if err == nil {
+		r.state, b.runs[id] = s.State, r
+		if s.State == graph.StateSuspended || s.Reason == threads.Orphaned {
+			r.reason = s.Reason
+		}
+	}
+	return err
+}
+
+// add makes the entry of a chain of threads from the log of its first.
+func (b *rebuilder) add(id string, t *threads.Booked) {
+	e := &store.Entry{Thread: store.Thread{ID: id, Project: b.of[id], Kind: "thread", Ref: t.Directive.Ref, Digest: t.Directive.Digest.String(), Model: t.Model}, Created: t.Began}
+	last := t
+	for _, link := range b.chains[id] {
+		last = link
+		for _, c := range link.Calls {
+			e.Calls = append(e.Calls, store.Call{ID: c.ID, Model: c.Model, Amount: c.Reserved, Settled: c.Cost, Assumed: c.Assumed, Open: c.Open, Created: c.At})
+		}
+	}
+	e.State, e.Reason, e.Ended, e.Max = last.State, last.Reason, last.Rested, last.Limits.Spend
+	e.Depth, e.Spawns = last.Limits.Depth, last.Limits.Spawns
+	switch {
+	case t.Spawned != nil:
+		e.Parent = t.Spawned.By
+		e.Depth, e.Spawns = t.First.Depth, t.First.Spawns // those of its start
+	case t.Parent != "":
+		e.Parent = b.addRun(t.Parent)
+	default:
+		e.Parent = b.summaries[id]
+	}
+	switch e.State {
+	case threads.Running, threads.Continued: // its process was stopped, which is settled later
+		e.State, e.Reason, e.Ended = threads.Running, "", time.Time{}
+	case threads.Suspended:
+		e.Ended = time.Time{}
+	default:
+		e.Released = true
+	}
+	b.entries[id] = e
+}
+
+// link finds the chains of threads, and the threads that summarized one.
+func (b *rebuilder) link() {
+	root := func(t *threads.Booked) string {
+		if t.Carried != nil {
+			return t.Carried.Root
+		}
+		return t.ID
+	}
+	for _, t := range b.booked {
+		b.chains[root(t)] = append(b.chains[root(t)], t)
+		if t.Summary != "" {
+			b.summaries[t.Summary] = root(t)
+		}
+	}
+	for _, links := range b.chains {
+		slices.SortFunc(links, func(x, y *threads.Booked) int { return cmp.Or(x.Began.Compare(y.Began), cmp.Compare(x.ID, y.ID)) })
+	}
+}
+
+// addRun makes the entry of the run that pays the threads of a run: a called one pays
+// them only if its graph limits spend.
+func (b *rebuilder) addRun(id string) string {
+	r := b.runs[id]
+	if r == nil || b.entries[id] != nil {
+		return id
+	}
+	if r.Parent != "" && r.Limits.Spend == nil {
+		return b.addRun(r.Parent)
+	}
+	e := &store.Entry{Thread: store.Thread{ID: id, Project: r.project, Kind: "run", Ref: r.Graph, Digest: r.Digest}, State: r.state, Reason: r.reason, Created: r.began}
+	if r.Limits.Spend != nil {
+		e.Max = *r.Limits.Spend
+	}
+	if r.Limits.Spawns != nil {
+		e.Spawns = *r.Limits.Spawns
+	}
+	e.Released = r.state != graph.StateRunning && r.state != graph.StateSuspended && r.reason != threads.Orphaned
+	b.entries[id] = e
+	if r.Parent != "" {
+		e.Parent = b.addRun(r.Parent)
+	}
+	return id
+}
+
+// relate sets roots, who pays, and how many threads each started.
+func (b *rebuilder) relate() {
+	for id, e := range b.entries {
+		if b.kept(id) {
+			continue
+		}
+		if b.entries[e.Parent] == nil {
+			e.Parent = "" // its log is lost
+		}
+		e.Root, e.Spawned, e.Pays = id, 0, e.Parent
+	}
+	for id, e := range b.entries {
+		if b.kept(id) {
+			continue
+		}
+		up := b.entries[e.Parent]
+		counts := e.Kind == "thread" && up != nil && (up.Kind == "run" || b.booked[id].Spawned != nil)
+		for ; up != nil; up = b.entries[up.Parent] {
+			if e.Root = up.ID; counts && !b.kept(up.ID) {
+				up.Spawned++
+			}
+		}
+	}
+	for id, e := range b.entries {
+		e.Spawned = max(e.Spawned, b.former[id]) // with those that no log has
+	}
+	b.handUp()
+}
+
+// kept reports whether an entry is one of the former store.
+func (b *rebuilder) kept(id string) bool { return b.booked[id] == nil && b.runs[id] == nil }
+
+// handUp does what the end of a thread does while others that it pays run: the thread that
+// pays it pays them from then on.
+func (b *rebuilder) handUp() {
+	type end struct {
+		id string
+		at time.Time
+	}
+	var ends []end
+	for id, e := range b.entries {
+		if t := b.booked[id]; t != nil && e.Parent != "" {
+			for _, link := range b.chains[id] {
+				for _, at := range link.Ends {
+					ends = append(ends, end{id, at})
+				}
+			}
+		}
+	}
+	slices.SortFunc(ends, func(x, y end) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.id, y.id)) })
+	for _, x := range ends {
+		up := b.entries[x.id]
+		for id, e := range b.entries {
+			if t := b.booked[id]; e.Pays == x.id && t != nil && up.Pays != "" && b.openAt(id, x.at) {
+				e.Pays = up.Pays
+			}
+		}
+	}
+}
+
+// openAt reports whether a chain of threads had begun and not ended at a time.
+func (b *rebuilder) openAt(root string, at time.Time) bool {
+	links := b.chains[root]
+	if len(links) == 0 || links[0].Began.After(at) {
+		return false
+	}
+	last := links[0]
+	for _, l := range links {
+		if !l.Began.After(at) {
+			last = l
+		}
+	}
+	return last.Open(at)
+}
+
+// ordered returns the entries, each after the one that pays it.
+func (b *rebuilder) ordered() ([]store.Entry, error) {
+	level := func(e *store.Entry) (n int) {
+		for ; e.Pays != "" && b.entries[e.Pays] != nil && n <= len(b.entries); n++ {
+			e = b.entries[e.Pays]
+		}
+		return n
+	}
+	out := make([]store.Entry, 0, len(b.entries))
+	for _, e := range b.entries {
+		if level(e) > len(b.entries) {
+			return nil, diag.New(diag.TranscriptBroken, "rebuilding the store of threads: %s is below itself", e.ID).WithDetail("id", e.ID)
+		}
+		out = append(out, *e)
+	}
+	slices.SortFunc(out, func(x, y store.Entry) int {
+		return cmp.Or(cmp.Compare(level(&x), level(&y)), x.Created.Compare(y.Created), cmp.Compare(x.ID, y.ID))
+	})
+	slices.Sort(b.report.Kept)
+	return out, nil
+}
+
+// DumpThreads writes what the store has, without times and processes.
+func (p *Project) DumpThreads(ctx context.Context, w io.Writer) error {
+	return p.withStore(ctx, func(s *store.Store) error { return s.Dump(ctx, w) })
+}

@@ -1,0 +1,156 @@
+package threads
+
+import (
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// Booked is what the log of one thread states for the registry and the ledger.
+type Booked struct {
+	ID        string
+	Directive Identity
+	Model     string // that it started with
+	Parent    string // the run of a graph whose node started it, "" for none
+	Spawned   *Spawned
+	Carried   *Carried // from the thread that it continues, or nil
+	First     Limits   // of its start
+	Limits    Limits   // of its last process
+	State     string
+	Reason    string // of an error, or of a suspension
+	Began     time.Time
+	Rested    time.Time // of its last line, if it does not run
+	Calls     []BookedCall
+	Ends      []time.Time // when it ended; it can have been resumed
+	Resumes   []time.Time
+	Summary   string // the thread that summarized it for the one that goes on
+	ended     bool
+}
+
+// BookedCall is one call of a model.
+type BookedCall struct {
+	ID, Model      string
+	Reserved, Cost policy.USD
+	Assumed, Open  bool
+	At             time.Time
+	turn, attempt  int64
+}
+
+// Book reads the lines of the log of a thread. The error is THREAD_NOT_FOUND if it is that
+// of a run of a graph, or has no line.
+func Book(project, id string, lines []transcript.Line) (*Booked, error) {
+	if !IsThread(lines) {
+		return nil, diag.New(diag.ThreadNotFound, "reading %s: it is not a thread", id).WithReason("no_thread").WithDetail("id", id)
+	}
+	b := &Booked{ID: id, State: Running, Began: lines[0].At()}
+	for i := range lines {
+		data, err := dataOf(project, id, &lines[i])
+		if err == nil {
+			err = b.line(&lines[i], data)
+		}
+		if err != nil {
+			return nil, diag.New(diag.TranscriptBroken, "reading the log of %s: line %d: %w", id, lines[i].Seq, err)
+		}
+	}
+	if b.State != Running {
+		b.Rested = lines[len(lines)-1].At()
+	}
+	return b, nil
+}
+
+// Open reports whether the thread had begun and not ended at a time.
+func (b *Booked) Open(at time.Time) bool {
+	if b.Began.After(at) {
+		return false
+	}
+	open := true
+	for i, end := range b.Ends {
+		if end.After(at) {
+			break
+		}
+		open = i < len(b.Resumes) && !b.Resumes[i].After(at)
+	}
+	return open
+}
+
+func (b *Booked) line(l *transcript.Line, data []byte) error {
+	switch l.Event {
+	case evStarted:
+		var d startedData
+		err := into(data, &d)
+		b.Directive, b.Model, b.Spawned, b.Carried, b.First, b.Limits = d.Directive, d.Model, d.Spawned, d.Carried, d.Limits, d.Limits
+		if d.Parent != nil {
+			b.Parent = *d.Parent
+		}
+		return err
+	case evRequest:
+		var d requestData
+		err := into(data, &d)
+		b.Calls = append(b.Calls, BookedCall{ID: d.Reservation, Model: d.Model, Reserved: d.Reserved, Open: true, At: l.At(), turn: d.Turn, attempt: d.Attempt})
+		return err
+	case evResponse:
+		var d responseData
+		err := into(data, &d)
+		b.answer(d.Turn, d.Attempt, d.Cost, d.Assumed)
+		return err
+	case evError:
+		var d errorData
+		err := into(data, &d)
+		b.answer(d.Turn, d.Attempt, d.Cost, d.Assumed)
+		return err
+	case evSuspended:
+		var d Suspension
+		err := into(data, &d)
+		b.State, b.Reason = Suspended, d.Reason
+		return err
+	case evResumed:
+		var d resumedData
+		err := into(data, &d)
+		if d.Limits != nil {
+			b.Limits = *d.Limits
+		}
+		b.State, b.Reason = Running, ""
+		if b.ended {
+			b.Resumes, b.ended = append(b.Resumes, l.At()), false
+		}
+		return err
+	case evContinued:
+		var d continuedData
+		err := into(data, &d)
+		b.State, b.Summary = Continued, d.Thread
+		return err
+	case evCompleted, evFailed, evCancelled, evKilled:
+		var d endData
+		err := into(data, &d)
+		b.State = map[string]string{evCompleted: Completed, evFailed: Failed, evCancelled: Cancelled, evKilled: Killed}[l.Event]
+		b.Reason = restReason(b.State, d.Error)
+		b.Ends, b.ended = append(b.Ends, l.At()), true
+		return err
+	}
+	return nil
+}
+
+// answer settles the call that an answer belongs to.
+func (b *Booked) answer(turn, attempt int64, cost policy.USD, assumed bool) {
+	for i := range b.Calls {
+		if c := &b.Calls[i]; c.Open && c.turn == turn && c.attempt == attempt {
+			c.Open, c.Cost, c.Assumed = false, cost, assumed
+			return
+		}
+	}
+}
+
+// restReason is the reason in the registry of a thread that rests in a state: only an
+// error has one.
+func restReason(state string, e *diag.Failure) string {
+	switch {
+	case state != Failed || e == nil:
+		return ""
+	case e.Code == diag.ThreadState && strings.Contains(e.Message, ": "+Orphaned+": "):
+		return Orphaned
+	}
+	return string(e.Code)
+}
