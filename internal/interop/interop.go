@@ -27,11 +27,13 @@ const (
 	Recipe  Format = "recipe"  // a recipe of goose
 	Rules   Format = "rules"   // AGENTS.md, CLAUDE.md or rules of Cursor
 	Servers Format = "servers" // MCP servers of a client
+
+	Permissions Format = "permissions" // those in the settings of Claude Code
 )
 
 // Formats returns the names of all formats.
 func Formats() []string {
-	return []string{string(Agent), string(Command), string(Recipe), string(Rules), string(Servers), string(Skill)}
+	return []string{string(Agent), string(Command), string(Permissions), string(Recipe), string(Rules), string(Servers), string(Skill)}
 }
 
 // SkillFile is the file that makes a folder a skill.
@@ -115,7 +117,10 @@ func detectData(s Source) Format {
 	_, title := root["title"]
 	_, prompt := root["prompt"]
 	_, instructions := root["instructions"]
+	_, permitted := root["permissions"].(map[string]any)
 	switch {
+	case permitted && (s.Name == "settings.json" || s.Name == "settings.local.json"):
+		return Permissions
 	case servers || ofEditor && path.Ext(s.Name) == ".json":
 		return Servers
 	case title && (prompt || instructions):
@@ -128,7 +133,7 @@ func detectData(s Source) Format {
 // valid and has no counterpart in rye is listed in the result.
 func Convert(f Format, s Source, o Options) (*Result, error) {
 	convert, ok := map[Format]func(Source, Options) (*Result, error){
-		Skill: skill, Agent: agent, Command: command, Recipe: recipe, Rules: rules, Servers: servers,
+		Skill: skill, Agent: agent, Command: command, Recipe: recipe, Rules: rules, Servers: servers, Permissions: permissions,
 	}[f]
 	if !ok {
 		return nil, diag.New(diag.Usage, "importing %s: its format is not known", s.Path).WithReason("import_format")

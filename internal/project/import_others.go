@@ -138,7 +138,7 @@ func importSources(call OthersCall) ([]interop.Source, error) {
 		paths := []string{p}
 		if filepath.Base(p) == ".claude" || filepath.Base(p) == ".codex" {
 			paths = nil
-			for _, pattern := range []string{"agents/*.md", "agents/*/*.md", "commands/*.md", "commands/*/*.md", "prompts/*.md", "skills/*/" + interop.SkillFile} {
+			for _, pattern := range []string{"agents/*.md", "agents/*/*.md", "commands/*.md", "commands/*/*.md", "prompts/*.md", "skills/*/" + interop.SkillFile, "settings.json", "settings.local.json"} {
 				found, _ := filepath.Glob(filepath.Join(p, pattern))
 				paths = append(paths, found...)
 			}
