@@ -20,6 +20,7 @@ const (
 type shellWord struct {
 	text    string
 	dynamic bool
+	source  string // of a computed word: text with $_ for each computed part
 }
 
 // shellCommand is one simple command, without the programs around it: sudo env rm is
@@ -78,7 +79,10 @@ const (
 )
 
 // text parses one text and everything in it.
-func (s *shellScan) text(text string, depth int) {
+func (s *shellScan) text(text string, depth int) { s.fed(text, depth, nil) }
+
+// fed parses one text whose commands have the given documents as their input.
+func (s *shellScan) fed(text string, depth int, input []string) {
 	if depth > maxShellDepth || len(text) > maxShellText || nesting(text) > maxShellParse {
 		s.doubt(unparsed, text)
 		return
@@ -88,7 +92,7 @@ func (s *shellScan) text(text string, depth int) {
 		s.doubt(unparsed, text)
 		return
 	}
-	w := &shellWalk{shellScan: s, src: text, depth: depth, values: constants(f)}
+	w := &shellWalk{shellScan: s, src: text, depth: depth, values: constants(f), input: input}
 	for _, stmt := range f.Stmts {
 		w.stmt(stmt)
 	}
@@ -109,6 +113,7 @@ type shellWalk struct {
 	src    string
 	depth  int
 	values map[string]string // of variables that the text sets once, to a constant
+	input  []string          // documents that a command reads if it has none of its own
 }
 
 // stmt collects a statement and returns its commands, with those in its substitutions.
@@ -117,10 +122,14 @@ func (w *shellWalk) stmt(stmt *syntax.Stmt) []shellCommand {
 		return nil
 	}
 	var own []shellCommand
+	if docs := w.documents(stmt); docs != nil { // { sh; } <<< TEXT
+		defer func(before []string) { w.input = before }(w.input)
+		w.input = docs
+	}
 	switch cmd := stmt.Cmd.(type) {
 	case nil:
 	case *syntax.CallExpr:
-		own = w.call(cmd, stmt)
+		own = w.call(cmd)
 	case *syntax.BinaryCmd:
 		left, right := w.stmt(cmd.X), w.stmt(cmd.Y)
 		if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll {
@@ -186,7 +195,7 @@ func (w *shellWalk) inside(node syntax.Node) (out []shellCommand) {
 }
 
 // call collects a simple command and what is in its words.
-func (w *shellWalk) call(call *syntax.CallExpr, stmt *syntax.Stmt) (out []shellCommand) {
+func (w *shellWalk) call(call *syntax.CallExpr) (out []shellCommand) {
 	var inner []shellCommand
 	for _, a := range call.Assigns {
 		inner = append(inner, w.inside(a)...)
@@ -206,13 +215,7 @@ func (w *shellWalk) call(call *syntax.CallExpr, stmt *syntax.Stmt) (out []shellC
 	if len(argv) == 0 {
 		return out
 	}
-	var fed []string
-	for _, r := range stmt.Redirs {
-		if text, ok := w.document(r); ok {
-			fed = append(fed, text)
-		}
-	}
-	own := w.program(shellCommand{argv: argv, texts: fed, shown: w.shown(call)})
+	own := w.program(shellCommand{argv: argv, texts: w.input, shown: w.shown(call)})
 	if len(inner) > 0 {
 		w.pipes = append(w.pipes, shellPipe{inner, own, true})
 		for _, c := range own { // a file that a command writes at the same time
@@ -256,6 +259,16 @@ func (w *shellWalk) redirect(r *syntax.Redirect, to []shellCommand) (inner []she
 		w.pipe(inner, to)
 	}
 	return inner
+}
+
+// documents returns the static texts that the redirections of a statement feed to it.
+func (w *shellWalk) documents(stmt *syntax.Stmt) (out []string) {
+	for _, r := range stmt.Redirs {
+		if text, ok := w.document(r); ok {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // document returns the static text that a redirection feeds to a command.

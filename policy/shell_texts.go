@@ -10,29 +10,88 @@ import (
 // assigns collects what a shell or another program runs because of a variable.
 func (w *shellWalk) assigns(list []*syntax.Assign, shown string) {
 	for _, a := range list {
-		if a.Name == nil || a.Value == nil {
+		if a.Name == nil {
 			continue
 		}
-		if isStartFile(a.Name.Value) && slices.ContainsFunc(a.Value.Parts, func(p syntax.WordPart) bool { _, ok := p.(*syntax.ProcSubst); return ok }) {
-			w.doubt(dynamic, shown) // BASH_ENV=<(…): the shell runs what another command writes
+		if a.Array != nil { // PROMPT_COMMAND=(…): bash runs each element
+			for _, elem := range a.Array.Elems {
+				w.assign(a.Name.Value, elem.Value, shown)
+			}
 		}
-		text, dyn := w.static(a.Value.Parts, false)
-		w.assigned(a.Name.Value, shellWord{text, dyn}, shown)
+		w.assign(a.Name.Value, a.Value, shown)
 	}
+}
+
+func (w *shellWalk) assign(name string, value *syntax.Word, shown string) {
+	if value == nil {
+		return
+	}
+	if isStartFile(name) && slices.ContainsFunc(value.Parts, func(p syntax.WordPart) bool { _, ok := p.(*syntax.ProcSubst); return ok }) {
+		w.doubt(dynamic, shown) // BASH_ENV=<(…): the shell runs what another command writes
+	}
+	text, dyn := w.static(value.Parts, false)
+	if p := onlyVariable(value.Parts); p != nil && p.Param.Value == name { // EDITOR="${EDITOR:-vim}" changes nothing but a missing value
+		text, dyn = w.fallback(p, text, dyn)
+	}
+	w.assigned(name, shellWord{text: text, dynamic: dyn}, shown)
+}
+
+// onlyVariable returns the expansion that a word consists of, nil if it has other parts.
+func onlyVariable(parts []syntax.WordPart) *syntax.ParamExp {
+	if len(parts) != 1 {
+		return nil
+	}
+	switch p := parts[0].(type) {
+	case *syntax.DblQuoted:
+		return onlyVariable(p.Parts)
+	case *syntax.ParamExp:
+		return p
+	}
+	return nil
+}
+
+// fallback is the value of a variable that is set to itself, or to another text if it is
+// not set.
+func (w *shellWalk) fallback(p *syntax.ParamExp, text string, dyn bool) (string, bool) {
+	switch {
+	case p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || w.values[p.Param.Value] != "":
+		return text, dyn
+	case p.Exp == nil:
+		return "", false
+	case p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.DefaultUnsetOrNull:
+		if p.Exp.Word == nil {
+			return "", false
+		}
+		return w.static(p.Exp.Word.Parts, true)
+	}
+	return text, dyn
 }
 
 // assigned collects the commands in the value of one variable. Other programs run some as
 // texts of the shell; bash takes functions from variables, and expands its prompts.
 func (w *shellWalk) assigned(name string, value shellWord, shown string) {
+	c := shellCommand{shown: shown}
 	switch {
 	case strings.HasPrefix(name, "BASH_FUNC_"):
-		w.joined(shellCommand{shown: shown}, []shellWord{{"f " + value.text, value.dynamic}})
+		w.joined(c, []shellWord{{text: "f " + value.text, dynamic: value.dynamic}})
+	case strings.HasPrefix(name, "GIT_CONFIG_VALUE_"):
+		key, known := w.values["GIT_CONFIG_KEY_"+strings.TrimPrefix(name, "GIT_CONFIG_VALUE_")]
+		if !known {
+			key = "alias.unknown"
+			value.text = "!" + strings.TrimPrefix(value.text, "!")
+		}
+		w.gitSetting(c, key, value)
+	case name == "GIT_CONFIG_PARAMETERS": // 'KEY=VALUE' or 'KEY'='VALUE', each
+		for _, setting := range strings.Split(strings.ReplaceAll(value.text, "'='", "="), "'") {
+			key, text, _ := strings.Cut(setting, "=")
+			w.gitSetting(c, key, shellWord{text: text, dynamic: value.dynamic})
+		}
 	case isStartFile(name) && isDescriptor(value.text):
 		w.doubt(dynamic, shown)
 	case slices.Contains([]string{"PS0", "PS1", "PS2", "PS4", "BASH_ENV", "ENV"}, name): // bash expands them
 		w.expanded(value.text)
 	case slices.Contains(runVariables(), name):
-		w.joined(shellCommand{shown: shown}, []shellWord{{strings.TrimPrefix(value.text, "|"), value.dynamic}})
+		w.joined(c, []shellWord{{text: strings.TrimPrefix(value.text, "|"), dynamic: value.dynamic}})
 	}
 }
 
@@ -45,24 +104,43 @@ func runVariables() []string {
 // isStartFile reports whether a variable names a file that a shell runs when it starts.
 func isStartFile(name string) bool { return name == "BASH_ENV" || name == "ENV" }
 
-// textOptions are options whose value a program passes to a shell, by the program. One that
-// ends with = has its value in the same word, after that text.
-func textOptions(name string) []string {
+// textOption is an option whose value a program passes to a shell, or starts as a program
+// with arguments.
+type textOption struct {
+	name  string
+	lead  string // the value is one only after this text
+	words bool   // it is divided into words; what a variable adds is an argument
+}
+
+// textOptions are those of a program. A long one can be abbreviated.
+func textOptions(name string) (out []textOption) {
+	var names []string
 	switch name {
 	case "tar", "gtar", "bsdtar":
-		return []string{"--checkpoint-action=exec=", "--to-command", "-I", "--use-compress-program", "--rsh-command", "-F", "--info-script", "--new-volume-script"}
+		out = []textOption{{name: "--checkpoint-action", lead: "exec="}}
+		names = []string{"--to-command", "-I", "--use-compress-program", "--rsh-command", "-F", "--info-script", "--new-volume-script"}
 	case "rsync":
-		return []string{"-e", "--rsh"}
+		return []textOption{{name: "-e", words: true}, {name: "--rsh", words: true}}
 	case "npm", "npx", "pnpm":
-		return []string{"-c", "--call"}
+		names = []string{"-c", "--call"}
 	case "nix-shell", "nix":
-		return []string{"--run", "--command"}
-	case "ssh", "scp", "sftp":
-		return []string{"-oProxyCommand=", "ProxyCommand=", "-oLocalCommand=", "LocalCommand=", "-oKnownHostsCommand=", "KnownHostsCommand="}
+		names = []string{"--run", "--command"}
+	case "scp", "sftp":
+		names = []string{"-S"}
 	case "git":
-		return []string{"-x", "--exec", "--tree-filter", "--index-filter", "--msg-filter", "--env-filter", "--commit-filter", "--upload-pack", "--receive-pack", "--extcmd"}
+		names = []string{"-x", "-u", "-O", "--open-files-in-pager", "--exec", "--tree-filter", "--index-filter", "--msg-filter", "--env-filter", "--commit-filter", "--upload-pack", "--receive-pack", "--extcmd"}
 	}
-	return nil
+	for _, n := range names {
+		out = append(out, textOption{name: n})
+	}
+	return out
+}
+
+// isOfOther reports whether git has an option of that name in these subcommands only, and
+// none of them is before it.
+func isOfOther(name string, before []shellWord) bool {
+	of := map[string][]string{"-x": {"rebase", "difftool"}, "-u": {"clone"}, "-O": {"grep"}, "--open-files-in-pager": {"grep"}}[name]
+	return of != nil && !slices.ContainsFunc(before, func(b shellWord) bool { return slices.Contains(of, b.text) })
 }
 
 // isCluster reports whether a word is several one-letter options that end with a letter.
@@ -70,25 +148,81 @@ func isCluster(s string, letter byte) bool {
 	return len(s) > 2 && s[0] == '-' && s[1] != '-' && s[len(s)-1] == letter
 }
 
+// value returns the value of the option in a word, or in the next one.
+func (o textOption) value(program string, args []shellWord, i int) (shellWord, bool) {
+	a, joined := args[i], false
+	var text, source string
+	if strings.HasPrefix(o.name, "--") {
+		var name string
+		if name, text, joined = strings.Cut(a.text, "="); !abbreviates(name, o.name) {
+			return shellWord{}, false
+		}
+		_, source, _ = strings.Cut(a.source, "=")
+	} else {
+		rest, ok := strings.CutPrefix(a.text, o.name)
+		clusters := (program == "rsync" || strings.HasSuffix(program, "tar")) && isCluster(a.text, o.name[1]) // -ave 'ssh …'
+		if !ok && !clusters {
+			return shellWord{}, false
+		}
+		text = strings.TrimPrefix(rest, "=")
+		source = strings.TrimPrefix(a.source, o.name)
+		joined = ok && rest != ""
+	}
+	if joined {
+		return shellWord{text: text, dynamic: a.dynamic, source: source}, true
+	}
+	if i+1 < len(args) && o.name != "-O" { // git grep -O: without a value it is the pager
+		return args[i+1], true
+	}
+	return shellWord{}, false
+}
+
 // optionTexts collects the texts of options that a program passes to a shell.
 func (w *shellWalk) optionTexts(name string, c shellCommand, args []shellWord) {
 	for _, option := range textOptions(name) {
-		for i, a := range args {
-			value, found := strings.CutPrefix(a.text, option)
-			if !found && len(option) == 2 && (name == "rsync" || strings.HasSuffix(name, "tar")) && isCluster(a.text, option[1]) {
-				value, found = "", true // -ave 'ssh …'
+		for i := range args {
+			value, found := option.value(name, args, i)
+			if !found || name == "git" && isOfOther(option.name, args[:i]) {
+				continue
 			}
-			if option == "-x" && !slices.ContainsFunc(args[:i], func(b shellWord) bool { return b.text == "rebase" || b.text == "difftool" }) {
-				found = false // of another subcommand
+			text, ok := strings.CutPrefix(value.text, option.lead)
+			if !ok {
+				continue
 			}
-			joined := strings.HasSuffix(option, "=") || strings.HasPrefix(value, "=")
-			switch {
-			case !found:
-			case joined || value != "" && len(option) == 2:
-				w.joined(c, []shellWord{{strings.TrimLeft(value, "=!"), a.dynamic}})
-			case value == "" && i+1 < len(args):
-				w.joined(c, []shellWord{{strings.TrimPrefix(args[i+1].text, "!"), args[i+1].dynamic}})
+			value.text = strings.TrimPrefix(text, "!")
+			if option.words && value.dynamic {
+				value = shellWord{text: value.source}
 			}
+			w.joined(c, []shellWord{value})
+		}
+	}
+	switch name {
+	case "ssh", "scp", "sftp":
+		w.sshTexts(c, args)
+	}
+}
+
+// sshTexts collects the settings of ssh that are commands: -o KEY=VALUE, or KEY VALUE.
+func (w *shellWalk) sshTexts(c shellCommand, args []shellWord) {
+	for i, a := range args {
+		setting, ok := strings.CutPrefix(a.text, "-o")
+		value := shellWord{text: setting, dynamic: a.dynamic}
+		switch {
+		case ok && setting != "":
+		case (ok || isCluster(a.text, 'o')) && i+1 < len(args):
+			value = args[i+1]
+		default:
+			continue
+		}
+		key := strings.TrimLeft(value.text, " \t")
+		end := strings.IndexAny(key, "= \t")
+		if end < 0 {
+			continue
+		}
+		switch strings.ToLower(key[:end]) {
+		case "proxycommand", "localcommand", "knownhostscommand":
+			value.text = strings.TrimLeft(key[end:], "= \t")
+			w.joined(c, []shellWord{value})
 		}
 	}
 }
@@ -98,25 +232,46 @@ func (w *shellWalk) gitTexts(c shellCommand, args []shellWord) {
 	config := slices.ContainsFunc(args, func(a shellWord) bool { return a.text == "config" })
 	submodule := slices.ContainsFunc(args, func(a shellWord) bool { return a.text == "submodule" })
 	for i, a := range args {
+		before := ""
+		if i > 0 {
+			before = args[i-1].text
+		}
 		text, long := strings.CutPrefix(a.text, "--config=")
 		key, value, set := strings.Cut(text, "=")
-		named := long || config || i > 0 && (args[i-1].text == "-c" || args[i-1].text == "--config")
-		dyn := a.dynamic
 		if !set && i+1 < len(args) { // git config KEY VALUE
-			value, dyn = args[i+1].text, args[i+1].dynamic
+			a.text, a.dynamic = args[i+1].text, args[i+1].dynamic
+		} else {
+			a.text = value
 		}
-		key = strings.ToLower(key)
-		switch {
-		case named && strings.HasPrefix(key, "alias."):
-			if text, ok := strings.CutPrefix(value, "!"); ok {
-				w.joined(c, []shellWord{{text, dyn}})
-			}
-		case named && isCommandSetting(key):
-			w.joined(c, []shellWord{{strings.TrimPrefix(value, "!"), dyn}})
-		case a.text == "foreach" && submodule, a.text == "run" && i > 0 && args[i-1].text == "bisect":
+		if long || config || before == "-c" || before == "--config" {
+			w.gitSetting(c, key, a)
+		}
+		variable, inVariable := strings.CutPrefix(args[i].text, "--config-env=")
+		if key, _, _ := strings.Cut(variable, "="); inVariable && isCommandKey(key) || before == "--config-env" && isCommandKey(text) {
+			w.doubt(dynamic, c.shown) // the value is that of a variable
+		}
+		if address, ok := strings.CutPrefix(args[i].text, "ext::"); ok { // a transport that is a command
+			w.joined(c, []shellWord{{text: address, dynamic: args[i].dynamic}})
+		}
+		if args[i].text == "foreach" && submodule || args[i].text == "run" && before == "bisect" {
 			w.joined(c, args[i+1:][skipOptions(args[i+1:], launcher{}):])
 		}
 	}
+}
+
+// gitSetting collects the command in the value of a setting of git.
+func (w *shellWalk) gitSetting(c shellCommand, key string, value shellWord) {
+	key = strings.ToLower(key)
+	text, shell := strings.CutPrefix(value.text, "!")
+	if isCommandSetting(key) || strings.HasPrefix(key, "alias.") && shell {
+		w.joined(c, []shellWord{{text: text, dynamic: value.dynamic}})
+	}
+}
+
+// isCommandKey reports whether the value of a setting can be a command.
+func isCommandKey(key string) bool {
+	key, _, _ = strings.Cut(strings.ToLower(key), "=")
+	return isCommandSetting(key) || strings.HasPrefix(key, "alias.")
 }
 
 // isCommandSetting reports whether the value of a setting of git is a command.

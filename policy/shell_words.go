@@ -66,7 +66,11 @@ func (w *shellWalk) split(parts []syntax.WordPart) []shellWord {
 		return out
 	}
 	text, dyn := w.static(parts, false)
-	return []shellWord{{text, dyn}}
+	word := shellWord{text: text, dynamic: dyn}
+	if dyn {
+		word.source, _ = w.render(parts, false, "$_")
+	}
+	return []shellWord{word}
 }
 
 // constant returns the value of a word that is one variable without quotes.
@@ -92,6 +96,11 @@ func (w *shellWalk) value(p *syntax.ParamExp) (string, bool) {
 
 // static returns the text of a word without the parts that the shell computes.
 func (w *shellWalk) static(parts []syntax.WordPart, quoted bool) (text string, dynamic bool) {
+	return w.render(parts, quoted, "")
+}
+
+// render is static with a text for each part that the shell computes.
+func (w *shellWalk) render(parts []syntax.WordPart, quoted bool, hole string) (text string, dynamic bool) {
 	var b strings.Builder
 	for _, part := range parts {
 		switch p := part.(type) {
@@ -104,17 +113,18 @@ func (w *shellWalk) static(parts []syntax.WordPart, quoted bool) (text string, d
 				b.WriteString(p.Value)
 			}
 		case *syntax.DblQuoted:
-			inner, dyn := w.static(p.Parts, true)
+			inner, dyn := w.render(p.Parts, true, hole)
 			b.WriteString(inner)
 			dynamic = dynamic || dyn
-		case *syntax.ExtGlob:
-			dynamic = true
 		case *syntax.ParamExp:
-			if v, ok := w.value(p); ok {
-				b.WriteString(v)
+			v, ok := w.value(p)
+			if !ok {
+				v = hole
 			}
+			b.WriteString(v)
 			dynamic = true
 		default:
+			b.WriteString(hole)
 			dynamic = true
 		}
 	}
