@@ -167,10 +167,7 @@ func messageOf(source, text string) Event {
 // settleOpen settles requests without an answer in full: the service may have answered
 // and charged. The cost of one that was settled before the process stopped is known.
 func (t *Thread) settleOpen(ctx context.Context) error {
-	// Also one whose answer could not be settled, and one of another thread of the chain,
-	// whose log this process has not read.
-	sent := func(id string) bool { return t.sent[id] || !strings.HasPrefix(id, t.id+"/") }
-	if err := t.money.Recover(ctx, sent); err != nil {
+	if err := t.money.Recover(ctx, t.wasSent); err != nil {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(t.open)) {
@@ -191,6 +188,25 @@ func (t *Thread) settleOpen(ctx context.Context) error {
 	}
 	clear(t.open)
 	return nil
+}
+
+// wasSent reports whether the log has the request of a reservation, also one whose answer
+// could not be settled. Of another thread of the chain, whose log was not read, every
+// request is believed to be sent.
+func (t *Thread) wasSent(id string) bool { return t.sent[id] || !strings.HasPrefix(id, t.id+"/") }
+
+// Sent returns what reports whether a thread has sent the request of a reservation. If its
+// log cannot be read, each is believed to be sent.
+func Sent(project, id string) func(reservation string) bool {
+	t := newThread(id, Params{Project: project})
+	lines, err := transcript.Read(project, id)
+	if err == nil {
+		_, err = t.unanswered(lines)
+	}
+	if err != nil {
+		return func(string) bool { return true }
+	}
+	return t.wasSent
 }
 
 // replay sets the thread to what the lines of its log state, and returns its state.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -27,8 +28,10 @@ type runAccount struct {
 
 	tree   *sync.Mutex // of a root and all below it
 	store  *store.Store
-	owner  *store.Owner    // nil until it is opened
-	spawns map[string]bool // the threads below the run; nil until they are counted
+	owner  *store.Owner          // nil until it is opened
+	stop   func()                // ends the renewals of its lease
+	lost   atomic.Pointer[error] // another process has taken the run over
+	spawns map[string]bool       // the threads below the run; nil until they are counted
 }
 
 type runAccountKey struct{}
@@ -81,6 +84,8 @@ func (a *runAccount) reopen(ctx context.Context) error {
 // open returns the account that pays the threads of the run. The caller has the lock.
 func (a *runAccount) open(ctx context.Context) (owner *store.Owner, err error) {
 	switch {
+	case a.lost.Load() != nil:
+		return nil, *a.lost.Load()
 	case a.owner != nil:
 		return a.owner, nil
 	case a.above != nil && a.graph.Limits.Spend == nil:
@@ -108,8 +113,18 @@ func (a *runAccount) open(ctx context.Context) (owner *store.Owner, err error) {
 	} else if ok {
 		most = have // of an earlier process
 	}
-	a.owner, err = up.Child(ctx, th, most)
-	return a.owner, err
+	if a.owner, err = up.Child(ctx, th, most); err != nil {
+		a.owner = nil
+		return nil, err
+	}
+	a.keep(ctx)
+	return a.owner, nil
+}
+
+// keep renews the lease of the run until it ends. One that another process has taken over
+// starts no thread any more.
+func (a *runAccount) keep(ctx context.Context) {
+	a.stop = a.owner.Keep(ctx, func(err error) { a.lost.Store(&err) })
 }
 
 func (a *runAccount) root() *runAccount {
@@ -137,6 +152,7 @@ func (a *runAccount) openRoot(ctx context.Context, th store.Thread) (*store.Owne
 		return nil, errors.Join(err, s.Close())
 	}
 	a.store = s
+	a.keep(ctx)
 	return a.owner, nil
 }
 
@@ -216,7 +232,7 @@ func (a *runAccount) end(ctx context.Context, thread, state string) error {
 }
 
 // settle implements graph.Params.Settle. The account of a run that is suspended stays
-// open.
+// open: no process owns it until the run goes on.
 func (a *runAccount) settle(ctx context.Context, state string) (spent *policy.USD, err error) {
 	a.tree.Lock()
 	defer a.tree.Unlock()
@@ -225,8 +241,13 @@ func (a *runAccount) settle(ctx context.Context, state string) (spent *policy.US
 			return nil, err
 		}
 	}
+	a.stop()
 	account, err := a.owner.Account(ctx)
-	if err == nil && state != graph.StateSuspended {
+	switch {
+	case err != nil:
+	case state == graph.StateSuspended:
+		err = a.owner.Suspend(ctx, "")
+	default:
 		err = a.owner.Release(ctx, state, "")
 	}
 	if a.store != nil {

@@ -142,8 +142,9 @@ func isOrphan(ctx context.Context, l *store.Lease) bool {
 }
 
 // settleOrphans records the end of threads whose process was stopped, settles what they
-// had reserved, and returns the rest to their parents. A thread of another project, one
-// that a run started, which continues it, and a run itself are only marked.
+// had reserved, and returns the rest to their parents. Of a thread that a run started,
+// which continues it, only the calls are settled. A thread of another project is left to
+// that project.
 func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
 	running, err := s.Running(ctx)
 	if err != nil {
@@ -168,7 +169,8 @@ func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
 // settleStopped settles one thread, or run, whose process is gone.
 func (p *Project) settleStopped(ctx context.Context, s *store.Store, l *store.Lease, ofRun bool) error {
 	if l.Kind != "thread" || ofRun && l.State != store.Created {
-		_, err := s.Orphan(ctx, l, threads.Orphaned)
+		sent := threads.Sent(p.Spaces.ProjectDir, endOfChain(p.Spaces.ProjectDir, l.Thread))
+		_, err := s.Orphan(ctx, l, threads.Orphaned, func(id string) store.Outcome { return store.Outcome{Sent: sent(id)} })
 		return err
 	}
 	if l.State != store.Created && !p.neverBegan(l.Thread) {

@@ -111,11 +111,11 @@ func (s *Store) Running(ctx context.Context) (out []Lease, err error) {
 	return out, err
 }
 
-// Orphan records that the owner of a thread is gone. done is false if another process has
-// taken the thread over since the lease was read. The account stays open: it is for a
-// thread that another one continues, which settles the open reservations. Abandon is for
-// the others.
-func (s *Store) Orphan(ctx context.Context, l *Lease, reason string) (done bool, err error) {
+// Orphan records that the owner of a thread is gone, and settles its open reservations for
+// calls as Recover does: they are no longer held in the periods of the user. done is false
+// if another process has taken the thread over since the lease was read. The account
+// stays for the process that continues the thread; Abandon is for the others.
+func (s *Store) Orphan(ctx context.Context, l *Lease, reason string, outcome func(id string) Outcome) (done bool, err error) {
 	err = s.write(ctx, "recording an orphan in", func(t *tx) error {
 		res, err := t.Exec("UPDATE threads SET state = 'error', reason = ?, ended = ?, lease_until = 0 WHERE id = ? AND fence = ? AND state = ?",
 			reason, t.now.UnixMilli(), l.Thread, l.fence, l.State)
@@ -123,10 +123,13 @@ func (s *Store) Orphan(ctx context.Context, l *Lease, reason string) (done bool,
 			return err
 		}
 		n, err := res.RowsAffected()
-		done = n == 1
+		if done = n == 1; err != nil || !done {
+			return err
+		}
+		_, err = t.recoverAll(l.Thread, outcome, policy.Periods{})
 		return err
 	})
-	return done, err
+	return done && err == nil, err
 }
 
 // Abandon ends a thread whose owner is gone and whose log does not state how it went: it
@@ -138,13 +141,7 @@ func (s *Store) Abandon(ctx context.Context, l *Lease, state, reason string) (do
 		if err := t.QueryRow("SELECT count(*) > 0 FROM threads WHERE id = ? AND fence = ? AND state = ?", l.Thread, l.fence, l.State).Scan(&done); err != nil || !done {
 			return err
 		}
-		rows, err := t.openReservations(l.Thread)
-		for _, r := range rows {
-			if err == nil && r.kind == kindCall {
-				_, err = t.recover(r, Outcome{Sent: true}, policy.Periods{})
-			}
-		}
-		if err != nil {
+		if _, err := t.recoverAll(l.Thread, func(string) Outcome { return Outcome{Sent: true} }, policy.Periods{}); err != nil {
 			return err
 		}
 		return t.end(l.Thread, state, reason)

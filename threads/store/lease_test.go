@@ -59,8 +59,11 @@ func TestTakenOver(t *testing.T) {
 // was found.
 func TestOrphan(t *testing.T) {
 	s := openTest(t, t.TempDir())
-	register(t, s, "a", 100)
+	a := register(t, s, "a", 100)
 	register(t, s, "b", 100)
+	must(t, a.Reserve(t.Context(), "a/1", "m", 30))
+	must(t, a.Reserve(t.Context(), "a/2", "m", 20))
+	sent := func(id string) Outcome { return Outcome{Sent: id == "a/1"} }
 	found, err := s.Running(t.Context())
 	must(t, err)
 	if len(found) != 2 || found[0].Until != noon.Add(leaseTime) {
@@ -69,7 +72,7 @@ func TestOrphan(t *testing.T) {
 	again := register(t, s, "b", 100)
 	for i, want := range []bool{true, false} {
 		for range 2 {
-			done, err := s.Orphan(t.Context(), &found[i], "orphaned")
+			done, err := s.Orphan(t.Context(), &found[i], "orphaned", sent)
 			must(t, err)
 			if done != want {
 				t.Errorf("%s: done %v", found[i].Thread, done)
@@ -82,6 +85,12 @@ func TestOrphan(t *testing.T) {
 	must(t, err)
 	if row.State != "error" || row.Reason != "orphaned" {
 		t.Errorf("row %+v", row)
+	}
+	// The call that was sent is paid, the other one costs nothing, and nothing is held.
+	costs, err := s.Cost(t.Context(), "a", false)
+	must(t, err)
+	if got := costs[0].Account; got.Actual != 30 || got.Reserved != 0 || costs[0].Assumed != 30 {
+		t.Errorf("account %+v, assumed %s", got, costs[0].Assumed)
 	}
 	// Its next owner continues it.
 	must(t, register(t, s, "a", 100).Reserve(t.Context(), "c", "m", 10))

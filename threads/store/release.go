@@ -22,10 +22,14 @@ func (o *Owner) Release(ctx context.Context, state, reason string) error {
 }
 
 // Suspend records that a thread rests until something wakes it. Its account stays active,
-// and what its parent reserved for it stays reserved.
+// and what its parent reserved for it stays reserved. Its tokens are revoked: the process
+// that wakes it gets a new one.
 func (o *Owner) Suspend(ctx context.Context, reason string) error {
 	return o.write(ctx, "suspending a thread in", func(t *tx) error {
-		_, err := t.Exec("UPDATE threads SET state = 'suspended', reason = ?, lease_until = 0 WHERE id = ?", reason, o.thread)
+		if _, err := t.Exec("UPDATE threads SET state = 'suspended', reason = ?, lease_until = 0 WHERE id = ?", reason, o.thread); err != nil {
+			return err
+		}
+		_, err := t.Exec("UPDATE tokens SET revoked = 1 WHERE thread = ?", o.thread)
 		return err
 	})
 }
@@ -129,20 +133,25 @@ type Recovered struct {
 // nothing.
 func (o *Owner) Recover(ctx context.Context, outcome func(id string) Outcome) (out []Recovered, err error) {
 	err = o.write(ctx, "recovering a thread in", func(t *tx) error {
-		rows, err := t.openReservations(o.thread)
-		for _, r := range rows {
-			if err == nil && r.kind == kindCall {
-				var done Recovered
-				done, err = t.recover(r, outcome(r.id), o.periods)
-				out = append(out, done)
-			}
-		}
+		out, err = t.recoverAll(o.thread, outcome, o.periods)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+func (t *tx) recoverAll(thread string, outcome func(id string) Outcome, maximums policy.Periods) (out []Recovered, err error) {
+	rows, err := t.openReservations(thread)
+	for _, r := range rows {
+		if err == nil && r.kind == kindCall {
+			var done Recovered
+			done, err = t.recover(r, outcome(r.id), maximums)
+			out = append(out, done)
+		}
+	}
+	return out, err
 }
 
 func (t *tx) recover(r reservation, is Outcome, maximums policy.Periods) (Recovered, error) {

@@ -44,3 +44,19 @@ func TestTokens(t *testing.T) {
 	must(t, s.TakeToken(t.Context(), "t4", "other"))
 	must(t, s.CheckToken(t.Context(), "t4", "other"))
 }
+
+// TestSuspendedToken: the token of a suspended thread is revoked, and those of others are
+// not.
+func TestSuspendedToken(t *testing.T) {
+	s := openTest(t, t.TempDir())
+	for _, id := range []string{"a", "b"} {
+		register(t, s, id, 100)
+		must(t, s.AddToken(t.Context(), "t-"+id, id, "", noon.Add(time.Hour)))
+		must(t, s.TakeToken(t.Context(), "t-"+id, id))
+	}
+	must(t, register(t, s, "a", 100).Suspend(t.Context(), "hook"))
+	if err := s.CheckToken(t.Context(), "t-a", "a"); diag.CodeOf(err) != diag.TokenInvalid {
+		t.Error(err)
+	}
+	must(t, s.CheckToken(t.Context(), "t-b", "b"))
+}
