@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -25,8 +26,17 @@ type guarded struct {
 	own    []string // writable, but not to be renamed, replaced or removed
 	// links are the protected paths that are symbolic links, with their targets. Nothing
 	// can be mounted on a link: the program can replace it, which is found afterwards.
-	links    map[string]string
+	links map[string]string
+	// parents are the directories in which the protected paths are: a program can rename
+	// one above them, and create the same paths again.
+	parents  map[string]fs.FileInfo
 	complete bool // false if the search reached a bound
+}
+
+// same reports whether a protected path is in the directory in which it was before.
+func (g guarded) same(before guarded, p string) bool {
+	was, is := before.parents[filepath.Dir(p)], g.parents[filepath.Dir(p)]
+	return was != nil && is != nil && os.SameFile(was, is)
 }
 
 // guard finds the protected paths of a directory and the projects in it.
@@ -60,6 +70,18 @@ func newGuard(protect func(string) (policy.ProtectedPath, string, bool), seen *L
 }
 
 func (g *guard) find(project, root string) guarded {
+	out := g.search(project, root)
+	out.parents = map[string]fs.FileInfo{}
+	for _, p := range slices.Concat(out.fixed, out.secret, slices.Collect(maps.Keys(out.links))) {
+		dir := filepath.Dir(p)
+		if _, known := out.parents[dir]; !known {
+			out.parents[dir], _ = os.Lstat(dir)
+		}
+	}
+	return out
+}
+
+func (g *guard) search(project, root string) guarded {
 	g.root, g.device = root, trackedDevice(root)
 	if project != root && (project == "" || !below(project, root)) {
 		project = aboveInternal(root)

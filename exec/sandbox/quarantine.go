@@ -17,7 +17,8 @@ import (
 const maxQuarantined = 64
 
 // quarantine moves protected paths that appeared during a run out of a writable
-// directory: an absent path cannot be protected in a directory that is writable. The
+// directory: an absent path cannot be protected in a directory that is writable. One in a
+// directory that replaced another, which the program renamed, appeared too. The
 // program has ended, and nothing of it runs. number is the first of the names.
 func quarantine(project, root, to string, number int, before guarded, protect func(string) (policy.ProtectedPath, string, bool), seen *Listings) (moved []string, err error) {
 	known := map[string]bool{}
@@ -29,15 +30,16 @@ func quarantine(project, root, to string, number int, before guarded, protect fu
 	after := search.find(project, root)
 	var added []string
 	for _, p := range slices.Concat(after.fixed, after.secret) {
-		if !known[p] && !below(p, to) { // the result directory may be in .ai, which a first run creates
+		if (!known[p] || !after.same(before, p)) && !below(p, to) { // the result directory may be in .ai, which a first run creates
 			added = append(added, p)
 		}
 	}
 	for p, target := range after.links {
-		if was, ok := before.links[p]; (!ok || was != target) && !below(p, to) {
+		if was, ok := before.links[p]; (!ok || was != target || !after.same(before, p)) && !below(p, to) {
 			added = append(added, p)
 		}
 	}
+	added = slices.Compact(slices.Sorted(slices.Values(added)))
 	if before.complete && !after.complete {
 		err = fmt.Errorf("the program created more files or deeper directories in %q than are searched for protected paths", root)
 	}
@@ -47,7 +49,6 @@ func quarantine(project, root, to string, number int, before guarded, protect fu
 	if to == "" {
 		return nil, fmt.Errorf("there is no directory for %s", added[0])
 	}
-	slices.Sort(added)
 	if made := os.MkdirAll(to, 0o700); made != nil {
 		return nil, made
 	}
