@@ -104,19 +104,20 @@ func (c graphsCall) list(ctx context.Context) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := slices.DeleteFunc(all, func(s *graph.Summary) bool { return !c.reaches(s) })
+	runs := slices.DeleteFunc(all, func(s *graph.Summary) bool { return !c.reaches(ctx, s) })
 	return object(map[string]any{"runs": append([]*graph.Summary{}, runs...)})
 }
 
 // reaches reports whether the caller may name a run.
-func (c graphsCall) reaches(s *graph.Summary) bool {
-	return isPerson(c.in.Held) || s.StartedBy(c.in.Held)
+func (c graphsCall) reaches(ctx context.Context, s *graph.Summary) bool {
+	return isPerson(ctx, c.in.Held) || s.StartedBy(c.in.Held)
 }
 
 // isPerson reports whether a call has the permissions of a user at a terminal and no
-// others.
-func isPerson(held policy.Held) bool {
-	return len(held) == 1 && held[0].Source == policy.Person()[0].Source
+// others, and is not the call of a node: the author of a graph does not decide for the
+// person who runs it.
+func isPerson(ctx context.Context, held policy.Held) bool {
+	return ctx.Value(inRunKey{}) == nil && len(held) == 1 && held[0].Source == policy.Person()[0].Source
 }
 
 // run returns the id of the run that the call names. A run that the caller does not
@@ -129,11 +130,11 @@ func (c graphsCall) run(ctx context.Context) (string, error) {
 	id, err := graph.Find(c.p.Spaces.ProjectDir, word)
 	if err == nil {
 		var s *graph.Summary
-		if s, err = graph.Status(ctx, c.p.Spaces.ProjectDir, id); err == nil && c.reaches(s) {
+		if s, err = graph.Status(ctx, c.p.Spaces.ProjectDir, id); err == nil && c.reaches(ctx, s) {
 			return id, nil
 		}
 	}
-	if err != nil && diag.CodeOf(err) != diag.ThreadNotFound && (isPerson(c.in.Held) || diag.CodeOf(err) != diag.AmbiguousItem) {
+	if err != nil && diag.CodeOf(err) != diag.ThreadNotFound && (isPerson(ctx, c.in.Held) || diag.CodeOf(err) != diag.AmbiguousItem) {
 		return "", err
 	}
 	return "", diag.New(diag.ThreadNotFound, "finding the run %q: no run that you started has this id", word).WithReason("no_run").WithDetail("id", word)
@@ -146,7 +147,7 @@ func (c graphsCall) walk(ctx context.Context, operation, id string) (map[string]
 		return nil, err
 	}
 	o := GraphOptions{By: "person"}
-	if !isPerson(c.in.Held) {
+	if !isPerson(ctx, c.in.Held) {
 		o.By = "agent"
 	}
 	var call primary.Call
@@ -177,7 +178,7 @@ func (c graphsCall) walk(ctx context.Context, operation, id string) (map[string]
 // that it reaches.
 func (c graphsCall) mayResume(ctx context.Context, id string) error {
 	s, err := graph.Status(ctx, c.p.Spaces.ProjectDir, id)
-	if err == nil && !c.reaches(s) {
+	if err == nil && !c.reaches(ctx, s) {
 		err = diag.New(diag.ThreadState, "continuing a run: the run that waits for it is another caller's").WithReason("running").WithDetail("id", id)
 	}
 	return err
@@ -186,7 +187,7 @@ func (c graphsCall) mayResume(ctx context.Context, id string) error {
 // maySet returns nil if the caller may write values into the state of a run: a person,
 // or an agent whose user agrees. It is like a call of the tier T3 without a sandbox.
 func (c graphsCall) maySet(ctx context.Context, id string, set map[string]any) error {
-	if len(set) == 0 || isPerson(c.in.Held) {
+	if len(set) == 0 || isPerson(ctx, c.in.Held) {
 		return nil
 	}
 	var values []string

@@ -309,6 +309,7 @@ func shellParameters(it *resolve.Item) map[string]bool {
 
 // Call implements graph.Dispatcher.
 func (d graphDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
+	ctx = context.WithValue(ctx, inRunKey{}, true)
 	if d.account != nil {
 		d.account.named(c.RunID)
 		ctx = context.WithValue(ctx, runAccountKey{}, d.account)
@@ -334,6 +335,9 @@ func (d graphDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 }
 
 type approvalKey struct{}
+
+// inRunKey marks the calls of the nodes of a graph.
+type inRunKey struct{}
 
 // callApproval is the approval of the call of a node in flight.
 type callApproval struct {

@@ -31,7 +31,7 @@ func (o orchestration) apply(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
-	done, err := o.p.ApplyCopy(ctx, id, o.list("paths"), check, isPerson(o.in.Held))
+	done, err := o.p.ApplyCopy(ctx, id, o.list("paths"), check, isPerson(ctx, o.in.Held))
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (o orchestration) apply(ctx context.Context) (any, error) {
 // mayWrite returns nil if the caller may write files of the project: it holds the capability
 // for the file tool that does, and the allowance permits the tier of that tool.
 func (o orchestration) mayWrite(ctx context.Context, id string) error {
-	if isPerson(o.in.Held) {
+	if isPerson(ctx, o.in.Held) {
 		return nil
 	}
 	if err := o.in.Held.Allows(policy.Execute, item.Ref{Kind: item.Tool, ID: "rye/file-system/write"}); err != nil {

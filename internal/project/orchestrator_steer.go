@@ -10,11 +10,11 @@ import (
 )
 
 // by is who makes the call, as logs name it.
-func (o orchestration) by() string {
+func (o orchestration) by(ctx context.Context) string {
 	switch {
 	case o.from != "":
 		return "thread " + o.from
-	case isPerson(o.in.Held):
+	case isPerson(ctx, o.in.Held):
 		return "person"
 	}
 	return "client"
@@ -36,10 +36,10 @@ func (o orchestration) suspend(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	if o.own(id) {
-		_, err := o.p.askToSuspend(ctx, id, o.text("reason"), o.by())
+		_, err := o.p.askToSuspend(ctx, id, o.text("reason"), o.by(ctx))
 		return map[string]any{"thread_id": id, "state": threads.Running}, err
 	}
-	state, err := o.p.SuspendThread(ctx, id, o.text("reason"), o.by())
+	state, err := o.p.SuspendThread(ctx, id, o.text("reason"), o.by(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +68,10 @@ func (o orchestration) resume(ctx context.Context) (any, error) {
 	case slices.Contains([]string{threads.Running, threads.Completed, threads.Continued}, now.State):
 		return nil, diag.New(diag.ThreadState, "resuming %s: it is %s", last, now.State).WithReason("ended").WithDetail("state", now.State)
 	}
-	if ask := suspendedFor(s); ask != nil && !isPerson(o.in.Held) && (ask.To != "parent" || s.Spawned == nil || s.Spawned.By != o.from) {
+	if ask := suspendedFor(s); ask != nil && !isPerson(ctx, o.in.Held) && (ask.To != "parent" || s.Spawned == nil || s.Spawned.By != o.from) {
 		return nil, diag.New(diag.ApprovalRequired, "resuming %s: a person answers what it asks: %s", last, ask.Question).WithDetail("id", last)
 	}
-	out.PID, err = o.p.continueProcess(ctx, last, resumeStart{Message: o.text("message"), By: o.by()})
+	out.PID, err = o.p.continueProcess(ctx, last, resumeStart{Message: o.text("message"), By: o.by(ctx)})
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (o orchestration) handOff(ctx context.Context) (any, error) {
 	if o.own(id) {
 		last, _, err := o.p.steered(id, "handing off")
 		if err == nil {
-			err = o.p.askToHandOff(last, o.text("message"), o.by())
+			err = o.p.askToHandOff(last, o.text("message"), o.by(ctx))
 		}
 		return map[string]any{"thread_id": last, "state": threads.Running}, err
 	}
@@ -106,10 +106,10 @@ func (o orchestration) handOff(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ask := suspendedFor(s); ask != nil && !isPerson(o.in.Held) {
+	if ask := suspendedFor(s); ask != nil && !isPerson(ctx, o.in.Held) {
 		return nil, diag.New(diag.ApprovalRequired, "handing off %s: a person answers what it asks: %s", last, ask.Question).WithDetail("id", last)
 	}
-	next, err := o.p.HandOffThread(ctx, last, o.text("message"), o.by())
+	next, err := o.p.HandOffThread(ctx, last, o.text("message"), o.by(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -125,12 +125,12 @@ func (o orchestration) send(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	to, err := o.p.SendEvent(ctx, id, o.text("event"), o.in.Parameters["payload"], o.by())
+	to, err := o.p.SendEvent(ctx, id, o.text("event"), o.in.Parameters["payload"], o.by(ctx))
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]any{"delivered": true, "thread_id": to.ID, "state": to.State}
-	if to.State == graph.StateSuspended && to.Reason == "wait" && isPerson(o.in.Held) {
+	if to.State == graph.StateSuspended && to.Reason == "wait" && isPerson(ctx, o.in.Held) {
 		d := DueThread{ID: id} // a run that waits for the event goes on
 		err = o.p.WakeThread(ctx, &d)
 		out["pid"] = d.PID

@@ -126,7 +126,7 @@ func (p *Project) childOptions(ctx context.Context, in exec.NativeCall) (o *Thre
 	if err != nil {
 		return nil, false, err
 	}
-	if isPerson(in.Held) {
+	if isPerson(ctx, in.Held) {
 		o.Limits = flags
 	} else {
 		o.Narrow = flags
