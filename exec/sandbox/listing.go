@@ -15,6 +15,12 @@ type Listings struct {
 	mu    sync.Mutex
 	dirs  map[listingKey]listing
 	young time.Duration // 0 is youngDir; tests set a shorter time
+
+	store   Store // nil without
+	loaded  bool
+	stored  map[listingKey]listing // what the store had
+	lasting map[uint64]bool        // devices whose listings may be stored
+	unsaved int                    // directories that were listed since the last save
 }
 
 // listingKey is a directory and which of its entries are kept.
@@ -53,10 +59,7 @@ func (l *Listings) read(dir string, all bool, device uint64, keep func(name stri
 	at, known := stampOf(dir) // before the entries are read
 	known = known && device != 0 && at.device == device
 	if known {
-		l.mu.Lock()
-		has, ok := l.dirs[key]
-		l.mu.Unlock()
-		if ok && has.at == at {
+		if has, ok := l.remembered(key, at, now); ok {
 			return has, nil
 		}
 	}
@@ -74,10 +77,45 @@ func (l *Listings) read(dir string, all bool, device uint64, keep func(name stri
 	if known && err == nil && at.changed.Before(now.Add(-young)) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.dirs == nil || len(l.dirs) >= maxListings {
-			l.dirs = map[listingKey]listing{}
-		}
-		l.dirs[key] = out
+		l.remember(key, out)
+		l.unsaved++
 	}
 	return out, err
+}
+
+// remember keeps a listing. The caller holds l.mu.
+func (l *Listings) remember(key listingKey, found listing) {
+	if l.dirs == nil || len(l.dirs) >= maxListings {
+		l.dirs = map[listingKey]listing{}
+	}
+	l.dirs[key] = found
+}
+
+// remembered returns the listing of a directory that has not changed.
+func (l *Listings) remembered(key listingKey, at stamp, now time.Time) (listing, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if has, ok := l.dirs[key]; ok {
+		return has, has.at == at
+	}
+	if !l.lasting[at.device] {
+		return listing{}, false
+	}
+	l.load(now)
+	has, ok := l.stored[key]
+	if !ok || has.at != at {
+		return listing{}, false
+	}
+	l.remember(key, has)
+	return has, true
+}
+
+// onDisk states that a device is a disk.
+func (l *Listings) onDisk(device uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lasting == nil {
+		l.lasting = map[uint64]bool{}
+	}
+	l.lasting[device] = true
 }

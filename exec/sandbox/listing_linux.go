@@ -23,16 +23,20 @@ func stampOf(dir string) (stamp, bool) {
 
 // trackedDevice returns the device of a directory if its file system changes the stamp of
 // a directory with every change of its entries, and 0 if that is not known: the clock of
-// a file server or of a program in user space may do anything.
-func trackedDevice(dir string) uint64 {
+// a file server or of a program in user space may do anything. onDisk reports whether the
+// device also keeps the stamps after a restart.
+func trackedDevice(dir string) (device uint64, onDisk bool) {
 	var fs unix.Statfs_t
 	if unix.Statfs(dir, &fs) != nil {
-		return 0
+		return 0, false
 	}
 	switch uint32(fs.Type) {
-	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC:
-		at, _ := stampOf(dir)
-		return at.device
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC:
+		onDisk = true
+	case unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC:
+	default:
+		return 0, false
 	}
-	return 0
+	at, ok := stampOf(dir)
+	return at.device, onDisk && ok
 }

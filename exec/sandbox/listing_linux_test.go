@@ -12,7 +12,7 @@ import (
 // found, also if the time of the directory that programs can set is put back.
 func TestListings(t *testing.T) {
 	dir := t.TempDir()
-	if trackedDevice(dir) == 0 {
+	if device, _ := trackedDevice(dir); device == 0 {
 		t.Skip("the file system of the test is not one whose times are used")
 	}
 	tools := filepath.Join(dir, ".ai/tools/d0")
@@ -74,7 +74,7 @@ func TestListings(t *testing.T) {
 // and that one which changed a moment ago is.
 func TestListingsAreUsed(t *testing.T) {
 	dir := t.TempDir()
-	device := trackedDevice(dir)
+	device, _ := trackedDevice(dir)
 	if device == 0 {
 		t.Skip("the file system of the test is not one whose times are used")
 	}

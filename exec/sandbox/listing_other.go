@@ -13,4 +13,4 @@ type stamp struct {
 // stampOf knows nothing: programs are not confined to paths on this system.
 func stampOf(string) (stamp, bool) { return stamp{}, false }
 
-func trackedDevice(string) uint64 { return 0 }
+func trackedDevice(string) (device uint64, onDisk bool) { return 0, false }

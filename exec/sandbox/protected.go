@@ -82,7 +82,11 @@ func (g *guard) find(project, root string) guarded {
 }
 
 func (g *guard) search(project, root string) guarded {
-	g.root, g.device = root, trackedDevice(root)
+	var onDisk bool
+	if g.device, onDisk = trackedDevice(root); onDisk {
+		g.seen.onDisk(g.device)
+	}
+	g.root = root
 	if project != root && (project == "" || !below(project, root)) {
 		project = aboveInternal(root)
 	}

@@ -345,6 +345,7 @@ func (w *wrapped) quarantine() error {
 	if w.layout == nil {
 		return nil
 	}
+	defer w.g.Listings.save(time.Now())
 	var all []string
 	for root, before := range w.layout.guarded {
 		moved, err := quarantine(w.g.Project, root, w.g.Quarantine, len(all), before, w.g.Protected, w.g.Listings)

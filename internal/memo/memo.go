@@ -35,6 +35,7 @@ const (
 	Plain     Kind = 2 // the digest of an item and its reader: nothing was found in it
 	Chain     Kind = 3 // the digest of the elements of a chain: it is complete
 	File      Kind = 4 // the digest of a file and what it is: its signature line is valid
+	Listings  Kind = 5 // the digest of a file of listings: this program wrote it
 )
 
 // The table is an array of buckets, 4 MiB in all. A tag is only in its bucket, and a full

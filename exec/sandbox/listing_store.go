@@ -1,0 +1,147 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"time"
+)
+
+// Store keeps Listings between processes. Load must return only what Save got from this
+// program and account: a listing that another program wrote could hide a file.
+type Store interface {
+	Load() []byte // nil if nothing was saved, or if it is not authentic
+	Save([]byte)
+}
+
+// Stored returns Listings that know what those of earlier processes read. They are used
+// and saved only on file systems on disks: elsewhere another directory can get the numbers
+// and the time of one that is gone.
+func Stored(s Store) *Listings { return &Listings{store: s} }
+
+const (
+	storedMark = "rye listings 1\n"
+
+	// minUnsaved is how many directories must have been listed before they are saved: a
+	// search that lists fewer is fast.
+	minUnsaved = 64
+)
+
+// load reads the store once. The caller holds l.mu.
+func (l *Listings) load(now time.Time) {
+	if l.store == nil || l.loaded {
+		return
+	}
+	l.loaded = true
+	if b := l.store.Load(); b != nil {
+		l.stored = parseListings(b, now)
+	}
+}
+
+// save saves what was read in this process if that is worth it.
+func (l *Listings) save(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.store == nil || l.unsaved < minUnsaved {
+		return
+	}
+	l.unsaved = 0
+	l.store.Save(l.appendLasting(nil, now))
+}
+
+// appendLasting encodes the listings of file systems on disks.
+func (l *Listings) appendLasting(b []byte, now time.Time) []byte {
+	b = binary.AppendVarint(append(b, storedMark...), now.UnixNano())
+	for key, has := range l.dirs {
+		if !l.lasting[has.at.device] {
+			continue
+		}
+		b = appendFlag(appendText(b, key.dir), key.all)
+		b = binary.AppendUvarint(binary.AppendUvarint(b, has.at.device), has.at.inode)
+		b = binary.AppendVarint(binary.AppendVarint(b, has.at.changed.Unix()), int64(has.at.changed.Nanosecond()))
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(has.count)), uint64(len(has.entries)))
+		for _, e := range has.entries {
+			b = appendFlag(appendText(b, e.name), e.isDir)
+		}
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func appendFlag(b []byte, set bool) []byte {
+	if set {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+// parseListings returns nothing of a text that is not complete, or that was saved later
+// than now: after the clock was put back, two changes can have one time.
+func parseListings(b []byte, now time.Time) map[listingKey]listing {
+	if len(b) < len(storedMark) || string(b[:len(storedMark)]) != storedMark {
+		return nil
+	}
+	r := &reader{b: b[len(storedMark):]}
+	if saved := r.signed(); r.failed || saved > now.UnixNano() {
+		return nil
+	}
+	out := map[listingKey]listing{}
+	for len(r.b) > 0 && len(out) < maxListings {
+		key := listingKey{r.text(), r.flag()}
+		var l listing
+		l.at.device, l.at.inode = r.unsigned(), r.unsigned()
+		seconds, part := r.signed(), r.signed()
+		l.at.changed = time.Unix(seconds, part)
+		l.count = int(r.unsigned())
+		for n := r.unsigned(); n > 0 && !r.failed; n-- {
+			l.entries = append(l.entries, entry{r.text(), r.flag()})
+		}
+		if r.failed {
+			return nil
+		}
+		out[key] = l
+	}
+	return out
+}
+
+// reader decodes numbers and texts. After a failure it returns zeros.
+type reader struct {
+	b      []byte
+	failed bool
+}
+
+func (r *reader) take(n int) []byte {
+	if n <= 0 || n > len(r.b) {
+		r.failed = r.failed || n != 0
+		return nil
+	}
+	out := r.b[:n]
+	r.b = r.b[n:]
+	return out
+}
+
+func (r *reader) unsigned() uint64 {
+	v, n := binary.Uvarint(r.b)
+	if r.take(n); n <= 0 {
+		r.failed = true
+		return 0
+	}
+	return v
+}
+
+func (r *reader) signed() int64 {
+	v, n := binary.Varint(r.b)
+	if r.take(n); n <= 0 {
+		r.failed = true
+		return 0
+	}
+	return v
+}
+
+func (r *reader) text() string { return string(r.take(int(min(r.unsigned(), 1<<20)))) }
+
+func (r *reader) flag() bool {
+	b := r.take(1)
+	return len(b) == 1 && b[0] == 1
+}
