@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ryeos/rye/internal/linediff"
 	"github.com/ryeos/rye/threads/provider/providertest"
 )
 
@@ -324,5 +325,10 @@ func (l *crashLab) wholeTree(t *testing.T, root string) {
 	}
 	if len(cost.Data.Threads) < 3 {
 		t.Errorf("%s: the registry has %+v", root, cost.Data.Threads)
+	}
+	before := l.must("threads", "rebuild", "--dump")
+	l.must("threads", "rebuild")
+	if after := l.must("threads", "rebuild", "--dump"); after != before {
+		t.Errorf("%s: the logs state another store:\n%s", root, linediff.Unified("before", "rebuilt", []byte(before), []byte(after)))
 	}
 }
