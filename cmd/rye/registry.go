@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/ryeos/rye/diag"
@@ -13,11 +14,14 @@ import (
 func registryCommand() *cli.Command {
 	return &cli.Command{
 		Name: "registry", Group: packagesGroup,
-		Usage: "use and serve registries of bundles",
-		Subs: []*cli.Command{
+		Usage: "use and serve registries of bundles, and publish to them",
+		Subs: slices.Concat([]*cli.Command{
 			registryAddCommand(), registryListCommand(), registryUseCommand(), registryRemoveCommand(), registryForgiveCommand(),
+			registrySearchCommand(), registryInfoCommand(), registryMonitorCommand(), registryVerifyCommand(),
+			registryLoginCommand(), registryLogoutCommand(), registryWhoamiCommand(), registryPublishCommand(),
+		}, registryStateCommands(), []*cli.Command{
 			registryServeCommand(), registryExportCommand(), registryImportCommand(), registryWitnessCommand(), registryAdminCommand(),
-		},
+		}),
 	}
 }
 

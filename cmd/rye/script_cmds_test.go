@@ -58,6 +58,7 @@ func scriptCommands() map[string]scriptCmd {
 		"replace":     cmdReplace,
 		"serve":       cmdServe,
 		"evidence":    cmdEvidence,
+		"regkey":      cmdRegKey,
 		"regserve":    cmdRegServe,
 		"regtree":     cmdRegTree,
 		"servekeys":   cmdServeKeys,

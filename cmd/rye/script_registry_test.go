@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -371,4 +372,17 @@ func cmdEvidence(ts *testscript.TestScript, neg bool, args []string) {
 	for _, dir := range moved {
 		ts.Check(logtest.CheckMoved(dir))
 	}
+}
+
+// cmdRegKey sets REGKEY to the log key that a registry names.
+func cmdRegKey(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 1, "regkey URL")
+	a, err := http.Get(args[0] + wire.DiscoveryPath)
+	ts.Check(err)
+	defer a.Body.Close()
+	b, err := io.ReadAll(a.Body)
+	ts.Check(err)
+	_, rest, _ := strings.Cut(string(b), `"key":"`)
+	key, _, _ := strings.Cut(rest, `"`)
+	ts.Setenv("REGKEY", key)
 }

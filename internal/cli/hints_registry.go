@@ -28,6 +28,11 @@ func registryHints() map[situation]string {
 		{diag.VersionNotFound, "registry_yanked"}:         "choose another version of {bundle}",
 		{diag.VersionNotFound, "registry_deleted"}:        "choose another version of {bundle}",
 		{diag.SourceMoved, "registry_moved"}:              "if the new address is right, pin it with rye registry add HOST --url {found}",
+		{diag.Usage, "registry_name"}:                     "write name: registry:HOST/NS/NAME into its rye.yaml, or add --as registry:HOST/NS/NAME",
+		{diag.Usage, "registry_none"}:                     "rye registry add HOST",
+		{diag.Unsigned, "registry_unsigned"}:              "rye bundle create ID --version VERSION writes and signs it",
+		{diag.Scope, "registry_agent"}:                    "choose a key of a person with --key",
+		{diag.KeyUnknown, "registry_key_document"}:        "rye key list shows your keys; choose one with --key",
 		{diag.Usage, "registry_default"}:                  "write registry:HOST/{name}, or choose one with rye registry use HOST",
 		{diag.Usage, "registry_evidence"}:                 "rye registry forgive {host} --evidence {evidence}",
 	}

@@ -166,3 +166,7 @@ var ErrOffline = errors.New("the network may not be used")
 func notCached(what string) error {
 	return diag.New(diag.SourceNotFound, "looking for %s on this computer: not found, and %w", what, ErrOffline).WithReason("offline")
 }
+
+// Printable returns a text of a registry without control characters and hidden characters,
+// of bounded length.
+func Printable(s string) string { return printable(s) }

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/registry/wire"
+)
+
+// registryPublishOptions are the flags of rye registry publish.
+type registryPublishOptions struct {
+	as, key string
+	dryRun  bool
+}
+
+// writeCodes are the codes of a change that a registry refuses.
+func writeCodes(own ...diag.Code) []diag.Code {
+	return registryCodes(append(own, diag.AuthFailed, diag.AuthRequired, diag.ValidationFailed, diag.LimitExceeded, diag.VersionNotFound, diag.Scope)...)
+}
+
+func registryPublishCommand() *cli.Command {
+	var o registryPublishOptions
+	return &cli.Command{
+		Name: "publish", Usage: "publish the bundle of a directory", Args: "[DIR]",
+		Long: `Packs the bundle in DIR, which is the project by default, and sends it with a statement
+that your release key signs. The version is that of the signed manifest (rye bundle
+create). The name is that of rye.yaml, or --as. The registry verifies every signature,
+file and item, writes the release into its log and answers with a proof, which rye
+verifies. A version is published once; its number is never used again.`,
+		Examples: []string{
+			"rye registry publish --dry-run",
+			"rye registry publish ./tools --as registry:rye.acme.io/acme.io/tools",
+		},
+		Codes: writeCodes(diag.Unsigned, diag.VersionMismatch, diag.TooLarge),
+		Flags: []cli.Flag{
+			cli.String(&o.as, "as", "publish under this `ID`: registry:HOST/NS/NAME"),
+			cli.Bool(&o.dryRun, "dry-run", "pack the bundle, show what would be sent and send nothing"),
+			cli.String(&o.key, "key", keyUsage),
+		},
+		Run: func(ctx context.Context, c *cli.Call) error { return runRegistryPublish(ctx, c, &o) },
+	}
+}
+
+func runRegistryPublish(ctx context.Context, c *cli.Call, o *registryPublishOptions) error {
+	e := envWithKey(c, o.key)
+	h, err := e.Open(ctx, project.Lenient)
+	if err != nil {
+		return err
+	}
+	dir := h.Spaces.ProjectDir
+	if c.Arg(0) != "" || dir == "" {
+		dir = c.Path(c.Arg(0))
+	}
+	as := o.as
+	if as != "" {
+		if as, err = e.FullRegistryID(as); err != nil {
+			return err
+		}
+	}
+	b, err := h.PackBundle(ctx, dir, as)
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		return c.UI.Show(b, func() {
+			c.UI.Out("would publish %s %s: %s, %d bytes", b.Full(), b.Version, plural(len(b.Files), "file"), b.Bytes)
+			c.UI.Out("archive   %s", b.Archive)
+			c.UI.Out("sum       %s", b.Sum)
+			c.UI.Out("signed by %s", strings.Join(b.Signers, ", "))
+		})
+	}
+	r, err := h.PublishBundle(ctx, b)
+	if err != nil {
+		return err
+	}
+	return c.UI.Show(r, func() { c.UI.Out("published %s %s, log entry %d", b.Full(), b.Version, r.Log) })
+}
+
+// registryStateCommands are the commands that change the state of a published version.
+func registryStateCommands() []*cli.Command {
+	return []*cli.Command{
+		registryStateCommand(wire.ActionYank, "keep a version from being selected by new projects", `Projects that locked the version keep it. rye registry unyank undoes it.`),
+		registryStateCommand(wire.ActionUnyank, "permit a yanked version again", ""),
+		registryStateCommand(wire.ActionUnlist, "hide a version from searches and from latest", `The version is selected only by its exact number. rye registry relist undoes it.`),
+		registryStateCommand(wire.ActionRelist, "list an unlisted version again", ""),
+		registryStateCommand(wire.ActionDelete, "delete a version for good", `The archive is removed; the log entry and the index line stay, and the number is never
+used again. Copies that are installed, vendored or in a cache stay usable. You can
+delete within 72 hours of publishing, while no listed version requires it; after that
+only the operator can.`),
+	}
+}
+
+func registryStateCommand(action, usage, long string) *cli.Command {
+	var reason, key string
+	return &cli.Command{
+		Name: action, Usage: usage, Args: "ID VERSION", Long: long,
+		Examples: []string{"rye registry " + action + " registry:rye.acme.io/acme.io/tools v1.2.0 --reason 'loses data'"},
+		Codes:    writeCodes(),
+		Flags: []cli.Flag{
+			cli.String(&reason, "reason", "one line of `TEXT`, which the log and the index state"),
+			cli.String(&key, "key", keyUsage),
+		},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			h, err := envWithKey(c, key).Open(ctx, project.Lenient)
+			if err != nil {
+				return err
+			}
+			r, err := h.SetReleaseState(ctx, action, c.Arg(0), c.Arg(1), reason)
+			if err != nil {
+				return err
+			}
+			return c.UI.Show(r, func() { c.UI.Out("%s: registry:%s/%s %s, log entry %d", action, r.Host, r.ID, r.Version, r.Log) })
+		},
+	}
+}
+
+// registryLoginOptions are the flags of rye registry login.
+type registryLoginOptions struct{ namespace, method, token, key string }
+
+func registryLoginCommand() *cli.Command {
+	var o registryLoginOptions
+	return &cli.Command{
+		Name: "login", Usage: "bind your release key to a namespace", Args: "HOST",
+		Long: `There are no accounts: a namespace belongs to keys. A namespace with a dot is a DNS name;
+its owner proves it by a TXT record (--method dns) or a file on its host (--method
+well-known). Without --method rye prints both, for you to publish one. ALIAS~OWNER is
+proven by an ID token of the issuer ALIAS (--method oidc --token-file FILE). Others are
+granted by the operator. A binding is an entry of the log and lasts one year; repeating
+the proof renews it.`,
+		Examples: []string{
+			"rye registry login rye.acme.io --namespace acme.io",
+			"rye registry login rye.acme.io --namespace acme.io --method dns",
+			"rye registry login rye.acme.io --namespace github~acme --method oidc --token-file token",
+		},
+		Codes: writeCodes(diag.FileSystemError),
+		Flags: []cli.Flag{
+			cli.String(&o.namespace, "namespace", "`NS` that the key is bound to"),
+			cli.String(&o.method, "method", "what proves it: `METHOD` dns, well-known or oidc").OneOf("dns", "well-known", "oidc"),
+			cli.String(&o.token, "token-file", "`FILE` with the ID token of oidc"),
+			cli.String(&o.key, "key", keyUsage),
+		},
+		Run: func(ctx context.Context, c *cli.Call) error { return runRegistryLogin(ctx, c, &o) },
+	}
+}
+
+func runRegistryLogin(ctx context.Context, c *cli.Call, o *registryLoginOptions) error {
+	h, err := envWithKey(c, o.key).Open(ctx, project.Lenient)
+	if err != nil {
+		return err
+	}
+	if err := wire.CheckNamespace(o.namespace); err != nil {
+		return err
+	}
+	if o.method == "" {
+		return showProofs(ctx, c, h, o.namespace)
+	}
+	proof := project.RegistryProof{Method: o.method}
+	if o.token != "" {
+		b, err := os.ReadFile(c.Path(o.token))
+		if err != nil {
+			return diag.New(diag.FileSystemError, "reading the token: %w", err)
+		}
+		proof.Token = strings.TrimSpace(string(b))
+	}
+	b, err := h.BindNamespace(ctx, c.Arg(0), o.namespace, proof)
+	if err != nil {
+		return err
+	}
+	return c.UI.Show(b, func() { c.UI.Out("%s is a key of %s at %s, log entry %d", b.Key, b.Namespace, b.Host, b.Log) })
+}
+
+// showProofs prints what the owner of a namespace publishes.
+func showProofs(ctx context.Context, c *cli.Call, h *project.Project, ns string) error {
+	key, txt, file, err := h.BindingKey(ctx)
+	if err != nil {
+		return err
+	}
+	return c.UI.Show(map[string]any{"key": key, "dns": txt, "well_known": file, "form": wire.NamespaceForm(ns)}, func() {
+		switch wire.NamespaceForm(ns) {
+		case wire.FormDNS:
+			c.UI.Out("Publish one of these, then repeat the command with --method:")
+			c.UI.Out("dns         TXT record %s%s = %q", wire.DNSPrefix, ns, txt)
+			c.UI.Out("well-known  https://%s%s = %s", ns, wire.WellKnownPath, file)
+		case wire.FormOIDC:
+			c.UI.Out("Get an ID token of the issuer, then repeat the command with --method oidc --token-file FILE.")
+		default:
+			c.UI.Out("Only the operator of the registry grants %s. Send your key document (rye key export); your key is %s.", ns, key)
+		}
+	})
+}
+
+func registryLogoutCommand() *cli.Command {
+	return &cli.Command{
+		Name: "logout", Usage: "forget the namespaces that this account bound", Args: "HOST",
+		Long:     `Nothing at the registry changes: a key is removed from a namespace by another key of it.`,
+		Examples: []string{"rye registry logout rye.acme.io"},
+		Codes:    []diag.Code{diag.KeyUnknown, diag.FileSystemError},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			h, err := envOf(c).Open(ctx, project.Lenient)
+			if err != nil {
+				return err
+			}
+			if err := h.ForgetBindings(c.Arg(0)); err != nil {
+				return err
+			}
+			return c.UI.Show(map[string]any{"host": c.Arg(0)}, func() { c.UI.Out("forgot the namespaces at %s", c.Arg(0)) })
+		},
+	}
+}
+
+func registryWhoamiCommand() *cli.Command {
+	var namespaces []string
+	return &cli.Command{
+		Name: "whoami", Usage: "show the keys of your namespaces", Args: "HOST",
+		Long: `Shows the keys of the namespaces that this account bound, or of those that --namespace
+names, each with the log entry that bound it, which rye verifies.`,
+		Examples: []string{"rye registry whoami rye.acme.io", "rye registry whoami rye.acme.io --namespace acme.io"},
+		Codes:    registryCodes(),
+		Flags:    []cli.Flag{cli.Strings(&namespaces, "namespace", "`NS` to show")},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			h, err := envOf(c).Open(ctx, project.Lenient)
+			if err != nil {
+				return err
+			}
+			host := c.Arg(0)
+			if len(namespaces) == 0 {
+				for _, b := range h.RegistryBindings(host) {
+					namespaces = append(namespaces, b.Namespace)
+				}
+			}
+			list := []*project.RegistryKeys{}
+			for _, ns := range namespaces {
+				k, err := h.NamespaceKeys(ctx, host, ns)
+				if err != nil {
+					return err
+				}
+				list = append(list, k)
+			}
+			return c.UI.Show(map[string]any{"host": host, "namespaces": list}, func() { showNamespaces(c.UI, host, list) })
+		},
+	}
+}
+
+func showNamespaces(u *cli.UI, host string, list []*project.RegistryKeys) {
+	if len(list) == 0 {
+		u.Out("this account bound no namespace at %s; --namespace NS shows another one", host)
+		return
+	}
+	for _, n := range list {
+		u.Out("%s", n.Namespace)
+		for _, k := range n.Keys {
+			state := "until " + k.Until
+			if k.Removed != nil {
+				state = "removed"
+			}
+			u.Out("  %s  by %s, log entry %d, %s", k.Key, k.Method, k.Log, state)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/registry/client"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+func registrySearchCommand() *cli.Command {
+	var host string
+	limit := 20
+	return &cli.Command{
+		Name: "search", Usage: "search the bundles of registries", Args: "QUERY…",
+		Long: `Searches the default registry, or all that you pinned. The list of bundles is fetched and
+searched on this computer: the query does not leave it. Nothing in the result is
+verified; rye info ID shows a bundle, and rye add verifies it.`,
+		Examples: []string{"rye registry search issue tracker", "rye registry search pdf --registry rye.acme.io"},
+		Codes:    registryCodes(),
+		Flags: []cli.Flag{
+			cli.String(&host, "registry", "search only the registry at `HOST`"),
+			cli.Int(&limit, "limit", "print at most this `NUMBER` of bundles (default 20)"),
+		},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			h, err := envOf(c).Open(ctx, project.Lenient)
+			if err != nil {
+				return err
+			}
+			hits, err := h.SearchRegistry(ctx, host, strings.Join(c.Args, " "), max(1, limit))
+			if err != nil {
+				return err
+			}
+			return c.UI.Show(map[string]any{"hits": hits}, func() { showRegistryHits(c.UI, hits) })
+		},
+	}
+}
+
+func showRegistryHits(u *cli.UI, hits []project.RegistryHit) {
+	if len(hits) == 0 {
+		u.Out("no bundle matches")
+	}
+	for _, x := range hits {
+		u.Out("%s %s  %s", x.ID, x.Version, x.State)
+		if x.Description != "" {
+			u.Out("  %s", x.Description)
+		}
+		u.Out("  items    %s", strings.Join(x.Items, ", "))
+		for _, s := range x.Signers {
+			u.Out("  signer   %s (%s)", s.Key, strings.TrimSpace(string(s.Trust)+" "+s.Owner))
+		}
+		if len(x.Caps) > 0 {
+			u.Out("  asks     %s", strings.Join(x.Caps, ", "))
+		}
+		u.Out("  first published %s", x.First)
+	}
+}
+
+func registryInfoCommand() *cli.Command {
+	o := packageOptions{space: space.Project}
+	return &cli.Command{
+		Name: "info", Usage: "show the versions of a bundle and what it brings", Args: "ID[@VERSION]",
+		Long:     `The same as rye info.`,
+		Examples: []string{"rye registry info registry:rye.acme.io/acme.io/tools"},
+		Codes:    registryCodes(diag.SourceNotFound, diag.VersionNotFound),
+		Run:      func(ctx context.Context, c *cli.Call) error { return runInfo(ctx, c, &o) },
+	}
+}
+
+func registryMonitorCommand() *cli.Command {
+	var ns string
+	var keys []string
+	return &cli.Command{
+		Name: "monitor", Usage: "list the log entries about a namespace since the last call", Args: "HOST",
+		Long: `Reads every entry of the log that is newer than the last call, verifies it and prints
+those about the namespace. With --key it fails if a release was published by another
+key: run it regularly for your own namespace, and you see what others publish in it.`,
+		Examples: []string{"rye registry monitor rye.acme.io --namespace acme.io --key FINGERPRINT"},
+		Codes:    registryCodes(diag.SignerChanged),
+		Flags: []cli.Flag{
+			cli.String(&ns, "namespace", "`NS` to list"),
+			cli.Strings(&keys, "key", "a `KEY` that may publish: its fingerprint"),
+		},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			h, err := envOf(c).Open(ctx, project.Lenient)
+			if err != nil {
+				return err
+			}
+			all, foreign, err := h.MonitorRegistry(ctx, c.Arg(0), ns, keys)
+			if err != nil {
+				return err
+			}
+			if len(foreign) > 0 {
+				var fs []diag.Finding
+				for _, s := range foreign {
+					fs = append(fs, diag.Errorf(diag.SignerChanged, 0, 0, "%s", client.Printable(s.Describe(s.Index))))
+				}
+				return diag.FromFindings("monitoring "+ns+": releases that none of the keys published", fs)
+			}
+			lines := []string{}
+			for _, s := range all {
+				lines = append(lines, client.Printable(s.Describe(s.Index)))
+			}
+			return c.UI.Show(map[string]any{"namespace": ns, "entries": lines}, func() {
+				for _, l := range lines {
+					c.UI.Out("%s", l)
+				}
+				if len(lines) == 0 {
+					c.UI.Out("nothing new about %s", ns)
+				}
+			})
+		},
+	}
+}
+
+func registryVerifyCommand() *cli.Command {
+	var key string
+	return &cli.Command{
+		Name: "verify", Usage: "verify all static files of a registry", Args: "DIR|URL",
+		Long: `Reads the whole log and compares it with the signed checkpoint, every line of the index
+with its log entries, and every archive with both. The key is --log-key, else the one
+that you pinned, else the one that the files name: then the files are consistent, and the
+owner of the key is unknown.`,
+		Examples: []string{"rye registry verify ./mirror", "rye registry verify https://mirror.example/rye"},
+		Codes:    registryCodes(diag.HashMismatch, diag.TagMoved),
+		Flags:    []cli.Flag{cli.String(&key, "log-key", "the `KEY` of the log: NAME+HASH+KEY")},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			h, err := envOf(c).Open(ctx, project.Lenient)
+			if err != nil {
+				return err
+			}
+			r, err := h.VerifyRegistry(ctx, c.Arg(0), key)
+			if err != nil {
+				return err
+			}
+			if err := diag.FromFindings("verifying "+c.Arg(0), r.Findings); err != nil {
+				return err
+			}
+			return c.UI.Show(r, func() {
+				c.UI.Out("%s: %d log entries, %s verified", r.Host, r.Entries, plural(r.Releases, "release"))
+				c.UI.Out("log key %s", r.Key)
+			})
+		},
+	}
+}

@@ -1,0 +1,183 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/httpx"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/registry/client"
+	"github.com/ryeos/rye/registry/wire"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+)
+
+// RegistryHit is a bundle that a search in a registry found. Texts of publishers are
+// escaped.
+type RegistryHit struct {
+	ID          string           `json:"id"` // for projects
+	Version     string           `json:"version"`
+	Description string           `json:"description,omitempty"`
+	Items       []string         `json:"items"`
+	Caps        []string         `json:"caps"`
+	Signers     []RegistrySigner `json:"signers"`
+	First       string           `json:"first_published"`
+	State       string           `json:"state,omitempty"`
+	Score       int              `json:"score"`
+}
+
+// RegistrySigner is a signer of a release, by the user's trust documents.
+type RegistrySigner struct {
+	Key   string         `json:"key"`
+	Trust trust.KeyState `json:"trust"`
+	Owner string         `json:"owner,omitempty"`
+}
+
+// SearchRegistry searches one registry, or all that the user pinned if the host is "". The
+// query does not leave this computer. No hit is verified: signers are what the registry
+// names.
+func (p *Project) SearchRegistry(ctx context.Context, host, query string, limit int) ([]RegistryHit, error) {
+	hosts := p.Trust.Registries()
+	if host != "" {
+		hosts = []string{host}
+	} else if d := p.DefaultRegistry(); d != "" {
+		hosts = []string{d}
+	}
+	if len(hosts) == 0 {
+		return nil, diag.New(diag.Usage, "searching registries: you pinned none").WithReason("registry_none")
+	}
+	out := []RegistryHit{}
+	all := p.Registries()
+	for _, name := range hosts {
+		h, err := all.Host(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		hits, err := h.Search(ctx, query, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range hits {
+			out = append(out, p.registryHit(name, x))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b RegistryHit) int { return b.Score - a.Score })
+	return out[:min(len(out), limit)], nil
+}
+
+func (p *Project) registryHit(host string, x client.Hit) RegistryHit {
+	out := RegistryHit{ID: "registry:" + host + "/" + x.ID, Version: x.Version, Description: client.Printable(x.Description), Items: []string{},
+		Caps: []string{}, Signers: []RegistrySigner{}, First: client.Printable(x.First), Score: x.Score}
+	if x.State != wire.StateOK {
+		out.State = client.Printable(x.State)
+	}
+	for _, i := range x.Items {
+		out.Items = append(out.Items, client.Printable(i.Ref))
+	}
+	for _, c := range x.Caps {
+		out.Caps = append(out.Caps, client.Printable(c))
+	}
+	for _, s := range x.Signers {
+		out.Signers = append(out.Signers, p.registrySigner(s))
+	}
+	return out
+}
+
+func (p *Project) registrySigner(key string) RegistrySigner {
+	out := RegistrySigner{Key: client.Printable(key), Trust: trust.StateNotTrusted}
+	fp, err := wire.ParseKey(key)
+	if err != nil || fp == (sign.Fingerprint{}) {
+		return out
+	}
+	if k, ok := p.Trust.Key(fp); ok {
+		out.Trust, out.Owner = k.State, k.Owner
+	}
+	return out
+}
+
+// MonitorRegistry returns the log entries about a namespace since the last call, and those
+// releases among them that none of the keys published.
+func (p *Project) MonitorRegistry(ctx context.Context, host, ns string, keys []string) (all, foreign []client.Seen, err error) {
+	for i, k := range keys {
+		if !strings.HasPrefix(k, "ed25519:") {
+			keys[i] = "ed25519:" + k
+		}
+		if _, err := wire.ParseKey(keys[i]); err != nil {
+			return nil, nil, diag.New(diag.Usage, "reading flag --key: %w", err)
+		}
+	}
+	h, err := p.Registries().Host(ctx, host)
+	if err != nil {
+		return nil, nil, err
+	}
+	if all, err = h.Monitor(ctx, ns); err != nil || len(keys) == 0 {
+		return all, nil, err
+	}
+	return all, client.Foreign(all, keys), nil
+}
+
+// VerifyRegistry verifies all static files of a registry in a directory or at an address.
+// Key is the log key, "" for the pinned one, or without a pin the one that the files name.
+func (p *Project) VerifyRegistry(ctx context.Context, where, key string) (*client.TreeReport, error) {
+	read := directoryReader(p.Env.path(where))
+	if strings.Contains(where, "://") {
+		c, err := httpx.New(httpx.Params{Proxy: p.proxy(where), AllowPrivate: hostOf(where), Now: p.Env.Now})
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close()
+		read = addressReader(c, strings.TrimSuffix(where, "/"))
+	}
+	host, named, err := client.DiscoverTree(ctx, read)
+	if err != nil {
+		return nil, err
+	}
+	if key == "" {
+		key = named
+		if pin, err := p.Registries().Pin(host); err == nil && pin != nil {
+			key = pin.Key
+		}
+	}
+	return client.VerifyTree(ctx, read, host, key)
+}
+
+func hostOf(address string) []string {
+	_, rest, _ := strings.Cut(address, "://")
+	name, _, _ := strings.Cut(rest, "/")
+	name, _, _ = strings.Cut(name, ":")
+	return []string{name}
+}
+
+func directoryReader(dir string) func(context.Context, string, int64) ([]byte, error) {
+	return func(_ context.Context, p string, limit int64) ([]byte, error) {
+		at := filepath.Join(dir, filepath.FromSlash(p))
+		b, err := openat.ReadRegular(at, limit)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, &os.PathError{Op: "open", Path: at, Err: fs.ErrNotExist}
+		}
+		return b, err
+	}
+}
+
+func addressReader(c *httpx.Client, address string) func(context.Context, string, int64) ([]byte, error) {
+	return func(ctx context.Context, p string, limit int64) ([]byte, error) {
+		res, err := c.Do(ctx, httpx.Request{Method: "GET", URL: address + p, MaxBytes: limit, Retry: httpx.Retry{Attempts: 3}})
+		switch {
+		case err != nil:
+			return nil, err
+		case res.Status == 404 || res.Status == 410:
+			return nil, &os.PathError{Op: "get", Path: address + p, Err: fs.ErrNotExist}
+		case !res.OK():
+			return nil, diag.New(diag.RegistryError, "reading %s: status %d", httpx.Shown(address+p), res.Status)
+		case res.Truncated:
+			return nil, diag.New(diag.TooLarge, "reading %s: it is longer than %d bytes", httpx.Shown(address+p), limit)
+		}
+		return res.Body, nil
+	}
+}

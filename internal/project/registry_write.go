@@ -1,0 +1,352 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/auditlog"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages/source"
+	"github.com/ryeos/rye/registry/client"
+	"github.com/ryeos/rye/registry/wire"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
+)
+
+// PackedBundle is a bundle as it is sent to a registry.
+type PackedBundle struct {
+	Host     string   `json:"host"`
+	ID       string   `json:"id"` // NS/NAME[/vN]
+	Version  string   `json:"version"`
+	Archive  string   `json:"archive"` // its digest
+	Bytes    int      `json:"bytes"`
+	Sum      string   `json:"sum"`
+	Manifest string   `json:"manifest"`
+	Signers  []string `json:"signers"`
+	Files    []string `json:"files"`
+
+	archive []byte
+}
+
+// Full returns the id for projects.
+func (b *PackedBundle) Full() string { return "registry:" + b.Host + "/" + b.ID }
+
+// PackBundle packs the bundle in a directory under an id of a registry: as, or the name in
+// its rye.yaml. The version is that of its signed manifest.
+func (p *Project) PackBundle(ctx context.Context, dir, as string) (*PackedBundle, error) {
+	cache, err := p.Env.SourceCache()
+	if err != nil {
+		return nil, err
+	}
+	id, err := lock.ParseID(dir)
+	if err != nil {
+		return nil, err
+	}
+	local := source.Dir{Base: p.Env.Base, Cache: cache}
+	snap, err := local.Fetch(ctx, source.Origin{ID: id, Version: lock.LocalVersion})
+	if err != nil {
+		return nil, err
+	}
+	if as == "" {
+		if as, err = registryName(snap); err != nil {
+			return nil, err
+		}
+	}
+	host, name, err := wire.ParseFull(as)
+	if err != nil {
+		return nil, err
+	}
+	b := &PackedBundle{Host: host, ID: name.String(), Sum: snap.Sum}
+	if err := b.manifest(snap); err != nil {
+		return nil, err
+	}
+	if err := name.CheckVersion(b.Version); err != nil {
+		return nil, err
+	}
+	return b, b.pack(ctx, snap)
+}
+
+// registryName returns the id of a registry that a bundle names itself by.
+func registryName(snap *source.Snapshot) (string, error) {
+	var name string
+	text, err := snap.Read(lock.ProjectFileName)
+	if err == nil {
+		if f, _ := lock.ParseProjectFile(text); f != nil {
+			name = f.ID
+		}
+	}
+	if !strings.HasPrefix(name, "registry:") {
+		return "", diag.New(diag.Usage, "packing the bundle: its %s does not name it registry:HOST/NS/NAME, and no name is given", lock.ProjectFileName).WithReason("registry_name")
+	}
+	return name, nil
+}
+
+// manifest reads the one manifest of the bundle.
+func (b *PackedBundle) manifest(snap *source.Snapshot) error {
+	for _, f := range snap.Files {
+		if _, ok := bundle.ManifestID(f.Path); !ok {
+			continue
+		}
+		text, err := snap.Read(f.Path)
+		if err != nil {
+			return err
+		}
+		m, fs := bundle.Parse(text)
+		if m == nil {
+			return diag.FromFindings("reading "+f.Path, diag.WithPath(fs, f.Path))
+		}
+		if b.Manifest != "" {
+			return diag.New(diag.AmbiguousItem, "packing the bundle: it has more than one manifest")
+		}
+		b.Manifest, b.Version = item.DigestOf(text).String(), "v"+m.Version
+		sp, err := sign.SplitFile(text, sign.Hash())
+		if err != nil {
+			return err
+		}
+		if !sp.Signed {
+			return diag.New(diag.Unsigned, "packing the bundle: %s is not signed", f.Path).WithReason("registry_unsigned")
+		}
+		b.Signers = []string{wire.KeyText(sp.Line.Key)}
+	}
+	if b.Manifest == "" {
+		return diag.New(diag.Unsigned, "packing the bundle: it has no manifest").WithReason("registry_unsigned")
+	}
+	return nil
+}
+
+func (b *PackedBundle) pack(ctx context.Context, snap *source.Snapshot) error {
+	var files []wire.File
+	if err := snap.Each(ctx, func(f source.File, data []byte) error {
+		files = append(files, wire.File{Path: f.Path, Executable: f.Executable, Data: data})
+		b.Files = append(b.Files, f.Path)
+		return nil
+	}); err != nil {
+		return err
+	}
+	var err error
+	if b.archive, err = wire.Pack(files); err != nil {
+		return err
+	}
+	// What is sent must unpack to the tree that is named: a registry refuses it otherwise.
+	list, err := wire.Unpack(ctx, bytes.NewReader(b.archive), func(wire.File) error { return nil })
+	if err != nil {
+		return err
+	}
+	sum, err := lock.HashTree(list)
+	if err != nil {
+		return err
+	}
+	if sum != b.Sum {
+		return diag.New(diag.Internal, "packing the bundle: the archive has another hash than its files")
+	}
+	b.Bytes, b.Archive = len(b.archive), item.DigestOf(b.archive).String()
+	return nil
+}
+
+// RegistryChange is a change that a registry made, with its proven log entry.
+type RegistryChange struct {
+	Host    string     `json:"host"`
+	ID      string     `json:"id"`
+	Version string     `json:"version,omitempty"`
+	Action  string     `json:"action"`
+	Log     int64      `json:"log"`
+	Line    *wire.Line `json:"line,omitempty"`
+}
+
+// PublishBundle sends a packed bundle with a statement that a release key of the user signs.
+func (p *Project) PublishBundle(ctx context.Context, b *PackedBundle) (*RegistryChange, error) {
+	return p.changeRegistry(ctx, wire.Statement{Registry: b.Host, Action: wire.ActionPublish, ID: b.ID, Version: b.Version, Body: b.Archive, Sum: b.Sum}, b.archive)
+}
+
+// SetReleaseState changes the state of a published version: yank, unyank, unlist, relist or
+// delete.
+func (p *Project) SetReleaseState(ctx context.Context, action, id, version, reason string) (*RegistryChange, error) {
+	full, err := p.Env.FullRegistryID(id)
+	if err != nil {
+		return nil, err
+	}
+	host, name, err := wire.ParseFull(full)
+	if err == nil {
+		err = wire.CheckReason(reason)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.changeRegistry(ctx, wire.Statement{Registry: host, Action: action, ID: name.String(), Version: version, Reason: reason}, nil)
+}
+
+// changeRegistry signs a statement, records the signature, sends the statement and verifies
+// the receipt.
+func (p *Project) changeRegistry(ctx context.Context, st wire.Statement, body []byte) (*RegistryChange, error) {
+	if err := p.needPin(st.Registry); err != nil {
+		return nil, err
+	}
+	h, err := p.Registries().Host(ctx, st.Registry)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := p.SignerFor(ctx, "release")
+	if err != nil {
+		return nil, err
+	}
+	if k, ok := p.Trust.Key(sign.FingerprintOf(signer.Public())); ok && k.Agent() {
+		return nil, diag.New(diag.Scope, "changing registry %s: %s is the key of an agent, and only a person publishes", st.Registry, k.Fingerprint.Short()).WithReason("registry_agent")
+	}
+	header, err := st.Sign(ctx, signer, p.Env.Now())
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Record()(ctx, []auditlog.Entry{{Use: "publish", Space: string(space.User), Kind: st.Action, ID: path.Join(st.Registry, st.ID, st.Version),
+		Digest: item.DigestOf([]byte(header)).String(), Key: st.Key.String()}}); err != nil {
+		return nil, err
+	}
+	r, err := h.Send(ctx, st.Action, header, body)
+	if err != nil {
+		return nil, err
+	}
+	if st.Action == wire.ActionPublish {
+		if why := receiptDiffers(st, r); why != "" {
+			return nil, diag.New(diag.LogProof, "reading the receipt of registry %s: %s", st.Registry, why).WithDetail("host", st.Registry)
+		}
+	}
+	return &RegistryChange{Host: st.Registry, ID: st.ID, Version: st.Version, Action: st.Action, Log: r.Index, Line: r.Line}, nil
+}
+
+// receiptDiffers returns why a receipt is not about what was sent, or "".
+func receiptDiffers(st wire.Statement, r *wire.Receipt) string {
+	for _, want := range []string{"\nid " + st.ID + "\n", "\nversion " + st.Version + "\n", "\narchive " + st.Body + "\n", "\nsum " + st.Sum + "\n"} {
+		if !strings.Contains(r.Entry, want) {
+			return "its log entry is not about " + strings.TrimSpace(want)
+		}
+	}
+	return ""
+}
+
+// bindingsName is the file, in the state of a registry, with the namespaces that this
+// account bound.
+const bindingsName = "bindings.json"
+
+// RegistryBinding is a namespace that a key of this account was bound to.
+type RegistryBinding struct {
+	Host      string    `json:"host"`
+	Namespace string    `json:"namespace"`
+	Key       string    `json:"key"`
+	Method    string    `json:"method"`
+	Log       int64     `json:"log"`
+	Time      time.Time `json:"time"`
+}
+
+// RegistryProof is what proves a namespace.
+type RegistryProof struct {
+	Method string // wire.MethodDNS, wire.MethodWellKnown or wire.MethodOIDC
+	Token  string // of OIDC
+}
+
+// BindingKey returns the key that rye registry login binds, with the texts that prove a
+// namespace by DNS and by a file.
+func (p *Project) BindingKey(ctx context.Context) (key, txt, wellKnown string, err error) {
+	signer, err := p.SignerFor(ctx, "release")
+	if err != nil {
+		return "", "", "", err
+	}
+	fp := sign.FingerprintOf(signer.Public())
+	b, err := json.Marshal(wire.WellKnown{V: 1, Keys: []string{wire.KeyText(fp)}})
+	return wire.KeyText(fp), wire.TXTRecord(fp), string(b), err
+}
+
+// BindNamespace proves a namespace to a registry and binds the user's release key to it.
+func (p *Project) BindNamespace(ctx context.Context, host, ns string, proof RegistryProof) (*RegistryBinding, error) {
+	if err := wire.CheckNamespace(ns); err != nil {
+		return nil, err
+	}
+	signer, err := p.SignerFor(ctx, "release")
+	if err != nil {
+		return nil, err
+	}
+	fp := sign.FingerprintOf(signer.Public())
+	documents := p.Trust.Documents(fp)
+	if len(documents) == 0 {
+		return nil, diag.New(diag.KeyUnknown, "binding namespace %s: there is no key document of %s", ns, fp.Short()).WithReason("registry_key_document")
+	}
+	body := wire.RenderBody(&wire.Binding{V: 1, Method: proof.Method, Document: string(documents[0].Data()), Token: proof.Token})
+	c, err := p.changeRegistry(ctx, wire.Statement{Registry: host, Action: wire.ActionBind, ID: ns, Body: item.DigestOf(body).String()}, body)
+	if err != nil {
+		return nil, err
+	}
+	out := &RegistryBinding{Host: host, Namespace: ns, Key: wire.KeyText(fp), Method: proof.Method, Log: c.Log, Time: p.Env.Now().UTC().Truncate(time.Second)}
+	all := slices.DeleteFunc(p.RegistryBindings(host), func(b RegistryBinding) bool { return b.Namespace == ns })
+	return out, p.writeBindings(host, append(all, *out))
+}
+
+func (p *Project) bindingsBase(host string) atomicfile.Base {
+	return atomicfile.Private(path.Join(p.RegistryState(), client.DirName(host)))
+}
+
+func (p *Project) writeBindings(host string, list []RegistryBinding) error {
+	b, err := json.MarshalIndent(list, "", "\t")
+	if err == nil {
+		err = p.bindingsBase(host).Write(bindingsName, append(b, '\n'), 0o600)
+	}
+	if err != nil {
+		return diag.New(diag.FileSystemError, "keeping the namespaces of registry %s: %w", host, err)
+	}
+	return nil
+}
+
+// RegistryBindings returns the namespaces that this account bound at a host.
+func (p *Project) RegistryBindings(host string) []RegistryBinding {
+	b, err := openat.ReadRegular(p.bindingsBase(host).Path(bindingsName), 1<<20)
+	var out []RegistryBinding
+	if err != nil || json.Unmarshal(b, &out) != nil {
+		return nil // it only remembers what the registry knows
+	}
+	return out
+}
+
+// ForgetBindings forgets the namespaces that this account bound at a host. The registry
+// keeps the bindings.
+func (p *Project) ForgetBindings(host string) error {
+	if err := p.needPin(host); err != nil {
+		return err
+	}
+	return p.writeBindings(host, []RegistryBinding{})
+}
+
+// RegistryKeys is a namespace with its keys, as the log of a registry proves them.
+type RegistryKeys struct {
+	Host      string          `json:"host"`
+	Namespace string          `json:"namespace"`
+	Keys      []wire.BoundKey `json:"keys"`
+}
+
+// NamespaceKeys returns the keys of a namespace whose log entries are proven.
+func (p *Project) NamespaceKeys(ctx context.Context, host, ns string) (*RegistryKeys, error) {
+	h, err := p.Registries().Host(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	n, err := h.Namespace(ctx, ns)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range n.Keys {
+		e, err := h.Entry(ctx, k.Log)
+		if err != nil {
+			return nil, err
+		}
+		if e.Namespace != ns || e.Key != k.Key {
+			return nil, diag.New(diag.LogProof, "reading the keys of %s at registry %s: log entry %d is not about %s", ns, host, k.Log, k.Key).WithReason("log_proof").WithDetail("host", host)
+		}
+	}
+	return &RegistryKeys{Host: host, Namespace: ns, Keys: n.Keys}, nil
+}
