@@ -17,7 +17,7 @@ func registryAdminCommand() *cli.Command {
 	return &cli.Command{
 		Name: "admin", Usage: "operate a registry on this machine",
 		Subs: []*cli.Command{
-			adminDoctorCommand(), adminBackupCommand(), adminRestoreCommand(), adminNamespaceCommand(), adminDeleteCommand(), adminBlockCommand(), adminUnblockCommand(), adminReportsCommand(),
+			adminDoctorCommand(), adminBackupCommand(), adminRestoreCommand(), adminRotateCommand(), adminNamespaceCommand(), adminDeleteCommand(), adminBlockCommand(), adminUnblockCommand(), adminReportsCommand(),
 		},
 	}
 }

@@ -171,3 +171,27 @@ func runAdminRestore(ctx context.Context, c *cli.Call, o *restoreOptions) error 
 	}
 	return showRegistryTree(c, report)
 }
+
+func adminRotateCommand() *cli.Command {
+	var o adminOptions
+	return &cli.Command{
+		Name: "rotate-key", Usage: "replace the key of the log; clients follow by a document that the old key signs",
+		Long: `Stop the process that serves the registry first. A key that was stolen cannot be replaced
+like this, because the thief can sign such a document, too: give users the new key by
+another channel, and they pin it again.`,
+		Examples: []string{"rye registry admin rotate-key --data /srv/rye"},
+		Codes:    []diag.Code{diag.Conflict, diag.LogProof},
+		Flags:    []cli.Flag{cli.String(&o.dir, "data", dataUsage)},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			p, err := registryParams(c, o.dir, "")
+			if err != nil {
+				return err
+			}
+			key, err := server.RotateKey(ctx, p)
+			if err != nil {
+				return err
+			}
+			return c.UI.Report(nil, map[string]string{"key": key}, nil, func() { c.UI.Out("key of the log: %s", key) })
+		},
+	}
+}

@@ -28,6 +28,7 @@ func signers() map[string]string {
 		"internal/project.newGrantKey":        "RecordDocuments",
 		"internal/project.AddGrant":           "RecordDocuments",
 		"internal/project.PinRegistry":        "RecordDocuments",
+		"registry/server.writeRotation":       "the key of a log, which signs checkpoints, not a user's key",
 		"registry/wire.Sign":                  "its callers",
 		"internal/project.describeRuntimeKey": "RecordDocuments",
 		"internal/project.writeRecord":        "Record",

@@ -67,7 +67,7 @@ func (s *Server) handle(w http.ResponseWriter, h *http.Request, endpoint string,
 	if endpoint == "/publish" {
 		limit = s.config.Limits.ArchiveBytes
 	}
-	body, err := readBody(w, h, limit)
+	body, err := s.readBody(w, h, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -83,16 +83,16 @@ func addressOf(h *http.Request) string {
 }
 
 // readBody reads a body of at most limit bytes that arrives without long pauses.
-func readBody(w http.ResponseWriter, h *http.Request, limit int64) ([]byte, error) {
+func (s *Server) readBody(w http.ResponseWriter, h *http.Request, limit int64) ([]byte, error) {
 	if h.ContentLength > limit {
 		return nil, diag.New(diag.LimitExceeded, "reading the body of the request: it has %d bytes, at most %d are allowed", h.ContentLength, limit)
 	}
 	c := http.NewResponseController(w)
-	b, err := io.ReadAll(io.LimitReader(&patient{h.Body, c}, limit+1))
+	b, err := io.ReadAll(io.LimitReader(&patient{h.Body, c, s.stall}, limit+1))
 	_ = c.SetReadDeadline(time.Time{})
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, diag.New(diag.Timeout, "reading the body of the request: %d seconds passed without data", int(stallTimeout.Seconds()))
+		return nil, diag.New(diag.Timeout, "reading the body of the request: %s passed without data", s.stall)
 	case err != nil:
 		return nil, diag.New(diag.ValidationFailed, "reading the body of the request: %w", err)
 	case int64(len(b)) > limit:
@@ -101,15 +101,16 @@ func readBody(w http.ResponseWriter, h *http.Request, limit int64) ([]byte, erro
 	return b, nil
 }
 
-// patient is a body whose every read may take stallTimeout.
+// patient is a body whose every read may take a bounded time.
 type patient struct {
-	r io.Reader
-	c *http.ResponseController
+	r     io.Reader
+	c     *http.ResponseController
+	stall time.Duration
 }
 
 // Read implements io.Reader.
 func (p *patient) Read(b []byte) (int, error) {
-	_ = p.c.SetReadDeadline(time.Now().Add(stallTimeout)) // a writer without deadlines has none to extend
+	_ = p.c.SetReadDeadline(time.Now().Add(p.stall)) // a writer without deadlines has none to extend
 	return p.r.Read(b)
 }
 
@@ -171,7 +172,7 @@ func (s *Server) reportRequest(w http.ResponseWriter, h *http.Request) {
 		if err := s.meta.admit(h.Context(), "", quota{"report " + addressOf(h), 20, 24 * time.Hour, "reports from this address"}); err != nil {
 			return err
 		}
-		b, err := readBody(w, h, wire.MaxRequest)
+		b, err := s.readBody(w, h, wire.MaxRequest)
 		if err != nil {
 			return err
 		}

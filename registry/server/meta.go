@@ -100,7 +100,7 @@ type quota struct {
 // is ignored.
 func (m *meta) admit(ctx context.Context, nonce string, quotas ...quota) error {
 	now := m.now()
-	return m.write(ctx, func(t *sql.Tx) error {
+	return machine(m.write(ctx, func(t *sql.Tx) error {
 		if _, err := t.Exec("DELETE FROM nonces WHERE until < ?", now.Unix()); err != nil {
 			return err
 		}
@@ -122,7 +122,16 @@ func (m *meta) admit(ctx context.Context, nonce string, quotas ...quota) error {
 			}
 		}
 		return nil
-	})
+	}))
+}
+
+// machine returns an error of the database as one of this machine.
+func machine(err error) error {
+	var typed *diag.Error
+	if err == nil || errors.As(err, &typed) {
+		return err
+	}
+	return unavailable("storing the request", err)
 }
 
 func count(t *sql.Tx, q quota, now time.Time) error {

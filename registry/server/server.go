@@ -88,6 +88,7 @@ type Server struct {
 	model   *model
 	dirty   error // why the files of the model are older than the log
 	search  *searchIndex
+	stall   time.Duration  // how long a body may make no progress
 	held    map[string]int // archives that requests in progress need
 	commits chan *commit
 	done    chan struct{}
@@ -97,7 +98,7 @@ type Server struct {
 // Open opens the registry in a directory, which must be initialised with Create, and
 // writes what a crash left out.
 func Open(ctx context.Context, p Params) (_ *Server, err error) {
-	s := &Server{p: p, base: atomicfile.Private(p.Dir), commits: make(chan *commit, 4096), done: make(chan struct{}), cache: newFileCache(), held: map[string]int{}}
+	s := &Server{p: p, base: atomicfile.Private(p.Dir), commits: make(chan *commit, 4096), done: make(chan struct{}), cache: newFileCache(), held: map[string]int{}, stall: stallTimeout}
 	if s.p.Now == nil {
 		s.p.Now = time.Now
 	}
@@ -119,6 +120,9 @@ func Open(ctx context.Context, p Params) (_ *Server, err error) {
 		}
 	}()
 	if s.meta, err = openMeta(ctx, databasePath(p.Dir), s.p.Now); err != nil {
+		return nil, err
+	}
+	if err := s.finishRotation(ctx); err != nil {
 		return nil, err
 	}
 	signer, key, err := s.readKey()
@@ -245,10 +249,15 @@ const (
 	closeTimeout  = 10 * time.Second
 )
 
+// httpServer returns a server that bounds connections.
+func (s *Server) httpServer() *http.Server {
+	return &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader}
+}
+
 // Serve serves HTTP on a listener until ctx ends. It also does what commands of the
 // operator ask for.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader, ErrorLog: nil}
+	h := s.httpServer()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go s.serveQueue(ctx)

@@ -84,7 +84,9 @@ func (f *fixture) open() {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.s, f.http = s, httptest.NewServer(s.Handler())
+	f.s, f.http = s, httptest.NewUnstartedServer(nil)
+	f.http.Config = s.httpServer()
+	f.http.Start()
 }
 
 func (f *fixture) close() {

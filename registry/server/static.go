@@ -45,6 +45,8 @@ func cacheOf(p string) (kind, cache string) {
 			return "application/octet-stream", cacheNewest
 		}
 		return "application/octet-stream", cacheForever
+	case strings.HasPrefix(p, wire.LogPath+"/rotation/") && strings.HasSuffix(p, ".toml"):
+		return "application/toml", cacheHosts
 	case p == wire.SearchPath+"/manifest.json":
 		return "application/json", cacheShort
 	case strings.HasPrefix(p, wire.SearchPath+"/") && strings.HasSuffix(p, ".seg"):

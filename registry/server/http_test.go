@@ -1,0 +1,218 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/registry/wire"
+)
+
+func TestCacheHeaders(t *testing.T) {
+	f := newFixture(t)
+	f.grant("acme", 1)
+	r := f.mustPublish("acme/tools", "v1.0.0")
+	for p, cache := range map[string]string{
+		wire.DiscoveryPath: cacheHosts, "/index/acme/tools.jsonl": cacheIndex, "/index/acme/index.json": cacheIndex, archiveFile(r.Line.Archive): cacheForever,
+		"/log/checkpoint": cacheNewest, "/log/tile/0/000.p/2": cacheNewest, "/log/tile/entries/000.p/2": cacheNewest, "/search/manifest.json": cacheShort, "/ns/acme.json": cacheShort, "/revocations.json": cacheShort,
+	} {
+		status, _, h := f.get(p)
+		if status != 200 || h.Get("Cache-Control") != cache || h.Get("Etag") == "" || h.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %d %v", p, status, h)
+		}
+		if status, body, _ := f.get(p, "If-None-Match", h.Get("Etag")); status != http.StatusNotModified || len(body) != 0 {
+			t.Errorf("%s again: %d", p, status)
+		}
+	}
+	_, _, h := f.get("/index/acme/tools.jsonl")
+	f.mustPublish("acme/tools", "v1.1.0")
+	if status, body, _ := f.get("/index/acme/tools.jsonl", "If-None-Match", h.Get("Etag")); status != 200 || bytes.Count(body, []byte("\n")) != 2 {
+		t.Errorf("a changed index: %d %s", status, body)
+	}
+	for _, p := range []string{"/keys/log", "/registry.db", "/../keys/log", "/index/../../keys/log", "/log/tile/../../../keys/log", "/index/acme", "/archive/sha256/", "/host", "/index/acme/none.jsonl", "/%2e%2e/keys/log"} {
+		if status, body, _ := f.get(p); status == 200 || bytes.Contains(body, []byte("PRIVATE")) {
+			t.Errorf("%s: %d %s", p, status, body)
+		}
+	}
+}
+
+// TestPages shows a bundle whose texts are markup.
+func TestPages(t *testing.T) {
+	f := newFixture(t)
+	f.grant("acme", 1)
+	const evil = "<script>alert(1)</script> <img src=x onerror=alert(1)> \u202egnp"
+	f.judge = func(ctx context.Context, s Submission) (*Content, []diag.Finding, error) {
+		c, found, err := acceptAll(ctx, s)
+		c.Found.Description = evil
+		c.Caps = []string{"net:\"><script>"}
+		return c, found, err
+	}
+	if _, err := f.publish("acme/tools", "v1.0.0", "# Guide\n"+evil, 1); err != nil {
+		t.Fatal(err)
+	}
+	s := statement(wire.ActionYank, "acme/tools", "v1.0.0", nil, "")
+	s.Reason = "</p><script>"
+	if _, err := f.send(s, nil, 1); err != nil {
+		t.Fatal(err)
+	}
+	for p, want := range map[string]string{
+		"/": "acme/tools", "/b/acme/tools": "rye add registry:" + testHost + "/acme/tools@v1.0.0", "/b/acme/tools/v1.0.0": "log entry", "/find?q=tools": "1 bundle contains", "/find?q=alert": "acme/tools",
+		"/find?q=<script>alert(2)</script>": "0 bundles contain", "/find": "one or more words", "/log/entry/1": "rye.dev/log/v1", "/ns/acme": keyText(1),
+	} {
+		status, body, h := f.get(strings.ReplaceAll(p, "<", "%3C"))
+		if status != 200 || !strings.Contains(strings.ToLower(string(body)), strings.ToLower(want)) {
+			t.Errorf("%s: %d\n%s", p, status, body)
+		}
+		if h.Get("Content-Security-Policy") != policyHeader || !strings.HasPrefix(h.Get("Content-Type"), "text/html") {
+			t.Errorf("%s: %v", p, h)
+		}
+		for _, bad := range []string{"<script", "<img", "\u202e", "javascript:", "style="} {
+			if strings.Contains(string(body), bad) {
+				t.Errorf("%s contains %q:\n%s", p, bad, body)
+			}
+		}
+	}
+	for _, p := range []string{"/b/acme/none", "/b/acme/tools/v9.9.9", "/log/entry/99", "/log/entry/-1", "/log/entry/x", "/ns/none", "/none"} {
+		if status, _, _ := f.get(p, "Accept", "text/html"); status != http.StatusNotFound {
+			t.Errorf("%s: %d", p, status)
+		}
+	}
+}
+
+func TestQuotas(t *testing.T) {
+	f := newFixture(t)
+	f.write(configFile, `{"limits": {"publish_per_hour": 2, "writes_per_hour": 5}}`)
+	f.reopen()
+	f.grant("acme", 1)
+	f.mustPublish("acme/tools", "v1.0.0")
+	f.mustPublish("acme/tools", "v1.1.0")
+	_, err := f.publish("acme/tools", "v1.2.0", "x", 1)
+	e := diag.Typed(err)
+	if e.Code != diag.LimitExceeded || !e.Retryable || e.Details["retry_after_ms"] != int64(time.Hour/time.Millisecond) {
+		t.Errorf("%v %v", err, e.Details)
+	}
+	f.reopen() // the counters are not lost
+	if _, err := f.publish("acme/tools", "v1.2.0", "x", 1); diag.CodeOf(err) != diag.LimitExceeded {
+		t.Error(err)
+	}
+	f.now = f.now.Add(time.Hour)
+	f.mustPublish("acme/tools", "v1.2.0")
+	for range 10 {
+		_, err = f.publish("acme/tools", "v1.2.0", "x", 1)
+	}
+	if diag.CodeOf(err) != diag.LimitExceeded || !strings.Contains(err.Error(), "from this address") {
+		t.Error(err)
+	}
+	f.check()
+}
+
+// TestBadBodies sends bodies that are too long, that end early, and headers that are too
+// long.
+func TestBadBodies(t *testing.T) {
+	f := newFixture(t)
+	f.grant("acme", 1)
+	addr := f.http.Listener.Addr().String()
+	b, sum := archive(t, "text")
+	header, err := statement(wire.ActionPublish, "acme/tools", "v1.0.0", b, sum).Sign(context.Background(), testkit.Key(1), f.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := func(text string, then []byte) string {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = c.Write(then)
+		_ = c.(*net.TCPConn).CloseWrite()
+		out, _ := io.ReadAll(c)
+		return string(out)
+	}
+	head := "POST /api/v1/publish HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + wire.StatementHeader + ": " + header + "\r\n"
+	if out := raw(head+fmt.Sprintf("Content-Length: %d\r\n\r\n", len(b)), b[:len(b)/2]); strings.Contains(out, "200 OK") {
+		t.Errorf("half a body was accepted: %s", out)
+	}
+	if out := raw(head+"Content-Length: 99999999999\r\n\r\n", nil); !strings.Contains(out, "413") {
+		t.Errorf("a body of 100 GB: %s", out)
+	}
+	if out := raw("GET / HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("a", 64<<10)+"\r\n\r\n", nil); !strings.Contains(out, "431") {
+		t.Errorf("a header of 64 KiB: %.100s", out)
+	}
+	f.s.stall = 50 * time.Millisecond
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	fmt.Fprintf(c, "%sContent-Length: %d\r\n\r\nx", head, len(b))
+	if out, _ := io.ReadAll(c); !strings.Contains(string(out), "408") {
+		t.Errorf("a body that stops: %s", out)
+	}
+	f.s.stall = stallTimeout
+	if f.s.Size() != 1 {
+		t.Error("a request of these was accepted")
+	}
+	f.mustPublish("acme/tools", "v1.0.0")
+}
+
+// TestHundredClients publishes and reads with 100 clients at once.
+func TestHundredClients(t *testing.T) {
+	f := newFixture(t)
+	f.grant("acme", 1)
+	clients, each := 100, 5
+	if testing.Short() {
+		clients, each = 20, 2
+	}
+	var wg sync.WaitGroup
+	for c := range clients {
+		wg.Go(func() {
+			for i := range each {
+				id := fmt.Sprintf("acme/bundle-%d", c)
+				if _, err := f.publish(id, fmt.Sprintf("v0.%d.0", i), fmt.Sprint(c, i), 1); err != nil {
+					t.Error(err)
+					return
+				}
+				if status, b, _ := f.get("/index/" + id + ".jsonl"); status != 200 || bytes.Count(b, []byte("\n")) != i+1 {
+					t.Errorf("%s has not version %d: %d", id, i, status)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := f.check(); n != int64(clients*each)+1 {
+		t.Errorf("%d entries", n)
+	}
+	_, b, _ := f.get("/search/manifest.json")
+	m, err := wire.ParseSearchManifest(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, g := range m.Segments {
+		_, b, _ := f.get("/search" + g.Path())
+		list, err := wire.ParseSegment(b, g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range list {
+			found[x.ID] = x.Version
+		}
+	}
+	if len(found) != clients || found["acme/bundle-0"] != fmt.Sprintf("v0.%d.0", each-1) {
+		t.Errorf("the search has %d bundles", len(found))
+	}
+}
