@@ -56,7 +56,7 @@ func (e *Executor) machine(name string) (path string, env []string, err error) {
 		k, v, _ := strings.Cut(kv, "=")
 		vars[k] = v
 	}
-	vars["PATH"] = proc.OutsidePath(vars["PATH"], e.p.Project)
+	vars["PATH"] = e.paths.Path(vars["PATH"], e.p.Project)
 	env = proc.Environ(vars)
 	path, err = proc.LookPath(name, env)
 	if err != nil || inside(path, e.p.Project) {

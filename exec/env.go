@@ -32,7 +32,7 @@ func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[s
 		k, v, _ := strings.Cut(kv, "=")
 		vars[k] = v
 	}
-	vars["PATH"] = proc.OutsidePath(vars["PATH"], e.p.Project)
+	vars["PATH"] = e.paths.Path(vars["PATH"], e.p.Project)
 	vars[selfVar] = e.p.Self
 	vars[projectVar] = e.p.Dir
 	if id, _ := ctx.Value(threadKey{}).(string); id != "" {

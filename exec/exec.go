@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/cas"
+	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/policy"
@@ -97,6 +98,7 @@ type Executor struct {
 	p      Params
 	store  *cas.Store
 	bodies map[string]body // by the primitive's id
+	paths  *proc.Outside
 }
 
 // New returns an Executor over p.
@@ -110,7 +112,7 @@ func New(p Params) *Executor {
 	if p.Boundary == nil {
 		p.Boundary = &policy.Boundary{Project: real(p.Project)}
 	}
-	e := &Executor{p: p, store: &cas.Store{Dir: p.Cache, Now: p.Now}}
+	e := &Executor{p: p, store: &cas.Store{Dir: p.Cache, Now: p.Now}, paths: &proc.Outside{}}
 	e.bodies = bodies(e)
 	return e
 }

@@ -168,7 +168,7 @@ func (b subprocess) programs(ctx context.Context, c *Chain) ([]Interpreter, erro
 	if err != nil {
 		return nil, err
 	}
-	consenting := &Executor{p: b.e.p, store: b.e.store, bodies: b.e.bodies}
+	consenting := &Executor{p: b.e.p, store: b.e.store, bodies: b.e.bodies, paths: b.e.paths}
 	consenting.p.Consent = func(Interpreter) error { return nil }
 	p := &Plan{Chain: c, Dir: b.e.p.Dir}
 	if p.envs, err = readEnvConfigs(c); err != nil {
