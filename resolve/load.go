@@ -49,10 +49,15 @@ func (r *Resolver) asset(root *space.Root, rel string) (*Item, error) {
 // load reads a file once. The verdict is on these bytes, and every later step
 // uses them: a file that changes meanwhile cannot get the verdict of another.
 func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p extract.Match) (*Item, error) {
+	now := r.p.Trust.Now()
+	if it := r.embedded.get(root, rel, p, now); it != nil {
+		return it, ctx.Err()
+	}
 	it := &Item{Ref: p.Ref, Root: root, Rel: rel, Extractor: p.Extractor, Type: p.Type}
 	if err := r.loadInto(ctx, it, true); err != nil {
 		return nil, err
 	}
+	r.embedded.put(it, now)
 	return it, nil
 }
 

@@ -60,6 +60,8 @@ type Resolver struct {
 	notes   []Note // why an extractor was skipped
 	cache   *metaCache
 
+	embedded *embedded // nil keeps none
+
 	riskMu  sync.Mutex
 	risk    *policy.Risk // of the layers that riskKey names
 	riskKey string
@@ -80,6 +82,8 @@ func New(p Params) *Resolver {
 		listed: map[*space.Root]map[string]listing{}, locked: map[*space.Root]func() *lockedFiles{}, cache: newMetaCache(4096)}
 	if p.NoCache {
 		r.cache.max = 0
+	} else {
+		r.embedded = &embedded{m: map[place]judgedAt{}}
 	}
 	if r.p.Spaces == nil {
 		r.p.Spaces = &space.Spaces{}

@@ -81,6 +81,9 @@ func (v Verdict) unanchored() Verdict {
 	return v
 }
 
+// Now returns the time that verdicts depend on.
+func (s *Store) Now() time.Time { return s.clockTime() }
+
 func (s *Store) clockTime() time.Time {
 	if s.now == nil {
 		return time.Now()
