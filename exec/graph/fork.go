@@ -29,6 +29,9 @@ func StartFork(ctx context.Context, g *Graph, digest item.Digest, f Fork, p Para
 	if err == nil {
 		err = rep.Err()
 	}
+	if err == nil {
+		err = rep.Own()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -97,6 +97,9 @@ func Create(ctx context.Context, p Params) (*Log, error) {
 			err = l.unused()
 		}
 	}
+	if err == nil {
+		err = l.claim(ctx)
+	}
 	if err != nil {
 		_ = l.Close()
 		return nil, diag.Doing("creating the log of "+p.ID, err)
@@ -156,8 +159,8 @@ func Open(ctx context.Context, p Params) (l *Log, lines []Line, torn int64, err 
 	if err == nil {
 		err = rep.Err()
 	}
-	if err == nil && rep.Unverifiable {
-		err = diag.New(diag.KeyUnknown, "verifying the log of %s: the runtime key that signed it is missing", p.ID).WithReason("runtime_key").WithDetail("id", p.ID)
+	if err == nil {
+		err = rep.Own()
 	}
 	if err != nil {
 		return l, nil, 0, err

@@ -26,7 +26,8 @@ type Report struct {
 	Count       int    `json:"lines"`
 	Checkpoints int    `json:"checkpoints"`
 	Signed      int64  `json:"signed"` // the last line that a checkpoint covers
-	// Unverifiable is set if a runtime key that signed a checkpoint is missing.
+	// Unverifiable is set if a runtime key that signed a checkpoint is missing, or if the log
+	// has no checkpoint and this user account did not begin it.
 	Unverifiable bool           `json:"unverifiable,omitempty"`
 	Torn         int64          `json:"torn_bytes,omitempty"` // of an unfinished last line
 	Findings     []diag.Finding `json:"findings,omitempty"`
@@ -39,6 +40,15 @@ type Report struct {
 // Err returns an error if the log is damaged.
 func (r *Report) Err() error {
 	return diag.FromFindings("verifying the log of "+r.ID, r.Findings)
+}
+
+// Own returns an error if a runtime key of this user account did not sign the log: nothing
+// in it is to be continued.
+func (r *Report) Own() error {
+	if !r.Unverifiable {
+		return nil
+	}
+	return diag.New(diag.KeyUnknown, "verifying the log of %s: the runtime key that signed it is missing", r.ID).WithReason("runtime_key").WithDetail("id", r.ID)
 }
 
 // Verify reads a whole log and checks the chain, every checkpoint and every artifact.
@@ -198,6 +208,9 @@ func verify(ctx context.Context, file *os.File, p Params) (*Report, error) {
 		}
 	}
 	rep.Count = len(rep.Lines)
+	if rep.Count > 0 && rep.Checkpoints == 0 && !isOwn(p) {
+		rep.Unverifiable = true
+	}
 	rep.Findings = diag.WithPath(rep.Findings, Dir+"/"+p.ID+"/"+File)
 	return rep, nil
 }
