@@ -3,14 +3,18 @@ package sign
 import (
 	"bytes"
 	"crypto/ed25519"
+	"sync/atomic"
 
 	"filippo.io/edwards25519"
 
 	"github.com/ryeos/rye/diag"
 )
 
+// lastGood is the key that passed CheckKey last: a hook signs many files with one.
+var lastGood atomic.Pointer[[ed25519.PublicKeySize]byte]
+
 // CheckKey returns KEY_WEAK unless pub is the canonical encoding of a point of
-// the prime-order group. It is called once, when a key becomes known: the
+// the prime-order group. It is called when a key becomes known, and before it signs: the
 // standard library accepts the identity point, under which one signature
 // verifies every message, and mixed-order points, on which implementations
 // disagree.
@@ -18,6 +22,18 @@ func CheckKey(pub []byte) error {
 	if len(pub) != ed25519.PublicKeySize {
 		return weak("it has %d bytes, want %d", len(pub), ed25519.PublicKeySize)
 	}
+	key := [ed25519.PublicKeySize]byte(pub)
+	if good := lastGood.Load(); good != nil && *good == key {
+		return nil
+	}
+	if err := checkPoint(pub); err != nil {
+		return err
+	}
+	lastGood.Store(&key)
+	return nil
+}
+
+func checkPoint(pub []byte) error {
 	p, err := new(edwards25519.Point).SetBytes(pub)
 	if err != nil {
 		return weak("it is not a point of the curve")

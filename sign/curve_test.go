@@ -178,6 +178,27 @@ func TestV4NonCanonicalKeys(t *testing.T) {
 	wantCode(t, "V4 not a point", CheckKey(notOnCurve), diag.KeyWeak)
 }
 
+// TestCheckKeyRemembersOneKey checks weak keys after a good one, in its memory and in turn.
+func TestCheckKeyRemembersOneKey(t *testing.T) {
+	good := slices.Clone(pubOf(goldenKey()))
+	weak := append(smallEncodings(t), append([]byte{2}, make([]byte, 31)...))
+	for _, enc := range weak {
+		if err := CheckKey(good); err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, "in turn", CheckKey(enc), diag.KeyWeak)
+		wantCode(t, "again", CheckKey(enc), diag.KeyWeak)
+		if err := CheckKey(good); err != nil {
+			t.Fatal(err)
+		}
+		changed := good
+		copy(changed, enc)
+		wantCode(t, "in the same memory", CheckKey(changed), diag.KeyWeak)
+		copy(good, pubOf(goldenKey()))
+		wantCode(t, "shorter", CheckKey(good[:31]), diag.KeyWeak)
+	}
+}
+
 func TestV5V7MixedOrder(t *testing.T) {
 	a, err := new(edwards25519.Point).SetBytes(pubOf(goldenKey()))
 	if err != nil {
