@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 )
 
-// The interpreters of Windows, by their places there.
+// The interpreters of Windows, by their paths there.
 func TestFindProgramOnWindows(t *testing.T) {
 	t.Parallel()
 	const (

@@ -14,11 +14,11 @@ import (
 // one. A thread reads some of them fifty times in a second.
 type embedded struct {
 	mu sync.Mutex
-	m  map[place]judgedAt
+	m  map[source]judgedAt
 }
 
-// place is a file, and what reads it.
-type place struct {
+// source is a file, and what reads it.
+type source struct {
 	root *space.Root
 	rel  string
 	ext  *extract.Extractor
@@ -38,7 +38,7 @@ func (e *embedded) get(root *space.Root, rel string, p extract.Match, now time.T
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	j, ok := e.m[place{root, rel, p.Extractor}]
+	j, ok := e.m[source{root, rel, p.Extractor}]
 	if age := now.Sub(j.at); !ok || age < 0 || age >= judgedFor || j.it.Ref != p.Ref {
 		return nil
 	}
@@ -55,5 +55,5 @@ func (e *embedded) put(it *Item, at time.Time) {
 	defer e.mu.Unlock()
 	kept := *it
 	kept.Findings = slices.Clip(kept.Findings) // a caller may append
-	e.m[place{it.Root, it.Rel, it.Extractor}] = judgedAt{&kept, at}
+	e.m[source{it.Root, it.Rel, it.Extractor}] = judgedAt{&kept, at}
 }

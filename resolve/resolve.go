@@ -83,7 +83,7 @@ func New(p Params) *Resolver {
 	if p.NoCache {
 		r.cache.max = 0
 	} else {
-		r.embedded = &embedded{m: map[place]judgedAt{}}
+		r.embedded = &embedded{m: map[source]judgedAt{}}
 	}
 	if r.p.Spaces == nil {
 		r.p.Spaces = &space.Spaces{}
