@@ -39,30 +39,62 @@ func (s *Server) change(ctx context.Context, prepare func(*model, int64) (*log.E
 	c := &commit{ctx: ctx, prepare: prepare, settled: settled, reply: make(chan outcome, 1)}
 	select {
 	case s.commits <- c:
+	case <-s.stop:
+		return nil, errStopping()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	o := <-c.reply // also if ctx ends: the change may be in the log
-	return o.receipt, o.err
+	select { // not ctx: the change may be in the log
+	case o := <-c.reply:
+		return o.receipt, o.err
+	case <-s.done:
+	}
+	select {
+	case o := <-c.reply:
+		return o.receipt, o.err
+	default:
+		return nil, errStopping()
+	}
+}
+
+func errStopping() error {
+	e := diag.New(diag.RegistryError, "changing the registry: it is stopping")
+	e.Retryable = true
+	return e
 }
 
 // commitLoop commits what waits, as one batch.
 func (s *Server) commitLoop(ctx context.Context) {
 	defer close(s.done)
-	for first := range s.commits {
-		batch := []*commit{first}
-		for more := true; more && len(batch) < maxBatch; {
-			select {
-			case c, open := <-s.commits:
-				if more = open; open {
-					batch = append(batch, c)
+	for {
+		select {
+		case first := <-s.commits:
+			s.commitBatch(ctx, s.waiting(first))
+		case <-s.stop:
+			for { // what was accepted before
+				select {
+				case first := <-s.commits:
+					s.commitBatch(ctx, s.waiting(first))
+				default:
+					return
 				}
-			default:
-				more = false
 			}
 		}
-		s.commitBatch(ctx, batch)
 	}
+}
+
+// waiting returns a change with those that wait behind it.
+func (s *Server) waiting(first *commit) []*commit {
+	batch := []*commit{first}
+	for len(batch) < maxBatch {
+		select {
+		case c := <-s.commits:
+			batch = append(batch, c)
+		default:
+			return batch
+		}
+	}
+	return batch
 }
 
 // commitBatch prepares a batch, appends it with one checkpoint, and writes the files that

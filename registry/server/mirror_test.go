@@ -3,8 +3,11 @@ package server
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ryeos/rye/diag"
@@ -135,6 +138,69 @@ func replaceOnce(b []byte, old, new string) []byte {
 		panic("the text " + old + " is missing")
 	}
 	return bytes.Replace(b, []byte(old), []byte(new), 1)
+}
+
+// TestExportDeleted removes the archive of a deleted version from a mirror.
+func TestExportDeleted(t *testing.T) {
+	f := newFixture(t)
+	f.grant("acme", 1)
+	r := f.mustPublish("acme/tools", "v1.0.0")
+	f.mustPublish("acme/tools", "v1.1.0")
+	dir := filepath.Join(t.TempDir(), "www")
+	tree, err := PublicTree(f.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, filepath.FromSlash(archiveFile(r.Line.Archive)))
+	for _, there := range []bool{true, false} {
+		if _, err := tree.Export(context.Background(), dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(file); (err == nil) != there {
+			t.Errorf("the archive: %v", err)
+		}
+		if there {
+			if _, err := f.send(statement(wire.ActionDelete, "acme/tools", "v1.0.0", nil, ""), nil, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	mirror, err := OpenTree(dir, f.s.Key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := mirror.Verify(context.Background()); err != nil || diag.Failed(r.Findings) {
+		t.Error(r, err)
+	}
+}
+
+// TestStopping changes a registry that stops: a change is complete or refused.
+func TestStopping(t *testing.T) {
+	f := newFixture(t)
+	f.grant("acme", 1)
+	var wg sync.WaitGroup
+	var published atomic.Int64
+	s := f.s
+	for i := range 20 {
+		wg.Go(func() {
+			r, err := s.grant(context.Background(), fmt.Sprintf("ns-%d", i), f.document(1, nil))
+			switch {
+			case err == nil && r != nil:
+				published.Add(1)
+			case diag.CodeOf(err) != diag.RegistryError:
+				t.Error(err)
+			}
+		})
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+	f.s = nil
+	f.http.Close()
+	if r := verified(t, f.dir); r.Entries != published.Load()+1 {
+		t.Errorf("%d entries, %d changes succeeded", r.Entries, published.Load())
+	}
 }
 
 // TestRestore completes a backup from a mirror, and refuses a shorter or another log.

@@ -91,14 +91,15 @@ type Server struct {
 	stall   time.Duration  // how long a body may make no progress
 	held    map[string]int // archives that requests in progress need
 	commits chan *commit
-	done    chan struct{}
+	stop    chan struct{} // closed by Close
+	done    chan struct{} // closed when nothing is committed any more
 	cache   *fileCache
 }
 
 // Open opens the registry in a directory, which must be initialised with Create, and
 // writes what a crash left out.
 func Open(ctx context.Context, p Params) (_ *Server, err error) {
-	s := &Server{p: p, base: atomicfile.Private(p.Dir), commits: make(chan *commit, 4096), done: make(chan struct{}), cache: newFileCache(), held: map[string]int{}, stall: stallTimeout}
+	s := &Server{p: p, base: atomicfile.Private(p.Dir), commits: make(chan *commit, 4096), stop: make(chan struct{}), done: make(chan struct{}), cache: newFileCache(), held: map[string]int{}, stall: stallTimeout}
 	if s.p.Now == nil {
 		s.p.Now = time.Now
 	}
@@ -225,7 +226,7 @@ func (s *Server) Size() int64 {
 
 // Close ends the registry after the commits that have begun.
 func (s *Server) Close() error {
-	close(s.commits)
+	close(s.stop)
 	<-s.done
 	return s.release()
 }

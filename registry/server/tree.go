@@ -265,7 +265,27 @@ func (t *Tree) Export(ctx context.Context, to string) (copied int, err error) {
 	if err := copyIf(func(p string) bool { return !early(p) && p != last }); err != nil {
 		return copied, diag.Doing("exporting the registry", err)
 	}
-	return copied + 1, base.Write(last[1:], note, 0o644)
+	if err := base.Write(last[1:], note, 0o644); err != nil {
+		return copied, diag.Doing("exporting the registry", err)
+	}
+	return copied + 1, t.removeDeleted(base)
+}
+
+// removeDeleted removes archives from an export that the registry does not have any more:
+// those of deleted versions.
+func (t *Tree) removeDeleted(base atomicfile.Base) error {
+	err := walkTree(base.Path(wire.ArchivePath[1:]), func(p string) error {
+		p = wire.ArchivePath + p
+		_, err := os.Stat(filepath.Join(t.Dir, filepath.FromSlash(p)))
+		if kind, _ := cacheOf(p); kind == "" || !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return base.Remove(p[1:])
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return diag.Doing("removing archives of deleted versions", err)
+	}
+	return nil
 }
 
 // copyFile copies one file, and reports whether the directory did not have it.
