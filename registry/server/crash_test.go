@@ -111,6 +111,7 @@ func prepare(t testing.TB, version, text string) prepared {
 // TestCrashPublish kills a publication before each change that it makes on the disk. Then
 // nothing is visible that the log does not have, and the next start has an exact tree.
 func TestCrashPublish(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it starts a process for each change of a file")
 	}
@@ -327,6 +328,7 @@ func pack(text string) (b []byte, sum string, err error) {
 
 // TestFullDisk publishes on a small file system until it is full.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it mounts a file system")
 	}

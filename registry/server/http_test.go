@@ -18,6 +18,7 @@ import (
 )
 
 func TestCacheHeaders(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
 	r := f.mustPublish("acme/tools", "v1.0.0")
@@ -47,6 +48,7 @@ func TestCacheHeaders(t *testing.T) {
 
 // TestPages shows a bundle whose texts are markup.
 func TestPages(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
 	const evil = "<script>alert(1)</script> <img src=x onerror=alert(1)> \u202egnp"
@@ -89,6 +91,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestQuotas(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.write(configFile, `{"limits": {"publish_per_hour": 2, "writes_per_hour": 5}}`)
 	f.reopen()
@@ -118,6 +121,7 @@ func TestQuotas(t *testing.T) {
 // TestBadBodies sends bodies that are too long, that end early, and headers that are too
 // long.
 func TestBadBodies(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
 	addr := f.http.Listener.Addr().String()
@@ -171,6 +175,7 @@ func TestBadBodies(t *testing.T) {
 
 // TestHundredClients publishes and reads with 100 clients at once.
 func TestHundredClients(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
 	clients, each := 100, 5

@@ -33,6 +33,7 @@ func (f *fixture) bind(ns, method, token string, n byte) error {
 
 // TestBindDNS binds by a TXT record and by a well-known file.
 func TestBindDNS(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	if err := f.bind("acme.io", wire.MethodDNS, "", 1); diag.CodeOf(err) != diag.AuthFailed {
 		t.Fatal(err)
@@ -63,6 +64,7 @@ func TestBindDNS(t *testing.T) {
 }
 
 func TestBindWellKnown(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	url := "https://acme.io" + wire.WellKnownPath
 	for _, text := range []string{"", `{"v":2,"keys":["` + keyText(1) + `"]}`, `{"v":1,"keys":["` + keyText(2) + `"]}`, `{"v":1,"keys":["` + strings.ToUpper(keyText(1)) + `"]}`, "<html>"} {
@@ -87,6 +89,7 @@ func TestBindWellKnown(t *testing.T) {
 // TestTransfer shows that a party that takes over a domain waits, and that the wait is in
 // the log.
 func TestTransfer(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.txt["_rye.acme.io"] = []string{wire.TXTRecord(sign.FingerprintOf(testkit.Key(1).Public())), wire.TXTRecord(sign.FingerprintOf(testkit.Key(2).Public()))}
 	for n := byte(1); n <= 2; n++ {
@@ -119,6 +122,7 @@ func (f *fixture) changeKey(action, ns string, n, by byte) error {
 }
 
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
 	if err := f.changeKey(wire.ActionKeyAdd, "acme", 2, 2); diag.CodeOf(err) != diag.AuthFailed {
@@ -160,6 +164,7 @@ func TestKeys(t *testing.T) {
 
 // TestKeyDocuments refuses keys that may not publish.
 func TestKeyDocuments(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	for name, change := range map[string]func(*doc.KeyParams){
 		"agent":   func(p *doc.KeyParams) { p.KeyKind = doc.KeyAgent },
@@ -187,6 +192,7 @@ func TestKeyDocuments(t *testing.T) {
 }
 
 func TestRevocation(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
 	f.grant("other", 2)
@@ -279,6 +285,7 @@ func (i *issuer) token(t *testing.T, alg, kid string, claims map[string]any) str
 
 // TestOIDC are the attacks on tokens that registry.md names.
 func TestOIDC(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.write(configFile, `{"oidc": [{"alias": "github", "issuer": "https://token.example", "owner_claim": "repository_owner"}], "limits": {"namespaces_per_day": 1000}}`)
 	f.reopen()

@@ -30,6 +30,7 @@ func verified(t *testing.T, dir string) *TreeReport {
 
 // TestRotateKey replaces the key, also if the process ends between two steps.
 func TestRotateKey(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
 	f.mustPublish("acme/tools", "v1.0.0")
@@ -71,6 +72,7 @@ func TestRotateKey(t *testing.T) {
 
 // TestVerifyTree changes files of a static tree one by one.
 func TestVerifyTree(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
 	r := f.mustPublish("acme/tools", "v1.0.0")
@@ -142,6 +144,7 @@ func replaceOnce(b []byte, old, new string) []byte {
 
 // TestExportDeleted removes the archive of a deleted version from a mirror.
 func TestExportDeleted(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
 	r := f.mustPublish("acme/tools", "v1.0.0")
@@ -176,6 +179,7 @@ func TestExportDeleted(t *testing.T) {
 
 // TestStopping changes a registry that stops: a change is complete or refused.
 func TestStopping(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
 	var wg sync.WaitGroup
@@ -205,6 +209,7 @@ func TestStopping(t *testing.T) {
 
 // TestRestore completes a backup from a mirror, and refuses a shorter or another log.
 func TestRestore(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	ctx := context.Background()
 	f.grant("acme", 1)

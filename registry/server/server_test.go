@@ -274,6 +274,7 @@ func (f *fixture) check() (entries int64) {
 }
 
 func TestPublish(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
 	r := f.mustPublish("acme/tools", "v1.0.0")
@@ -325,6 +326,7 @@ func (f *fixture) files() map[string]string {
 
 // TestReplay removes what a crash may leave out, and opens the registry again.
 func TestReplay(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
 	f.mustPublish("acme/tools", "v1.0.0")
@@ -350,6 +352,7 @@ func TestReplay(t *testing.T) {
 
 // TestRefusals sends requests that must change nothing.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
 	f.grant("other", 2)
@@ -404,6 +407,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestStates(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
 	r := f.mustPublish("acme/tools", "v1.0.0")
@@ -441,13 +445,14 @@ func TestStates(t *testing.T) {
 	f.check()
 }
 
-// TestOneWins publishes one version 1,000 times at once.
+// TestOneWins publishes one version many times at once: 1,000 times with RYE_LONG.
 func TestOneWins(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
-	n := 1000
-	if testing.Short() {
-		n = 50
+	n := 50
+	if os.Getenv("RYE_LONG") != "" {
+		n = 1000
 	}
 	var mu sync.Mutex
 	won := 0
