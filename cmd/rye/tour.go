@@ -94,7 +94,7 @@ func (t *tour) walk(ctx context.Context) error {
 	if err := os.MkdirAll(t.project, 0o755); err != nil {
 		return diag.New(diag.FileSystemError, "creating the scratch project: %w", err)
 	}
-	steps := []func(context.Context) error{t.start, t.author, t.permit, t.use, t.tamper, t.impersonate, t.next, t.careless, t.graph, t.model, t.agent, t.team, t.packages}
+	steps := []func(context.Context) error{t.start, t.author, t.permit, t.use, t.tamper, t.impersonate, t.next, t.careless, t.graph, t.model, t.agent, t.team, t.packages, t.registry}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err

@@ -35,6 +35,7 @@ func writers() map[string]string {
 		"packages/source/cache.go":        "the time of the last use of a directory of the cache",
 		"packages/source/git/gostore.go":  "packs in a repository of the cache, named as git names them",
 		"sign/agent_windows.go":           "the pipe of the ssh agent",
+		"cmd/rye/tour_registry.go":        "the registry of the tour, in a new directory",
 		"cmd/rye/tour.go":                 "the example project of the tour, in a new directory",
 		"internal/bench":                  "measures the program in directories of its own",
 		"internal/testkit":                "tests only",
