@@ -2,9 +2,9 @@ package provider
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,8 +21,8 @@ import (
 )
 
 // localModel starts a small model on this machine and returns the shipped provider
-// item local with its address.
-func localModel(t *testing.T) *Config {
+// item local with its address, and one that speaks to the same server by the Responses API.
+func localModel(t *testing.T) (chat, byResponses *Config) {
 	t.Helper()
 	dir := os.Getenv("RYE_LOCAL_MODEL")
 	if dir == "" {
@@ -48,7 +48,7 @@ func localModel(t *testing.T) *Config {
 	if err != nil {
 		t.Fatal("the server of the model did not start: ", err)
 	}
-	c := shipped(t, "local")
+	chat = shipped(t, "local")
 	b, err := fs.ReadFile(stdlib.FS(), ".ai/tools/rye/agent/providers/local.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -56,17 +56,25 @@ func localModel(t *testing.T) *Config {
 	doc, _ := yamlx.ParseItem(b)
 	conf, _ := doc.Root["config"].(map[string]any)
 	delete(conf, "sinks") // package exec replaces their names by their settings
-	call := httpstep.Call{Ref: c.ID, Config: conf, Env: map[string]string{"LOCAL_LLM_URL": strings.TrimSpace(address)}, Now: time.Now}
-	c.Send = func(ctx context.Context, url string, body []byte) (*httpstep.Reply, error) {
-		return call.Open(ctx, url, body)
-	}
-	return c
+	call := httpstep.Call{Ref: chat.ID, Config: conf, Env: map[string]string{"LOCAL_LLM_URL": strings.TrimSpace(address)}, Now: time.Now}
+	chat.Send = call.Open
+	byResponses = mustParse(t, localResponses)
+	other := call
+	other.Config = maps.Clone(conf)
+	other.Config["url"] = "${LOCAL_LLM_URL}/v1/responses"
+	byResponses.Send = other.Open
+	return chat, byResponses
 }
 
-// A real model answers through the item that is shipped: a text, and calls that fit
-// the schemas of the tools. Its words are not checked.
-func TestLocalModel(t *testing.T) {
-	c := localModel(t)
+const localResponses = `
+provider:
+  dialect: openai_responses
+  models: {local: {window: 8192, max_output: 1024, prices: {input: "0", output: "0"}}}
+`
+
+// hello asks a model to say hello and checks the answer but for its words.
+func hello(t *testing.T, c *Config) {
+	t.Helper()
 	say := message.Request{Model: "local", MaxOutput: 24, Temperature: "0", Messages: []message.Message{
 		{Role: message.User, Blocks: []message.Block{message.TextBlock("Say hello.")}},
 	}}
@@ -84,6 +92,14 @@ func TestLocalModel(t *testing.T) {
 	if cost, assumed := c.Cost(r.Model, r.Usage); cost != 0 || assumed {
 		t.Errorf("cost %d, %v", cost, assumed)
 	}
+}
+
+// A real model answers through the item that is shipped: a text, and calls that fit
+// the schemas of the tools. Its words are not checked. It answers by the Responses API, too.
+func TestLocalModel(t *testing.T) {
+	c, byResponses := localModel(t)
+	hello(t, c)
+	hello(t, byResponses)
 	calls := 0
 	for _, text := range []string{
 		`Call the tool read with {"path": "README.md", "lines": 3}. Answer {"call": {"name": "read", "arguments": {"path": "README.md", "lines": 3}}}`,

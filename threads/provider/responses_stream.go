@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -97,12 +98,25 @@ func (s *responsesStream) response(kind string, raw []byte) error {
 	return nil
 }
 
+// at returns the item of an event: by output_index, or by its id at servers that number
+// nothing, such as llama.cpp.
 func (s *responsesStream) at(ev fields) (*responsesItem, error) {
-	var index int64
-	if json.Unmarshal(ev.get("output_index"), &index) != nil {
-		return nil, malformed("%s without output_index", ev.text("type"))
+	var same func(*responsesItem) bool
+	if raw := ev.get("output_index"); raw != nil {
+		var index int64
+		if json.Unmarshal(raw, &index) != nil {
+			return nil, malformed("the output_index of %s is %s", ev.text("type"), short(string(raw)))
+		}
+		same = func(it *responsesItem) bool { return it.index == index }
+	} else {
+		item, _ := readFields(ev.get("item"))
+		id := cmp.Or(ev.text("item_id"), item.text("id"))
+		if id == "" {
+			return nil, malformed("%s without output_index and id", ev.text("type"))
+		}
+		same = func(it *responsesItem) bool { return it.fields.text("id") == id }
 	}
-	if i := slices.IndexFunc(s.items, func(it *responsesItem) bool { return it.index == index }); i >= 0 {
+	if i := slices.IndexFunc(s.items, same); i >= 0 {
 		return s.items[i], nil
 	}
 	return nil, malformed("%s of an item that is not open", ev.text("type"))
@@ -112,9 +126,12 @@ func (s *responsesStream) open(ev fields) ([]message.Delta, error) {
 	if it, err := s.at(ev); err == nil {
 		return nil, malformed("a second item with the index %d", it.index)
 	}
-	it := &responsesItem{}
+	it := &responsesItem{index: int64(len(s.items))} // the order in which they begin, without output_index
 	var err error
-	if it.fields, err = readFields(ev.get("item")); err != nil || json.Unmarshal(ev.get("output_index"), &it.index) != nil {
+	if it.fields, err = readFields(ev.get("item")); err != nil {
+		return nil, malformed("response.output_item.added is not valid")
+	}
+	if raw := ev.get("output_index"); raw != nil && json.Unmarshal(raw, &it.index) != nil {
 		return nil, malformed("response.output_item.added is not valid")
 	}
 	s.items = append(s.items, it)

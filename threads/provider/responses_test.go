@@ -3,9 +3,11 @@ package provider
 import (
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/threads/message"
 )
 
@@ -72,6 +74,26 @@ func TestResponsesResponse(t *testing.T) {
 	// 22·0.5 + 100·0.25 + 8·0.625 + 30·2 USD for a million tokens, and a search.
 	if cost, assumed := c.Cost(got.Model, got.Usage); cost != 11_000+25_000+5_000+60_000+10_000_000 || assumed {
 		t.Errorf("cost %d", cost)
+	}
+}
+
+// TestResponsesWithoutIndex: a server that numbers no items names them by their ids.
+func TestResponsesWithoutIndex(t *testing.T) {
+	stream := regexp.MustCompile(`"output_index":[0-9]+,`).ReplaceAllString(responsesSample(), "")
+	r, err := fed(mustParse(t, responses), stream).Call(t.Context(), ask("think"), nil)
+	if err != nil || len(r.Calls()) != 2 || r.Text() != "Reading ü." || r.Usage.Output != 30 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, c := range r.Calls() {
+		if (c.ID == "t1") != (string(c.Input) == `{"n":12345678901234567890.10}`) {
+			t.Errorf("%s has the arguments %s", c.ID, c.Input)
+		}
+	}
+	anonymous := `{"type":"response.output_text.done"}`
+	for _, event := range []string{`{"type":"response.function_call_arguments.delta","delta":"{"}`, `{"type":"response.output_item.done","item":{"type":"message"}}`, `{"type":"response.output_item.done","output_index":"0","item":{"type":"message"}}`} {
+		if r, err := fed(mustParse(t, responses), sse(anonymous, event)).Call(t.Context(), ask("think"), nil); diag.CodeOf(err) != diag.ParsingError || len(r.Blocks) > 0 {
+			t.Errorf("%s: %+v, %v", event, r, err)
+		}
 	}
 }
 
