@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -38,11 +40,26 @@ func TestSkillsFromNPM(t *testing.T) {
 	l.must("sign", "*")
 	l.must("bundle", "create", "skills")
 	l.must("verify")
+	scriptOfSkill(t, l)
 	for id, dir := range dirs {
 		to := filepath.Join(t.TempDir(), "out")
 		l.must("export", "skill", id, "--to", to)
 		sameFolder(t, dir, to)
 		l.must("run", "skill:"+id)
+	}
+}
+
+// scriptOfSkill runs a script of an imported skill in the sandbox.
+func scriptOfSkill(t *testing.T, l *lab) {
+	if _, err := exec.LookPath("python3"); err != nil || runtime.GOOS != "linux" {
+		return
+	}
+	l.write("src/lonely.ts", "export {}\n")
+	out := l.must("run", "tool", "rye/bash/bash", "command=python3 .ai/skills/test-specialist/scripts/find_untested_code.py src", "--json")
+	for _, want := range []string{"lonely.ts", `"rung"`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is not in %s", want, out)
+		}
 	}
 }
 
