@@ -35,13 +35,27 @@ func (h *Host) refresh(ctx context.Context) error {
 		}
 		return err
 	}
-	return h.remote.get(ctx, wire.LogPath+"/"+log.CheckpointName, log.MaxCheckpoint, "", func(f file) error {
-		cp, err := h.verify(ctx, f)
+	for {
+		before, err := h.latest()
 		if err != nil {
 			return err
 		}
-		return h.adopt(ctx, cp, f.url)
-	})
+		err = h.remote.get(ctx, wire.LogPath+"/"+log.CheckpointName, log.MaxCheckpoint, "", func(f file) error {
+			cp, err := h.verify(ctx, f)
+			if err != nil {
+				return err
+			}
+			return h.adopt(ctx, cp, f.url)
+		})
+		if diag.CodeOf(err) != diag.Rollback {
+			return err
+		}
+		// Another process may have adopted a newer checkpoint since this one was read.
+		after, bad := h.latest()
+		if bad != nil || before != nil && after != nil && before.Tree == after.Tree {
+			return err
+		}
+	}
 }
 
 // verify returns the checkpoint in a file. If the pinned key did not sign it, the registry
