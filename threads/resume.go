@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -138,6 +139,11 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 	}
 	if err := t.settleOpen(ctx); err != nil {
 		return nil, errors.Join(err, t.money.Release(context.WithoutCancel(ctx), Failed, ""))
+	}
+	// The result of the earlier end would hide that of the next one if this process is
+	// stopped between the last line and the result.
+	if err := transcript.Base(p.Project, id).Remove(ResultFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	d := resumedData{From: log.Seq(), Torn: torn, Message: text, Repeated: slices.Sorted(maps.Keys(t.started)), Limits: &p.Limits, PID: p.PID}
 	if err := t.record(ctx, true, evResumed, d); err != nil {

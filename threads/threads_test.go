@@ -407,6 +407,34 @@ func TestResumeOpen(t *testing.T) {
 	}
 }
 
+// The result of an earlier end does not stay for a thread that is resumed: its process can
+// be killed after the last line of the log and before the next result.
+func TestResumeRemovesResult(t *testing.T) {
+	l := newLab(t)
+	loop := l.p.Loop
+	l.p.Loop = func(_ context.Context, t *Thread, _ *transcript.Log, _ []transcript.Line) error {
+		t.Ends(Ending{State: Cancelled})
+		return nil
+	}
+	has := func() bool {
+		_, err := transcript.Base(l.p.Project, testID).Stat(ResultFile)
+		return err == nil
+	}
+	if r, _ := Start(t.Context(), testID, l.p); r == nil || r.Status != Cancelled || !has() {
+		t.Fatalf("%+v, and a result: %v", r, has())
+	}
+	l.answers = []message.Response{calls(callBlock("c1", ReturnTool, `{"label":"x"}`))}
+	l.p.Loop = func(ctx context.Context, th *Thread, log *transcript.Log, lines []transcript.Line) error {
+		if has() {
+			t.Error("the result of the earlier end is there while the thread runs")
+		}
+		return loop(ctx, th, log, lines)
+	}
+	if r, err := Resume(t.Context(), testID, l.p, ""); err != nil || r.Status != Completed || !has() {
+		t.Errorf("%+v %v, and a result: %v", r, err, has())
+	}
+}
+
 func TestFallback(t *testing.T) {
 	l := newLab(t)
 	l.answers = []message.Response{{}, calls(callBlock("c1", ReturnTool, `{"label":"x"}`))}
