@@ -30,18 +30,25 @@ func unlessBusy(do func() error) error {
 
 // openShared is os.OpenRoot for a directory that others may rename and remove while it
 // is open, as on other systems: os.OpenRoot itself does not share that, os.Root.OpenRoot
-// does.
+// does. Where the directory cannot be opened through its parent, it is not shared.
 func openShared(dir string) (*os.Root, error) {
+	if root, err := openThroughParent(dir); err == nil {
+		return root, nil
+	}
+	return os.OpenRoot(dir)
+}
+
+func openThroughParent(dir string) (*os.Root, error) {
 	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil || filepath.Dir(real) == real { // the root of a drive
+		return nil, errors.Join(err, os.ErrInvalid)
 	}
 	parent, err := os.OpenRoot(filepath.Dir(real))
-	if err != nil || filepath.Dir(real) == real || filepath.Base(real) == "." || filepath.Base(real) == ".." {
-		if err == nil {
-			parent.Close()
-		}
-		return os.OpenRoot(real) // the root of a drive, or above it nothing is readable
+	if err != nil {
+		return nil, err
 	}
 	defer parent.Close()
 	return parent.OpenRoot(filepath.Base(real))
