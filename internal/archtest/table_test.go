@@ -132,7 +132,8 @@ func layers() []layer {
 			{"threads/provider/providertest", set()},
 			{"internal/applet/wiretest", set("internal/applet/wire")},
 			{"internal/bench", set("threads/provider/providertest", "threads/store", "policy", "internal/filelock")}, // what is measured without the program
-			{"internal/bench/hello", set("mcpserve", "primary/agent")},                                               // a bare server that rye serve is compared with
+			{"internal/winecheck", set()},
+			{"internal/bench/hello", set("mcpserve", "primary/agent")}, // a bare server that rye serve is compared with
 		}},
 	}
 }
