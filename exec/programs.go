@@ -36,8 +36,8 @@ func (f finder) find(name string, env []string) (string, error) {
 		return f.look(name, env)
 	}
 	names, avoid := []string{name}, ""
-	switch strings.ToLower(name) {
-	case "python3", "python":
+	switch strings.TrimSuffix(strings.ToLower(name), "3") {
+	case "python":
 		names, avoid = []string{name, "python", "py"}, `\microsoft\windowsapps`
 	case "bash":
 		avoid = `\system32`

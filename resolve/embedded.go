@@ -13,8 +13,9 @@ import (
 // Its files cannot change while the program runs, so only the time can change a verdict on
 // one. A thread reads some of them fifty times in a second.
 type embedded struct {
-	mu sync.Mutex
-	m  map[source]judgedAt
+	mu   sync.Mutex
+	hits int64 // items that get returned
+	m    map[source]judgedAt
 }
 
 // source is a file, and what reads it.
@@ -42,6 +43,7 @@ func (e *embedded) get(root *space.Root, rel string, p extract.Match, now time.T
 	if age := now.Sub(j.at); !ok || age < 0 || age >= judgedFor || j.it.Ref != p.Ref {
 		return nil
 	}
+	e.hits++
 	it := *j.it
 	return &it
 }

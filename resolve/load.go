@@ -230,9 +230,15 @@ func (c *metaCache) put(k metaKey, e metaEntry) {
 	c.m[k] = e
 }
 
-// CacheStats returns the hits and misses of the metadata cache.
+// CacheStats returns the hits and misses of the metadata cache. An embedded item that was
+// judged just before is a hit: its metadata is not read again.
 func (r *Resolver) CacheStats() (hits, misses int64) {
+	if r.embedded != nil {
+		r.embedded.mu.Lock()
+		hits = r.embedded.hits
+		r.embedded.mu.Unlock()
+	}
 	r.cache.mu.Lock()
 	defer r.cache.mu.Unlock()
-	return r.cache.hits, r.cache.misses
+	return hits + r.cache.hits, r.cache.misses
 }

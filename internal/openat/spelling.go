@@ -24,7 +24,7 @@ type spelling struct {
 
 	mu    sync.Mutex
 	known bool // exact is valid
-	exact bool // the file system tells spellings apart
+	exact bool // the file system distinguishes spellings
 	names map[string]map[string]bool
 }
 
