@@ -116,7 +116,7 @@ func TestSignRefusesFiles(t *testing.T) {
 	hidden := strings.Replace(body, "A test.", "A \u202etest.", 1)
 	for rel, content := range map[string]string{
 		"tools/a.yaml": body, "tools/z.yaml": body, "tools/invalid.yaml": "version: one\ntool_type: x\n", "tools/hidden.yaml": hidden,
-		"tools/nul.yaml": body + "#\x00\n", "tools/broken.yaml": body + "x: [\n", "tools/big.yaml": strings.Repeat("#\n", resolve.MaxItem/2+1),
+		"tools/null.yaml": body + "#\x00\n", "tools/broken.yaml": body + "x: [\n", "tools/big.yaml": strings.Repeat("#\n", resolve.MaxItem/2+1),
 		"tools/two.yaml": body, "tools/two.yaml.rye-sig": "x",
 	} {
 		h.Write(h.Project, rel, content)
@@ -130,7 +130,7 @@ func TestSignRefusesFiles(t *testing.T) {
 	got, err := sign(h, h.Project, ".ai/tools")
 	want := "signed .ai/tools/a.yaml; refused .ai/tools/big.yaml TOO_LARGE; refused .ai/tools/broken.yaml PARSING_ERROR; refused .ai/tools/hard.yaml NOT_REGULAR; " +
 		"refused .ai/tools/hidden.yaml HIDDEN_CHARS; refused .ai/tools/invalid.yaml VALIDATION_FAILED; refused .ai/tools/link.yaml PATH_ESCAPE; " +
-		"refused .ai/tools/nul.yaml ENCODING; refused .ai/tools/two.yaml SIG_MULTIPLE; signed .ai/tools/z.yaml"
+		"refused .ai/tools/null.yaml ENCODING; refused .ai/tools/two.yaml SIG_MULTIPLE; signed .ai/tools/z.yaml"
 	if err != nil || outcome(got) != want {
 		t.Errorf("%s\n%v", strings.ReplaceAll(outcome(got), "; ", "\n"), err)
 	}
