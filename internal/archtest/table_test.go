@@ -168,6 +168,7 @@ func thirdParty() map[string]map[string]bool {
 		"golang.org/x/net/html":                           set("internal/applet/web"),
 		"golang.org/x/sync":                               everything(),
 		"github.com/go-git/go-git/v5":                     set("packages/source/git"),
+		"github.com/go-jose/go-jose/v4":                   set("registry/server"),
 		"golang.org/x/sys":                                set("exec/sandbox", "exec/sandbox/confine", "internal/proc", "internal/openat", "internal/testkit"),
 		"golang.org/x/term":                               set("internal/cli"),
 		"gopkg.in/yaml.v3":                                set("internal/yamlx"),

@@ -2,18 +2,15 @@ package server
 
 import (
 	"context"
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rsa"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/ryeos/rye/registry/wire"
 )
@@ -76,21 +73,8 @@ func forAudience(aud any, host string) bool {
 	return aud == host
 }
 
-// jwk is a key of an issuer.
-type jwk struct {
-	Kty string `json:"kty"`
-	Kid string `json:"kid"`
-	Alg string `json:"alg"`
-	Use string `json:"use"`
-	N   string `json:"n"`
-	E   string `json:"e"`
-	Crv string `json:"crv"`
-	X   string `json:"x"`
-	Y   string `json:"y"`
-}
-
 // issuerKeys reads the keys of an issuer, as OpenID Connect Discovery describes it.
-func (s *Server) issuerKeys(ctx context.Context, issuer string) ([]jwk, error) {
+func (s *Server) issuerKeys(ctx context.Context, issuer string) ([]jose.JSONWebKey, error) {
 	fetch := s.p.Fetch
 	if fetch == nil {
 		fetch = fetchPublic
@@ -113,77 +97,49 @@ func (s *Server) issuerKeys(ctx context.Context, issuer string) ([]jwk, error) {
 		return nil, err
 	}
 	var set struct {
-		Keys []jwk `json:"keys"`
+		Keys []json.RawMessage `json:"keys"`
 	}
-	return set.Keys, json.Unmarshal(b, &set)
+	if err := json.Unmarshal(b, &set); err != nil {
+		return nil, err
+	}
+	var keys []jose.JSONWebKey
+	for _, raw := range set.Keys {
+		var k jose.JSONWebKey
+		if k.UnmarshalJSON(raw) == nil { // an issuer may have keys of other types
+			keys = append(keys, k)
+		}
+	}
+	return keys, nil
 }
 
 // verifyToken returns the claims of a token whose signature, by RS256 or ES256, one of the
 // keys verifies. No other algorithm is accepted, so none and the symmetric ones are not.
-func verifyToken(token string, keys []jwk) (map[string]any, error) {
-	f := strings.Split(token, ".")
-	if len(f) != 3 || len(token) > maxToken {
-		return nil, fmt.Errorf("it is not a signed token")
+func verifyToken(token string, keys []jose.JSONWebKey) (map[string]any, error) {
+	if len(token) > maxToken {
+		return nil, fmt.Errorf("it has more than %d bytes", maxToken)
 	}
-	var head struct {
-		Alg  string   `json:"alg"`
-		Kid  string   `json:"kid"`
-		Crit []string `json:"crit"`
-	}
-	claims := map[string]any{}
-	if err := decodePart(f[0], &head); err != nil {
+	t, err := jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.RS256, jose.ES256})
+	if err != nil {
 		return nil, err
 	}
-	if err := decodePart(f[1], &claims); err != nil {
-		return nil, err
-	}
-	sig, err := base64.RawURLEncoding.DecodeString(f[2])
-	if err != nil || len(head.Crit) > 0 {
-		return nil, fmt.Errorf("its signature cannot be read")
-	}
-	sum := sha256.Sum256([]byte(f[0] + "." + f[1]))
 	for _, k := range keys {
-		if k.Kid != head.Kid || k.Alg != "" && k.Alg != head.Alg || k.Use != "" && k.Use != "sig" {
+		if !mayVerify(k, t.Headers[0]) {
 			continue
 		}
-		if k.verifies(head.Alg, sum[:], sig) {
+		claims := map[string]any{}
+		if t.Claims(k.Key, &claims) == nil {
 			return claims, nil
 		}
 	}
 	return nil, fmt.Errorf("no key of the issuer verifies its signature")
 }
 
-func decodePart(s string, v any) error {
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err == nil {
-		err = json.Unmarshal(b, v)
+// mayVerify reports whether a key of an issuer is meant for the signature of a token.
+// RSA keys of less than 2048 bits are not accepted.
+func mayVerify(k jose.JSONWebKey, h jose.Header) bool {
+	if !k.IsPublic() || k.KeyID != h.KeyID || k.Algorithm != "" && k.Algorithm != h.Algorithm || k.Use != "" && k.Use != "sig" {
+		return false
 	}
-	return err
-}
-
-func (k jwk) verifies(alg string, sum, sig []byte) bool {
-	number := func(s string) *big.Int {
-		b, err := base64.RawURLEncoding.DecodeString(s)
-		if err != nil {
-			return new(big.Int)
-		}
-		return new(big.Int).SetBytes(b)
-	}
-	switch {
-	case alg == "RS256" && k.Kty == "RSA":
-		n, e := number(k.N), number(k.E)
-		if n.BitLen() < 2048 || n.BitLen() > 8192 || !e.IsInt64() || e.Int64() < 3 || e.Int64() > 1<<31-1 {
-			return false
-		}
-		return rsa.VerifyPKCS1v15(&rsa.PublicKey{N: n, E: int(e.Int64())}, crypto.SHA256, sum, sig) == nil
-	case alg == "ES256" && k.Kty == "EC" && k.Crv == "P-256" && len(sig) == 64:
-		x, errX := base64.RawURLEncoding.DecodeString(k.X)
-		y, errY := base64.RawURLEncoding.DecodeString(k.Y)
-		if errX != nil || errY != nil || len(x) != 32 || len(y) != 32 {
-			return false
-		}
-		p, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), append(append([]byte{4}, x...), y...))
-		return err == nil && ecdsa.Verify(p, sum, new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:]))
-	}
-	return false
+	rsaKey, ok := k.Key.(*rsa.PublicKey)
+	return !ok || rsaKey.N.BitLen() >= 2048 && rsaKey.N.BitLen() <= 8192
 }
