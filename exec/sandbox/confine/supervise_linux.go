@@ -18,6 +18,7 @@ type program struct {
 	stopping atomic.Bool   // SIGTERM has arrived
 	outputs  [2]uint64     // inodes of stdout and stderr
 	io       int           // /proc/self/io, with the children that were waited for; -1 without
+	room     uint64        // bytes of data that the helper has, and some more
 
 	exceeded atomic.Pointer[excess]
 
@@ -50,6 +51,32 @@ func (p *program) prepare() {
 	if fd, err := syscall.Open("/proc/self/io", syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err == nil {
 		p.io = fd
 	}
+	p.room = ownData() + 16<<20
+}
+
+// ownData returns the bytes of data and stacks of this process, 0 if they are not known.
+func ownData() uint64 {
+	fd, err := syscall.Open("/proc/self/statm", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return 0
+	}
+	defer syscall.Close(fd)
+	b := make([]byte, 128)
+	n, err := syscall.Read(fd, b)
+	if err != nil {
+		return 0
+	}
+	field := 0
+	for i, c := range b[:n] {
+		if c != ' ' {
+			continue
+		}
+		if field++; field == 5 {
+			pages, _ := number(b[i+1 : n])
+			return uint64(pages) * uint64(os.Getpagesize())
+		}
+	}
+	return 0
 }
 
 // receive receives the signals that end a program, and those that a program can send to
