@@ -9,12 +9,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/policy"
 )
 
@@ -176,8 +176,14 @@ func TestProcesses(t *testing.T) {
 	}
 	checkReported(t, s, reported)
 	recoverAll(t, s)
-	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) > 5 {
-		t.Errorf("files %q %v", left, err)
+	left, err := os.ReadDir(dir)
+	must(t, err)
+	for _, f := range left {
+		switch f.Name() {
+		case File, File + "-wal", File + "-shm", "store.gate", projectsFile, atomicfile.TempDir:
+		default:
+			t.Errorf("the file %s is left", f.Name())
+		}
 	}
 }
 
