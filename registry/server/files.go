@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -45,6 +46,25 @@ func (s *Server) writeChanged(p string, b []byte) error {
 		return nil
 	}
 	return s.writePublic(p, b)
+}
+
+// writable returns an error for a bundle whose files cannot exist: its id is not valid, or
+// its path leads through a file, or is a folder.
+func (s *Server) writable(name string, id wire.ID) error {
+	if _, err := wire.ParseID(name); err != nil {
+		return err
+	}
+	for _, p := range []string{publicDir + wire.IndexPath + id.IndexPath(), foundFile(id)} {
+		if info, err := os.Stat(s.base.Path(p)); err == nil && !info.Mode().IsRegular() {
+			return diag.New(diag.FileSystemError, "writing %s: it is not a file", p)
+		}
+		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+			if info, err := os.Stat(s.base.Path(dir)); err == nil && !info.IsDir() {
+				return diag.New(diag.FileSystemError, "writing %s: %s is not a folder", p, dir)
+			}
+		}
+	}
+	return nil
 }
 
 func (s *Server) readPublic(p string, limit int64) ([]byte, error) {

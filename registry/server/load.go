@@ -57,7 +57,11 @@ func (s *Server) readLog(ctx context.Context) (*model, error) {
 // complete fills in the lines of m: from the index, or from the archives for lines that the
 // index lacks.
 func (s *Server) complete(ctx context.Context, m *model) error {
-	for _, b := range m.bundles {
+	for name, b := range m.bundles {
+		if err := s.writable(name, b.id); err != nil {
+			s.p.Note("the registry serves no index of a bundle: " + err.Error())
+			continue
+		}
 		text, err := s.readPublic(wire.IndexPath+b.id.IndexPath(), wire.MaxIndex)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return diag.New(diag.FileSystemError, "reading the index of %s: %w", b.id, err)
@@ -166,7 +170,10 @@ func (s *Server) writeAll(ctx context.Context, m *model) error {
 		return err
 	}
 	spaces := map[string]bool{}
-	for _, b := range m.bundles {
+	for name, b := range m.bundles {
+		if s.writable(name, b.id) != nil {
+			continue // complete noted it: one bundle does not keep the others from being served
+		}
 		spaces[b.id.NS] = true
 		if err := s.writeChanged(wire.IndexPath+b.id.IndexPath(), b.index()); err != nil {
 			return err

@@ -92,7 +92,7 @@ func (s *Server) loadSearch(ctx context.Context, m *model) (*searchIndex, error)
 	x := &searchIndex{members: map[string]bool{}}
 	var all []wire.Found
 	for _, b := range m.sorted() {
-		if !b.listed() {
+		if !b.listed() || s.writable(b.versions[0].ID, b.id) != nil {
 			continue
 		}
 		f, err := s.found(ctx, b)

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,7 +59,7 @@ func ParseID(s string) (ID, error) {
 		return ID{}, err
 	}
 	if !CheckName(id.Name) {
-		return ID{}, wrongID(s, "a name is 1 to 64 lower-case letters, digits, ., _ and -, and begins with a letter or digit")
+		return ID{}, wrongID(s, "a name is 1 to 64 lower-case letters, digits, ., _ and -, begins with a letter or digit, and does not end in .json, .jsonl or .etag")
 	}
 	if len(f) == 3 {
 		id.Major = f[2]
@@ -88,8 +89,12 @@ func wrongID(s, why string) error {
 	return diag.New(diag.Usage, "reading the id %q of a registry: %s", s, why)
 }
 
-// CheckName reports whether s can be the name of a bundle in its namespace.
-func CheckName(s string) bool { return len(s) <= maxName && nameForm().MatchString(s) }
+// CheckName reports whether s can be the name of a bundle in its namespace. The folder of
+// NAME/v2 must not have the name of a file that the index, or the copy of a client, has.
+func CheckName(s string) bool {
+	taken := func(suffix string) bool { return strings.HasSuffix(s, suffix) }
+	return len(s) <= maxName && nameForm().MatchString(s) && !slices.ContainsFunc([]string{".json", ".jsonl", ".etag"}, taken)
+}
 
 // form returns a function that compiles an expression once, when it is needed.
 func form(expr string) func() *regexp.Regexp {

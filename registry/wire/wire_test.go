@@ -23,7 +23,8 @@ func TestIDs(t *testing.T) {
 	}
 	for _, s := range []string{"", "a/b", "acme", "Acme.io/tools", "acme.io/Tools", "acme.io/.x", "acme.io/x/v1", "acme.io/x/v0", "acme.io/x/v02", "acme.io/x/2",
 		"acme.io/x/y", "acme.io/x/v2/v3", "acme..io/x", "-acme.io/x", "acme-.io/x", "acme.io./x", "127.0.0.1/x", "acme.io/", "~acme/x", "github~/x", "github~Acme/x",
-		"git.hub~acme/x", "github~a~b/x", "-a/x", "a-/x", "acme.io/" + strings.Repeat("a", 65), strings.Repeat("a", 40) + "/x", "acme.io/x\n", "acme.io/x y", "../x", "acme.io/../x"} {
+		"git.hub~acme/x", "github~a~b/x", "-a/x", "a-/x", "acme.io/" + strings.Repeat("a", 65), strings.Repeat("a", 40) + "/x", "acme.io/x\n", "acme.io/x y", "../x", "acme.io/../x",
+		"acme.io/index.json", "acme.io/index.json/v2", "acme.io/x.jsonl/v2", "acme.io/x.json/v2", "acme.io/x.etag", "acme.io/x.jsonl.etag/v2"} {
 		if id, err := ParseID(s); err == nil {
 			t.Errorf("%q was accepted as %v", s, id)
 		}
