@@ -7,6 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -39,9 +43,30 @@ func TestCacheHeaders(t *testing.T) {
 	if status, body, _ := f.get("/index/acme/tools.jsonl", "If-None-Match", h.Get("Etag")); status != 200 || bytes.Count(body, []byte("\n")) != 2 {
 		t.Errorf("a changed index: %d %s", status, body)
 	}
-	for _, p := range []string{"/keys/log", "/registry.db", "/../keys/log", "/index/../../keys/log", "/log/tile/../../../keys/log", "/index/acme", "/archive/sha256/", "/host", "/index/acme/none.jsonl", "/%2e%2e/keys/log"} {
+	for _, p := range []string{"/keys/log", "/registry.db", "/../keys/log", "/index/../../keys/log", "/log/tile/../../../keys/log", "/index/acme", "/archive/sha256/", "/host", "/log/tile/..%5C..%5C..%5Ckeys%5Clog", "/index/..%5C..%5Ckeys%5Clog.jsonl", "/index/acme/none.jsonl", "/%2e%2e/keys/log"} {
 		if status, body, _ := f.get(p); status == 200 || bytes.Contains(body, []byte("PRIVATE")) {
 			t.Errorf("%s: %d %s", p, status, body)
+		}
+	}
+}
+
+// TestStaticPaths asks for paths that lead out of public/ on some systems. The files exist
+// under these names here, so that only the check of the path refuses them. No ServeMux
+// cleans the path before.
+func TestStaticPaths(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for p, want := range map[string]int{
+		`/log/tile/plain`: 200, `/log/tile/..\..\keys\log`: 404, `/log/tile/a:b`: 404, "/log/tile/a\x00b": 404, "/log/tile/../../../keys/log": 404,
+		`/index/..\..\keys\log.jsonl`: 404, "/log/tile//plain": 404,
+	} {
+		if file := f.s.base.Path(publicDir + p); !strings.Contains(p, "../") && os.MkdirAll(filepath.Dir(file), 0o755) == nil {
+			_ = os.WriteFile(file, []byte("PRIVATE"), 0o600) // a system may not permit the name
+		}
+		w := httptest.NewRecorder()
+		f.s.static(w, &http.Request{Method: "GET", URL: &url.URL{Path: p}})
+		if w.Code != want {
+			t.Errorf("%s: %d %s", p, w.Code, w.Body)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -63,7 +64,7 @@ func cacheOf(p string) (kind, cache string) {
 func (s *Server) static(w http.ResponseWriter, h *http.Request) {
 	p := h.URL.Path
 	kind, cache := cacheOf(p)
-	if kind == "" || path.Clean(p) != p {
+	if kind == "" || path.Clean(p) != p || strings.ContainsAny(p, "\\:\x00") || !filepath.IsLocal(filepath.FromSlash(p[1:])) {
 		s.missing(w, h)
 		return
 	}
