@@ -51,18 +51,24 @@ func (s *Server) write(endpoint string, do func(context.Context, *request) (*wir
 
 func (s *Server) handle(w http.ResponseWriter, h *http.Request, endpoint string, do func(context.Context, *request) (*wire.Receipt, error)) (*wire.Receipt, error) {
 	ctx := h.Context()
-	address := addressOf(h)
-	if err := s.meta.admit(ctx, "", quota{"write " + address, s.config.Limits.WritesPerHour, time.Hour, "requests from this address"}); err != nil {
-		return nil, err
+	if h.ContentLength != 0 { // else the server reads a short body before it sends a refusal
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.total))
 	}
-	st, err := wire.ParseHeader(h.Header.Get(wire.StatementHeader))
+	st, known, err := s.admitRequest(ctx, h, endpoint)
 	if err != nil {
 		return nil, err
 	}
-	// Before the body: its 64 MiB are received for statements that can succeed only.
-	if err := st.Check(s.host, endpoint, s.p.Now()); err != nil {
+	slots := s.strangers
+	if known {
+		slots = s.known
+	}
+	leave, err := s.enter(ctx, slots)
+	if err != nil {
 		return nil, err
 	}
+	defer leave() // also the body stays in memory until then
+	w.Header().Del("Connection")
 	limit := int64(wire.MaxRequest)
 	if endpoint == "/publish" {
 		limit = s.config.Limits.ArchiveBytes
@@ -71,7 +77,7 @@ func (s *Server) handle(w http.ResponseWriter, h *http.Request, endpoint string,
 	if err != nil {
 		return nil, err
 	}
-	return do(ctx, &request{statement: st, body: body, address: address, now: s.p.Now()})
+	return do(ctx, &request{statement: st, body: body, address: addressOf(h), now: s.p.Now()})
 }
 
 func addressOf(h *http.Request) string {
@@ -88,11 +94,11 @@ func (s *Server) readBody(w http.ResponseWriter, h *http.Request, limit int64) (
 		return nil, diag.New(diag.LimitExceeded, "reading the body of the request: it has %d bytes, at most %d are allowed", h.ContentLength, limit)
 	}
 	c := http.NewResponseController(w)
-	b, err := io.ReadAll(io.LimitReader(&patient{h.Body, c, s.stall}, limit+1))
+	b, err := io.ReadAll(io.LimitReader(&patient{h.Body, c, s.stall, time.Now().Add(s.bodyTime(limit))}, limit+1))
 	_ = c.SetReadDeadline(time.Time{})
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, diag.New(diag.Timeout, "reading the body of the request: %s passed without data", s.stall)
+		return nil, diag.New(diag.Timeout, "reading the body of the request: %s passed without data, or it took more than %s", s.stall, s.bodyTime(limit))
 	case err != nil:
 		return nil, diag.New(diag.ValidationFailed, "reading the body of the request: %w", err)
 	case int64(len(b)) > limit:
@@ -101,16 +107,29 @@ func (s *Server) readBody(w http.ResponseWriter, h *http.Request, limit int64) (
 	return b, nil
 }
 
-// patient is a body whose every read may take a bounded time.
+// bodyTime returns how long a body may take: ten minutes for the longest archive.
+func (s *Server) bodyTime(limit int64) time.Duration {
+	if limit <= wire.MaxRequest {
+		return s.total
+	}
+	return 20 * s.total
+}
+
+// patient is a body whose every read may take a bounded time, and all of them together.
 type patient struct {
 	r     io.Reader
 	c     *http.ResponseController
 	stall time.Duration
+	until time.Time
 }
 
 // Read implements io.Reader.
 func (p *patient) Read(b []byte) (int, error) {
-	_ = p.c.SetReadDeadline(time.Now().Add(p.stall)) // a writer without deadlines has none to extend
+	at := time.Now().Add(p.stall)
+	if at.After(p.until) {
+		at = p.until
+	}
+	_ = p.c.SetReadDeadline(at) // a writer without deadlines has none to extend
 	return p.r.Read(b)
 }
 
@@ -172,6 +191,11 @@ func (s *Server) reportRequest(w http.ResponseWriter, h *http.Request) {
 		if err := s.meta.admit(h.Context(), "", quota{"report " + addressOf(h), 20, 24 * time.Hour, "reports from this address"}); err != nil {
 			return err
 		}
+		leave, err := s.enter(h.Context(), s.strangers)
+		if err != nil {
+			return err
+		}
+		defer leave()
 		b, err := s.readBody(w, h, wire.MaxRequest)
 		if err != nil {
 			return err

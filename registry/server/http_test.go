@@ -137,10 +137,114 @@ func TestQuotas(t *testing.T) {
 	for range 10 {
 		_, err = f.publish("acme/tools", "v1.2.0", "x", 1)
 	}
-	if diag.CodeOf(err) != diag.LimitExceeded || !strings.Contains(err.Error(), "from this address") {
+	if diag.CodeOf(err) != diag.LimitExceeded || !strings.Contains(err.Error(), "by this key") {
 		t.Error(err)
 	}
 	f.check()
+}
+
+// TestStrangersUseNoQuota sends empty requests and statements of strangers until their
+// address has no quota: a key of a namespace is not affected.
+func TestStrangersUseNoQuota(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.write(configFile, `{"limits": {"writes_per_hour": 4}}`)
+	f.reopen()
+	f.grant("acme", 1)
+	for range 3 {
+		if _, err := f.post("/publish", "", nil); diag.CodeOf(err) != diag.AuthFailed {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.publish("acme/tools", "v1.0.0", "x", 2); diag.CodeOf(err) != diag.AuthFailed {
+		t.Fatal(err)
+	}
+	for _, by := range []byte{2, 3} {
+		if _, err := f.publish("acme/tools", "v1.0.0", "x", by); diag.CodeOf(err) != diag.LimitExceeded || !strings.Contains(err.Error(), "from this address") {
+			t.Errorf("a stranger: %v", err)
+		}
+	}
+	f.mustPublish("acme/tools", "v1.0.0")
+	for _, action := range []string{wire.ActionYank, wire.ActionUnyank, wire.ActionYank} {
+		if _, err := f.send(statement(action, "acme/tools", "v1.0.0", nil, ""), nil, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.send(statement(wire.ActionUnyank, "acme/tools", "v1.0.0", nil, ""), nil, 1); diag.CodeOf(err) != diag.LimitExceeded {
+		t.Errorf("the fifth request of a key: %v", err)
+	}
+}
+
+// TestStrangersSendNoBody shows that the body of a stranger is not received, and that a
+// body that arrives slowly ends.
+func TestStrangersSendNoBody(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.grant("acme", 1)
+	b, sum := archive(t, "text")
+	begin := func(action string, key byte) net.Conn {
+		s := statement(action, "acme/tools", "v1.0.0", b, sum)
+		if action != wire.ActionPublish {
+			s = statement(action, "acme", "", b, "")
+		}
+		header, err := s.Sign(context.Background(), testkit.Key(key), f.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := net.Dial("tcp", f.http.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		fmt.Fprintf(c, "POST /api/v1%s HTTP/1.1\r\nHost: x\r\n%s: %s\r\nContent-Length: 200000\r\n\r\n", wire.Endpoint(action), wire.StatementHeader, header)
+		return c
+	}
+	answer := func(c net.Conn) string {
+		b := make([]byte, 12)
+		_, _ = io.ReadFull(c, b)
+		return string(b)
+	}
+	for _, action := range []string{wire.ActionPublish, wire.ActionKeyAdd, wire.ActionKeyRemove, wire.ActionRevoke} {
+		if got := answer(begin(action, 2)); !strings.Contains(got, "403") {
+			t.Errorf("%s: a stranger got %q before the body", action, got)
+		}
+	}
+	f.s.total = 20 * time.Millisecond
+	for _, action := range []string{wire.ActionPublish, wire.ActionBind} {
+		c := begin(action, 1)
+		go func() {
+			for range 500 {
+				if _, err := c.Write([]byte("x")); err != nil {
+					return
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+		}()
+		if got := answer(c); !strings.Contains(got, "408") {
+			t.Errorf("%s: a slow body: %q", action, got)
+		}
+	}
+}
+
+// TestSlots shows that a request waits while too many are in progress.
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.grant("acme", 1)
+	f.s.stall = 50 * time.Millisecond
+	for name, slots := range map[string]chan struct{}{"bodies": f.s.known, "judgements": f.s.judges} {
+		for range cap(slots) {
+			slots <- struct{}{}
+		}
+		if _, err := f.publish("acme/tools", "v1.0.0", "x", 1); diag.CodeOf(err) != diag.RegistryError || !diag.Typed(err).Retryable {
+			t.Errorf("%s: %v", name, err)
+		}
+		for range cap(slots) {
+			<-slots
+		}
+	}
+	f.mustPublish("acme/tools", "v1.0.0")
 }
 
 // TestBadBodies sends bodies that are too long, that end early, and headers that are too

@@ -276,6 +276,12 @@ func (s *Server) judge(ctx context.Context, m *model, r *request, id wire.ID, p 
 	if !author {
 		return nil
 	}
+	leave, err := s.enter(ctx, s.judges)
+	if err != nil {
+		p.add(err)
+		return nil
+	}
+	defer leave()
 	files, sum, err := unpack(ctx, r.body)
 	if err != nil {
 		p.add(err)

@@ -84,22 +84,25 @@ type Server struct {
 	meta   *meta
 	writer *log.Writer
 
-	mu      sync.RWMutex // for the model
-	model   *model
-	dirty   error // why the files of the model are older than the log
-	search  *searchIndex
-	stall   time.Duration  // how long a body may make no progress
-	held    map[string]int // archives that requests in progress need
-	commits chan *commit
-	stop    chan struct{} // closed by Close
-	done    chan struct{} // closed when nothing is committed any more
-	cache   *fileCache
+	mu                              sync.RWMutex // for the model
+	model                           *model
+	dirty                           error // why the files of the model are older than the log
+	search                          *searchIndex
+	stall                           time.Duration  // how long a body may make no progress
+	total                           time.Duration  // how long a short body may take
+	held                            map[string]int // archives that requests in progress need
+	known, strangers, judges, pages chan struct{}  // what is in progress
+	commits                         chan *commit
+	stop                            chan struct{} // closed by Close
+	done                            chan struct{} // closed when nothing is committed any more
+	cache                           *fileCache
 }
 
 // Open opens the registry in a directory, which must be initialised with Create, and
 // writes what a crash left out.
 func Open(ctx context.Context, p Params) (_ *Server, err error) {
-	s := &Server{p: p, base: atomicfile.Private(p.Dir), commits: make(chan *commit, 4096), stop: make(chan struct{}), done: make(chan struct{}), cache: newFileCache(), held: map[string]int{}, stall: stallTimeout}
+	s := &Server{p: p, base: atomicfile.Private(p.Dir), commits: make(chan *commit, 4096), stop: make(chan struct{}), done: make(chan struct{}), cache: newFileCache(), held: map[string]int{}, stall: stallTimeout, total: bodyTimeout,
+		known: make(chan struct{}, maxKnown), strangers: make(chan struct{}, maxStrangers), judges: make(chan struct{}, maxJudged()), pages: make(chan struct{}, maxPages)}
 	if s.p.Now == nil {
 		s.p.Now = time.Now
 	}
@@ -246,6 +249,7 @@ func (s *Server) release() error {
 const (
 	headerTimeout = 10 * time.Second
 	stallTimeout  = 60 * time.Second // of a body without progress
+	bodyTimeout   = 30 * time.Second // of a short body in all
 	maxHeader     = 16 << 10
 	closeTimeout  = 10 * time.Second
 )
