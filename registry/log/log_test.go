@@ -438,6 +438,61 @@ func TestFailedAppend(t *testing.T) {
 	}
 }
 
+// TestFaultAfterRename fails a write after the checkpoint was replaced, as when its folder
+// cannot be flushed: the writer must not sign another tree of that size.
+func TestFaultAfterRename(t *testing.T) {
+	for _, unreadable := range []bool{false, true} {
+		f := newFixture(t, 3)
+		files := &renamed{memory: f.files}
+		w, err := Open(t.Context(), files, testOrigin, f.signer, f.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files.fail, files.unreadable = true, unreadable
+		if _, err := w.Append(t.Context(), []byte("a\n")); err == nil {
+			t.Fatal("the error of the write was lost")
+		}
+		files.fail, files.unreadable = false, false
+		seen, err := f.verifier().Verify(files.memory[CheckpointName])
+		if err != nil || seen.Tree.Size != 4 {
+			t.Fatal(seen, err)
+		}
+		if _, err := w.Append(t.Context(), []byte("b\n")); err == nil {
+			t.Error("the writer appended after a checkpoint of which it does not know whether others have it")
+		}
+		if w, err = Open(t.Context(), files, testOrigin, f.signer, f.key); err != nil || w.Tree() != seen.Tree {
+			t.Fatal(w.Tree(), err)
+		}
+		if _, err := w.Append(t.Context(), []byte("b\n")); err != nil {
+			t.Fatal(err)
+		}
+		_, tree := model(t, append(f.leaves[:3:3], []byte("a\n"), []byte("b\n")))
+		if w.Tree() != tree {
+			t.Error("the log that was opened again has other entries")
+		}
+	}
+}
+
+// renamed fails after it has written the checkpoint.
+type renamed struct {
+	memory
+	fail, unreadable bool
+}
+
+func (r *renamed) Write(path string, b []byte) error {
+	if err := r.memory.Write(path, b); err != nil || !r.fail || path != CheckpointName {
+		return err
+	}
+	return errors.New("input/output error")
+}
+
+func (r *renamed) Read(ctx context.Context, path string, limit int64) ([]byte, error) {
+	if r.unreadable && path == CheckpointName {
+		return nil, errors.New("input/output error")
+	}
+	return r.memory.Read(ctx, path, limit)
+}
+
 type failing struct {
 	memory
 	left int

@@ -1,6 +1,7 @@
 package log
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ type Writer struct {
 	tree   Tree
 	note   []byte
 	edge   map[int64]Hash // stored hashes that later entries need
+	broken error          // why the tree of the checkpoint in the files is not known
 }
 
 // Open returns the writer of a log. Files without a checkpoint are a new log: it gets the
@@ -35,7 +37,7 @@ func Open(ctx context.Context, files Files, origin string, signer *Signer, key s
 	w := &Writer{files: files, origin: origin, signer: signer, tree: EmptyTree()}
 	msg, err := files.Read(ctx, CheckpointName, MaxCheckpoint)
 	if errors.Is(err, fs.ErrNotExist) {
-		return w, w.publish()
+		return w, w.publish(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -92,10 +94,18 @@ func (w *Writer) Tree() Tree { return w.tree }
 // Checkpoint returns the newest checkpoint.
 func (w *Writer) Checkpoint() []byte { return w.note }
 
+// Broken returns why Append fails until the log is opened again, nil if it does not.
+func (w *Writer) Broken() error { return w.broken }
+
 // Append adds entries and returns the number of the first. When it returns, entries,
 // tiles and checkpoint are durable. After an error the log has its state from before: files
-// that a checkpoint does not cover are overwritten by the next call.
+// that a checkpoint does not cover are overwritten by the next call. If the checkpoint may
+// have been published in spite of the error, every later call fails, until the log is
+// opened again: another checkpoint of this size would be a second history.
 func (w *Writer) Append(ctx context.Context, list ...[]byte) (first int64, err error) {
+	if w.broken != nil {
+		return 0, fmt.Errorf("appending to the log: it must be opened again: %w", w.broken)
+	}
 	for _, e := range list {
 		if len(e) == 0 || len(e) > MaxEntry {
 			return 0, fmt.Errorf("appending an entry: it has %d bytes, at most %d are allowed", len(e), MaxEntry)
@@ -144,7 +154,7 @@ func (w *Writer) append(ctx context.Context, list [][]byte) error {
 	}
 	// Last: a checkpoint must not name a tree whose files may be missing after a loss of
 	// power.
-	if err := w.publish(); err != nil {
+	if err := w.publish(ctx); err != nil {
 		return err
 	}
 	w.trim()
@@ -183,14 +193,20 @@ func (w *Writer) writeEntries(ctx context.Context, old int64, list [][]byte) err
 	return nil
 }
 
-// publish signs and writes the checkpoint of the tree.
-func (w *Writer) publish() error {
+// publish signs and writes the checkpoint of the tree. A write that failed may have replaced
+// the file before, and readers may have the checkpoint.
+func (w *Writer) publish(ctx context.Context) error {
 	msg, err := w.signer.Sign(w.origin, w.tree)
 	if err != nil {
 		return err
 	}
 	if err := w.files.Write(CheckpointName, msg); err != nil {
-		return fmt.Errorf("writing the checkpoint: %w", err)
+		err = fmt.Errorf("writing the checkpoint: %w", err)
+		have, bad := w.files.Read(context.WithoutCancel(ctx), CheckpointName, MaxCheckpoint)
+		if bad != nil || !bytes.Equal(have, w.note) {
+			w.broken = err
+		}
+		return err
 	}
 	w.note = msg
 	return nil

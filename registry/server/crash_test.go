@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/registry/log"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -324,6 +325,42 @@ func pack(text string) (b []byte, sum string, err error) {
 	}
 	_, sum, err = unpack(context.Background(), b)
 	return b, sum, err
+}
+
+// renamed are the files of a log whose checkpoint cannot be flushed after it was replaced.
+type renamed struct{ logFiles }
+
+func (r renamed) Write(p string, b []byte) error {
+	if err := r.logFiles.Write(p, b); err != nil || p != log.CheckpointName {
+		return err
+	}
+	return errors.New("input/output error")
+}
+
+// TestBrokenLog shows that the registry accepts nothing after the log may have an entry in
+// spite of an error, keeps the archive that it names, and opens again with the entry.
+func TestBrokenLog(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.grant("acme", 1)
+	signer, key, err := f.s.readKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.s.writer, err = log.Open(t.Context(), renamed{logFiles{f.s.base}}, testHost+wire.LogPath, signer, key); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{"v1.0.0", "v1.1.0"} {
+		if _, err := f.publish("acme/tools", version, version, 1); diag.CodeOf(err) != diag.RegistryError {
+			t.Fatal(version, err)
+		}
+	}
+	f.reopen()
+	if n := f.check(); n != 2 {
+		t.Errorf("the log has %d entries", n)
+	}
+	f.mustPublish("acme/tools", "v1.1.0")
+	f.check()
 }
 
 // TestFullDisk publishes on a small file system until it is full.

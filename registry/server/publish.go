@@ -347,7 +347,7 @@ func (s *Server) hold(digest string) (release func()) {
 			return
 		}
 		delete(s.held, digest)
-		if !s.model.uses(digest) {
+		if !s.model.uses(digest) && s.writer.Broken() == nil { // else the log may name it
 			_ = s.base.Remove(publicDir + archiveFile(digest)) // doctor reports what stays
 		}
 	}
