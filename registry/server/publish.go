@@ -229,11 +229,27 @@ func (s *Server) publish(ctx context.Context, r *request) (*wire.Receipt, error)
 			Publisher: wire.KeyText(st.Key), Time: r.now.UTC().Truncate(time.Second), Statement: st.Digest}
 		line := lineOf(e, index)
 		content.fill(line, int64(len(r.body)))
-		if len(line.Render()) > wire.MaxLine {
-			return nil, nil, diag.New(diag.TooLarge, "publishing %s %s: its index line is longer than %d bytes: it has too many items", id, st.Version, wire.MaxLine)
-		}
-		return e, line, nil
+		return e, line, fitsIndex(m.bundles[st.ID], line)
 	}, func(m *model, line *wire.Line) error { return s.writeFound(id, content, line, m) })
+}
+
+// stateRoom is how many bytes a change of its state adds to a line at most.
+const stateRoom = 6*wire.MaxReason + 64
+
+// fitsIndex returns an error for a line with which clients would refuse the index, now or
+// after every version got a state with the longest reason.
+func fitsIndex(b *bundleState, line *wire.Line) error {
+	size := len(line.Render()) + stateRoom
+	if size > wire.MaxLine {
+		return diag.New(diag.TooLarge, "publishing %s %s: its index line is longer than %d bytes: it has too many items", line.ID, line.Version, wire.MaxLine-stateRoom)
+	}
+	if b != nil {
+		size += len(b.index()) + len(b.versions)*stateRoom
+	}
+	if size > wire.MaxIndex {
+		return diag.New(diag.TooLarge, "publishing %s %s: the index of its versions would be longer than %d bytes; publish under another name, or a new major version", line.ID, line.Version, wire.MaxIndex)
+	}
+	return nil
 }
 
 // again repeats, with nothing in between, the checks that another request may have changed.

@@ -21,8 +21,8 @@ type searchIndex struct {
 	full    []wire.Segment
 	growing []wire.Found
 	tail    []wire.Found
-	grown   *wire.Segment // of growing, nil if it is empty
-	stale   int           // bundles of full that a later segment describes
+	grown   []wire.Segment // of growing
+	stale   int            // bundles of full that a later segment describes
 	members map[string]bool
 }
 
@@ -36,7 +36,7 @@ func foundFile(id wire.ID) string { return foundDir + "/" + id.String() + ".json
 func (s *Server) writeFound(id wire.ID, c *Content, line *wire.Line, m *model) error {
 	f := c.Found
 	f.ID, f.Version, f.Published, f.Signers, f.Caps, f.State = line.ID, line.Version, line.Published, line.Signers, line.Caps, line.State
-	b, err := json.Marshal(f)
+	b, err := json.Marshal(shorten(f))
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,43 @@ func (s *Server) found(ctx context.Context, b *bundleState) (wire.Found, error) 
 	if !b.listed() {
 		f = wire.Found{ID: f.ID, Version: f.Version, State: wire.StateUnlisted, Kinds: []string{}, Items: []wire.FoundItem{}, Caps: []string{}, Hosts: []string{}, Signers: []string{}}
 	}
-	return f, nil
+	return shorten(f), nil
+}
+
+// maxFound is the longest description of a bundle, in bytes. A complete segment of such
+// descriptions is one that clients read.
+const maxFound = 64 << 10
+
+// shorten returns a description of at most maxFound bytes: first its texts are cut, then
+// its longest lists.
+func shorten(f wire.Found) wire.Found {
+	length := func(v any) int { b, _ := json.Marshal(v); return len(b) } // strings, which cannot fail
+	if length(f) <= maxFound {
+		return f
+	}
+	f.Description, f.Items = cutText(f.Description, 1000), slices.Clone(f.Items)
+	for i := range f.Items {
+		f.Items[i].Description = cutText(f.Items[i].Description, 100)
+	}
+	for length(f) > maxFound {
+		longest := &f.Caps
+		for _, list := range []*[]string{&f.Kinds, &f.Hosts, &f.Signers} {
+			if length(*list) > length(*longest) {
+				longest = list
+			}
+		}
+		if length(f.Items) > length(*longest) {
+			f.Items = f.Items[:len(f.Items)/2]
+			continue
+		}
+		*longest = (*longest)[:len(*longest)/2]
+	}
+	return f
+}
+
+// cutText returns the first bytes of a text, in whole characters.
+func cutText(s string, most int) string {
+	return strings.ToValidUTF8(s[:min(len(s), most)], "")
 }
 
 func (s *Server) readFound(id wire.ID) (f wire.Found, err error) {
@@ -116,19 +152,14 @@ func (s *Server) loadSearch(ctx context.Context, m *model) (*searchIndex, error)
 }
 
 func (x *searchIndex) addFull(s *Server, list []wire.Found) error {
-	g, err := s.writeSegment(list)
-	if err == nil {
-		x.full = append(x.full, *g)
-	}
+	g, err := s.writeSegments(list)
+	x.full = append(x.full, g...)
 	return err
 }
 
 // grow writes the growing segment.
 func (x *searchIndex) grow(s *Server) (err error) {
-	x.grown = nil
-	if len(x.growing) > 0 {
-		x.grown, err = s.writeSegment(x.growing)
-	}
+	x.grown, err = s.writeSegments(x.growing)
 	return err
 }
 
@@ -171,17 +202,11 @@ func (x *searchIndex) update(ctx context.Context, s *Server, ids map[string]bool
 
 // publish writes the tail and the list of segments, and removes old files.
 func (x *searchIndex) publish(s *Server) error {
-	m := &wire.SearchManifest{V: 1, Segments: slices.Clone(x.full)}
-	if x.grown != nil {
-		m.Segments = append(m.Segments, *x.grown)
+	g, err := s.writeSegments(x.tail)
+	if err != nil {
+		return err
 	}
-	if len(x.tail) > 0 {
-		g, err := s.writeSegment(x.tail)
-		if err != nil {
-			return err
-		}
-		m.Segments = append(m.Segments, *g)
-	}
+	m := &wire.SearchManifest{V: 1, Segments: slices.Concat(x.full, x.grown, g)}
 	if err := s.writeChanged(wire.SearchPath+"/manifest.json", m.Render()); err != nil {
 		return err
 	}
@@ -189,13 +214,30 @@ func (x *searchIndex) publish(s *Server) error {
 	return nil
 }
 
-func (s *Server) writeSegment(list []wire.Found) (*wire.Segment, error) {
+// writeSegments writes segments that clients accept: one, or more if it would be too long. A
+// description that is refused for itself is left out, so that the others can be found.
+func (s *Server) writeSegments(list []wire.Found) ([]wire.Segment, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
 	b, err := wire.RenderSegment(list)
 	if err != nil {
 		return nil, err
 	}
-	g := &wire.Segment{Digest: item.DigestOf(b).String(), Size: int64(len(b)), Bundles: len(list)}
-	return g, s.writeChanged(wire.SearchPath+g.Path(), b)
+	g := wire.Segment{Digest: item.DigestOf(b).String(), Size: int64(len(b)), Bundles: len(list)}
+	switch _, err := wire.ParseSegment(b, g); {
+	case err == nil:
+		return []wire.Segment{g}, s.writeChanged(wire.SearchPath+g.Path(), b)
+	case len(list) == 1:
+		s.p.Note("describing " + list[0].ID + " for the search: " + err.Error())
+		return nil, nil
+	}
+	first, err := s.writeSegments(list[:len(list)/2])
+	if err != nil {
+		return nil, err
+	}
+	second, err := s.writeSegments(list[len(list)/2:])
+	return append(first, second...), err
 }
 
 // keepSegments is how long a segment stays that the list does not name any more: a client
