@@ -445,6 +445,30 @@ func TestStates(t *testing.T) {
 	f.check()
 }
 
+// TestDeleteWhilePublishing deletes a version while another one with the same archive is
+// stored and not yet in the log.
+func TestDeleteWhilePublishing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.grant("acme", 1)
+	r, err := f.publish("acme/tools", "v1.0.0", "same", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := f.s.base.Path(publicDir + archiveFile(r.Line.Archive))
+	release := f.s.hold(r.Line.Archive) // as publish does before it stores the archive
+	if _, err := f.send(statement(wire.ActionDelete, "acme/tools", "v1.0.0", nil, ""), nil, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Errorf("the archive of a publication in progress: %v", err)
+	}
+	release()
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the archive stayed after the publication had ended without a version")
+	}
+}
+
 // TestOneWins publishes one version many times at once: 1,000 times with RYE_LONG.
 func TestOneWins(t *testing.T) {
 	t.Parallel()

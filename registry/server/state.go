@@ -71,9 +71,10 @@ func nextState(m *model, host string, id wire.ID, version, action string, now ti
 	return wire.StateDeleted, nil
 }
 
-// afterState removes the archive of a deleted version if no other version has the same.
+// afterState removes the archive of a deleted version if no other version has the same. One
+// that a publication in progress holds is left: the end of that one removes it.
 func (s *Server) afterState(m *model, line *wire.Line) error {
-	if line.State != wire.StateDeleted || m.uses(line.Archive) {
+	if line.State != wire.StateDeleted || m.uses(line.Archive) || s.held[line.Archive] > 0 {
 		return nil
 	}
 	if err := s.base.Remove(publicDir + archiveFile(line.Archive)); err != nil && !errors.Is(err, fs.ErrNotExist) {
