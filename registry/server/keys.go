@@ -143,6 +143,9 @@ func (s *Server) changeKeys(ctx context.Context, r *request) (*wire.Receipt, err
 func keyEntry(m *model, r *request, ns, key string) (*log.Entry, *wire.Line, error) {
 	e := &log.Entry{Type: log.Key, Namespace: ns, Action: "add", Key: key, Publisher: wire.KeyText(r.statement.Key), Time: r.now.UTC().Truncate(time.Second), Statement: r.statement.Digest}
 	if r.statement.Action == wire.ActionKeyAdd {
+		if m.namespaces[ns].find(key) != nil { // a key must not renew itself, or another one
+			return nil, nil, diag.New(diag.ValidationFailed, "adding the key: %s is a key of the namespace %s; its binding is renewed by the proof of the namespace", key, ns)
+		}
 		return e, nil, checkKeys(m, ns, key)
 	}
 	e.Action = "remove"

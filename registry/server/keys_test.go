@@ -162,6 +162,55 @@ func TestKeys(t *testing.T) {
 	f.check()
 }
 
+// TestKeysRenewNothing shows that keys which add each other do not outlive the proof of
+// their namespace, also after the log is read again.
+func TestKeysRenewNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.grant("acme", 1)
+	end := f.now.AddDate(bindingYears, 0, 0)
+	f.now = f.now.AddDate(0, 11, 0)
+	if err := f.changeKey(wire.ActionKeyAdd, "acme", 1, 1); diag.CodeOf(err) != diag.ValidationFailed {
+		t.Errorf("a key renewed itself: %v", err)
+	}
+	if err := f.changeKey(wire.ActionKeyAdd, "acme", 2, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.changeKey(wire.ActionKeyAdd, "acme", 1, 2); diag.CodeOf(err) != diag.ValidationFailed {
+		t.Errorf("a key renewed another one: %v", err)
+	}
+	for _, x := range []struct{ n, by byte }{{1, 2}, {2, 1}} { // also in turn
+		if err := f.changeKey(wire.ActionKeyRemove, "acme", x.n, x.by); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.changeKey(wire.ActionKeyAdd, "acme", x.n, x.by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ends := func() {
+		t.Helper()
+		_, b, _ := f.get("/ns/acme.json")
+		n, err := wire.ParseNamespace(b, "acme")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range n.Keys {
+			if k.Until != wire.TimeText(end) {
+				t.Errorf("%s until %s", k.Key, k.Until)
+			}
+		}
+	}
+	ends()
+	f.reopen()
+	ends()
+	f.now = end
+	for n := byte(1); n <= 2; n++ {
+		if _, err := f.publish("acme/tools", "v1.0.0", "x", n); diag.CodeOf(err) != diag.AuthFailed {
+			t.Errorf("key %d published after the binding had ended: %v", n, err)
+		}
+	}
+}
+
 // TestKeyDocuments refuses keys that may not publish.
 func TestKeyDocuments(t *testing.T) {
 	t.Parallel()

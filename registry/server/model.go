@@ -139,17 +139,23 @@ func (m *model) bind(e *log.Entry, index int64) {
 	n.keys = append(n.keys, k)
 }
 
-// changeKey adds or removes a key.
+// changeKey adds or removes a key. A key that another one adds is bound as long as that one
+// at most: only a proof of the namespace makes a binding longer. A key that is bound already
+// keeps its end.
 func (m *model) changeKey(e *log.Entry, index int64) {
 	n := m.ownNamespace(e.Namespace)
 	k := n.find(e.Key)
 	switch {
 	case e.Action == "remove" && k != nil:
 		k.removed = &index
-	case e.Action == "add" && k != nil:
-		k.until, k.log = e.Time.AddDate(bindingYears, 0, 0), index
-	case e.Action == "add":
-		n.keys = append(n.keys, &boundKey{key: e.Key, method: wire.MethodKey, log: index, from: e.Time, until: e.Time.AddDate(bindingYears, 0, 0)})
+	case e.Action == "add" && k == nil:
+		until := e.Time.AddDate(bindingYears, 0, 0)
+		if by := n.find(e.Publisher); by == nil {
+			until = e.Time
+		} else if by.until.Before(until) {
+			until = by.until
+		}
+		n.keys = append(n.keys, &boundKey{key: e.Key, method: wire.MethodKey, log: index, from: e.Time, until: until})
 	}
 }
 
