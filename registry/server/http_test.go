@@ -115,6 +115,53 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestPageMemory shows the page of a bundle with much data that is not shown. Few archives
+// are unpacked at one time, and the texts that were shown are kept.
+func TestPageMemory(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.grant("acme", 1)
+	files := []wire.File{{Path: ".ai/knowledge/demo/x.md", Data: []byte("the text")}}
+	for i := range 2 {
+		files = append(files, wire.File{Path: fmt.Sprintf(".ai/knowledge/demo/%02d.bin", i), Data: make([]byte, 1<<20)})
+	}
+	b, err := wire.Pack(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, sum, err := unpack(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.send(statement(wire.ActionPublish, "acme/tools", "v1.0.0", b, sum), b, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.s.readTexts(t.Context(), r.Line.Archive)
+	if err != nil || len(got.shown) != 1 || got.shown[0].Text != "the text" {
+		t.Errorf("%v %v", got, err)
+	}
+	f.s.stall = 10 * time.Millisecond
+	for range maxPages {
+		f.s.pages <- struct{}{}
+	}
+	if status, _, _ := f.get("/b/acme/tools"); status != http.StatusServiceUnavailable {
+		t.Errorf("a page while %d others are read: %d", maxPages, status)
+	}
+	for range maxPages {
+		<-f.s.pages
+	}
+	if status, body, _ := f.get("/b/acme/tools"); status != 200 || !bytes.Contains(body, []byte("the text")) {
+		t.Errorf("%d %s", status, body)
+	}
+	for range maxPages {
+		f.s.pages <- struct{}{}
+	}
+	if status, body, _ := f.get("/b/acme/tools"); status != 200 || !bytes.Contains(body, []byte("the text")) {
+		t.Errorf("a page that was shown before: %d", status)
+	}
+}
+
 func TestQuotas(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -289,30 +290,68 @@ const (
 	maxShownText = 64 << 10
 )
 
+// textCache keeps the texts of archives that were shown.
+type textCache struct {
+	mu    sync.Mutex
+	texts map[string]archiveTexts // by the digest of the archive
+}
+
+type archiveTexts struct {
+	shown []shownText
+	more  int
+}
+
+// maxCachedTexts is the number of archives whose texts are kept.
+const maxCachedTexts = 16
+
 // texts reads the texts of the items that a person reads. They are shown as they are.
 func (s *Server) texts(ctx context.Context, v *shownBundle) error {
 	if v.Line.State == wire.StateDeleted {
 		return nil
 	}
-	b, err := s.readPublic(archiveFile(v.Line.Archive), wire.MaxArchive)
-	if err != nil {
-		return unavailable("reading the archive", err)
-	}
-	files, _, err := unpack(ctx, b)
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		if !strings.HasSuffix(f.Path, ".md") && !strings.HasPrefix(f.Path, ".ai/tools/") || strings.HasSuffix(f.Path, ".rye-sig") {
-			continue
+	digest := v.Line.Archive
+	s.texted.mu.Lock()
+	t, ok := s.texted.texts[digest]
+	s.texted.mu.Unlock()
+	if !ok {
+		leave, err := s.enter(ctx, s.pages)
+		if err != nil {
+			return err
 		}
-		if len(v.Texts) == maxTexts || len(f.Data) > maxShownText {
-			v.More++
-			continue
+		defer leave()
+		if t, err = s.readTexts(ctx, digest); err != nil {
+			return err
 		}
-		v.Texts = append(v.Texts, shownText{f.Path, string(f.Data)})
+		s.texted.mu.Lock()
+		if len(s.texted.texts) >= maxCachedTexts {
+			clear(s.texted.texts)
+		}
+		s.texted.texts[digest] = t
+		s.texted.mu.Unlock()
 	}
+	v.Texts, v.More = t.shown, t.more
 	return nil
+}
+
+// readTexts unpacks an archive and keeps nothing of it but what is shown.
+func (s *Server) readTexts(ctx context.Context, digest string) (t archiveTexts, err error) {
+	in, err := os.Open(s.base.Path(publicDir + archiveFile(digest)))
+	if err != nil {
+		return t, unavailable("reading the archive", err)
+	}
+	defer in.Close()
+	_, err = wire.Unpack(ctx, in, func(f wire.File) error {
+		if !strings.HasSuffix(f.Path, ".md") && !strings.HasPrefix(f.Path, ".ai/tools/") || strings.HasSuffix(f.Path, ".rye-sig") {
+			return nil
+		}
+		if len(t.shown) == maxTexts || len(f.Data) > maxShownText {
+			t.more++
+			return nil
+		}
+		t.shown = append(t.shown, shownText{f.Path, string(f.Data)})
+		return nil
+	})
+	return t, err
 }
 
 // entryPage shows a log entry with the proof that the newest checkpoint covers it.

@@ -95,13 +95,14 @@ type Server struct {
 	commits                         chan *commit
 	stop                            chan struct{} // closed by Close
 	done                            chan struct{} // closed when nothing is committed any more
+	texted                          textCache
 	cache                           *fileCache
 }
 
 // Open opens the registry in a directory, which must be initialised with Create, and
 // writes what a crash left out.
 func Open(ctx context.Context, p Params) (_ *Server, err error) {
-	s := &Server{p: p, base: atomicfile.Private(p.Dir), commits: make(chan *commit, 4096), stop: make(chan struct{}), done: make(chan struct{}), cache: newFileCache(), held: map[string]int{}, stall: stallTimeout, total: bodyTimeout,
+	s := &Server{p: p, base: atomicfile.Private(p.Dir), commits: make(chan *commit, 4096), stop: make(chan struct{}), done: make(chan struct{}), cache: newFileCache(), texted: textCache{texts: map[string]archiveTexts{}}, held: map[string]int{}, stall: stallTimeout, total: bodyTimeout,
 		known: make(chan struct{}, maxKnown), strangers: make(chan struct{}, maxStrangers), judges: make(chan struct{}, maxJudged()), pages: make(chan struct{}, maxPages)}
 	if s.p.Now == nil {
 		s.p.Now = time.Now
