@@ -135,6 +135,14 @@ func (e *Engine) judgeRelease(ctx context.Context, b, was *lock.Bundle, snap *so
 	if err := checkManifest(mod, r.Manifest); err != nil {
 		return nil, err
 	}
+	// A text that the manifest does not list is not signed, whatever the snapshot has.
+	var text []byte
+	if r.Manifest.Lists(lock.ProjectFileName) {
+		text, _ = snap.Read(lock.ProjectFileName) // without it, it names nothing
+	}
+	if err := CheckRegistryName(mod.ID, text); err != nil {
+		return nil, err.WithDetail("version", mod.Version)
+	}
 	b.Manifest = r.Digest
 	b.Signers = SignerTexts(r.Signers())
 	if err := CheckSigners(mod, rs.SignerRules(e.p.Trust, mod, r.Manifest.ID), b.Signers); err != nil {
@@ -246,6 +254,28 @@ func checkManifest(mod lock.Module, m *bundle.Manifest) error {
 			WithDetail("expected", want).WithDetail("found", m.ID).WithDetail("version", mod.Version)
 	}
 	return nil
+}
+
+// CheckRegistryName refuses a bundle of a registry whose signed rye.yaml has another name
+// than its id: the registry chooses which files it serves under an id, and only the author
+// states which bundle they are. Text is empty if the manifest does not list rye.yaml.
+func CheckRegistryName(id string, text []byte) *diag.Error {
+	if !strings.HasPrefix(id, "registry:") {
+		return nil
+	}
+	name := ""
+	if f, _ := lock.ParseProjectFile(text); f != nil {
+		name = f.Name()
+	}
+	if name == id {
+		return nil
+	}
+	found := "it has the name " + name
+	if name == "" {
+		found = "it has no name"
+	}
+	return diag.New(diag.SourceMoved, "verifying %s: its signed %s must have this name, and %s", id, lock.ProjectFileName, found).
+		WithReason("registry_name").WithDetail("bundle", id).WithDetail("expected", "name: "+id).WithDetail("found", found)
 }
 
 // hostPath returns an id as manifests spell it: host, path, subdirectory and

@@ -141,3 +141,32 @@ func TestContinuity(t *testing.T) {
 		}
 	}
 }
+
+// A bundle of a registry is the one that its signed rye.yaml names, with the host and the
+// major version.
+func TestCheckRegistryName(t *testing.T) {
+	for _, c := range []struct {
+		id, name string
+		want     diag.Code
+	}{
+		{"registry:rye.example/acme/tools", "registry:rye.example/acme/tools", ""},
+		{"registry:rye.example/acme/tools/v2", "registry:rye.example/acme/tools/v2", ""},
+		{"registry:rye.example/acme/tools/v2", "registry:rye.example/acme/tools", diag.SourceMoved},
+		{"registry:rye.example/acme/tools", "registry:rye.example/acme/tools/v2", diag.SourceMoved},
+		{"registry:rye.example/acme/victim", "registry:rye.example/acme/tools", diag.SourceMoved},
+		{"registry:rye.example/acme/tools", "registry:other.example/acme/tools", diag.SourceMoved},
+		{"registry:rye.example/acme/tools", "github.com/acme/tools", diag.SourceMoved},
+		{"registry:rye.example/acme/tools", "tools", diag.SourceMoved},
+		{"github.com/acme/tools", "tools", ""},
+	} {
+		err := CheckRegistryName(c.id, []byte("rye: 1\nname: \""+c.name+"\"\n"))
+		if err == nil != (c.want == "") || err != nil && err.Code != c.want {
+			t.Errorf("%s with the name %q: %v, want %q", c.id, c.name, err, c.want)
+		}
+	}
+	for _, text := range []string{"", "rye: 1\n", "name: [\n"} {
+		if err := CheckRegistryName("registry:rye.example/acme/tools", []byte(text)); err == nil {
+			t.Errorf("a bundle of a registry with %q passes", text)
+		}
+	}
+}

@@ -28,7 +28,8 @@ func registryPublishCommand() *cli.Command {
 		Name: "publish", Usage: "publish the bundle of a directory", Args: "[DIR]",
 		Long: `Packs the bundle in DIR, which is the project by default, and sends it with a statement
 that your release key signs. The version is that of the signed manifest (rye bundle
-create). The name is that of rye.yaml, or --as. The registry verifies every signature,
+create). The name is that of its signed rye.yaml: name: registry:HOST/NS/NAME. Clients
+refuse a bundle under another name; --as only names the one that you expect. The registry verifies every signature,
 file and item, writes the release into its log and answers with a proof, which rye
 verifies. A version is published once; its number is never used again.`,
 		Examples: []string{
@@ -37,7 +38,7 @@ verifies. A version is published once; its number is never used again.`,
 		},
 		Codes: writeCodes(diag.Unsigned, diag.VersionMismatch, diag.TooLarge),
 		Flags: []cli.Flag{
-			cli.String(&o.as, "as", "publish under this `ID`: registry:HOST/NS/NAME"),
+			cli.String(&o.as, "as", "refuse a bundle that rye.yaml does not name this `ID`: registry:HOST/NS/NAME"),
 			cli.Bool(&o.dryRun, "dry-run", "pack the bundle, show what would be sent and send nothing"),
 			cli.String(&o.key, "key", keyUsage),
 		},

@@ -46,10 +46,10 @@ func cmdRelease(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdLibrary makes the folder of a bundle with one tool NAME/t, and what it
-// requires: DIR=VERSION words name bundles beside it.
+// cmdLibrary makes the folder of a bundle with one tool NAME/t, its name for a registry,
+// and what it requires: DIR=VERSION words name bundles beside it.
 func cmdLibrary(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, len(args) >= 1, "library DIR [BUNDLE=VERSION…]")
+	need(ts, neg, len(args) >= 1, "library DIR [registry:HOST/NS/NAME] [BUNDLE=VERSION…]")
 	dir := ts.MkAbs(args[0])
 	name := filepath.Base(dir)
 	tool := "# version: 1.0.0\n# tool_type: script\n# executor_id: rye/core/runtimes/bash_runtime\n# category: " + name +
@@ -57,8 +57,11 @@ func cmdLibrary(ts *testscript.TestScript, neg bool, args []string) {
 	at := filepath.Join(dir, ".ai", "tools", name)
 	ts.Check(os.MkdirAll(at, 0o755))
 	ts.Check(os.WriteFile(filepath.Join(at, "t.sh"), []byte(tool), 0o644))
-	text := "rye: 1\n"
-	for i, need := range args[1:] {
+	text, needs := "rye: 1\n", args[1:]
+	if len(needs) > 0 && strings.HasPrefix(needs[0], "registry:") {
+		text, needs = text+"name: "+needs[0]+"\n", needs[1:]
+	}
+	for i, need := range needs {
 		if i == 0 {
 			text += "require:\n"
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/lock"
 )
 
 // The registry of the tour. Its host exists in the tour only: --url names the address.
@@ -40,10 +41,11 @@ func (t *tour) registry(ctx context.Context) error {
 			t.rye(ctx, 0, "The operator grants your key a namespace.", "key", "export", ">", "you.toml"),
 			t.rye(ctx, 0, "", "registry", "admin", "namespace", "grant", "demo", "you.toml", "--data", data),
 			t.rye(ctx, 0, "Pin the key of the log: from now on rye compares every state of it with those that it saw.", "registry", "add", tourRegistry, "--url", address, "--log-key", key),
-			t.rye(ctx, 0, "A bundle with one tool, signed.", "init"),
+			t.rye(ctx, 0, "A bundle with one tool. Its rye.yaml, which the signed manifest lists, has the name for the registry.", "init"),
+			t.write(lock.ProjectFileName, "rye: 1\nname: "+tourBundle+"\n"),
 			t.newsTool(ctx),
 			t.rye(ctx, 0, "", "bundle", "create", "news", "--version", "1.0.0"),
-			t.rye(ctx, 0, "Publish it. The answer has a proof that the log contains it.", "registry", "publish", "--as", tourBundle),
+			t.rye(ctx, 0, "Publish it. The answer has a proof that the log contains it.", "registry", "publish"),
 		)
 	})
 	if err != nil {

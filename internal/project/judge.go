@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -27,9 +28,13 @@ import (
 
 // RegistryJudge returns the judgement of a registry about a bundle: that of rye verify, with
 // the keys of the namespace as the only trusted ones. It reads no project and no file of
-// the user.
-func (e *Env) RegistryJudge() server.Judge {
+// the user. Dir is the directory of the registry, which names its host.
+func (e *Env) RegistryJudge(dir string) server.Judge {
 	return func(ctx context.Context, s server.Submission) (*server.Content, []diag.Finding, error) {
+		name, err := os.ReadFile(filepath.Join(dir, "host"))
+		if err != nil {
+			return nil, nil, diag.New(diag.ConfigError, "reading the host of the registry: %w", err)
+		}
 		store, err := e.storeOf(s.Documents)
 		if err != nil {
 			return nil, nil, err
@@ -41,7 +46,7 @@ func (e *Env) RegistryJudge() server.Judge {
 			return nil, nil, err
 		}
 		spaces.Roots = append([]*space.Root{root}, spaces.Roots...)
-		j := &registryJudge{submission: s, files: files, root: root, store: store,
+		j := &registryJudge{host: strings.TrimSpace(string(name)), submission: s, files: files, root: root, store: store,
 			resolver: resolve.New(resolve.Params{Spaces: spaces, Trust: store, Check: checkItem, Lenient: true, NoCache: true})}
 		return j.judge(ctx)
 	}
@@ -66,6 +71,7 @@ func (e *Env) storeOf(documents []trust.File) (*trust.Store, error) {
 
 // registryJudge judges one bundle.
 type registryJudge struct {
+	host       string
 	submission server.Submission
 	files      *memoryFiles
 	root       *space.Root
@@ -112,10 +118,29 @@ func (j *registryJudge) judge(ctx context.Context) (*server.Content, []diag.Find
 	if v := "v" + r.Manifest.Version; v != j.submission.Version {
 		found = append(found, diag.Errorf(diag.VersionMismatch, 0, 0, "the manifest has version %s, the statement %s", v, j.submission.Version))
 	}
+	if f := j.named(r.Manifest); f != nil {
+		found = append(found, *f)
+	}
 	c := &server.Content{Manifest: r.Digest.String(), Signers: packages.SignerTexts(r.Signers())}
 	found = append(found, j.requirements(c)...)
 	j.found(c, r.Manifest.Description)
 	return c, found, j.items(ctx, c)
+}
+
+// named returns a finding unless the signed rye.yaml has the id that the bundle is
+// published under: clients refuse it under another one.
+func (j *registryJudge) named(m *bundle.Manifest) *diag.Finding {
+	var text []byte
+	if m.Lists(lock.ProjectFileName) {
+		text, _, _ = j.files.ReadSibling(lock.ProjectFileName, lock.MaxProjectFile) // without it, it names nothing
+	}
+	err := packages.CheckRegistryName("registry:"+j.host+"/"+j.submission.ID.String(), text)
+	if err == nil {
+		return nil
+	}
+	f := diag.Errorf(err.Code, 0, 0, "%s; write %v into it", err.Message, err.Details["expected"])
+	f.Path = lock.ProjectFileName
+	return &f
 }
 
 // requirements reads rye.yaml.

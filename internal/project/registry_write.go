@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/registry/client"
 	"github.com/ryeos/rye/registry/wire"
@@ -62,6 +63,10 @@ func (p *Project) PackBundle(ctx context.Context, dir, as string) (*PackedBundle
 			return nil, err
 		}
 	}
+	text, _ := snap.Read(lock.ProjectFileName) // without it, it names nothing
+	if err := packages.CheckRegistryName(as, text); err != nil {
+		return nil, err.WithReason("registry_as")
+	}
 	host, name, err := wire.ParseFull(as)
 	if err != nil {
 		return nil, err
@@ -86,7 +91,7 @@ func registryName(snap *source.Snapshot) (string, error) {
 		}
 	}
 	if !strings.HasPrefix(name, "registry:") {
-		return "", diag.New(diag.Usage, "packing the bundle: its %s does not name it registry:HOST/NS/NAME, and no name is given", lock.ProjectFileName).WithReason("registry_name")
+		return "", diag.New(diag.Usage, "packing the bundle: its %s does not name it registry:HOST/NS/NAME", lock.ProjectFileName).WithReason("registry_name")
 	}
 	return name, nil
 }
