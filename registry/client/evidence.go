@@ -160,10 +160,11 @@ func (c *Client) Forgive(host, dir string) (string, error) {
 	return to, c.forget(host)
 }
 
-// forget removes the checkpoints, tiles and indexes of a registry. Evidence stays.
+// forget removes the checkpoints, tiles and indexes of a registry, and how far its
+// namespaces were monitored: another history is monitored from its first entry. Evidence stays.
 func (c *Client) forget(host string) error {
 	base := c.dirOf(host)
-	for _, name := range []string{latestName, "notes", tilesDir, indexDir, rotationsDir, searchDir} {
+	for _, name := range []string{latestName, "notes", tilesDir, indexDir, rotationsDir, searchDir, monitorDir} {
 		if err := base.RemoveAll(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return diag.New(diag.FileSystemError, "forgetting registry %s: %w", host, err)
 		}

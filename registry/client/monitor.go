@@ -3,10 +3,8 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -14,6 +12,8 @@ import (
 	"github.com/ryeos/rye/registry/log"
 	"github.com/ryeos/rye/registry/wire"
 )
+
+const monitorDir = "monitor"
 
 // Seen is an entry of the log with its number.
 type Seen struct {
@@ -27,20 +27,27 @@ func (h *Host) Monitor(ctx context.Context, ns string) ([]Seen, error) {
 	if err := wire.CheckNamespace(ns); err != nil {
 		return nil, err
 	}
-	name := "monitor/" + ns
-	from := int64(0)
-	b, err := openat.ReadRegular(h.dir.Path(name), 64)
+	name := monitorDir + "/" + ns
+	var read log.Tree // what was read before
+	b, err := openat.ReadRegular(h.dir.Path(name), 256)
 	if err == nil {
-		from, err = strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+		read, err = log.ParseTree(strings.TrimSpace(string(b)))
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, diag.New(diag.FileSystemError, "reading how far %s was monitored: %w", ns, err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, diag.New(diag.FileSystemError, "reading how far %s was monitored: %w; remove %s to read the log from its first entry", ns, err, h.dir.Path(name))
+	default:
+		// The entries of another history that came before this number were never read.
+		if err := h.Check(ctx, Known{Host: h.Name, Key: h.Pin.Key, Tree: read, From: h.dir.Path(name)}); err != nil {
+			return nil, err
+		}
 	}
-	size := h.Checkpoint().Tree.Size
+	tree := h.Checkpoint().Tree
 	var out []Seen
-	err = h.proven(h.Checkpoint().Tree, func(r *log.Reader) error {
+	err = h.proven(tree, func(r *log.Reader) error {
 		out = nil
-		for n := from; n < size; n++ {
+		for n := read.Size; n < tree.Size; n++ {
 			raw, err := r.Entry(ctx, n)
 			if err != nil {
 				return err
@@ -58,7 +65,7 @@ func (h *Host) Monitor(ctx context.Context, ns string) ([]Seen, error) {
 	if err != nil {
 		return nil, h.proofError("reading the log", err)
 	}
-	if err := h.dir.Write(name, fmt.Appendf(nil, "%d\n", size), 0o600); err != nil {
+	if err := h.dir.Write(name, []byte(tree.String()+"\n"), 0o600); err != nil {
 		return nil, diag.New(diag.FileSystemError, "recording how far %s was monitored: %w", ns, err)
 	}
 	return out, nil
