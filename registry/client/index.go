@@ -231,9 +231,10 @@ func (h *Host) Discover(ctx context.Context) (*wire.Discovery, error) {
 }
 
 // Send sends a signed request and returns the receipt, whose entry and checkpoint are
-// verified and adopted. A receipt that does not prove the change is LOG_PROOF.
-func (h *Host) Send(ctx context.Context, action, statement string, body []byte) (*wire.Receipt, error) {
-	b, err := h.remote.post(ctx, path.Clean(wire.APIPath+wire.Endpoint(action)), statement, body)
+// verified and adopted. A receipt that does not prove the change of the statement is
+// LOG_PROOF. Header is the signed statement.
+func (h *Host) Send(ctx context.Context, st *wire.Statement, header string, body []byte) (*wire.Receipt, error) {
+	b, err := h.remote.post(ctx, path.Clean(wire.APIPath+wire.Endpoint(st.Action)), header, body)
 	if err != nil {
 		return nil, err
 	}
@@ -251,6 +252,9 @@ func (h *Host) Send(ctx context.Context, action, statement string, body []byte) 
 	}
 	if err != nil {
 		return nil, h.proofError("reading the receipt", err)
+	}
+	if why := receiptDiffers(st, header, r); why != "" {
+		return nil, diag.New(diag.LogProof, "reading the receipt of registry %s: %s", h.Name, why).WithReason("log_proof").WithDetail("host", h.Name)
 	}
 	return r, h.adopt(ctx, cp, h.remote.addresses[0])
 }
