@@ -102,12 +102,11 @@ func (h *Host) latest() (*log.Checkpoint, error) {
 		return nil, diag.New(diag.FileSystemError, "reading the last checkpoint of %s: %w", h.Name, err)
 	}
 	for _, key := range h.chain {
-		v := h.verifier(key)
-		v.Quorum = 0 // it was judged when it was adopted
-		var cp *log.Checkpoint
-		if cp, err = v.Verify(b); err == nil {
+		cp, why := h.verifier(key).Verify(b)
+		if why == nil || errors.Is(why, log.ErrQuorum) { // the quorum was judged when it was adopted
 			return cp, nil
 		}
+		err = why
 	}
 	return nil, diag.New(diag.KeyUnknown, "reading the last checkpoint of %s (%s): %w", h.Name, h.dir.Path(latestName), err).
 		WithReason("registry_latest").WithDetail("host", h.Name).WithDetail("path", h.dir.Path(latestName))
@@ -280,8 +279,8 @@ func (h *Host) hasKey(key string) bool {
 	return false
 }
 
-// Age returns how old the checkpoint is by its newest cosignature. ok is false without
-// witnesses: the log itself states no time that is proven.
+// Age returns how old the checkpoint is by the cosignatures of the quorum. ok is false
+// without witnesses: the log itself states no time that is proven.
 func (h *Host) Age() (age time.Duration, ok bool) {
 	cp := h.Checkpoint()
 	if cp.Time.IsZero() {
@@ -290,8 +289,7 @@ func (h *Host) Age() (age time.Duration, ok bool) {
 	return h.c.p.Now().Sub(cp.Time), true
 }
 
-// LastSigned returns the time of the newest cosignature of the account's newest
-// checkpoint, without the network; zero without a pin, a checkpoint or a witness.
+// LastSigned returns when the quorum signed the account's newest checkpoint, without the network; zero without a pin, a checkpoint or a witness.
 func (c *Client) LastSigned(host string) time.Time {
 	h, err := c.Bare(host)
 	if err != nil || h.Pin.Key == "" {

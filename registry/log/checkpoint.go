@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +29,7 @@ type Checkpoint struct {
 	Origin    string
 	Note      []byte    // as it was served, with all signatures
 	Witnesses []string  // names of the witnesses whose cosignatures were verified and are recent
-	Time      time.Time // of the newest verified cosignature; zero without one
+	Time      time.Time // when the quorum last signed: the quorum-th newest cosignature; zero if too few signed
 }
 
 // Verifier verifies checkpoints of one log. The zero value accepts none.
@@ -164,7 +166,7 @@ func noteError(err error) error {
 
 // count notes which witnesses signed. Two names of one key are one witness.
 func (v Verifier) count(c *Checkpoint, n *note.Note, byID map[string]*witness, own note.Verifier) error {
-	signed, keys := false, map[string]bool{}
+	signed, times := false, map[string]time.Time{}
 	for _, s := range n.Sigs {
 		if s.Name == own.Name() && s.Hash == own.KeyHash() {
 			signed = true
@@ -172,14 +174,21 @@ func (v Verifier) count(c *Checkpoint, n *note.Note, byID map[string]*witness, o
 		}
 		w := byID[witnessID(s.Name, s.Hash)]
 		at, recent := v.recent(s.Base64)
-		if w == nil || !recent || keys[string(w.key)] {
+		if w == nil || !recent {
 			continue
 		}
-		keys[string(w.key)] = true
-		c.Witnesses = append(c.Witnesses, w.name)
-		if at.After(c.Time) {
-			c.Time = at
+		was, again := times[string(w.key)]
+		if !again {
+			c.Witnesses = append(c.Witnesses, w.name)
 		}
+		if !again || at.After(was) {
+			times[string(w.key)] = at
+		}
+	}
+	// One witness that signs alone must not make the state look new.
+	sorted := slices.SortedFunc(maps.Values(times), func(a, b time.Time) int { return b.Compare(a) })
+	if n := max(v.Quorum, 1); len(sorted) >= n {
+		c.Time = sorted[n-1]
 	}
 	if !signed {
 		return ErrUnsigned

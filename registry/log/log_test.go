@@ -254,6 +254,37 @@ func TestWitnesses(t *testing.T) {
 	}
 }
 
+// TestQuorumTime is the age of a checkpoint: one witness that signs an old state again does
+// not make it new.
+func TestQuorumTime(t *testing.T) {
+	f := newFixture(t, 3)
+	now := time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
+	msg := f.files[CheckpointName]
+	v := f.verifier()
+	v.Now = func() time.Time { return now }
+	for n, age := range map[byte]time.Duration{1: 0, 2: 48 * time.Hour, 3: 72 * time.Hour} {
+		name := fmt.Sprintf("w%d.example", n)
+		v.Witnesses = append(v.Witnesses, WitnessKey(name, witnessKey(n).Public().(ed25519.PublicKey)))
+		for _, at := range []time.Time{now.Add(-age - time.Hour), now.Add(-age)} { // each signed twice
+			var err error
+			if msg, err = Cosign(msg, name, witnessKey(n), at); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for quorum, age := range []time.Duration{0, 0, 48 * time.Hour, 72 * time.Hour} {
+		v.Quorum = quorum
+		c, err := v.Verify(msg)
+		if err != nil || now.Sub(c.Time) > age+time.Hour || now.Sub(c.Time) < age {
+			t.Errorf("quorum %d: %v, %v; want an age of %v", quorum, c, err, age)
+		}
+	}
+	v.Quorum = 4
+	if c, err := v.Verify(msg); !errors.Is(err, ErrQuorum) || !c.Time.IsZero() {
+		t.Errorf("a quorum of 4 with 3 witnesses: %v, %v", c, err)
+	}
+}
+
 // TestNotes is V60 and V63.
 func TestNotes(t *testing.T) {
 	f := newFixture(t, 3)
