@@ -47,6 +47,7 @@ type shellScan struct {
 	writes   []shellWord // targets of redirections that write
 	unclear  []Danger    // what cannot be read, which a person must
 	words    int
+	sets     map[string]bool // variables that the texts set to what is not known
 }
 
 // shellPipe is commands whose output others read, or have as an argument.
@@ -92,6 +93,7 @@ func (s *shellScan) fed(text string, depth int, input []string) {
 		s.doubt(unparsed, text)
 		return
 	}
+	s.setNames(f)
 	w := &shellWalk{shellScan: s, src: text, depth: depth, values: constants(f), input: input}
 	for _, stmt := range f.Stmts {
 		w.stmt(stmt)
@@ -146,6 +148,11 @@ func (w *shellWalk) stmt(stmt *syntax.Stmt) []shellCommand {
 		syntax.Walk(cmd, func(n syntax.Node) bool { w.operand(n); return true })
 		own = w.inside(cmd)
 	default:
+		if loop, ok := cmd.(*syntax.ForClause); ok {
+			if iter, ok := loop.Loop.(*syntax.WordIter); ok {
+				w.loop(iter, w.shown(loop))
+			}
+		}
 		own = w.inside(cmd)
 	}
 	for _, r := range stmt.Redirs {

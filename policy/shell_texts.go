@@ -11,6 +11,7 @@ import (
 func (w *shellWalk) assigns(list []*syntax.Assign, shown string) {
 	for _, a := range list {
 		if a.Name == nil {
+			w.quoted(a, shown)
 			continue
 		}
 		if a.Array != nil { // PROMPT_COMMAND=(…): bash runs each element
@@ -19,6 +20,17 @@ func (w *shellWalk) assigns(list []*syntax.Assign, shown string) {
 			}
 		}
 		w.assign(a.Name.Value, a.Value, shown)
+	}
+}
+
+// quoted collects what is in an argument of declare or export that is one word in quotes.
+func (w *shellWalk) quoted(a *syntax.Assign, shown string) {
+	if a.Value == nil {
+		return
+	}
+	text, dyn := w.static(a.Value.Parts, false)
+	if name, value, ok := strings.Cut(text, "="); ok {
+		w.assigned(strings.TrimSuffix(name, "+"), shellWord{text: value, dynamic: dyn}, shown)
 	}
 }
 
@@ -51,10 +63,10 @@ func onlyVariable(parts []syntax.WordPart) *syntax.ParamExp {
 }
 
 // fallback is the value of a variable that is set to itself, or to another text if it is
-// not set.
+// not set. What another command of the text gave it is not known.
 func (w *shellWalk) fallback(p *syntax.ParamExp, text string, dyn bool) (string, bool) {
 	switch {
-	case p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || w.values[p.Param.Value] != "":
+	case p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || w.values[p.Param.Value] != "" || w.isSet(p.Param.Value):
 		return text, dyn
 	case p.Exp == nil:
 		return "", false
