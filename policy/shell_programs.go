@@ -9,6 +9,7 @@ import (
 // launcher is a program that starts another one, which its arguments name.
 type launcher struct {
 	valued   string   // letters of options with a value in the next word
+	attached string   // letters of options whose value, if any, is in the same word
 	long     []string // long options with a value in the next word
 	operands int      // words before the program
 	assigns  bool     // NAME=VALUE words before the program are skipped
@@ -32,14 +33,14 @@ var launchers = sync.OnceValue(func() map[string]launcher {
 		"nice": {valued: "n", long: []string{"adjustment"}}, "ionice": {valued: "cnpPu", long: []string{"class", "classdata"}}, "chrt": {operands: 1, valued: "TPD"}, "taskset": {operands: 1},
 		"timeout": {valued: "ks", long: []string{"kill-after", "signal"}, operands: 1},
 		"stdbuf":  {valued: "ioe", long: []string{"input", "output", "error"}}, "unbuffer": {},
-		"chroot": {operands: 1, long: []string{"userspec", "groups"}, shell: true}, "unshare": {valued: "SGRw", shell: true}, "nsenter": {valued: "tSGrw", long: []string{"target"}, shell: true}, "newgrp": {operands: 1, shell: true}, "setarch": {operands: 1}, "linux32": {}, "linux64": {}, "arch": {},
-		"xargs":   {valued: "adEIiLlnPs", long: []string{"arg-file", "delimiter", "max-args", "max-procs", "max-lines", "max-chars", "replace", "eof"}},
+		"chroot": {operands: 1, long: []string{"userspec", "groups"}, shell: true}, "unshare": {valued: "SGRw", shell: true}, "nsenter": {valued: "tSG", attached: "muinpCUTrwW", long: []string{"target"}, shell: true}, "newgrp": {operands: 1, shell: true}, "setarch": {operands: 1}, "linux32": {}, "linux64": {}, "arch": {},
+		"xargs":   {valued: "adEILnPs", attached: "eil", long: []string{"arg-file", "delimiter", "max-args", "max-procs", "max-chars"}},
 		"busybox": {}, "toybox": {}, "watch": {valued: "nq", long: []string{"interval"}}, "flock": {valued: "wE", operands: 1, text: "c"},
-		"strace": {valued: "eopsu"}, "ltrace": {valued: "eopsu"}, "systemd-run": {valued: "pEtMu"}, "caffeinate": {valued: "tw"}, "script": {operands: 1, valued: "oEBIOmT", long: []string{"command"}, text: "c", shell: true}, "parallel": {valued: "jaSn", long: []string{"jobs"}},
+		"strace": {valued: "eopsu"}, "ltrace": {valued: "eopsu"}, "systemd-run": {valued: "pEtMu"}, "caffeinate": {valued: "tw"}, "script": {operands: 1, valued: "oEBIOmT", long: []string{"command"}, text: "c", shell: true}, "parallel": {valued: "aCdEIjJLnNPsS", attached: "eil", long: []string{"jobs", "arg-file", "sshlogin", "max-args"}, shell: true},
 		"entr": {}, "dbus-run-session": {}, "xvfb-run": {valued: "efnpsw"}, "tini": {valued: "ep"}, "dumb-init": {}, "gosu": {operands: 1}, "su-exec": {operands: 1}, "ssh-agent": {valued: "aEtP"}, "valgrind": {}, "sg": {operands: 1, text: "c"},
 		"npx": {valued: "p", long: []string{"package"}}, "npm": {sub: []string{"exec", "x"}, valued: "wC", long: []string{"prefix", "workspace", "package", "userconfig", "cache", "registry"}}, "pnpm": {sub: []string{"exec", "dlx"}, valued: "CF", long: []string{"dir", "filter", "package"}},
 		"yarn": {sub: []string{"exec", "dlx"}, valued: "p", long: []string{"cwd", "package"}}, "uv": {sub: []string{"run"}, valued: "p", long: []string{"with", "python", "project", "directory", "extra", "group", "env-file"}}, "poetry": {sub: []string{"run"}, valued: "CP", long: []string{"directory", "project"}}, "pipenv": {sub: []string{"run"}},
-		"bundle": {sub: []string{"exec"}, long: []string{"gemfile"}}, "direnv": {sub: []string{"exec"}, operands: 1}, "mise": {sub: []string{"exec", "x"}, valued: "Cj", long: []string{"cd", "env", "jobs"}}, "asdf": {sub: []string{"exec"}}, "perf": {sub: []string{"stat", "record"}, valued: "eopr"},
+		"bundle": {sub: []string{"exec"}, long: []string{"gemfile"}}, "direnv": {sub: []string{"exec"}, operands: 1}, "mise": {sub: []string{"exec", "x"}, valued: "Cj", text: "c", long: []string{"cd", "env", "jobs"}}, "asdf": {sub: []string{"exec"}}, "perf": {sub: []string{"stat", "record"}, valued: "eopr"},
 		"docker": containers, "podman": containers, "nerdctl": containers, "kubectl": {sub: []string{"exec"}, valued: "nc", long: []string{"namespace", "container", "context"}, operands: 1},
 		"proxychains": {valued: "f"}, "proxychains4": {valued: "f"}, "torsocks": {}, "rlwrap": {}, "fakeroot": {}, "eatmydata": {}, "firejail": {}, "bwrap": {}, "catchsegv": {}, "setpriv": {}, "prlimit": {},
 	}
@@ -87,10 +88,30 @@ func (w *shellWalk) starts(name string, c shellCommand) (rest []shellWord, more 
 	args := c.argv[1:]
 	w.optionTexts(name, c, args)
 	if startsShell(c) {
-		for _, text := range c.texts {
-			w.text(text, w.depth+1)
-		}
+		w.inputs(c)
 	}
+	if w.builtinTexts(name, c, args) || w.programTexts(name, c, args) {
+		return nil, false
+	}
+	if strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") {
+		return w.launched(c, launcher{long: []string{"library-path", "preload", "audit", "argv0"}}, args)
+	}
+	if l, ok := launchers()[name]; ok {
+		return w.launched(c, l, args)
+	}
+	return nil, false
+}
+
+// inputs parses the documents of a command that reads them as texts of the shell.
+func (w *shellWalk) inputs(c shellCommand) {
+	for _, text := range c.texts {
+		w.text(text, w.depth+1)
+	}
+}
+
+// builtinTexts collects the texts in the arguments of a shell or a builtin of one. It
+// reports whether the command is one that starts nothing else.
+func (w *shellWalk) builtinTexts(name string, c shellCommand, args []shellWord) bool {
 	switch {
 	case isShell(name):
 		w.shell(c, args)
@@ -104,10 +125,6 @@ func (w *shellWalk) starts(name string, c shellCommand) (rest []shellWord, more 
 				w.joined(c, []shellWord{{text: value, dynamic: a.dynamic}})
 			}
 		}
-	case name == "ssh":
-		w.joined(c, remote(args))
-	case name == "find" || name == "gfind" || name == "fd":
-		w.findActions(c, args)
 	case name == "mapfile" || name == "readarray": // -C is a command for each line
 		_, _ = w.launched(c, launcher{valued: "dnOsuc", text: "C"}, args)
 		w.names(args)
@@ -115,35 +132,51 @@ func (w *shellWalk) starts(name string, c shellCommand) (rest []shellWord, more 
 		_, _ = w.launched(c, launcher{text: "C"}, args)
 	case name == "hash" && slices.ContainsFunc(args, func(a shellWord) bool { return strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "p") }):
 		w.doubt(dynamic, c.shown) // another program gets the name of a known one
-	case (name == "source" || name == ".") && len(args) > 0 && isDescriptor(args[0].text), name == "at" || name == "batch":
-		for _, text := range c.texts {
-			w.text(text, w.depth+1)
-		}
-	case name == "gdb": // only these of its commands are texts of the shell
-		for i, a := range args {
-			if text, ok := strings.CutPrefix(a.text, "!"); ok || strings.HasPrefix(a.text, "shell ") {
-				if i > 0 && (args[i-1].text == "-ex" || args[i-1].text == "--eval-command") {
-					w.joined(c, []shellWord{{text: strings.TrimPrefix(text, "shell "), dynamic: a.dynamic}})
-				}
-			}
-		}
-	case name == "git":
-		w.gitTexts(c, args)
-	case name == "hyperfine":
-		for _, a := range args {
-			w.joined(c, []shellWord{a})
-		}
-	case strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl"):
-		return w.launched(c, launcher{long: []string{"library-path", "preload", "audit", "argv0"}}, args)
+	case (name == "source" || name == ".") && len(args) > 0 && isDescriptor(args[0].text):
+		w.inputs(c)
 	case slices.Contains(evaluators(), name):
 		w.names(args)
 	case name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V"):
 	default:
-		if l, ok := launchers()[name]; ok {
-			return w.launched(c, l, args)
+		return false
+	}
+	return true
+}
+
+// programTexts is builtinTexts for other programs, each of which has its own syntax.
+func (w *shellWalk) programTexts(name string, c shellCommand, args []shellWord) bool {
+	switch name {
+	case "ssh":
+		w.joined(c, remote(args))
+	case "find", "gfind", "fd":
+		w.findActions(c, args)
+	case "at", "batch":
+		w.inputs(c)
+	case "gdb":
+		w.gdbTexts(c, args)
+	case "git":
+		w.gitTexts(c, args)
+	case "hyperfine":
+		for _, a := range args {
+			w.joined(c, []shellWord{a})
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// gdbTexts collects the commands of gdb that are texts of the shell.
+func (w *shellWalk) gdbTexts(c shellCommand, args []shellWord) {
+	for i, a := range args {
+		text, ok := strings.CutPrefix(a.text, "!")
+		if !ok && !strings.HasPrefix(a.text, "shell ") {
+			continue
+		}
+		if i > 0 && (args[i-1].text == "-ex" || args[i-1].text == "--eval-command") {
+			w.joined(c, []shellWord{{text: strings.TrimPrefix(text, "shell "), dynamic: a.dynamic}})
 		}
 	}
-	return nil, false
 }
 
 // evaluators are the programs of the shell that evaluate names or arithmetic in their
@@ -185,7 +218,7 @@ func (w *shellWalk) launched(c shellCommand, l launcher, args []shellWord) ([]sh
 	for l.assigns && at < len(args) && isAssignment(args[at].text) {
 		variable, value, _ := strings.Cut(args[at].text, "=")
 		w.assigned(variable, shellWord{text: value, dynamic: args[at].dynamic}, c.shown)
-		at++
+		at += 1 + skipOptions(args[at+1:], l)
 	}
 	if l.sub != nil {
 		if at < len(args) && (args[at].text == "compose" || args[at].text == "container") {
@@ -215,6 +248,12 @@ func (w *shellWalk) launched(c shellCommand, l launcher, args []shellWord) ([]sh
 	if at >= len(args) {
 		return nil, false
 	}
+	if c.name() == "parallel" && strings.HasPrefix(args[at].text, ":::") { // each word is a text
+		for _, a := range args[at+1:] {
+			w.joined(c, []shellWord{a})
+		}
+		return nil, false
+	}
 	if c.name() == "watch" || c.name() == "parallel" || c.name() == "sg" { // they pass their words to a shell
 		w.joined(c, args[at:])
 	}
@@ -231,18 +270,24 @@ func skipOptions(args []shellWord, l launcher) int {
 			return i + 1
 		case len(s) < 2 || s[0] != '-':
 			return i
-		case strings.HasPrefix(s, "--"):
-			if slices.ContainsFunc(l.long, func(long string) bool { return abbreviates(s, "--"+long) }) {
-				i++
-			}
-		default:
-			// The value is the next word if the letter is the last one of the word.
-			if at := strings.IndexAny(s[1:], l.valued); l.valued != "" && at == len(s)-2 {
-				i++
-			}
+		case takesNext(s, l):
+			i++
 		}
 	}
 	return len(args)
+}
+
+// takesNext reports whether the value of an option is the next word: that of a long
+// option without =, or of a letter that is the last one of the word.
+func takesNext(s string, l launcher) bool {
+	if strings.HasPrefix(s, "--") {
+		return slices.ContainsFunc(l.long, func(long string) bool { return abbreviates(s, "--"+long) })
+	}
+	if len(s) < 2 || s[0] != '-' {
+		return false
+	}
+	at := strings.IndexAny(s[1:], l.valued+l.attached)
+	return at == len(s)-2 && strings.IndexByte(l.valued, s[at+1]) >= 0
 }
 
 // abbreviates reports whether a word is a long option or the start of one, which GNU
@@ -254,6 +299,9 @@ func abbreviates(word, option string) bool {
 // launchTexts collects the texts of the options of a launcher that are for a shell.
 func (w *shellWalk) launchTexts(c shellCommand, l launcher, args []shellWord) {
 	for i, a := range args {
+		if l.sub != nil && a.text == "--" { // mise exec -- PROGRAM: the rest is for it
+			return
+		}
 		if l.text == "" || !strings.HasPrefix(a.text, "-") || a.text == "--" {
 			continue
 		}
@@ -295,7 +343,7 @@ func entrypoint(l launcher, args []shellWord) (shellWord, bool) {
 
 // remote returns the words of ssh that the shell of the host gets.
 func remote(args []shellWord) []shellWord {
-	ssh := launcher{valued: "BbcDEeFIiJLlmOoPpQRSWw"}
+	ssh := launcher{valued: shortValued("ssh")}
 	host := skipOptions(args, ssh)
 	if host >= len(args) {
 		return nil
@@ -307,22 +355,45 @@ func remote(args []shellWord) []shellWord {
 // its arguments name none: ssh host, sudo -s.
 func startsShell(c shellCommand) bool {
 	args := slices.DeleteFunc(slices.Clone(c.argv[1:]), func(a shellWord) bool { return a.text == "-" && !a.dynamic }) // su - root
-	has := func(letters string, long ...string) bool {
-		return slices.ContainsFunc(args, func(a shellWord) bool {
-			short := len(a.text) > 1 && a.text[0] == '-' && a.text[1] != '-' && strings.ContainsAny(a.text, letters)
-			return short || slices.ContainsFunc(long, func(l string) bool { return abbreviates(a.text, l) })
-		})
-	}
-	switch name := c.name(); name {
+	l := launchers()[c.name()]
+	at := skipOptions(args, l)
+	switch c.name() {
 	case "ssh":
-		return skipOptions(args, launcher{valued: "BbcDEeFIiJLlmOoPpQRSWw"}) < len(args) && len(remote(args)) == 0 && !has("NW")
+		l = launcher{valued: shortValued("ssh")}
+		return skipOptions(args, l) < len(args) && len(remote(args)) == 0 && !hasOption(args, l, "NW")
 	case "sudo", "doas":
-		l := launchers()[name]
-		return skipOptions(args, l) >= len(args) && has("si", "--shell", "--login")
-	default:
-		l := launchers()[name]
-		return l.shell && skipOptions(args, l)+l.operands >= len(args) && !has(l.text+"\x00", "--command", "--session-command")
+		for at < len(args) && isAssignment(args[at].text) {
+			at += 1 + skipOptions(args[at+1:], l)
+		}
+		return at >= len(args) && hasOption(args, l, "si", "--shell", "--login")
 	}
+	return l.shell && at+l.operands >= len(args) && !hasOption(args, l, l.text, "--command", "--session-command")
+}
+
+// hasOption reports whether one of the options is among arguments. A word that is the
+// value of another option is none, nor is the text after a letter that takes one.
+func hasOption(args []shellWord, l launcher, letters string, long ...string) bool {
+	for i := 0; i < len(args); i++ {
+		s := args[i].text
+		switch {
+		case s == "--":
+			return false
+		case strings.HasPrefix(s, "--"):
+			name, _, _ := strings.Cut(s, "=")
+			if slices.ContainsFunc(long, func(l string) bool { return abbreviates(name, l) }) {
+				return true
+			}
+		case len(s) > 1 && s[0] == '-':
+			at := strings.IndexAny(s[1:], letters+l.valued+l.attached)
+			if at >= 0 && strings.IndexByte(letters, s[at+1]) >= 0 {
+				return true
+			}
+		}
+		if takesNext(s, l) {
+			i++
+		}
+	}
+	return false
 }
 
 func isAssignment(s string) bool {
@@ -386,9 +457,7 @@ func (w *shellWalk) shell(c shellCommand, args []shellWord) {
 				w.doubt(dynamic, c.shown)
 			}
 		}
-		for _, text := range c.texts {
-			w.text(text, w.depth+1)
-		}
+		w.inputs(c)
 	}
 }
 

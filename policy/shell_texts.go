@@ -155,15 +155,54 @@ func isOfOther(name string, before []shellWord) bool {
 	return of != nil && !slices.ContainsFunc(before, func(b shellWord) bool { return slices.Contains(of, b.text) })
 }
 
-// isCluster reports whether a word is several one-letter options that end with a letter.
-func isCluster(s string, letter byte) bool {
-	return len(s) > 2 && s[0] == '-' && s[1] != '-' && s[len(s)-1] == letter
+// shortValued are the letters of the options of a program that take a value.
+func shortValued(program string) string {
+	switch program {
+	case "ssh":
+		return "BbcDEeFIiJLlmOoPpQRSWw"
+	case "scp":
+		return "cDFiJloPSX"
+	case "sftp":
+		return "BbcDFiJloPRSsX"
+	case "tar", "gtar", "bsdtar":
+		return "bfgCFHIKLNTVX"
+	case "rsync":
+		return "BefMT@"
+	case "npm", "npx", "pnpm":
+		return "cCFpw"
+	}
+	return ""
+}
+
+// gitValued is shortValued for the subcommands of git that have an option.
+func gitValued(letter byte) string {
+	switch letter {
+	case 'x': // rebase, difftool
+		return "CSXrstx"
+	case 'u': // clone
+		return "bcjou"
+	}
+	return "ABCOefm" // grep
+}
+
+// letterValue returns the value of the option of a letter in the same word, in which
+// letters of options without one can be before it.
+func letterValue(word string, letter byte, valued string) (value string, ok bool) {
+	if len(word) < 2 || word[0] != '-' || word[1] == '-' {
+		return "", false
+	}
+	at := 1 + strings.IndexAny(word[1:], valued+string(letter))
+	if at == 0 || word[at] != letter {
+		return "", false
+	}
+	return word[at+1:], true
 }
 
 // value returns the value of the option in a word, or in the next one.
 func (o textOption) value(program string, args []shellWord, i int) (shellWord, bool) {
-	a, joined := args[i], false
+	a := args[i]
 	var text, source string
+	var joined bool
 	if strings.HasPrefix(o.name, "--") {
 		var name string
 		if name, text, joined = strings.Cut(a.text, "="); !abbreviates(name, o.name) {
@@ -171,14 +210,17 @@ func (o textOption) value(program string, args []shellWord, i int) (shellWord, b
 		}
 		_, source, _ = strings.Cut(a.source, "=")
 	} else {
-		rest, ok := strings.CutPrefix(a.text, o.name)
-		clusters := (program == "rsync" || strings.HasSuffix(program, "tar")) && isCluster(a.text, o.name[1]) // -ave 'ssh …'
-		if !ok && !clusters {
+		valued := shortValued(program)
+		if program == "git" {
+			valued = gitValued(o.name[1])
+		}
+		rest, ok := letterValue(a.text, o.name[1], valued)
+		if !ok {
 			return shellWord{}, false
 		}
 		text = strings.TrimPrefix(rest, "=")
-		source = strings.TrimPrefix(a.source, o.name)
-		joined = ok && rest != ""
+		source = strings.TrimPrefix(a.source, strings.TrimSuffix(a.text, rest))
+		joined = rest != ""
 	}
 	if joined {
 		return shellWord{text: text, dynamic: a.dynamic, source: source}, true
@@ -189,8 +231,28 @@ func (o textOption) value(program string, args []shellWord, i int) (shellWord, b
 	return shellWord{}, false
 }
 
+// unbundled replaces the first word of tar by its letters as options: tar cIf ZSTD FILE has
+// their values in the next words.
+func unbundled(args []shellWord) []shellWord {
+	if len(args) == 0 || args[0].text == "" || args[0].text[0] == '-' {
+		return args
+	}
+	var out []shellWord
+	rest := args[1:]
+	for _, letter := range args[0].text {
+		if strings.ContainsRune(shortValued("tar"), letter) && len(rest) > 0 {
+			out = append(out, shellWord{text: "-" + string(letter)}, rest[0])
+			rest = rest[1:]
+		}
+	}
+	return append(out, rest...)
+}
+
 // optionTexts collects the texts of options that a program passes to a shell.
 func (w *shellWalk) optionTexts(name string, c shellCommand, args []shellWord) {
+	if strings.HasSuffix(name, "tar") {
+		args = unbundled(args)
+	}
 	for _, option := range textOptions(name) {
 		for i := range args {
 			value, found := option.value(name, args, i)
@@ -210,20 +272,15 @@ func (w *shellWalk) optionTexts(name string, c shellCommand, args []shellWord) {
 	}
 	switch name {
 	case "ssh", "scp", "sftp":
-		w.sshTexts(c, args)
+		w.sshTexts(name, c, args)
 	}
 }
 
 // sshTexts collects the settings of ssh that are commands: -o KEY=VALUE, or KEY VALUE.
-func (w *shellWalk) sshTexts(c shellCommand, args []shellWord) {
-	for i, a := range args {
-		setting, ok := strings.CutPrefix(a.text, "-o")
-		value := shellWord{text: setting, dynamic: a.dynamic}
-		switch {
-		case ok && setting != "":
-		case (ok || isCluster(a.text, 'o')) && i+1 < len(args):
-			value = args[i+1]
-		default:
+func (w *shellWalk) sshTexts(name string, c shellCommand, args []shellWord) {
+	for i := range args {
+		value, ok := textOption{name: "-o"}.value(name, args, i)
+		if !ok {
 			continue
 		}
 		key := strings.TrimLeft(value.text, " \t")
@@ -248,27 +305,53 @@ func (w *shellWalk) gitTexts(c shellCommand, args []shellWord) {
 		if i > 0 {
 			before = args[i-1].text
 		}
-		text, long := strings.CutPrefix(a.text, "--config=")
+		text, long := a.text, false
+		if name, rest, ok := strings.Cut(a.text, "="); ok && abbreviates(name, "--config") {
+			text, long = rest, true
+		}
 		key, value, set := strings.Cut(text, "=")
 		if !set && i+1 < len(args) { // git config KEY VALUE
 			a.text, a.dynamic = args[i+1].text, args[i+1].dynamic
 		} else {
 			a.text = value
 		}
-		if long || config || before == "-c" || before == "--config" {
+		if long || config || before == "-c" || abbreviates(before, "--config") {
 			w.gitSetting(c, key, a)
 		}
-		variable, inVariable := strings.CutPrefix(args[i].text, "--config-env=")
-		if key, _, _ := strings.Cut(variable, "="); inVariable && isCommandKey(key) || before == "--config-env" && isCommandKey(text) {
+		if key, ok := configVariable(args[i].text, before); ok && isCommandKey(key) {
 			w.doubt(dynamic, c.shown) // the value is that of a variable
 		}
 		if address, ok := strings.CutPrefix(args[i].text, "ext::"); ok { // a transport that is a command
 			w.joined(c, []shellWord{{text: address, dynamic: args[i].dynamic}})
+			if argv := transport(address); len(argv) > 0 {
+				w.program(shellCommand{argv: argv, shown: c.shown})
+			}
 		}
 		if args[i].text == "foreach" && submodule || args[i].text == "run" && before == "bisect" {
 			w.joined(c, args[i+1:][skipOptions(args[i+1:], launcher{}):])
 		}
 	}
+}
+
+// configVariable returns the setting that git takes from a variable: --config-env=KEY=NAME,
+// abbreviated or in two words.
+func configVariable(word, before string) (key string, ok bool) {
+	isOption := func(name string) bool { return len(name) > len("--config") && abbreviates(name, "--config-env") }
+	if isOption(before) {
+		return word, true
+	}
+	name, key, set := strings.Cut(word, "=")
+	return key, set && isOption(name)
+}
+
+// transport returns the words of the command in an address of git, in which "% " is a
+// space within a word and "%%" is a percent sign.
+func transport(address string) (argv []shellWord) {
+	const space, percent = "\x00", "\x01"
+	for _, word := range strings.Fields(strings.NewReplacer("%%", percent, "% ", space).Replace(address)) {
+		argv = append(argv, shellWord{text: strings.NewReplacer(space, " ", percent, "%").Replace(word)})
+	}
+	return argv
 }
 
 // gitSetting collects the command in the value of a setting of git.
