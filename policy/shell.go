@@ -47,7 +47,8 @@ type shellScan struct {
 	writes   []shellWord // targets of redirections that write
 	unclear  []Danger    // what cannot be read, which a person must
 	words    int
-	sets     map[string]bool // variables that the texts set to what is not known
+	sets     map[string]bool           // variables that the texts set to what is not known
+	bodies   map[string][]shellCommand // of functions
 }
 
 // shellPipe is commands whose output others read, or have as an argument.
@@ -125,7 +126,9 @@ func (w *shellWalk) stmt(stmt *syntax.Stmt) []shellCommand {
 	}
 	var own []shellCommand
 	if docs := w.documents(stmt); docs != nil { // { sh; } <<< TEXT
-		defer func(before []string) { w.input = before }(w.input)
+		if !w.keepsInput(stmt) {
+			defer func(before []string) { w.input = before }(w.input)
+		}
 		w.input = docs
 	}
 	switch cmd := stmt.Cmd.(type) {
@@ -147,6 +150,9 @@ func (w *shellWalk) stmt(stmt *syntax.Stmt) []shellCommand {
 		}
 		syntax.Walk(cmd, func(n syntax.Node) bool { w.operand(n); return true })
 		own = w.inside(cmd)
+	case *syntax.FuncDecl:
+		own = w.inside(cmd)
+		w.declare(cmd.Name.Value, own)
 	default:
 		if loop, ok := cmd.(*syntax.ForClause); ok {
 			if iter, ok := loop.Loop.(*syntax.WordIter); ok {
@@ -223,6 +229,11 @@ func (w *shellWalk) call(call *syntax.CallExpr) (out []shellCommand) {
 		return out
 	}
 	own := w.program(shellCommand{argv: argv, texts: w.input, shown: w.shown(call)})
+	for _, c := range w.inFunctions(own)[len(own):] {
+		if readsProgram(c) {
+			w.inputs(shellCommand{texts: w.input})
+		}
+	}
 	if len(inner) > 0 {
 		w.pipes = append(w.pipes, shellPipe{inner, own, true})
 		for _, c := range own { // a file that a command writes at the same time
@@ -299,6 +310,7 @@ func (w *shellWalk) pipe(from, to []shellCommand) {
 	if len(from) == 0 || len(to) == 0 {
 		return
 	}
+	to = w.inFunctions(to)
 	w.pipes = append(w.pipes, shellPipe{from, to, false})
 	for _, c := range to {
 		if !readsProgram(c) {
