@@ -94,9 +94,10 @@ func (t *tx) calls(thread string) (out []Call, err error) {
 	return out, rows.Err()
 }
 
-// Rebuild replaces the store in a directory by one with the threads of entries, each after
+// Rebuild replaces what the store in a directory has by the threads of entries, each after
 // the one that pays it. While it works, no other process writes the store; entries is
-// called then, with the former store, nil if that does not exist or is damaged.
+// called then, with the former store, nil if that does not exist or is damaged. A store
+// that can be read is changed in one transaction: other processes may have it open.
 func Rebuild(ctx context.Context, dir string, p Params, entries func(old *Store) ([]Entry, error)) error {
 	s := &Store{base: atomicfile.Private(dir)}
 	if err := s.local(dir, p.remote); err != nil {
@@ -115,7 +116,11 @@ func Rebuild(ctx context.Context, dir string, p Params, entries func(old *Store)
 	defer lock.Release()
 
 	p.gated = true
-	list, err := formerEntries(ctx, dir, p, entries)
+	err = refill(ctx, dir, p, entries)
+	if err == nil || !Missing(err) && !isDamaged(err) {
+		return err
+	}
+	list, err := entries(nil)
 	if err != nil {
 		return err
 	}
@@ -129,28 +134,58 @@ func Rebuild(ctx context.Context, dir string, p Params, entries func(old *Store)
 	if err != nil {
 		return err
 	}
-	err = fresh.fill(ctx, list)
-	if err = errors.Join(err, fresh.Close()); err != nil { // which writes the log into the file
+	if err := fresh.complete(ctx, list); err != nil {
 		return err
 	}
 	return s.replaceBy(newFile)
 }
 
-// formerEntries calls entries with the former store.
-func formerEntries(ctx context.Context, dir string, p Params, entries func(*Store) ([]Entry, error)) (list []Entry, err error) {
+// isDamaged reports whether an error is that of a store which is not an intact database.
+func isDamaged(err error) bool {
+	e := diag.Typed(err)
+	return e != nil && e.Reason == "store_corrupt"
+}
+
+// refill replaces the content of the former store.
+func refill(ctx context.Context, dir string, p Params, entries func(*Store) ([]Entry, error)) error {
 	p.Existing = true
 	old, err := Open(ctx, dir, p)
-	if e := diag.Typed(err); err != nil && (Missing(err) || e != nil && e.Reason == "store_corrupt") {
-		return entries(nil)
-	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if list, err = entries(old); err == nil {
-		_, err = old.db.ExecContext(ctx, "PRAGMA wal_checkpoint(truncate)")
-		err = old.failed("reading", err)
+	list, err := entries(old)
+	if err == nil {
+		err = old.fill(ctx, list)
 	}
-	return list, errors.Join(err, old.Close())
+	return errors.Join(err, old.Close())
+}
+
+// complete fills a new store and closes it, with all that it has in its file. Close alone
+// ignores that the file could not be written, for example on a full disk.
+func (s *Store) complete(ctx context.Context, list []Entry) error {
+	err := s.fill(ctx, list)
+	if err == nil {
+		err = s.failed("rebuilding", s.checkpoint(ctx))
+	}
+	if err = errors.Join(err, s.Close()); err != nil {
+		return err
+	}
+	if info, err := os.Lstat(s.path() + "-wal"); err == nil && info.Size() > 0 {
+		return s.failed("rebuilding", errNotWritten)
+	}
+	return nil
+}
+
+var errNotWritten = errors.New("its log could not be written into its file")
+
+// checkpoint writes the log of the database into its file.
+func (s *Store) checkpoint(ctx context.Context) error {
+	var held, log, done int
+	err := s.db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(truncate)").Scan(&held, &log, &done)
+	if err == nil && (held != 0 || log != done) {
+		err = errNotWritten
+	}
+	return err
 }
 
 // replaceBy puts a file in the place of the store. The log of the former store goes
@@ -164,11 +199,16 @@ func (s *Store) replaceBy(name string) error {
 	return s.base.Rename(name, File)
 }
 
-// fill writes entries into an empty store.
+// fill replaces what a store has by entries.
 func (s *Store) fill(ctx context.Context, list []Entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failed("rebuilding", s.transact(context.WithoutCancel(ctx), nil, func(t *tx) error {
+		for _, table := range []string{"reservations", "ledger", "threads", "user_spend", "tokens"} {
+			if _, err := t.Exec("DELETE FROM " + table); err != nil {
+				return err
+			}
+		}
 		sums := sumsOf(list)
 		for i := range list {
 			if err := t.fillThread(&list[i], sums[list[i].ID]); err != nil {

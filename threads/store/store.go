@@ -56,6 +56,7 @@ type Store struct {
 	gated   bool // this process has the gate already
 	mu      sync.Mutex
 	db      *sql.DB
+	opened  fs.FileInfo // of the file that db has open
 }
 
 // Dir is the directory of the store below the state directory of a user.
@@ -70,19 +71,25 @@ func Open(ctx context.Context, dir string, p Params) (*Store, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if _, err := os.Lstat(s.path()); p.Existing && err != nil {
+	var err error
+	if s.opened, err = os.Lstat(s.path()); p.Existing && err != nil {
 		return nil, err
 	}
 	if err := s.local(dir, p.remote); err != nil {
 		return nil, err
 	}
-	var err error
 	if s.db, err = sqlite.Open(s.path()); err != nil {
 		return nil, s.failed("opening", err)
 	}
 	if err := s.migrate(ctx); err != nil {
 		_ = s.db.Close()
 		return nil, s.failed("opening", err)
+	}
+	if s.opened == nil { // it is a new one
+		if s.opened, err = os.Lstat(s.path()); err != nil {
+			_ = s.db.Close()
+			return nil, s.failed("opening", err)
+		}
 	}
 	return s, nil
 }
@@ -132,13 +139,35 @@ func (s *Store) write(ctx context.Context, doing string, do func(*tx) error) err
 		return s.failed(doing, err)
 	}
 	defer lock.Release()
+	if err := s.current(doing); err != nil {
+		return err
+	}
 	return s.failed(doing, s.transact(context.WithoutCancel(ctx), &sql.TxOptions{}, do))
+}
+
+// current returns an error if the file of the store is not the one that was opened: what
+// is written into a file that Rebuild replaced is lost.
+func (s *Store) current(doing string) error {
+	if s.opened == nil {
+		return nil // it is being opened
+	}
+	now, err := os.Lstat(s.path())
+	if err == nil && os.SameFile(now, s.opened) {
+		return nil
+	}
+	out := diag.New(diag.FileSystemError, "%s the store of threads: %s was replaced or removed after this process opened it; repeat the command", doing, s.path()).
+		WithReason("store_replaced").WithDetail("path", s.path())
+	out.Retryable = true
+	return out
 }
 
 // read runs do on one unchanging state of the store.
 func (s *Store) read(ctx context.Context, doing string, do func(*tx) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.current(doing); err != nil {
+		return err
+	}
 	return s.failed(doing, s.transact(context.WithoutCancel(ctx), &sql.TxOptions{ReadOnly: true}, do))
 }
 
