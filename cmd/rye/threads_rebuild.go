@@ -43,11 +43,20 @@ processes, times, and reservations for calls that were not sent.`,
 			for _, dir := range r.Missing {
 				c.UI.Warn("%s does not exist: the logs of its threads were not read", dir)
 			}
+			for _, u := range r.Unreadable {
+				c.UI.Warn("the logs of the threads of %s were not read: %s", u.Project, u.Error)
+			}
+			for _, log := range r.Copies {
+				c.UI.Warn("%s was not used: another project has the log of the same thread", log)
+			}
 			for _, log := range r.Damaged {
 				c.UI.Warn("%s was not read, because it cannot be verified: rye threads verify names the fault", log)
 			}
 			return c.UI.Show(r, func() {
 				c.UI.Out("rebuilt the store from the logs of %s in %s", plural(r.Threads, "thread"), plural(len(r.Projects), "project"))
+				if len(r.Completed) > 0 {
+					c.UI.Out("completed %s with calls that the former store had and no log has", plural(len(r.Completed), "thread"))
+				}
 				if len(r.Kept) > 0 {
 					c.UI.Out("kept %s without a log as the former store had them", plural(len(r.Kept), "thread"))
 				}

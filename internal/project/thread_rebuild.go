@@ -23,10 +23,20 @@ import (
 type RebuildReport struct {
 	Projects []string `json:"projects"`
 	Missing  []string `json:"missing"` // projects whose directory does not exist
-	Threads  int      `json:"threads"` // from logs
-	Kept     []string `json:"kept"`    // of the former store: their logs do not exist, or are damaged
-	Damaged  []string `json:"damaged"` // logs that state nothing, with their project
-	Store    string   `json:"store"`   // what the former store was: read, missing or damaged
+	// Unreadable are the projects whose logs cannot be read, with the error.
+	Unreadable []UnreadProject `json:"unreadable"`
+	Threads    int             `json:"threads"`   // from logs
+	Kept       []string        `json:"kept"`      // of the former store: their logs do not exist, or are damaged
+	Completed  []string        `json:"completed"` // with calls of the former store that the logs of their chains lack
+	Damaged    []string        `json:"damaged"`   // logs that state nothing, with their project
+	Copies     []string        `json:"copies"`    // logs of threads that are those of another project
+	Store      string          `json:"store"`     // what the former store was: read, missing or damaged
+}
+
+// UnreadProject is a project whose logs RebuildThreads could not read.
+type UnreadProject struct {
+	Project string `json:"project"`
+	Error   string `json:"error"`
 }
 
 // RebuildThreads computes the store of the user account again, from the logs of this
@@ -37,25 +47,17 @@ func (p *Project) RebuildThreads(ctx context.Context) (*RebuildReport, error) {
 		return nil, diag.New(diag.FileSystemError, "rebuilding the store of threads: the environment names no state directory that is the user's own").WithReason("no_state_directory")
 	}
 	dir := store.Dir(p.Dirs.State)
-	b := &rebuilder{p: p, report: &RebuildReport{Missing: []string{}, Kept: []string{}, Damaged: []string{}, Store: "read"}, booked: map[string]*threads.Booked{},
-		of: map[string]string{}, runs: map[string]*bookedRun{}, entries: map[string]*store.Entry{},
-		former: map[string]int64{}, chains: map[string][]*threads.Booked{}, summaries: map[string]string{}}
-	projects, err := store.Projects(dir)
-	if err != nil {
-		return nil, err
-	}
-	if here := p.Spaces.ProjectDir; here != "" && !slices.Contains(projects, here) {
-		projects = append(projects, here)
-	}
-	b.report.Projects = append([]string{}, projects...)
+	b := &rebuilder{p: p, report: &RebuildReport{Missing: []string{}, Unreadable: []UnreadProject{}, Kept: []string{}, Completed: []string{}, Damaged: []string{}, Copies: []string{}, Store: "read"},
+		booked: map[string]*threads.Booked{}, of: map[string]string{}, runs: map[string]*bookedRun{}, entries: map[string]*store.Entry{},
+		former: map[string]*store.Entry{}, kept: map[string]bool{}, chains: map[string][]*threads.Booked{}, summaries: map[string]string{}}
 	if _, err := os.Lstat(dir + "/" + store.File); errors.Is(err, fs.ErrNotExist) {
 		b.report.Store = "missing"
 	}
-	err = store.Rebuild(ctx, dir, store.Params{Now: p.Env.Now, Process: ownProcess()}, func(old *store.Store) ([]store.Entry, error) {
+	err := store.Rebuild(ctx, dir, store.Params{Now: p.Env.Now, Process: ownProcess()}, func(old *store.Store) ([]store.Entry, error) {
 		if old == nil && b.report.Store == "read" {
 			b.report.Store = "damaged"
 		}
-		return b.all(ctx, projects, old)
+		return b.all(ctx, dir, old)
 	})
 	if err != nil {
 		return nil, err
@@ -73,7 +75,8 @@ type rebuilder struct {
 	of      map[string]string          // the project of each thread
 	runs    map[string]*bookedRun
 	entries map[string]*store.Entry
-	former  map[string]int64 // how many threads each started, as the former store has it
+	former  map[string]*store.Entry // of the former store
+	kept    map[string]bool         // entries that are those of the former store
 
 	chains    map[string][]*threads.Booked // by the id of the first
 	summaries map[string]string            // the chain that a thread summarized
@@ -92,39 +95,43 @@ type bookedRun struct {
 	} `json:"limits"`
 }
 
-// all returns the entries in the order in which one pays another.
-func (b *rebuilder) all(ctx context.Context, projects []string, old *store.Store) ([]store.Entry, error) {
-	for _, project := range projects {
+// all returns the entries in the order in which one pays another. The caller has the gate
+// of the store, so that no thread is registered meanwhile.
+func (b *rebuilder) all(ctx context.Context, dir string, old *store.Store) ([]store.Entry, error) {
+	former, err := b.readFormer(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.findProjects(dir, former); err != nil {
+		return nil, err
+	}
+	for _, project := range b.report.Projects {
 		if err := b.readLogs(ctx, project); err != nil {
 			return nil, err
 		}
 	}
-	var former []store.Entry
-	if old != nil {
-		var err error
-		if former, err = old.Entries(ctx); err != nil {
-			return nil, err
-		}
-	}
-	for i := range former {
-		b.former[former[i].ID] = former[i].Spawned
-	}
 	b.link()
-	for id, t := range b.booked {
-		if t.Carried == nil {
-			b.add(id, t)
+	for id, links := range b.chains {
+		switch {
+		case b.booked[id] != nil:
+			b.add(id, b.booked[id])
+		case b.former[id] == nil: // the log of its first is lost
+			b.add(id, links[0])
 		}
 	}
 	b.report.Threads = len(b.booked)
 	for i := range former {
 		e := &former[i]
-		if b.entries[e.ID] == nil {
-			b.entries[e.ID] = e
+		switch have := b.entries[e.ID]; {
+		case have == nil:
+			b.entries[e.ID], b.kept[e.ID] = e, true
 			if e.Kind == "thread" {
 				b.report.Kept = append(b.report.Kept, e.ID)
 			}
-		} else if e.Kind == "run" { // its maximum is that of its start
-			b.entries[e.ID].Max, b.entries[e.ID].Spawns = e.Max, e.Spawns
+		case e.Kind == "run": // its maximum is that of its start
+			have.Max, have.Spawns = e.Max, e.Spawns
+		default:
+			b.complete(have, e)
 		}
 	}
 	b.relate()
@@ -133,17 +140,22 @@ func (b *rebuilder) all(ctx context.Context, projects []string, old *store.Store
 
 // readLogs verifies and reads the logs of a project.
 func (b *rebuilder) readLogs(ctx context.Context, project string) error {
-	if _, err := os.Stat(project); errors.Is(err, fs.ErrNotExist) {
+	_, err := os.Stat(project)
+	if errors.Is(err, fs.ErrNotExist) {
 		b.report.Missing = append(b.report.Missing, project)
 		return nil
 	}
-	ids, err := graph.IDs(project)
-	if err != nil {
-		return err
+	var ids []string
+	if err == nil {
+		ids, err = graph.IDs(project)
+	}
+	if err != nil { // one that is on a file system which is gone must not prevent the rest
+		b.report.Unreadable = append(b.report.Unreadable, UnreadProject{project, err.Error()})
+		return nil
 	}
 	for _, id := range ids {
 		if graph.Owner(ctx, project, id) >= 0 {
-			return diag.New(diag.ThreadState, "rebuilding the store of threads: %s runs in %s; wait for it, or cancel it", id, project).WithReason("running").WithDetail("id", id)
+			return stillRuns(id, project)
 		}
 		rep, err := transcript.Verify(ctx, transcript.Params{Project: project, ID: id, Keys: b.p.RuntimePublic})
 		if diag.CodeOf(err) == diag.ThreadNotFound || err == nil && len(rep.Lines) == 0 {
@@ -162,7 +174,6 @@ func (b *rebuilder) readLogs(ctx context.Context, project string) error {
 		case diag.Cancelled:
 			return err
 		case "":
-			b.of[id] = project
 		default:
 			b.report.Damaged = append(b.report.Damaged, project+"/"+transcript.Dir+"/"+id)
 		}
@@ -174,9 +185,12 @@ func (b *rebuilder) readLog(ctx context.Context, project, id string, lines []tra
 	if threads.IsThread(lines) {
 		t, err := threads.Book(project, id, lines)
 		if err == nil {
-			b.booked[id] = t
+			b.take(project, id, t)
 		}
 		return err
+	}
+	if b.of[id] != "" && !b.replaces(project, id) {
+		return nil
 	}
 	r := &bookedRun{project: project, began: lines[0].At()}
 	if err := json.Unmarshal(lines[0].Data, r); err != nil {
@@ -184,8 +198,8 @@ func (b *rebuilder) readLog(ctx context.Context, project, id string, lines []tra
 	}
 	s, err := graph.Status(ctx, project, id)
 	if err == nil {
-		r.state, b.runs[id] = s.State, r
-		if s.State == graph.StateSuspended || s.Reason == threads.Orphaned {
+		r.state, b.runs[id], b.of[id] = s.State, r, project
+		if s.Reason == threads.Orphaned { // a suspended run has no reason in the store
 			r.reason = s.Reason
 		}
 	}
@@ -194,7 +208,7 @@ func (b *rebuilder) readLog(ctx context.Context, project, id string, lines []tra
 
 // add makes the entry of a chain of threads from the log of its first.
 func (b *rebuilder) add(id string, t *threads.Booked) {
-	e := &store.Entry{Thread: store.Thread{ID: id, Project: b.of[id], Kind: "thread", Ref: t.Directive.Ref, Digest: t.Directive.Digest.String(), Model: t.Model}, Created: t.Began}
+	e := &store.Entry{Thread: store.Thread{ID: id, Project: b.of[t.ID], Kind: "thread", Ref: t.Directive.Ref, Digest: t.Directive.Digest.String(), Model: t.Model}, Created: t.Began}
 	last := t
 	for _, link := range b.chains[id] {
 		last = link
@@ -271,34 +285,36 @@ func (b *rebuilder) addRun(id string) string {
 // relate sets roots, who pays, and how many threads each started.
 func (b *rebuilder) relate() {
 	for id, e := range b.entries {
-		if b.kept(id) {
+		if b.kept[id] {
 			continue
 		}
 		if b.entries[e.Parent] == nil {
 			e.Parent = "" // its log is lost
+			if was := b.former[id]; was != nil && b.entries[was.Parent] != nil {
+				e.Parent = was.Parent
+			}
 		}
 		e.Root, e.Spawned, e.Pays = id, 0, e.Parent
 	}
 	for id, e := range b.entries {
-		if b.kept(id) {
+		if b.kept[id] {
 			continue
 		}
 		up := b.entries[e.Parent]
-		counts := e.Kind == "thread" && up != nil && (up.Kind == "run" || b.booked[id].Spawned != nil)
+		counts := e.Kind == "thread" && up != nil && (up.Kind == "run" || b.chains[id][0].Spawned != nil)
 		for ; up != nil; up = b.entries[up.Parent] {
-			if e.Root = up.ID; counts && !b.kept(up.ID) {
+			if e.Root = up.ID; counts && !b.kept[up.ID] {
 				up.Spawned++
 			}
 		}
 	}
 	for id, e := range b.entries {
-		e.Spawned = max(e.Spawned, b.former[id]) // with those that no log has
+		if was := b.former[id]; was != nil {
+			e.Spawned = max(e.Spawned, was.Spawned) // with those that no log has
+		}
 	}
 	b.handUp()
 }
-
-// kept reports whether an entry is one of the former store.
-func (b *rebuilder) kept(id string) bool { return b.booked[id] == nil && b.runs[id] == nil }
 
 // handUp does what the end of a thread does while others that it pays run: the thread that
 // pays it pays them from then on.
@@ -309,7 +325,7 @@ func (b *rebuilder) handUp() {
 	}
 	var ends []end
 	for id, e := range b.entries {
-		if t := b.booked[id]; t != nil && e.Parent != "" {
+		if !b.kept[id] && e.Parent != "" {
 			for _, link := range b.chains[id] {
 				for _, at := range link.Ends {
 					ends = append(ends, end{id, at})
@@ -321,7 +337,7 @@ func (b *rebuilder) handUp() {
 	for _, x := range ends {
 		up := b.entries[x.id]
 		for id, e := range b.entries {
-			if t := b.booked[id]; e.Pays == x.id && t != nil && up.Pays != "" && b.openAt(id, x.at) {
+			if e.Pays == x.id && !b.kept[id] && up.Pays != "" && b.openAt(id, x.at) {
 				e.Pays = up.Pays
 			}
 		}
@@ -362,6 +378,7 @@ func (b *rebuilder) ordered() ([]store.Entry, error) {
 		return cmp.Or(cmp.Compare(level(&x), level(&y)), x.Created.Compare(y.Created), cmp.Compare(x.ID, y.ID))
 	})
 	slices.Sort(b.report.Kept)
+	slices.Sort(b.report.Completed)
 	return out, nil
 }
 

@@ -378,8 +378,11 @@ func Projects(dir string) (out []string, err error) {
 
 // noteProject adds a project to the list. The caller has the gate.
 func (s *Store) noteProject(project string) error {
+	if project == "" {
+		return nil
+	}
 	have, err := Projects(s.base.Path("."))
-	if err != nil || project == "" || slices.Contains(have, project) {
+	if err != nil || slices.Contains(have, project) {
 		return err
 	}
 	var b bytes.Buffer

@@ -59,6 +59,21 @@ func TestRebuildKeepsOpenStores(t *testing.T) {
 	}
 }
 
+// A store of a version that had no list of projects gets it when its threads go on.
+func TestRegisterNotesProject(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openTest(t, dir)
+	register(t, s, "a", 100)
+	must(t, os.Remove(filepath.Join(dir, projectsFile)))
+	register(t, s, "a", 100)
+	list, err := Projects(dir)
+	must(t, err)
+	if fmt.Sprint(list) != "[/p]" {
+		t.Errorf("the list is %q", list)
+	}
+}
+
 // A store that was damaged is another file afterwards: a process that has the former one
 // open is refused, and loses nothing without an error.
 func TestRebuildRefusesReplacedStore(t *testing.T) {

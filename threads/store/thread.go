@@ -61,7 +61,10 @@ func (s *Store) Register(ctx context.Context, th Thread, b Budget) (*Owner, erro
 		err := t.QueryRow("UPDATE threads SET fence = fence + 1, state = ?, reason = '', ended = 0 WHERE id = ? RETURNING fence", stateRunning, th.ID).Scan(&o.fence)
 		switch {
 		case err == nil:
-			if err = t.reactivate(th.ID, b); err == nil && !b.Keep {
+			if err = s.noteProject(th.Project); err == nil { // a store of an earlier version has no list
+				err = t.reactivate(th.ID, b)
+			}
+			if err == nil && !b.Keep {
 				// The limits of a child are those of its start.
 				_, err = t.Exec("UPDATE threads SET depth = ?, spawns = ? WHERE id = ? AND parent = ''", th.Depth, th.Spawns, th.ID)
 			}
