@@ -6,8 +6,8 @@ import "time"
 
 // stamp identifies a directory and its last change.
 type stamp struct {
-	device  uint64
-	changed time.Time
+	device, inode uint64
+	changed       time.Time
 }
 
 // stampOf knows nothing: programs are not confined to paths on this system.
