@@ -5,11 +5,14 @@ import (
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"math/big"
 	"strings"
@@ -318,6 +321,16 @@ func (i *issuer) token(t *testing.T, alg, kid string, claims map[string]any) str
 	sum := sha256.Sum256([]byte(text))
 	var sig []byte
 	switch {
+	case alg == "none":
+		return text + "."
+	case alg == "HS256": // with what everybody knows of the issuer as the secret
+		public, err := x509.MarshalPKIXPublicKey(&i.rsa.PublicKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mac := hmac.New(sha256.New, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))
+		mac.Write([]byte(text))
+		sig = mac.Sum(nil)
 	case alg == "ES256":
 		r, s, err := ecdsa.Sign(rand.Reader, i.ec, sum[:])
 		if err != nil {
@@ -359,7 +372,7 @@ func TestOIDC(t *testing.T) {
 		"owner in capital": i.token(t, "RS256", "r", claims(map[string]any{"repository_owner": "Acme"})),
 		"key of another":   newIssuer(t).token(t, "RS256", "r", claims(nil)),
 		"other algorithm":  i.token(t, "RS256", "e", claims(nil)),
-		"none":             b64([]byte(`{"alg":"none","kid":"r"}`)) + "." + b64([]byte(`{}`)) + ".",
+		"none":             i.token(t, "none", "r", claims(nil)),
 		"HMAC":             i.token(t, "HS256", "r", claims(nil)),
 		"garbage":          "a.b.c",
 		"empty":            "",
@@ -369,10 +382,25 @@ func TestOIDC(t *testing.T) {
 		}
 	}
 	for n, alg := range map[string]string{"r": "RS256", "e": "ES256"} {
-		if err := f.bind("github~acme", wire.MethodOIDC, i.token(t, alg, n, claims(nil)), 1); err != nil {
+		token := i.token(t, alg, n, claims(map[string]any{"jti": alg}))
+		if err := f.bind("github~acme", wire.MethodOIDC, token, 1); err != nil {
 			t.Errorf("%s: %v", alg, err)
 		}
+		again := i.token(t, alg, n, claims(map[string]any{"jti": alg})) // ES256 has another signature each time
+		for by := byte(1); by <= 2; by++ {
+			if err := f.bind("github~acme", wire.MethodOIDC, again, by); diag.CodeOf(err) != diag.AuthFailed || !strings.Contains(err.Error(), "used before") {
+				t.Errorf("%s: a token was used twice: %v", alg, err)
+			}
+		}
 	}
+	for _, uri := range []string{"http://token.example/keys", "http://127.0.0.1:1/keys", "httpsx://token.example/keys"} {
+		f.web[uri] = i.keys()
+		f.web["https://token.example/.well-known/openid-configuration"] = `{"issuer":"https://token.example","jwks_uri":"` + uri + `"}`
+		if err := f.bind("github~acme", wire.MethodOIDC, i.token(t, "RS256", "r", claims(map[string]any{"jti": uri})), 1); diag.CodeOf(err) != diag.AuthFailed || !strings.Contains(err.Error(), "jwks_uri") {
+			t.Errorf("keys from %s: %v", uri, err)
+		}
+	}
+	f.web["https://token.example/.well-known/openid-configuration"] = `{"issuer":"https://token.example","jwks_uri":"https://token.example/keys"}`
 	if err := f.bind("gitlab~acme", wire.MethodOIDC, i.token(t, "RS256", "r", claims(nil)), 1); err == nil {
 		t.Error("an issuer that is not configured was accepted")
 	}

@@ -125,6 +125,21 @@ func (m *meta) admit(ctx context.Context, nonce string, quotas ...quota) error {
 	}))
 }
 
+// useOnce notes what may be used once until a time, and reports whether it was not used
+// before.
+func (m *meta) useOnce(ctx context.Context, what string, until time.Time) (ok bool, err error) {
+	err = machine(m.write(ctx, func(t *sql.Tx) error {
+		r, err := t.Exec("INSERT INTO nonces VALUES(?, ?) ON CONFLICT DO NOTHING", what, until.Unix())
+		if err != nil {
+			return err
+		}
+		n, err := r.RowsAffected()
+		ok = n > 0
+		return err
+	}))
+	return ok, err
+}
+
 // machine returns an error of the database as one of this machine.
 func machine(err error) error {
 	var typed *diag.Error

@@ -12,6 +12,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -39,16 +40,39 @@ func (s *Server) proveOIDC(ctx context.Context, ns, token string, now time.Time)
 	if err != nil {
 		return unproven("verifying the ID token: %w", err)
 	}
-	return checkClaims(claims, issuer, owner, s.host, now)
+	if err := checkClaims(claims, issuer, owner, s.host, now); err != nil {
+		return err
+	}
+	return s.useToken(ctx, claims)
+}
+
+// useToken returns an error for claims that proved a namespace before: a token is accepted
+// once until it expires. The claims have one form, the token itself has several.
+func (s *Server) useToken(ctx context.Context, claims map[string]any) error {
+	b, err := json.Marshal(claims)
+	if err != nil {
+		return unproven("verifying the ID token: %w", err)
+	}
+	ok, err := s.meta.useOnce(ctx, "token "+item.DigestOf(b).String(), claimTime(claims, "exp").Add(tokenLeeway))
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return unproven("the ID token was used before; ask the issuer for another one")
+	}
+	return nil
+}
+
+// claimTime returns a claim that is a time.
+func claimTime(claims map[string]any, name string) time.Time {
+	n, _ := claims[name].(float64)
+	return time.Unix(int64(n), 0)
 }
 
 // checkClaims returns an error unless the claims are those of the owner, for this registry,
 // now.
 func checkClaims(claims map[string]any, issuer wire.OIDC, owner, host string, now time.Time) error {
-	seconds := func(name string) time.Time {
-		n, _ := claims[name].(float64)
-		return time.Unix(int64(n), 0)
-	}
+	seconds := func(name string) time.Time { return claimTime(claims, name) }
 	text, _ := claims[issuer.OwnerClaim].(string)
 	switch {
 	case claims["iss"] != issuer.Issuer:
@@ -90,8 +114,11 @@ func (s *Server) issuerKeys(ctx context.Context, issuer string) ([]jose.JSONWebK
 	if err := json.Unmarshal(b, &about); err != nil {
 		return nil, err
 	}
-	if about.Issuer != issuer || !strings.HasPrefix(about.Keys, "http") {
+	if about.Issuer != issuer {
 		return nil, fmt.Errorf("its description is that of %q", about.Issuer)
+	}
+	if local := "http://127.0.0.1:"; !strings.HasPrefix(about.Keys, "https://") && !(strings.HasPrefix(issuer, local) && strings.HasPrefix(about.Keys, local)) {
+		return nil, fmt.Errorf("its jwks_uri %q does not begin with https://", about.Keys)
 	}
 	if b, err = fetch(ctx, about.Keys, maxJWKS); err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (s *Server) proveDNS(ctx context.Context, ns string, key sign.Fingerprint) 
 	if lookup == nil {
 		lookup = net.DefaultResolver.LookupTXT
 	}
-	name := wire.DNSPrefix + ns
+	name := wire.DNSPrefix + ns + "." // absolute: the resolver must not try it below the domain of this machine
 	records, err := lookup(ctx, name)
 	if err != nil {
 		return unproven("looking up the TXT records of %s: %w", name, err)
