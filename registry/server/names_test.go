@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ryeos/rye/diag"
@@ -63,4 +64,32 @@ func TestUnwritableIndex(t *testing.T) {
 	if status, _, _ := f.get("/index/acme/third.jsonl"); status != 200 {
 		t.Errorf("the index of another bundle: %d", status)
 	}
+}
+
+// TestSignersContinue publishes versions that other keys signed.
+func TestSignersContinue(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.grant("acme", 1)
+	f.grant("acme", 2)
+	var signers []string
+	f.judge = func(ctx context.Context, s Submission) (*Content, []diag.Finding, error) {
+		c, found, err := acceptAll(ctx, s)
+		c.Signers = signers
+		return c, found, err
+	}
+	for _, x := range []struct {
+		version string
+		signers []string
+		ok      bool
+	}{
+		{"v1.0.0", []string{keyText(1)}, true}, {"v1.1.0", []string{keyText(2)}, false}, {"v1.1.0", []string{keyText(1), keyText(2)}, true}, {"v1.2.0", []string{keyText(2)}, true}, {"v1.3.0", []string{keyText(1)}, false},
+	} {
+		signers = x.signers
+		_, err := f.publish("acme/tools", x.version, x.version, 2)
+		if x.ok && err != nil || !x.ok && (err == nil || !strings.Contains(err.Error(), "none of them signed it")) {
+			t.Errorf("%s by %v: %v", x.version, x.signers, err)
+		}
+	}
+	f.check()
 }
