@@ -323,7 +323,7 @@ func (i *issuer) token(t *testing.T, alg, kid string, claims map[string]any) str
 	switch {
 	case alg == "none":
 		return text + "."
-	case alg == "HS256": // with what everybody knows of the issuer as the secret
+	case alg == "HS256": // the public key is the secret
 		public, err := x509.MarshalPKIXPublicKey(&i.rsa.PublicKey)
 		if err != nil {
 			t.Fatal(err)
