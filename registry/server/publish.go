@@ -233,18 +233,18 @@ func (s *Server) publish(ctx context.Context, r *request) (*wire.Receipt, error)
 	}, func(m *model, line *wire.Line) error { return s.writeFound(id, content, line, m) })
 }
 
-// stateRoom is how many bytes a change of its state adds to a line at most.
-const stateRoom = 6*wire.MaxReason + 64
+// stateBytes is how many bytes a change of its state adds to a line at most.
+const stateBytes = 6*wire.MaxReason + 64
 
 // fitsIndex returns an error for a line with which clients would refuse the index, now or
 // after every version got a state with the longest reason.
 func fitsIndex(b *bundleState, line *wire.Line) error {
-	size := len(line.Render()) + stateRoom
+	size := len(line.Render()) + stateBytes
 	if size > wire.MaxLine {
-		return diag.New(diag.TooLarge, "publishing %s %s: its index line is longer than %d bytes: it has too many items", line.ID, line.Version, wire.MaxLine-stateRoom)
+		return diag.New(diag.TooLarge, "publishing %s %s: its index line is longer than %d bytes: it has too many items", line.ID, line.Version, wire.MaxLine-stateBytes)
 	}
 	if b != nil {
-		size += len(b.index()) + len(b.versions)*stateRoom
+		size += len(b.index()) + len(b.versions)*stateBytes
 	}
 	if size > wire.MaxIndex {
 		return diag.New(diag.TooLarge, "publishing %s %s: the index of its versions would be longer than %d bytes; publish under another name, or a new major version", line.ID, line.Version, wire.MaxIndex)

@@ -73,23 +73,23 @@ func TestRefusedSegment(t *testing.T) {
 	}
 }
 
-// TestLongIndex are the limits of clients, with room for states.
+// TestLongIndex are the limits of clients, with space for states.
 func TestLongIndex(t *testing.T) {
 	t.Parallel()
 	line := func(n int) *wire.Line {
 		return &wire.Line{V: 1, ID: "acme/tools", Version: "v1.0.0", State: wire.StateOK, Items: []string{strings.Repeat("x", n)}}
 	}
-	if err := fitsIndex(nil, line(wire.MaxLine-stateRoom)); diag.CodeOf(err) != diag.TooLarge {
+	if err := fitsIndex(nil, line(wire.MaxLine-stateBytes)); diag.CodeOf(err) != diag.TooLarge {
 		t.Errorf("a long line: %v", err)
 	}
 	b := &bundleState{}
 	for range wire.MaxIndex/wire.MaxLine - 1 {
-		if err := fitsIndex(b, line(wire.MaxLine-2*stateRoom)); err != nil {
+		if err := fitsIndex(b, line(wire.MaxLine-2*stateBytes)); err != nil {
 			t.Fatal(err)
 		}
-		b.versions = append(b.versions, line(wire.MaxLine-2*stateRoom))
+		b.versions = append(b.versions, line(wire.MaxLine-2*stateBytes))
 	}
-	b.versions = append(b.versions, line(wire.MaxLine-2*stateRoom))
+	b.versions = append(b.versions, line(wire.MaxLine-2*stateBytes))
 	if err := fitsIndex(b, line(1<<16)); err != nil {
 		t.Error(err)
 	}
