@@ -113,7 +113,7 @@ func TestRebuildIncomplete(t *testing.T) {
 }
 
 // TestRebuildFullDisk rebuilds a damaged store on a small file system, each time with more
-// room: the new store is complete, or the former one is left as it is.
+// space: the new store is complete, or the former one is left as it is.
 func TestRebuildFullDisk(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -140,14 +140,14 @@ func rebuildFull(dir string) error {
 		e.Calls = append(e.Calls, Call{ID: fmt.Sprintf("a/%d", i), Model: strings.Repeat("model", 14), Amount: 10, Settled: 10, Created: noon})
 	}
 	failed, complete := 0, 0
-	for room := int64(16 << 10); room < 600<<10; room += 16 << 10 {
-		base := filepath.Join(dir, fmt.Sprint(room))
-		if err := errors.Join(os.Mkdir(base, 0o700), os.WriteFile(filepath.Join(base, File), []byte(damaged), 0o600), fillBut(filepath.Join(dir, "fill"), room)); err != nil {
+	for free := int64(16 << 10); free < 600<<10; free += 16 << 10 {
+		base := filepath.Join(dir, fmt.Sprint(free))
+		if err := errors.Join(os.Mkdir(base, 0o700), os.WriteFile(filepath.Join(base, File), []byte(damaged), 0o600), fillBut(filepath.Join(dir, "fill"), free)); err != nil {
 			return err
 		}
 		err := Rebuild(context.Background(), base, Params{Now: time.Now}, func(*Store) ([]Entry, error) { return []Entry{e}, nil })
 		if err = errors.Join(os.Remove(filepath.Join(dir, "fill")), checkRebuilt(base, err, calls, damaged)); err != nil {
-			return fmt.Errorf("with %d bytes: %w", room, err)
+			return fmt.Errorf("with %d bytes: %w", free, err)
 		}
 		if _, err := os.Stat(filepath.Join(base, newFile)); err == nil {
 			failed++
@@ -185,7 +185,7 @@ func checkRebuilt(dir string, rebuilt error, calls int, damaged string) error {
 }
 
 // fillBut fills a file system with a file, but for some bytes.
-func fillBut(path string, room int64) error {
+func fillBut(path string, free int64) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func fillBut(path string, room int64) error {
 	var size int64
 	for b := make([]byte, 4096); ; size += int64(len(b)) {
 		if _, err := f.Write(b); err != nil {
-			return f.Truncate(max(0, size-room))
+			return f.Truncate(max(0, size-free))
 		}
 	}
 }

@@ -135,7 +135,7 @@ func (p *program) confineAndStart() error {
 		return err
 	}
 	<-p.ready // a signal of the program must not end the helper
-	give, err := setLimits(spec.Rlimits, p.room)
+	give, err := setLimits(spec.Rlimits, p.spare)
 	if err != nil {
 		return err
 	}

@@ -50,8 +50,8 @@ func addRule(set int, rule Rule) error {
 
 // setLimits sets the limits, those of Child for the moment of the start only: it
 // returns how to give them to the program that was started, and back to the helper what
-// it had. room is the data that the helper may have meanwhile, in bytes.
-func setLimits(list []Rlimit, room uint64) (give func(pid int) error, err error) {
+// it had. spare is the data that the helper may have meanwhile, in bytes.
+func setLimits(list []Rlimit, spare uint64) (give func(pid int) error, err error) {
 	type kept struct {
 		resource int
 		old, lim syscall.Rlimit
@@ -78,8 +78,8 @@ func setLimits(list []Rlimit, room uint64) (give func(pid int) error, err error)
 			lim.Max = old.Max // a maximum cannot be raised again
 			if l.Resource == syscall.RLIMIT_DATA {
 				// Another thread of the helper that gets no memory at this moment would end
-				// it. The program has this room only until give, right after it was started.
-				lim.Cur = min(max(lim.Cur, room), old.Max)
+				// it. The program has this much only until give, right after it was started.
+				lim.Cur = min(max(lim.Cur, spare), old.Max)
 			}
 		}
 		if err := syscall.Setrlimit(l.Resource, &lim); err != nil {

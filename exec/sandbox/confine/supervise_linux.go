@@ -18,7 +18,7 @@ type program struct {
 	stopping atomic.Bool   // SIGTERM has arrived
 	outputs  [2]uint64     // inodes of stdout and stderr
 	io       int           // /proc/self/io, with the children that were waited for; -1 without
-	room     uint64        // bytes of data that the helper has, and some more
+	spare    uint64        // bytes of data that the helper has, and some more
 
 	exceeded atomic.Pointer[excess]
 
@@ -51,7 +51,7 @@ func (p *program) prepare() {
 	if fd, err := syscall.Open("/proc/self/io", syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err == nil {
 		p.io = fd
 	}
-	p.room = ownData() + 16<<20
+	p.spare = ownData() + 16<<20
 }
 
 // ownData returns the bytes of data and stacks of this process, 0 if they are not known.

@@ -7,18 +7,18 @@ import (
 
 // While the limits of the program are set, the helper must get memory: it ended when
 // another of its threads asked for some at that moment.
-func TestRoomForTheHelper(t *testing.T) {
+func TestMemoryOfTheHelper(t *testing.T) {
 	p := &program{spec: &Spec{Namespaces: true}}
 	p.prepare()
 	defer syscall.Close(p.io)
-	if own := ownData(); own == 0 || p.room < own {
-		t.Fatalf("%d bytes of room for %d of data", p.room, own)
+	if own := ownData(); own == 0 || p.spare < own {
+		t.Fatalf("%d bytes for %d of data", p.spare, own)
 	}
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_DATA, &before); err != nil {
 		t.Fatal(err)
 	}
-	give, err := setLimits([]Rlimit{{Resource: syscall.RLIMIT_DATA, Soft: 1 << 20, Hard: 1 << 20, Child: true}}, p.room)
+	give, err := setLimits([]Rlimit{{Resource: syscall.RLIMIT_DATA, Soft: 1 << 20, Hard: 1 << 20, Child: true}}, p.spare)
 	if err != nil {
 		t.Fatal(err)
 	}
