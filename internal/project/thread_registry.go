@@ -175,10 +175,10 @@ func (p *Project) settleStopped(ctx context.Context, s *store.Store, l *store.Le
 	}
 	if l.State != store.Created && !p.neverBegan(l.Thread) {
 		switch err := p.settleOrphan(ctx, l.Thread); {
-		case err == nil || diag.CodeOf(err) == diag.ThreadState: // another process was faster
-			return nil
 		case diag.CodeOf(err) == diag.Cancelled:
 			return err
+		case !isLost(err): // it is settled, another process was faster, or a later command can do it
+			return nil
 		}
 		// Its log cannot be continued: rye threads verify names the fault.
 	}
@@ -187,6 +187,19 @@ func (p *Project) settleStopped(ctx context.Context, s *store.Store, l *store.Le
 		err = s.Revoke(ctx, l.Thread, true)
 	}
 	return err
+}
+
+// isLost reports whether an error states that the log of a thread cannot be continued. Any
+// other one can pass: the disk is full, the key or the project cannot be read or written.
+func isLost(err error) bool {
+	e := diag.Typed(err)
+	switch diag.CodeOf(err) {
+	case diag.TranscriptBroken, diag.ThreadNotFound:
+		return true
+	case diag.KeyUnknown:
+		return e != nil && e.Reason == "runtime_key"
+	}
+	return false
 }
 
 // neverBegan reports whether the log of a thread has no line: its process was stopped
