@@ -28,15 +28,17 @@ type guarded struct {
 	// can be mounted on a link: the program can replace it, which is found afterwards.
 	links map[string]string
 	// parents are the directories in which the protected paths are: a program can rename
-	// one above them, and create the same paths again.
+	// one above them, and create the same paths again. Those of a file system that may give
+	// a directory another number later are left out.
 	parents  map[string]fs.FileInfo
 	complete bool // false if the search reached a bound
 }
 
-// same reports whether a protected path is in the directory in which it was before.
+// same reports whether a protected path is in the directory in which it was before, as far
+// as the file system permits to know that.
 func (g guarded) same(before guarded, p string) bool {
 	was, is := before.parents[filepath.Dir(p)], g.parents[filepath.Dir(p)]
-	return was != nil && is != nil && os.SameFile(was, is)
+	return was == nil || is != nil && os.SameFile(was, is)
 }
 
 // guard finds the protected paths of a directory and the projects in it.
@@ -49,6 +51,7 @@ type guard struct {
 	ended   bool // the program has ended
 	seen    *Listings
 	device  uint64 // of root, 0 if its directories are listed each time
+	stable  func(dir string) bool
 	out     guarded
 }
 
@@ -66,7 +69,7 @@ func newGuard(protect func(string) (policy.ProtectedPath, string, bool), seen *L
 	if seen == nil {
 		seen = &Listings{}
 	}
-	return &guard{protect: protect, seen: seen, first: newNames(first), last: newNames(last), left: protectedEntries, out: guarded{complete: true, links: map[string]string{}}}
+	return &guard{protect: protect, seen: seen, stable: keepsNumbers, first: newNames(first), last: newNames(last), left: protectedEntries, out: guarded{complete: true, links: map[string]string{}}}
 }
 
 func (g *guard) find(project, root string) guarded {
@@ -74,11 +77,22 @@ func (g *guard) find(project, root string) guarded {
 	out.parents = map[string]fs.FileInfo{}
 	for _, p := range slices.Concat(out.fixed, out.secret, slices.Collect(maps.Keys(out.links))) {
 		dir := filepath.Dir(p)
-		if _, known := out.parents[dir]; !known {
-			out.parents[dir], _ = os.Lstat(dir)
+		if _, known := out.parents[dir]; known || !g.stable(dir) {
+			continue
+		}
+		if fi, err := os.Lstat(dir); err == nil {
+			out.parents[dir] = fi
 		}
 	}
 	return out
+}
+
+// keepsNumbers reports whether a directory keeps its inode number while it exists: some
+// file servers and programs in user space give it another one when it is read again, and
+// the user's own files would be taken for those of the program.
+func keepsNumbers(dir string) bool {
+	device, _ := trackedDevice(dir)
+	return device != 0
 }
 
 func (g *guard) search(project, root string) guarded {
