@@ -50,8 +50,13 @@ func TestListingsAreAuthentic(t *testing.T) {
 			t.Fatalf("with byte %d changed it loads %q", i, got)
 		}
 	}
-	mine.Save(bytes.Repeat([]byte("x"), maxListings+1))
-	if got := of(MemoDir, "p", 1).Load(); got != nil {
-		t.Errorf("a file beyond the bound was saved: %d bytes", len(got))
+	most := bytes.Repeat([]byte("x"), maxListings)
+	mine.Save(most)
+	mine.Save(append(most, 'x'))
+	if saved, err := os.ReadFile(file); err != nil || len(saved) != maxListings {
+		t.Errorf("the file has %d bytes, %v, want the %d of the bound", len(saved), err, maxListings)
+	}
+	if got := of(MemoDir, "p", 1).Load(); !bytes.Equal(got, most) {
+		t.Errorf("a file of the bound: %d bytes are loaded", len(got))
 	}
 }
