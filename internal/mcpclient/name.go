@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/winname"
 	"github.com/ryeos/rye/item"
 )
 
@@ -18,24 +19,13 @@ func Segment(name string) string {
 	for i := 0; i < len(name); i++ {
 		c := name[i]
 		switch {
-		case c == '_' && escape(name[i:]), !segmentByte(c, i == 0), i == 0 && isDevice(name):
+		case c == '_' && escape(name[i:]), !segmentByte(c, i == 0), i == 0 && winname.Device(name):
 			fmt.Fprintf(&b, "_x%02x", c)
 		default:
 			b.WriteByte(c)
 		}
 	}
 	return b.String()
-}
-
-// isDevice reports whether a name is that of a device of Windows, which cannot be
-// the name of a file there with any extension.
-func isDevice(name string) bool {
-	switch name = strings.ToUpper(name); name {
-	case "CON", "PRN", "AUX", "NUL":
-		return true
-	}
-	port := len(name) == 4 && (strings.HasPrefix(name, "COM") || strings.HasPrefix(name, "LPT"))
-	return port && name[3] >= '1' && name[3] <= '9'
 }
 
 // Original is the inverse of Segment.
