@@ -371,7 +371,7 @@ func startsShell(c shellCommand) bool {
 }
 
 // hasOption reports whether one of the options is among arguments. A word that is the
-// value of another option is none, nor is the text after a letter that takes one.
+// value of another option is not an option, nor is the text after a letter that takes one.
 func hasOption(args []shellWord, l launcher, letters string, long ...string) bool {
 	for i := 0; i < len(args); i++ {
 		s := args[i].text

@@ -56,6 +56,7 @@ func leavesHints() map[situation]string {
 		{diag.ToolNotFound, "no_provider_item"}:        "rye provider list",
 		{diag.ThreadNotFound, "not_unique"}:            "give more of the id",
 		{diag.VersionMismatch, "store_newer"}:          "use the version of rye that wrote it, or a later one",
+		{diag.FileSystemError, "store_replaced"}:       "repeat the command",
 		{diag.FileSystemError, "store_corrupt"}:        "rye threads rebuild computes it from the logs again",
 		{diag.FileSystemError, "network_file_system"}:  "set XDG_STATE_HOME to a directory on a disk of this machine",
 		{diag.Usage, "only_graphs"}:                    "leave out the flag",

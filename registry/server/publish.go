@@ -222,7 +222,7 @@ func (s *Server) publish(ctx context.Context, r *request) (*wire.Receipt, error)
 		if err := s.again(ctx, m, r, id); err != nil {
 			return nil, nil, err
 		}
-		if err := s.writable(st.ID, id); err != nil { // before the log names it for ever
+		if err := s.writable(st.ID, id); err != nil { // before the log names it permanently
 			return nil, nil, unavailable("preparing the index", err)
 		}
 		e := &log.Entry{Type: log.Release, ID: st.ID, Version: st.Version, Sum: st.Sum, Archive: st.Body, Manifest: content.Manifest, Signers: unique(content.Signers),

@@ -155,7 +155,7 @@ func (s *Store) current(doing string) error {
 	if err == nil && os.SameFile(now, s.opened) {
 		return nil
 	}
-	out := diag.New(diag.FileSystemError, "%s the store of threads: %s was replaced or removed after this process opened it; repeat the command", doing, s.path()).
+	out := diag.New(diag.FileSystemError, "%s the store of threads: %s was replaced or removed after this process opened it", doing, s.path()).
 		WithReason("store_replaced").WithDetail("path", s.path())
 	out.Retryable = true
 	return out
