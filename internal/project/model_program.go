@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/message"
@@ -82,6 +84,10 @@ func (p *Project) startable(ctx context.Context, c *provider.Config, in *exec.Na
 		return nil, err
 	}
 	c.Program.Server = server.Command
+	c.Program.Keep = func(b []byte) (string, error) {
+		const name = "models.json"
+		return filepath.Join(server.Dir, name), atomicfile.Private(server.Dir).Replace(name, b, 0o600)
+	}
 	c.Program.Start = func(ctx context.Context, argv []string, stdin []byte) (io.ReadCloser, func() (provider.Exit, error), error) {
 		return p.startProgram(ctx, in, server, argv, stdin)
 	}

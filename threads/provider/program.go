@@ -23,6 +23,9 @@ type Program struct {
 	Command []string // of the item, with placeholders
 	Server  []string // the command of the MCP server; set by the caller of Call
 	Tokens  int64    // the most that one start may use, 0 without a limit; set by the caller of Call
+	// Keep writes the file of {models_file} where the program can read it, and returns its
+	// path; set by the caller of Call.
+	Keep func(b []byte) (string, error)
 	// Start starts the command with an input and returns its output and a function that
 	// waits for its end. Call requires it.
 	Start func(ctx context.Context, argv []string, stdin []byte) (io.ReadCloser, func() (Exit, error), error)
@@ -42,7 +45,7 @@ func programs() []string { return []string{ClaudeCLI, CodexCLI} }
 func isProgram(dialect string) bool { return slices.Contains(programs(), dialect) }
 
 func argWords() []string {
-	return []string{"model", "system", "mcp_config", "mcp_command", "mcp_args"}
+	return []string{"model", "system", "mcp_config", "mcp_command", "mcp_args", "models_file"}
 }
 
 // readProgram reads the command of a program.
@@ -82,7 +85,7 @@ func readProgram(r *tree.Reader, c *Config) *Program {
 }
 
 // argv returns the command for a request.
-func (p *Program) argv(req shaped) []string {
+func (p *Program) argv(req shaped, models string) []string {
 	var args []string
 	if len(p.Server) > 1 {
 		args = p.Server[1:]
@@ -95,7 +98,7 @@ func (p *Program) argv(req shaped) []string {
 	config := object(field{"mcpServers", object(field{ServerName, server})})
 	vals := map[string]string{
 		"model": req.Model, "system": joined(req.System, "\n\n"), "mcp_config": string(config),
-		"mcp_command": string(encoded(command)), "mcp_args": string(encoded(args)),
+		"mcp_command": string(encoded(command)), "mcp_args": string(encoded(args)), "models_file": string(encoded(models)),
 	}
 	var out []string
 	for _, arg := range p.Command {
@@ -104,15 +107,35 @@ func (p *Program) argv(req shaped) []string {
 	return out
 }
 
+// has returns whether an argument of the command has a placeholder.
+func (p *Program) has(word string) bool {
+	return slices.ContainsFunc(p.Command, func(arg string) bool { return strings.Contains(arg, "{"+word+"}") })
+}
+
+// modelsFile returns a list of models for codex that has the model of a request only. Which
+// of its own tools codex offers follows from its list, not from its settings: a model that
+// the list describes without them has none.
+func (c *Config) modelsFile(req shaped) []byte {
+	none := list(nil)
+	model := object(
+		field{"slug", encoded(req.Model)}, field{"display_name", encoded(req.Model)}, field{"base_instructions", encoded(joined(req.System, "\n\n"))},
+		field{"context_window", encoded(c.Models[req.Model].Window)}, field{"shell_type", encoded("disabled")}, field{"experimental_supported_tools", none},
+		field{"supported_reasoning_levels", none}, field{"supports_reasoning_summaries", encoded(true)}, field{"support_verbosity", encoded(false)},
+		field{"supports_parallel_tool_calls", encoded(false)}, field{"visibility", encoded("list")}, field{"supported_in_api", encoded(true)}, field{"priority", encoded(1)},
+		field{"truncation_policy", object(field{"mode", encoded("tokens")}, field{"limit", encoded(10_000)})},
+	)
+	return object(field{"models", list([][]byte{model})})
+}
+
 // encodeProgram writes the input of a program: the conversation as a text. What the program
-// did in an earlier start is part of it.
+// did in an earlier start is part of it. Each message has a heading: claude takes an input
+// that begins with a slash for a command of its own.
 func (c *Config) encodeProgram(req shaped) []byte {
 	var parts []string
-	if !slices.ContainsFunc(c.Program.Command, func(arg string) bool { return strings.Contains(arg, "{system}") }) {
+	if !c.Program.has("system") && !c.Program.has("models_file") {
 		parts = append(parts, joined(req.System, "\n\n"))
 	}
-	msgs := merged(req.Messages)
-	for _, msg := range msgs {
+	for _, msg := range merged(req.Messages) {
 		var texts []string
 		for _, b := range msg.Blocks {
 			for _, t := range c.asText(b) {
@@ -122,13 +145,22 @@ func (c *Config) encodeProgram(req shaped) []byte {
 				texts = append(texts, "What you did: "+string(b.Raw))
 			}
 		}
-		text := strings.TrimSpace(strings.Join(texts, "\n\n"))
-		if len(msgs) > 1 {
-			text = map[message.Role]string{message.User: "## Message", message.Assistant: "## Your answer"}[msg.Role] + "\n\n" + text
-		}
-		parts = append(parts, text)
+		heading := map[message.Role]string{message.User: "## Message", message.Assistant: "## Your answer"}[msg.Role]
+		parts = append(parts, heading, strings.TrimSpace(strings.Join(texts, "\n\n")))
 	}
 	return []byte(strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n") + "\n")
+}
+
+// startProgram starts the command of a request.
+func (c *Config) startProgram(ctx context.Context, req shaped, stdin []byte) (io.ReadCloser, func() (Exit, error), error) {
+	models := ""
+	if c.Program.has("models_file") {
+		var err error
+		if models, err = c.Program.Keep(c.modelsFile(req)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return c.Program.Start(ctx, c.Program.argv(req, models), stdin)
 }
 
 // callProgram makes one start, which is one call of a model however often the program calls
@@ -137,7 +169,7 @@ func (c *Config) callProgram(ctx context.Context, a *attempt, stdin []byte) (mes
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	a.dec = c.decoder(a.req, a.m)
-	out, wait, err := c.Program.Start(ctx, c.Program.argv(a.req), stdin)
+	out, wait, err := c.startProgram(ctx, a.req, stdin)
 	if err != nil {
 		return message.Response{}, c.failure(err, func(s string) string { return s })
 	}

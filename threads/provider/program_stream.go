@@ -3,6 +3,7 @@ package provider
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/internal/httpx"
@@ -49,12 +50,16 @@ type claudeMessage struct {
 type claudeUsage struct {
 	Input  int64 `json:"input_tokens"`
 	Write  int64 `json:"cache_creation_input_tokens"`
+	Writes struct {
+		Hour int64 `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
 	Read   int64 `json:"cache_read_input_tokens"`
 	Output int64 `json:"output_tokens"`
 }
 
 func (u claudeUsage) counts() message.Usage {
-	return message.Usage{Input: max(u.Input, 0), CacheWrite5m: max(u.Write, 0), CacheRead: max(u.Read, 0), Output: max(u.Output, 0)}
+	hour := min(max(u.Writes.Hour, 0), max(u.Write, 0)) // a part of Write
+	return message.Usage{Input: max(u.Input, 0), CacheWrite5m: max(u.Write, 0) - hour, CacheWrite1h: hour, CacheRead: max(u.Read, 0), Output: max(u.Output, 0)}
 }
 
 func (s *claudeStream) event(e httpx.Event) ([]message.Delta, error) {
@@ -87,6 +92,9 @@ func (s *claudeStream) start(ev *claudeEvent) error {
 	for _, server := range ev.Servers {
 		if server.Name != ServerName {
 			return foreign("the MCP server " + short(server.Name))
+		}
+		if server.Status != "connected" && server.Status != "pending" {
+			return &serviceError{Message: "the program did not reach the tools of the thread: their MCP server is " + short(server.Status)}
 		}
 	}
 	return nil
@@ -209,10 +217,12 @@ type codexEvent struct {
 		Tool      string          `json:"tool"`
 		Arguments json.RawMessage `json:"arguments"`
 		Result    json.RawMessage `json:"result"`
+		Error     struct{ Message string }
 	} `json:"item"`
 	Usage *struct {
 		Input     int64 `json:"input_tokens"`
 		Cached    int64 `json:"cached_input_tokens"`
+		Written   int64 `json:"cache_write_input_tokens"`
 		Output    int64 `json:"output_tokens"`
 		Reasoning int64 `json:"reasoning_output_tokens"`
 	} `json:"usage"`
@@ -230,7 +240,7 @@ func (s *codexStream) event(e httpx.Event) ([]message.Delta, error) {
 		return s.item(&ev)
 	case "turn.completed":
 		if u := ev.Usage; u != nil {
-			s.usage, s.stated = tokens(u.Input, u.Cached, 0, u.Output, u.Reasoning), true
+			s.usage, s.stated = tokens(u.Input, u.Cached, u.Written, u.Output, u.Reasoning), true
 		}
 		s.done = true
 	case "turn.failed":
@@ -257,6 +267,9 @@ func (s *codexStream) item(ev *codexEvent) ([]message.Delta, error) {
 		}
 		return watch(message.DeltaReasoning, it.Text, ""), nil
 	case "mcp_tool_call":
+		if isListing(it.Server, it.Tool, it.Arguments) {
+			return nil, nil
+		}
 		if it.Server != ServerName {
 			return nil, foreign("a call of the MCP server " + short(it.Server))
 		}
@@ -266,13 +279,22 @@ func (s *codexStream) item(ev *codexEvent) ([]message.Delta, error) {
 				s.text = ""
 			}
 			s.did.call(it.Tool, it.Arguments)
-			s.did.add("result", s.resultText(it.Result))
+			s.did.add("result", cmp.Or(s.resultText(it.Result), it.Error.Message))
 		}
 	case "todo_list", "error", "":
 	default: // command_execution, file_change, web_search and what later versions add
 		return nil, foreign("the tool " + short(it.Type))
 	}
 	return nil, nil
+}
+
+// isListing returns whether a call is one of those that codex makes itself, that cannot be
+// switched off, and that reach the server of the thread only: it has no resources.
+func isListing(server, tool string, arguments []byte) bool {
+	var args struct{ Server string }
+	ok := len(arguments) == 0 || json.Unmarshal(arguments, &args) == nil
+	return ok && server == "codex" && (args.Server == "" || args.Server == ServerName) &&
+		slices.Contains([]string{"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"}, tool)
 }
 
 func (s *codexStream) resultText(raw []byte) string {

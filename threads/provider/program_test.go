@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,15 +31,15 @@ provider:
   models: {gpt: {window: 200000, max_output: 64000, prices: {input: "0", output: "0"}}}
 `
 
-// The events are those that the programs document and print.
+// The events are those that claude 2.1.332 and codex 0.171.0 print, without what is not read.
 func claudeEvents() []string {
 	return []string{
-		`{"type":"system","subtype":"init","cwd":"/","session_id":"s1","tools":["mcp__rye__read"],"mcp_servers":[{"name":"rye","status":"connected"}],"model":"claude-sonnet-5-5","permissionMode":"default","apiKeySource":"none"}`,
+		`{"type":"system","subtype":"init","cwd":"/","session_id":"s1","tools":["mcp__rye__read"],"mcp_servers":[{"name":"rye","status":"connected","source":"dynamic"}],"model":"claude-sonnet-5-5","permissionMode":"default","apiKeySource":"none"}`,
 		`{"type":"assistant","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-5-5","content":[{"type":"text","text":"Reading."}],"stop_reason":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":200,"cache_read_input_tokens":0,"output_tokens":2}},"parent_tool_use_id":null,"session_id":"s1"}`,
 		`{"type":"assistant","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-5-5","content":[{"type":"tool_use","id":"toolu_1","name":"mcp__rye__read","input":{"n":1.50}}],"stop_reason":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":200,"cache_read_input_tokens":0,"output_tokens":2}},"parent_tool_use_id":null,"session_id":"s1"}`,
 		`{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_1","type":"tool_result","content":[{"type":"text","text":"one"}]}]},"parent_tool_use_id":null,"session_id":"s1"}`,
 		`{"type":"assistant","message":{"id":"msg_2","type":"message","role":"assistant","model":"claude-sonnet-5-5","content":[{"type":"text","text":"It is one."}],"stop_reason":null,"usage":{"input_tokens":5,"cache_creation_input_tokens":20,"cache_read_input_tokens":200,"output_tokens":4}},"parent_tool_use_id":null,"session_id":"s1"}`,
-		`{"type":"result","subtype":"success","is_error":false,"duration_ms":2000,"num_turns":2,"result":"It is one.","session_id":"s1","total_cost_usd":0.0021,"usage":{"input_tokens":15,"cache_creation_input_tokens":220,"cache_read_input_tokens":200,"output_tokens":42,"server_tool_use":{"web_search_requests":0}},"permission_denials":[]}`,
+		`{"type":"result","subtype":"success","is_error":false,"duration_ms":2000,"num_turns":2,"result":"It is one.","session_id":"s1","total_cost_usd":0.0021,"usage":{"input_tokens":15,"cache_creation":{"ephemeral_1h_input_tokens":200,"ephemeral_5m_input_tokens":20},"cache_creation_input_tokens":220,"cache_read_input_tokens":200,"output_tokens":42,"server_tool_use":{"web_search_requests":0}},"permission_denials":[]}`,
 	}
 }
 
@@ -46,12 +47,13 @@ func codexEvents() []string {
 	return []string{
 		`{"type":"thread.started","thread_id":"t1"}`,
 		`{"type":"turn.started"}`,
+		`{"type":"item.started","item":{"id":"item_4","type":"mcp_tool_call","server":"codex","tool":"list_mcp_resources","arguments":{},"result":null,"error":null,"status":"in_progress"}}`,
 		`{"type":"item.completed","item":{"id":"item_0","type":"reasoning","text":"Look first."}}`,
 		`{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"Reading."}}`,
-		`{"type":"item.started","item":{"id":"item_2","type":"mcp_tool_call","server":"rye","tool":"read","arguments":{"n":1.50},"status":"in_progress"}}`,
-		`{"type":"item.completed","item":{"id":"item_2","type":"mcp_tool_call","server":"rye","tool":"read","arguments":{"n":1.50},"result":{"content":[{"type":"text","text":"one"}]},"status":"completed"}}`,
+		`{"type":"item.started","item":{"id":"item_2","type":"mcp_tool_call","server":"rye","tool":"read","arguments":{"n":1.50},"result":null,"error":null,"status":"in_progress"}}`,
+		`{"type":"item.completed","item":{"id":"item_2","type":"mcp_tool_call","server":"rye","tool":"read","arguments":{"n":1.50},"result":{"content":[{"type":"text","text":"one"}],"structured_content":null},"error":null,"status":"completed"}}`,
 		`{"type":"item.completed","item":{"id":"item_3","type":"agent_message","text":"It is one."}}`,
-		`{"type":"turn.completed","usage":{"input_tokens":435,"cached_input_tokens":200,"output_tokens":42,"reasoning_output_tokens":16}}`,
+		`{"type":"turn.completed","usage":{"input_tokens":435,"cached_input_tokens":200,"cache_write_input_tokens":30,"output_tokens":42,"reasoning_output_tokens":16}}`,
 	}
 }
 
@@ -71,8 +73,8 @@ func TestProgramResponse(t *testing.T) {
 		events                []string
 		usage                 message.Usage
 	}{
-		ClaudeCLI: {claudeProgram, "sonnet", "claude-sonnet-5-5", claudeEvents(), message.Usage{Input: 15, CacheWrite5m: 220, CacheRead: 200, Output: 42}},
-		CodexCLI:  {codexProgram, "gpt", "gpt", codexEvents(), message.Usage{Input: 235, CacheRead: 200, Output: 42, Reasoning: 16}},
+		ClaudeCLI: {claudeProgram, "sonnet", "claude-sonnet-5-5", claudeEvents(), message.Usage{Input: 15, CacheWrite5m: 20, CacheWrite1h: 200, CacheRead: 200, Output: 42}},
+		CodexCLI:  {codexProgram, "gpt", "gpt", codexEvents(), message.Usage{Input: 205, CacheWrite5m: 30, CacheRead: 200, Output: 42, Reasoning: 16}},
 	} {
 		c := printing(mustParse(t, tc.item), 0, tc.events...)
 		text := ""
@@ -125,11 +127,11 @@ func TestProgramCommand(t *testing.T) {
 	c := printing(mustParse(t, claudeProgram), 0)
 	want := []string{"claude", "-p", "--model", "sonnet", "--system-prompt", "Be {model} & brief.", "--mcp-config",
 		`{"mcpServers":{"rye":{"command":"/opt/rye \"x\"","args":["tool-relay","/tmp/s"]}}}`}
-	if got := c.Program.argv(req); strings.Join(got, "|") != strings.Join(want, "|") {
+	if got := c.Program.argv(req, ""); strings.Join(got, "|") != strings.Join(want, "|") {
 		t.Errorf("%q", got)
 	}
 	c = printing(mustParse(t, codexProgram), 0)
-	if got := c.Program.argv(req); got[6] != `mcp_servers.rye.command="/opt/rye \"x\""` || got[8] != `mcp_servers.rye.args=["tool-relay","/tmp/s"]` {
+	if got := c.Program.argv(req, ""); got[6] != `mcp_servers.rye.command="/opt/rye \"x\""` || got[8] != `mcp_servers.rye.args=["tool-relay","/tmp/s"]` {
 		t.Errorf("%q", got)
 	}
 }
@@ -155,6 +157,8 @@ func TestProgramAttacks(t *testing.T) {
 		"command":      {codexProgram, "gpt", []string{`{"type":"item.started","item":{"id":"item_0","type":"command_execution","command":"id"}}`}, diag.PolicyDenied, "the tool command_execution"},
 		"search":       {codexProgram, "gpt", []string{`{"type":"item.completed","item":{"type":"web_search","query":"x"}}`}, diag.PolicyDenied, "the tool web_search"},
 		"codex server": {codexProgram, "gpt", []string{`{"type":"item.started","item":{"type":"mcp_tool_call","server":"other","tool":"x"}}`}, diag.PolicyDenied, "the MCP server other"},
+		"codex read":   {codexProgram, "gpt", []string{`{"type":"item.started","item":{"type":"mcp_tool_call","server":"codex","tool":"read_mcp_resource","arguments":{"server":"other","uri":"x"}}}`}, diag.PolicyDenied, "the MCP server codex"},
+		"not reached":  {claudeProgram, "sonnet", []string{`{"type":"system","subtype":"init","tools":[],"mcp_servers":[{"name":"rye","status":"failed","source":"dynamic"}]}`}, diag.ProviderError, "their MCP server is failed"},
 		"turn failed":  {codexProgram, "gpt", []string{`{"type":"error","message":"Reconnecting"}`, `{"type":"turn.failed","error":{"message":"usage limit reached"}}`}, diag.ProviderError, "usage limit reached"},
 	} {
 		c := printing(mustParse(t, tc.item), 0, tc.lines...)
@@ -166,6 +170,32 @@ func TestProgramAttacks(t *testing.T) {
 		} else if f.Err.Code != tc.code && name != "no JSON" {
 			t.Errorf("%s: code %s", name, f.Err.Code)
 		}
+	}
+}
+
+// The model of codex is described without tools, with the system text of the thread.
+func TestProgramModelsFile(t *testing.T) {
+	c := printing(mustParse(t, strings.Replace(codexProgram, `"-"]`, `-c, "model_catalog_json={models_file}", "-"]`, 1)), 0, codexEvents()...)
+	var file []byte
+	c.Program.Keep = func(b []byte) (string, error) { file = b; return `/tmp/a "b"`, nil }
+	start := c.Program.Start
+	c.Program.Start = func(ctx context.Context, argv []string, stdin []byte) (io.ReadCloser, func() (Exit, error), error) {
+		if !slices.Contains(argv, `model_catalog_json="/tmp/a \"b\""`) || strings.Contains(string(stdin), "Be brief.") {
+			t.Errorf("%q %s", argv, stdin)
+		}
+		return start(ctx, argv, stdin)
+	}
+	if _, err := c.Call(t.Context(), ask("gpt"), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"slug":"gpt"`, `"base_instructions":"Be brief."`, `"context_window":200000`, `"shell_type":"disabled"`} {
+		if !strings.Contains(string(file), want) {
+			t.Errorf("%s has no %s", file, want)
+		}
+	}
+	c.Program.Keep = func([]byte) (string, error) { return "", diag.New(diag.FileSystemError, "no space") }
+	if _, err := c.Call(t.Context(), ask("gpt"), nil); err == nil || !strings.Contains(err.Error(), "no space") {
+		t.Error(err)
 	}
 }
 

@@ -71,6 +71,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.Seen != nil {
 		s.Seen(r)
 	}
+	switch {
+	case r.Method == http.MethodHead: // programs ask whether the service is there
+		return
+	case r.Header.Get("Upgrade") != "": // and for a connection in another protocol
+		w.WriteHeader(http.StatusUpgradeRequired)
+		return
+	}
 	if strings.HasSuffix(r.URL.Path, "/count_tokens") && s.Scenario.Dialect == Anthropic {
 		fmt.Fprintf(w, `{"input_tokens":%d}`, len(body)/4)
 		return

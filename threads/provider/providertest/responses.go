@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // responsesEvents writes an answer as the Responses API streams it.
@@ -137,11 +138,14 @@ func (w *responsesWriter) message(kind, key, text string, more object) {
 
 func (w *responsesWriter) call(c Call, i int) {
 	start := object{"id": w.id("fc"), "type": "function_call", "status": "in_progress", "call_id": c.id("call", w.n, i), "name": c.Name, "arguments": ""}
+	if space, name, ok := strings.Cut(c.Name, "."); ok { // a namespace, as in the names of Expect
+		start["namespace"], start["name"] = space, name
+	}
 	w.item(start, with(start, object{"status": "completed", "arguments": c.arguments()}), func(at object) {
 		for _, p := range pieces(c.arguments()) {
 			w.add("response.function_call_arguments.delta", with(at, object{"delta": p}))
 		}
-		w.add("response.function_call_arguments.done", with(at, object{"name": c.Name, "arguments": c.arguments()}))
+		w.add("response.function_call_arguments.done", with(at, object{"name": start["name"], "arguments": c.arguments()}))
 	})
 }
 
@@ -153,10 +157,19 @@ type responsesRequest struct {
 	Stream    bool            `json:"stream"`
 	Store     *bool           `json:"store"`
 	Tools     []struct {
-		Type       string          `json:"type"`
-		Name       string          `json:"name"`
-		Parameters json.RawMessage `json:"parameters"`
+		responsesTool
+		Tools []responsesTool `json:"tools"` // of a namespace
 	} `json:"tools"`
+}
+
+type responsesTool struct {
+	Type       string          `json:"type"`
+	Name       string          `json:"name"`
+	Parameters json.RawMessage `json:"parameters"`
+}
+
+func (t responsesTool) isFunction() bool {
+	return t.Type == "function" && t.Name != "" && isObject(t.Parameters)
 }
 
 type responsesItem struct {
@@ -187,7 +200,16 @@ func readResponses(_ *http.Request, body []byte, out *request) string {
 		return "max_output_tokens is less than 16"
 	}
 	for _, t := range in.Tools {
-		if t.Type != "function" || t.Name == "" || !isObject(t.Parameters) {
+		if t.Type == "namespace" {
+			for _, inner := range t.Tools {
+				if !inner.isFunction() {
+					return "a tool of the namespace " + t.Name + " is not a function with parameters"
+				}
+				out.tools = append(out.tools, t.Name+"."+inner.Name)
+			}
+			continue
+		}
+		if !t.isFunction() {
 			return "a tool is not a function with parameters"
 		}
 		out.tools = append(out.tools, t.Name)
