@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/log"
 	"github.com/ryeos/rye/registry/wire"
@@ -24,27 +23,20 @@ const (
 // Index returns the versions of a bundle, the oldest first. The lines have a valid form and
 // continue those that this account saw before. They are not proven: Prove does that.
 func (h *Host) Index(ctx context.Context, id wire.ID) ([]*wire.Line, error) {
-	name := indexDir + id.IndexPath()
-	kept, _ := openat.ReadRegular(h.dir.Path(name), wire.MaxIndex)
-	etag, _ := openat.ReadRegular(h.dir.Path(name+".etag"), 1<<10)
-	older, err := wire.ParseIndex(kept, id)
-	if err != nil || len(kept) == 0 {
-		older, etag = nil, nil // a damaged copy
-	}
+	older, etag := readCopy(h.dir, id)
 	if h.c.p.Offline && older != nil {
 		return older, nil
 	}
 	var lines []*wire.Line
-	err = h.remote.get(ctx, wire.IndexPath+id.IndexPath(), wire.MaxIndex, string(etag), func(f file) error {
+	err := h.remote.get(ctx, wire.IndexPath+id.IndexPath(), wire.MaxIndex, etag, func(f file) (err error) {
 		if lines, err = wire.ParseIndex(f.body, id); err != nil {
 			return err
 		}
 		if err := h.continues(id, older, lines); err != nil {
 			return err
 		}
-		_ = h.dir.Write(name, f.body, 0o600) // a copy that saves requests
-		_ = h.dir.Write(name+".etag", []byte(f.etag), 0o600)
-		return nil
+		lines, err = h.keepCopy(ctx, id, lines, f)
+		return err
 	})
 	switch {
 	case errors.Is(err, errUnchanged):
@@ -60,11 +52,7 @@ func (h *Host) Index(ctx context.Context, id wire.ID) ([]*wire.Line, error) {
 // Remembered returns the line of a version as this account last read it, without the
 // network, nil if it never did.
 func (c *Client) Remembered(host string, id wire.ID, version string) *wire.Line {
-	kept, _ := openat.ReadRegular(c.dirOf(host).Path(indexDir+id.IndexPath()), wire.MaxIndex)
-	lines, err := wire.ParseIndex(kept, id)
-	if err != nil {
-		return nil // a damaged copy is read again with the network
-	}
+	lines, _ := readCopy(c.dirOf(host), id)
 	for _, l := range lines {
 		if l.Version == version {
 			return l
