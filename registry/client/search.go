@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -74,8 +75,20 @@ func (h *Host) bundles(ctx context.Context) (map[string]wire.Found, error) {
 	}
 	if !h.c.p.Offline {
 		_ = h.dir.Write(name, raw, 0o600) // for searches without the network
+		h.removeSegments(m)
 	}
 	return out, nil
+}
+
+// removeSegments removes the files of segments that the list does not name any more.
+func (h *Host) removeSegments(m *wire.SearchManifest) {
+	files, _ := os.ReadDir(h.dir.Path(searchDir)) // the next search removes what stays
+	for _, f := range files {
+		named := slices.ContainsFunc(m.Segments, func(s wire.Segment) bool { return s.Path() == "/"+f.Name() })
+		if !named && strings.HasSuffix(f.Name(), ".seg") {
+			_ = h.dir.RemoveAll(searchDir + "/" + f.Name())
+		}
+	}
 }
 
 // segment returns a segment of this computer, or fetches it.
@@ -86,7 +99,7 @@ func (h *Host) segment(ctx context.Context, s wire.Segment) (list []wire.Found, 
 			return list, nil
 		}
 	}
-	err = h.remote.get(ctx, wire.SearchPath+s.Path(), wire.MaxSegment, "", func(f file) error {
+	err = h.remote.get(ctx, wire.SearchPath+s.Path(), s.Size, "", func(f file) error {
 		if list, err = wire.ParseSegment(f.body, s); err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ const (
 	MaxSegment      = 32 << 20 // bytes, compressed
 	maxSegmentPlain = 256 << 20
 	maxHitItems     = 500 // items of one bundle that are searchable
+	maxSegments     = 64  // of one list: more than a registry of 250,000 bundles has
 )
 
 // SearchManifest lists the segments. A bundle that several of them contain is described by
@@ -85,9 +86,15 @@ func ParseSearchManifest(b []byte) (*SearchManifest, error) {
 	if m.V != 1 {
 		return nil, malformed("the list of search segments", fmt.Errorf("it has version %d, this program reads version 1", m.V))
 	}
+	if len(m.Segments) > maxSegments {
+		return nil, malformed("the list of search segments", fmt.Errorf("it has %d segments, at most %d are allowed", len(m.Segments), maxSegments))
+	}
 	for _, s := range m.Segments {
 		if !isDigest(s.Digest) {
 			return nil, malformed("the list of search segments", fmt.Errorf("%q is not a digest", s.Digest))
+		}
+		if s.Size < 1 || s.Size > MaxSegment || s.Bundles < 0 || s.Bundles > SegmentBundles {
+			return nil, malformed("the list of search segments", fmt.Errorf("%s has %d bytes and %d bundles, at most %d and %d are allowed", s.Digest, s.Size, s.Bundles, MaxSegment, SegmentBundles))
 		}
 	}
 	return &m, nil
@@ -119,7 +126,7 @@ func ParseSegment(b []byte, s Segment) ([]Found, error) {
 	if len(b) > MaxSegment {
 		return nil, diag.New(diag.TooLarge, "reading a search segment: it is longer than %d bytes", MaxSegment)
 	}
-	if item.DigestOf(b).String() != s.Digest {
+	if int64(len(b)) != s.Size || item.DigestOf(b).String() != s.Digest {
 		return nil, diag.New(diag.HashMismatch, "reading a search segment: it is not the file %s", s.Digest)
 	}
 	z, err := gzip.NewReader(bytes.NewReader(b))
@@ -140,6 +147,9 @@ func ParseSegment(b []byte, s Segment) ([]Found, error) {
 			return nil, malformed("a search segment", err)
 		}
 		out = append(out, f)
+	}
+	if len(out) != s.Bundles {
+		return nil, malformed("a search segment", fmt.Errorf("it has %d bundles, the list names %d", len(out), s.Bundles))
 	}
 	return out, nil
 }
