@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -107,8 +108,15 @@ func RenderFailure(err error, wait time.Duration) []byte {
 	return marshal(diag.Envelope{Error: f})
 }
 
-// ParseFailure returns the error in an answer. Its texts are those of a server that is not
-// trusted: escape them before printing. ok is false for another document.
+// failureCodes are the codes of an answer that clients believe. Codes such as
+// LOG_EQUIVOCATION are what a client found and proved, never the word of a server or mirror.
+func failureCodes() []diag.Code {
+	return []diag.Code{diag.RegistryError, diag.AuthFailed, diag.ValidationFailed, diag.LimitExceeded, diag.VersionNotFound}
+}
+
+// ParseFailure returns the error in an answer; one with a code that clients do not believe
+// is REGISTRY_ERROR. Its texts are those of a server that is not trusted: escape them before
+// printing. ok is false for another document.
 func ParseFailure(b []byte) (err *diag.Error, ok bool) {
 	var f struct {
 		Error *struct {
@@ -124,7 +132,11 @@ func ParseFailure(b []byte) (err *diag.Error, ok bool) {
 	if unmarshal(b, &f, MaxReceipt, false) != nil || f.Error == nil || f.Error.Code == "" {
 		return nil, false
 	}
-	err = diag.New(f.Error.Code, "%s", f.Error.Message)
+	if slices.Contains(failureCodes(), f.Error.Code) {
+		err = diag.New(f.Error.Code, "%s", f.Error.Message)
+	} else {
+		err = diag.New(diag.RegistryError, "%s: %s", f.Error.Code, f.Error.Message)
+	}
 	err.Retryable, err.Findings = f.Error.Retryable, f.Error.Details.Findings
 	if f.Error.Details.RetryAfter > 0 {
 		err = err.WithDetail(retryAfter, f.Error.Details.RetryAfter)
