@@ -253,7 +253,9 @@ type OfferedRegistry struct {
 // compares it, or names the key.
 func (p *Project) OfferRegistry(ctx context.Context, host string, addresses []string) (OfferedRegistry, error) {
 	c := client.New(client.Params{State: p.RegistryState(), Offline: p.Env.Offline, Proxy: p.proxy("https://" + host), Now: p.Env.Now,
-		Pin: func(string) (*client.Pin, error) { return &client.Pin{Host: host, Addresses: addresses}, nil }})
+		Pin: func(string) (*client.Pin, error) {
+			return &client.Pin{Host: host, Addresses: addresses, Private: true}, nil
+		}})
 	h, err := c.Bare(host)
 	if err != nil {
 		return OfferedRegistry{}, err
@@ -284,7 +286,7 @@ func (p *Project) PinRegistry(ctx context.Context, params doc.RegistryParams) (s
 	}
 	c := client.New(client.Params{State: p.RegistryState(), Offline: p.Env.Offline, Proxy: p.proxy("https://" + params.Host), Now: p.Env.Now,
 		Pin: func(string) (*client.Pin, error) {
-			return &client.Pin{Host: params.Host, Key: params.LogKey, Addresses: params.Addresses, Witnesses: params.Witnesses, Quorum: params.Quorum, From: "the command line"}, nil
+			return &client.Pin{Host: params.Host, Key: params.LogKey, Addresses: params.Addresses, Witnesses: params.Witnesses, Quorum: params.Quorum, From: "the command line", Private: true}, nil
 		}})
 	if _, err := c.Host(ctx, params.Host); err != nil {
 		return "", err

@@ -75,7 +75,7 @@ func reopen(t *testing.T, m *memory, secret, key string) *log.Writer {
 
 func clientOf(state, key, address string) *Client {
 	return New(Params{State: state, Pin: func(host string) (*Pin, error) {
-		return &Pin{Host: host, Key: key, Addresses: []string{address}}, nil
+		return &Pin{Host: host, Key: key, Addresses: []string{address}, Private: true}, nil
 	}})
 }
 

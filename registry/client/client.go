@@ -31,11 +31,14 @@ type Pin struct {
 	Witnesses []string
 	Quorum    int
 	From      string // the file of the pin
+	// Private permits addresses that are not public: a person of this machine named them,
+	// and not a file of a project.
+	Private bool
 }
 
 // PinOf returns the pin in a trust document.
 func PinOf(d *doc.Registry) *Pin {
-	return &Pin{Host: d.Host, Key: d.LogKey, Addresses: d.Addresses, Witnesses: d.Witnesses, Quorum: d.Quorum, From: d.Path}
+	return &Pin{Host: d.Host, Key: d.LogKey, Addresses: d.Addresses, Witnesses: d.Witnesses, Quorum: d.Quorum, From: d.Path, Private: true}
 }
 
 // Known is a state of a log that something of this account records.

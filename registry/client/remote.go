@@ -39,7 +39,9 @@ func (c *Client) remote(p *Pin) (*remote, error) {
 		if err != nil || u.Scheme != "https" && !wire.IsLoopback(u.Host) {
 			return nil, diag.New(diag.ConfigError, "opening registry %s: %q is not an https address, and http is for this machine only", p.Host, a)
 		}
-		private = append(private, u.Hostname())
+		if p.Private {
+			private = append(private, u.Hostname())
+		}
 	}
 	var err error
 	r.http, err = httpx.New(httpx.Params{AllowPrivate: private, Proxy: c.p.Proxy, Now: c.p.Now})
