@@ -47,7 +47,9 @@ func (e *entry) pins(tier Tier) bool {
 }
 
 // Registry returns the pinned log key of a registry with its addresses and witnesses, nil
-// if there is none. Pins of the machine and of the user must name the same key.
+// if there is none. Pins of the machine and of the user must name the same key. Addresses
+// are those of the user; the witnesses are those of the stricter pin, so that a user cannot
+// do without those that the machine demands.
 func (s *Store) Registry(host string) (*doc.Registry, error) {
 	if s.blind != "" {
 		return nil, diag.New(diag.KeyUnknown, "reading the pin of registry %s: %s could not be read, which may contain a revocation", host, s.blind)
@@ -67,7 +69,25 @@ func (s *Store) Registry(host string) (*doc.Registry, error) {
 	if e := s.keys[own.Signer]; e != nil && e.revokedAt(now) != nil {
 		return nil, diag.New(diag.Revoked, "reading the pin of registry %s: key %s signed %s and is revoked", host, own.Signer.Short(), own.Path)
 	}
-	return own, nil
+	out := *own
+	for _, d := range list {
+		switch {
+		case stricter(&out, d):
+		case stricter(d, &out):
+			out.Witnesses, out.Quorum = d.Witnesses, d.Quorum
+		default:
+			return nil, diag.New(diag.KeyUnknown, "reading the pin of registry %s: %s and %s demand different witnesses, and neither is the stricter one", host, own.Path, d.Path).
+				WithReason("registry_witnesses").WithDetail("host", host)
+		}
+	}
+	return &out, nil
+}
+
+// stricter reports whether every checkpoint that a's witnesses and quorum permit is one
+// that those of b permit.
+func stricter(a, b *doc.Registry) bool {
+	other := slices.ContainsFunc(a.Witnesses, func(w string) bool { return !slices.Contains(b.Witnesses, w) })
+	return b.Quorum == 0 || a.Quorum >= b.Quorum && !other
 }
 
 // Registries returns the hosts with a pin, sorted.

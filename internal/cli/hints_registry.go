@@ -8,6 +8,7 @@ func registryHints() map[situation]string {
 		{diag.KeyUnknown, "registry_unpinned"}:            "rye registry add {host}",
 		{diag.KeyUnknown, "registry_pinned"}:              "ask the operator of {host} by another channel; if the key is right, run rye registry remove {host}, then rye registry add {host}",
 		{diag.KeyUnknown, "registry_pins"}:                "compare both keys with the operator of {host} by another channel",
+		{diag.KeyUnknown, "registry_witnesses"}:           "pin {host} again with the witnesses of the machine: rye registry remove {host}, then rye registry add {host} --witness KEY --quorum N",
 		{diag.KeyUnknown, "registry_key"}:                 "ask the operator of {host} by another channel whether the log has a new key",
 		{diag.KeyUnknown, "registry_latest"}:              "ask the operator of {host} whether its log key changed; rye registry remove {host} forgets what this account saw",
 		{diag.KeyUnknown, "registry_pin"}:                 "rye registry add HOST --log-key KEY",
