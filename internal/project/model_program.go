@@ -98,7 +98,7 @@ func (p *Project) startable(ctx context.Context, c *provider.Config, in *exec.Na
 func (p *Project) startProgram(ctx context.Context, in *exec.NativeCall, server *ToolServer, argv []string, stdin []byte) (io.ReadCloser, func() (provider.Exit, error), error) {
 	it := in.Chain.Tool()
 	doing := "starting the program of " + it.Ref.String()
-	env := proc.Base(p.Env.Environ())
+	env := p.outside(proc.Base(p.Env.Environ()))
 	path, err := proc.LookPath(argv[0], env)
 	if err != nil {
 		return nil, nil, diag.New(diag.AuthRequired, "%s: %s is not installed, or not in the PATH", doing, argv[0]).WithReason("no_program").WithDetail("program", argv[0])
