@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
+	"errors"
 	"os"
 
 	"github.com/ryeos/rye/internal/jsonx"
@@ -39,11 +40,11 @@ func (l *Log) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err = f.Write(append(b, '\n')); err != nil {
-		_ = f.Close()
-		return err
+	_, err = f.Write(append(b, '\n'))
+	if err == nil {
+		err = f.Sync() // a log whose lines survive a loss of power must keep its origin, too
 	}
-	return f.Close()
+	return errors.Join(err, f.Close())
 }
 
 // isOwn reports whether this user account began the log.
