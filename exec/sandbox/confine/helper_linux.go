@@ -48,14 +48,14 @@ func run() int {
 
 func (p *program) confined() int {
 	var err error
+	request := SpecFD
 	if len(os.Args) == 3 {
-		var needed bool
-		if needed, err = early(); !needed && err == nil {
+		if request, err = early(); request < 0 && err == nil {
 			return Failed
 		}
 	}
 	if err == nil {
-		err = readSpec(p)
+		err = readSpec(p, request)
 	}
 	if err == nil {
 		err = p.confineAndStart()
@@ -79,16 +79,16 @@ func (p *program) confined() int {
 	return end.Code
 }
 
-func readSpec(p *program) error {
+func readSpec(p *program, fd int) error {
 	var st syscall.Stat_t
-	if err := syscall.Fstat(SpecFD, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
+	if err := syscall.Fstat(fd, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
 		return errors.New("this command is started by rye only")
 	}
 	b := make([]byte, st.Size)
-	if n, err := syscall.Pread(SpecFD, b, 0); err != nil || n < len(b) {
+	if n, err := syscall.Pread(fd, b, 0); err != nil || n < len(b) {
 		return failed("start", "reading the request", err)
 	}
-	syscall.Close(SpecFD)
+	syscall.Close(fd)
 	spec, err := ParseSpec(b)
 	if err != nil {
 		return failed(VersionStep, "the request", err)
