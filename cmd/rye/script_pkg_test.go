@@ -47,7 +47,7 @@ func cmdRelease(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // cmdLibrary makes the folder of a bundle with one tool NAME/t, its name for a registry,
-// and what it requires: DIR=VERSION words name bundles beside it.
+// and what it requires: DIR=VERSION words name bundles in the same directory.
 func cmdLibrary(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, len(args) >= 1, "library DIR [registry:HOST/NS/NAME] [BUNDLE=VERSION…]")
 	dir := ts.MkAbs(args[0])

@@ -119,7 +119,7 @@ func foldsBelow(root string) func(string) (bool, bool) {
 }
 
 // foldsAt reports whether the file system finds the entry at rel below root also
-// under another spelling. It is not sure if there is no other spelling.
+// under another spelling. It is not sure if the entry has no other spelling.
 func foldsAt(root, rel string) (folds, sure bool) {
 	other := swapCase(rel)
 	if other == rel {

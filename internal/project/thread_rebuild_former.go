@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// readFormer reads the former store, nil if there is none. It is an error if a thread of it
+// readFormer reads the former store, nil if none exists. It is an error if a thread of it
 // runs, wherever its project is.
 func (b *rebuilder) readFormer(ctx context.Context, old *store.Store) ([]store.Entry, error) {
 	if old == nil {

@@ -91,7 +91,7 @@ func (h *Host) otherKey(f file, why error) error {
 		WithReason("registry_key").WithDetail("host", h.Name).WithDetail("expected", h.Pin.Key)
 }
 
-// latest returns the newest checkpoint of the account, nil if there is none. A file that
+// latest returns the newest checkpoint of the account, nil without one. A file that
 // no key of the chain signed is an error: without it a rollback could not be seen.
 func (h *Host) latest() (*log.Checkpoint, error) {
 	b, err := openat.ReadRegular(h.dir.Path(latestName), log.MaxCheckpoint)
@@ -305,5 +305,5 @@ func (c *Client) LastSigned(host string) time.Time {
 	return cp.Time
 }
 
-// Pin returns the pin of a host, nil if there is none.
+// Pin returns the pin of a host, nil without one.
 func (c *Client) Pin(host string) (*Pin, error) { return c.p.Pin(host) }

@@ -74,7 +74,7 @@ func (c *Config) conversation(req shaped) []message.Message {
 	return merged(req.Messages)
 }
 
-// names reports whether a template has a placeholder().
+// names reports whether a template has the placeholder of a name.
 func names(v any, word string) bool {
 	switch v := v.(type) {
 	case map[string]any:
