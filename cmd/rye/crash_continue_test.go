@@ -123,9 +123,9 @@ func TestContinuedCrashPoints(t *testing.T) {
 	if want := map[string]int{"first": 1, "too long": 1, "summary": 1, "next": 1}; first.Status != 0 || !strings.Contains(out, `"label": "done"`) || !maps.Equal(server.count(), want) {
 		t.Fatalf("without a kill: exit status %d, calls %v\n%s", first.Status, server.count(), out)
 	}
-	every := killEvery(len(first.Changes), 8)
+	start, every := killsAt(t, len(first.Changes), 8)
 	kills := 0
-	for n := 1; n <= len(first.Changes); n += every {
+	for n := start; n <= len(first.Changes); n += every {
 		l.restore()
 		before := server.count()
 		got, _ := l.trace("", args, n)

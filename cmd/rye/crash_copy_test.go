@@ -30,8 +30,9 @@ func TestCopyCrashPoints(t *testing.T) {
 	if first.Status != 0 || !strings.Contains(out, `"label": "done"`) {
 		t.Fatalf("without a kill: exit status %d\n%s", first.Status, out)
 	}
-	every, resumed, again := killEvery(len(first.Changes), 6), 0, 0
-	for n := 1; n <= len(first.Changes); n += every {
+	start, every := killsAt(t, len(first.Changes), 6)
+	resumed, again := 0, 0
+	for n := start; n <= len(first.Changes); n += every {
 		l.restore()
 		got, _ := l.trace("", args, n)
 		if !got.Killed {

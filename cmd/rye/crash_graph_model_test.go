@@ -109,9 +109,9 @@ func TestGraphCrashModel(t *testing.T) {
 	if len(want.effects) != 3 || !strings.Contains(want.output, `"label": "bug"`) {
 		t.Fatalf("without a kill: %+v", want)
 	}
-	every := killEvery(len(whole.Changes), 6)
+	start, every := killsAt(t, len(whole.Changes), 6)
 	kills, before := 0, map[int]bool{}
-	for n := every; n <= len(whole.Changes); n += every {
+	for n := start; n <= len(whole.Changes); n += every {
 		l.restore()
 		m := serve()
 		got, _ := l.trace("", args, n)

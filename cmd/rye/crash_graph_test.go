@@ -78,9 +78,9 @@ func TestGraphCrashPoints(t *testing.T) {
 	if len(want.effects) != 9 || !strings.Contains(want.output, `"go": true`) {
 		t.Fatalf("without a kill: %+v", want)
 	}
-	every := killEvery(len(first.Changes), 5)
+	start, every := killsAt(t, len(first.Changes), 5)
 	kills := 0
-	for n := 1; n <= len(first.Changes); n += every {
+	for n := start; n <= len(first.Changes); n += every {
 		l.restore()
 		got, _ := l.trace("", args, n)
 		if !got.Killed {

@@ -364,11 +364,19 @@ func (l *crashLab) unlogged() (out []string) {
 	return out
 }
 
-// killEvery returns the distance of the changes at which a run is killed: about some of
-// them, or each with RYE_CRASH=all.
-func killEvery(changes, some int) int {
-	if os.Getenv("RYE_CRASH") != "" {
-		return 1
+// killsAt returns the first change at which a run is killed, and the distance of the
+// next ones: about some kills in all, each with RYE_CRASH=all, and with RYE_CRASH=2/3 the
+// second of each three.
+func killsAt(t *testing.T, changes, some int) (first, every int) {
+	switch text := os.Getenv("RYE_CRASH"); text {
+	case "":
+		return 1, max(1, changes/some)
+	case "all":
+		return 1, 1
+	default:
+		if n, err := fmt.Sscanf(text, "%d/%d", &first, &every); n != 2 || err != nil || first < 1 || first > every {
+			t.Fatalf("RYE_CRASH=%s is not all, nor a share as 2/3", text)
+		}
+		return first, every
 	}
-	return max(1, changes/some)
 }

@@ -37,7 +37,7 @@ type crashVerb struct {
 
 // TestCrashPoints kills every writing verb at each change of a file that it makes,
 // and runs it again: the second run succeeds and leaves the files of a run without
-// a kill. RYE_CRASH=all makes every kill, as .ci/run does; otherwise a few kills of
+// a kill. RYE_CRASH=all makes every kill; otherwise a few kills of
 // a few verbs keep the test itself from breaking.
 func TestCrashPoints(t *testing.T) {
 	if testing.Short() {
@@ -51,28 +51,25 @@ func TestCrashPoints(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			c := newCrashCase(t, v)
-			every := 1
-			if !all {
-				every = max(1, len(c.changes)/v.short)
-			}
-			c.killEach(every)
+			c.killEach(killsAt(t, len(c.changes), v.short))
 		})
 	}
 }
 
-// killEach kills the command at every so many changes and reports the faults.
-func (c *crashCase) killEach(every int) {
+// killEach kills the command at a change and at every so many after it, and reports the
+// faults.
+func (c *crashCase) killEach(first, every int) {
 	c.t.Helper()
 	n := 0
 	// The number of changes can differ by a few from run to run.
-	for at := 1; c.kill(at) || at < len(c.changes); at += every {
+	for at := first; c.kill(at) || at < len(c.changes); at += every {
 		n++
 	}
 	for _, text := range slices.Sorted(maps.Keys(c.faults)) {
 		c.t.Errorf("killed at change %s:\n\t%s", digits.ReplaceAllString(strings.Join(c.faults[text], ", "), "#"), text)
 	}
 	c.t.Logf("%d changes, %d kills", len(c.changes), n)
-	if n == 0 {
+	if len(c.changes) == 0 {
 		c.t.Error("the command makes no change")
 	}
 }

@@ -205,9 +205,9 @@ func TestThreadCrashPoints(t *testing.T) {
 	if calls := server.count(t, "without a kill"); calls != [...]int{1, 1, 1} || l.effects() != 3 {
 		t.Fatalf("without a kill: calls %v, %d effects", calls, l.effects())
 	}
-	every := killEvery(len(first.Changes), 6)
+	start, every := killsAt(t, len(first.Changes), 6)
 	kills, resumed := 0, 0
-	for n := 1; n <= len(first.Changes); n += every {
+	for n := start; n <= len(first.Changes); n += every {
 		l.restore()
 		before := server.count(t, "before")
 		got, _ := l.trace("", args, n)
