@@ -1,9 +1,11 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -63,6 +65,7 @@ type Decision struct {
 	Timeout  time.Duration
 	ref      item.Ref
 	call     Call
+	plain    bool // a person would be asked also without the dangerous patterns
 }
 
 // Decide returns whether a call runs, needs an answer of a person, or is refused.
@@ -83,6 +86,7 @@ func (a Allowance) Decide(c Call) Decision {
 	named := a.Sandbox.Names(c.Ref, c.Signer, c.Now)
 	d.Limit = a.limit(c.Child, confined)
 	approved := d.Tier <= d.Limit || named
+	d.plain = !approved
 	for _, x := range c.Dangers {
 		if x.Tier > d.Tier {
 			d.Tier, d.Why = x.Tier, "the pattern "+x.ID+" of config:"+RiskID
@@ -137,11 +141,20 @@ func (d Decision) unasked() string {
 	return "running " + d.ref.String() + ": " + d.because() + ", and rye cannot ask a person here"
 }
 
-// Denied returns the error for a call that a person refused, or did not answer in
-// time.
-func (d Decision) Denied(timeout bool) error {
-	if timeout {
-		return d.facts(diag.New(diag.ApprovalDenied, "running %s: no answer came within %d s, which is a refusal", d.ref, int(d.Timeout.Seconds())).WithReason("approval_timeout"))
+// Late returns the error for a call about which no answer came within a time, 0 if it is not
+// known.
+func (d Decision) Late(within time.Duration) error {
+	when := "in time"
+	if within > 0 {
+		when = fmt.Sprintf("within %d s", int(within.Seconds()))
+	}
+	return d.facts(diag.New(diag.ApprovalDenied, "running %s: no answer came %s, which is a refusal", d.ref, when).WithReason("approval_timeout"))
+}
+
+// Denied returns the error for a call that a person refused, with what the person wrote.
+func (d Decision) Denied(feedback string) error {
+	if feedback != "" {
+		return d.facts(diag.New(diag.ApprovalDenied, "running %s: the user refused it: %s", d.ref, feedback))
 	}
 	return d.facts(diag.New(diag.ApprovalDenied, "running %s: the user refused it", d.ref))
 }
@@ -183,6 +196,33 @@ func (d Decision) because() string {
 	}
 	return "its risk is " + d.Tier.String() + " (" + d.Why + "), and a person approves what is above " + d.Limit.String()
 }
+
+// Rule returns all reasons for which a person is asked, without what differs between two
+// calls of the item: an answer for the thread permits calls with the same reasons.
+func (d Decision) Rule() string {
+	var out []string
+	for _, x := range d.dangers() {
+		out = append(out, "the dangerous pattern "+x.ID)
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	if d.plain {
+		tier := d.call.Rating.Tier
+		switch {
+		case d.leaves():
+			out = append(out, "risk "+tier.String()+" in the sandbox "+cmp.Or(d.call.Rung, "none"))
+		default:
+			out = append(out, "risk "+tier.String())
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// Ref returns the item of the call.
+func (d Decision) Ref() item.Ref { return d.ref }
+
+// Capability returns the capability that the call needs.
+func (d Decision) Capability() string { return string(Needed(Execute, d.ref)) }
 
 // Question returns what a person is asked.
 func (d Decision) Question() string {

@@ -9,6 +9,33 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
+// TestRule: calls have the same rule if a person is asked for the same reasons, and no reason
+// is left out.
+func TestRule(t *testing.T) {
+	danger := func(ids ...string) (out []Danger) {
+		for _, id := range ids {
+			out = append(out, Danger{ID: id, Tier: T4, Text: id + " x"})
+		}
+		return out
+	}
+	a, _, _, err := ReadAllowance([]Layer{shippedAllowance(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, c := range map[string]Call{
+		"the dangerous pattern rm-recursive":                                   {Rating: Rating{Class: T3, Tier: T3}, Rung: RungStrict, Dangers: danger("rm-recursive", "rm-recursive")},
+		"the dangerous pattern force-push, the dangerous pattern rm-recursive": {Rating: Rating{Class: T3, Tier: T3}, Rung: RungStrict, Dangers: danger("rm-recursive", "force-push")},
+		"the dangerous pattern rm-recursive, risk T3 in the sandbox basic":     {Rating: Rating{Class: T3, Tier: T3}, Rung: RungBasic, Dangers: danger("rm-recursive")},
+		"risk T2 in the sandbox basic":                                         {Rating: Rating{Class: T2, Tier: T2}, Rung: RungBasic},
+		"risk T4 in the sandbox none":                                          {Rating: Rating{Class: T4, Tier: T4}},
+		"risk T4":                                                              {Rating: Rating{Class: T1, Tier: T4}, Rung: RungStrict},
+	} {
+		if got := a.Decide(c).Rule(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestDecide has each outcome of a call.
 func TestDecide(t *testing.T) {
 	now := time.Date(2027, 1, 15, 12, 0, 0, 0, time.UTC)
@@ -68,7 +95,7 @@ func TestDecide(t *testing.T) {
 		if err := d.Err(); d.Action != c.action || diag.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.part) {
 			t.Errorf("%s: %d, %v", name, d.Action, err)
 		}
-		if d.Action == Ask && (!strings.HasPrefix(d.Question(), "Run "+c.call.Ref.String()+"? ") || diag.CodeOf(d.Denied(false)) != diag.ApprovalDenied) {
+		if d.Action == Ask && (!strings.HasPrefix(d.Question(), "Run "+c.call.Ref.String()+"? ") || diag.CodeOf(d.Denied("")) != diag.ApprovalDenied) {
 			t.Errorf("%s: %s", name, d.Question())
 		}
 	}

@@ -3,7 +3,6 @@ package threads
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +29,7 @@ type Dispatched struct {
 	IsError  bool            `json:"is_error"`
 	Content  []message.Block `json:"-"`
 	Denied   bool            `json:"denied,omitempty"`
+	Waits    bool            `json:"waits,omitempty"` // for an answer of a person: it has no result yet
 	Duration time.Duration   `json:"-"`
 }
 
@@ -71,7 +71,7 @@ func (t *Thread) Pending() []PendingCall {
 func (t *Thread) Answer(ctx context.Context, callID string, content []message.Block, isError bool) error {
 	t.mu.Lock()
 	call, err := t.callOf(callID)
-	known := t.results[callID] != nil || t.started[callID]
+	known := t.results[callID] != nil || t.started[callID] || t.waiting[callID] != nil
 	tool, _ := t.offered(call.Name)
 	t.mu.Unlock()
 	if err != nil || known {
@@ -213,9 +213,7 @@ func (t *Thread) through(ctx context.Context, c *ToolCall, call message.Block, b
 		begun, began = true, t.p.Now() // a person took a time to approve it
 		return t.begin(ctx, c, call, ref, tier, decision)
 	}
-	c.Asked = func(tier, question string, expires time.Time) (func(decision, by string) error, error) {
-		return t.asked(ctx, c, tier, question, expires)
-	}
+	c.Approve = func(ctx context.Context, q *Question) (*Reply, error) { return t.approve(ctx, c, q, !begun) }
 	printed := &output{ctx: ctx, t: t, call: c.ID}
 	c.Output = printed.add
 	r, err := run(ctx, c)
@@ -223,6 +221,9 @@ func (t *Thread) through(ctx context.Context, c *ToolCall, call message.Block, b
 	if ctx.Err() != nil {
 		// The call stays open: resuming repeats it, or states that it was interrupted.
 		return nil, diag.New(diag.Cancelled, "running a call of %s: cancelled", t.id)
+	}
+	if err != nil && !begun && t.waitsFor(c.ID) {
+		return &Dispatched{CallID: c.ID, Ref: c.Tool.Ref, Waits: true}, nil
 	}
 	if err != nil && !begun {
 		if err := t.deny(ctx, c, err); err != nil {
@@ -240,15 +241,10 @@ func (t *Thread) through(ctx context.Context, c *ToolCall, call message.Block, b
 	return t.finish(ctx, c, r, began, call)
 }
 
-// asked records a question about a call. A call that calls others can ask again.
-func (t *Thread) asked(ctx context.Context, c *ToolCall, tier, question string, expires time.Time) (func(decision, by string) error, error) {
-	d := askedData{ID: c.ID + "/" + strconv.FormatInt(t.log.Seq()+1, 10), CallID: c.ID, Tier: tier, Grants: []string{"once"}, Expires: expires.UTC().Format(time.RFC3339), Summary: question}
-	if err := t.record(ctx, true, evAsked, d); err != nil {
-		return nil, err
-	}
-	return func(decision, by string) error {
-		return t.record(ctx, true, evAnswered, answeredData{ID: d.ID, Decision: decision, By: by})
-	}, nil
+func (t *Thread) waitsFor(call string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.waiting[call] != nil
 }
 
 // begin records that a call starts.
@@ -256,6 +252,7 @@ func (t *Thread) begin(ctx context.Context, c *ToolCall, call message.Block, ref
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.started[c.ID] = true
+	t.begins(c.ID)
 	d := callData{Turn: t.turn(), CallID: c.ID, Name: call.Name, Ref: ref, Input: c.Input, Tier: tier, Decision: decision, By: c.By}
 	if ref == c.Tool.Ref {
 		d.Digest = c.Tool.Digest

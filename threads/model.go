@@ -74,6 +74,9 @@ func (t *Thread) Model(ctx context.Context, params map[string]any, pause time.Du
 	if a := t.recorded(keyOf(ctx)); a != nil {
 		return a.answer(), nil
 	}
+	if s := t.Waits(); s != nil { // a loop that a project replaced goes on without the result
+		return nil, diag.New(diag.ApprovalRequired, "calling the model of %s: a call waits for an answer: %s", t.id, s.Ask.Question)
+	}
 	if err := sleep(ctx, pause); err != nil {
 		return nil, err
 	}

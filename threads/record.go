@@ -200,12 +200,17 @@ type askedData struct {
 	Grants  []string `json:"grants"`
 	Expires string   `json:"expires"`
 	Summary string   `json:"summary"`
+	// Capability and Rule are what an answer for the thread permits.
+	Capability string `json:"capability,omitempty"`
+	Rule       string `json:"rule,omitempty"`
+	By         string `json:"by,omitempty"` // the program that makes the call; "" is the model
 }
 
 type answeredData struct {
 	ID       string `json:"approval_id"`
 	Decision string `json:"decision"`
 	By       string `json:"by"`
+	Feedback string `json:"feedback,omitempty"` // of a denial: the model reads it
 }
 
 type resultData struct {

@@ -323,9 +323,12 @@ func (t *Thread) line(event string, data []byte, keys *[]string) error {
 		t.service = min(t.service+1, len(t.p.Services)-1)
 		t.last = nil
 		return nil
+	case evAsked, evAnswered:
+		return t.askedLine(event, data)
 	case evCall:
 		var d callData
 		err := into(data, &d)
+		t.begins(d.CallID)
 		switch {
 		case d.By != "":
 			t.asideLine(d.CallID, d.Ref, d.Input, nil)

@@ -63,7 +63,7 @@ func newThread(id string, p Params) *Thread {
 		p.Now = time.Now
 	}
 	t := &Thread{p: p, id: id, results: map[string]*recordedResult{}, started: map[string]bool{}, byKey: map[string]*answer{},
-		asides: map[string]*aside{}, made: map[string]int{},
+		asides: map[string]*aside{}, made: map[string]int{}, waiting: map[string]*asked{},
 		tries: map[string]int64{}, open: map[string]reservation{}, skip: map[string]int{}, sent: map[string]bool{}}
 	t.began = p.Now()
 	p.Carried.begin(t)

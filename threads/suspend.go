@@ -15,6 +15,7 @@ const (
 	ByHook      = "hook"
 	ByRequest   = "request"
 	ByRateLimit = "rate_limit"
+	ByApproval  = "approval" // a call waits for the answer of a person
 )
 
 // Suspension states why a thread rests without an end, and what wakes it.
@@ -57,7 +58,7 @@ func (t *Thread) suspended(r *Result, s *Suspension) error {
 	if s.Wait > 0 {
 		s.WakeAt = t.p.Now().Add(s.Wait).UTC().Format(time.RFC3339)
 	}
-	if s.Ask != nil {
+	if s.Ask != nil && s.Ask.ID == "" {
 		s.Ask.ID = t.id + "/" + strconv.FormatInt(t.log.Seq()+1, 10)
 	}
 	r.Status, r.Suspended = Suspended, s
@@ -122,7 +123,7 @@ func declined(lines []transcript.Line) bool {
 // accept records that a person has a suspended thread go on.
 func (t *Thread) accept(ctx context.Context, lines []transcript.Line) error {
 	s, err := suspension(lines)
-	if err != nil || s == nil || s.Ask == nil {
+	if err != nil || s == nil || s.Ask == nil || s.Reason == ByApproval { // the call reads its answer itself
 		return err
 	}
 	return t.record(ctx, true, evAnswered, answeredData{ID: s.Ask.ID, Decision: "once", By: t.resumedBy()})
@@ -142,7 +143,7 @@ func Decline(ctx context.Context, id string, p Params) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !IsThread(lines) || s == nil || s.Ask == nil {
+	if !IsThread(lines) || s == nil || s.Ask == nil || s.Reason == ByApproval {
 		return nil, diag.New(diag.ThreadState, "answering %s: it asks nothing", id).WithReason("thread_no_question").WithDetail("id", id)
 	}
 	sum, err := summarize(p.Project, id, lines)

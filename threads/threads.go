@@ -161,9 +161,9 @@ type ToolCall struct {
 	Again  bool                                          // a process that was stopped had begun it
 	Start  func(ref string, tier, decision string) error // records the call; it must be called before the work starts
 	Output func(stream, text string)                     // receives output while the tool runs
-	// Asked records that a person is asked about the call; what it returns records the
-	// answer, once or deny, and who gave it.
-	Asked func(tier, question string, expires time.Time) (answered func(decision, by string) error, err error)
+	// Approve returns the answer of a person about the call, which the log has then. It is
+	// nil if none can come: no person can be asked, or the thread is suspended for it.
+	Approve func(ctx context.Context, q *Question) (*Reply, error)
 
 	cut bool // a model reads the result of the program's call
 }
@@ -251,6 +251,10 @@ type Params struct {
 	// Continue names the thread that goes on when the loop ends in the state continued, and
 	// summarizes the conversation. With nil such a thread ends with CONTEXT_FULL.
 	Continue func(ctx context.Context, t *Thread) (*Next, error)
+	// Decided returns the answer to a question about a call that another process wrote into
+	// the inbox, nil without one, and Took removes it when the log has it. They may be nil.
+	Decided func(question string) (*Decision, error)
+	Took    func(question string) error
 	// Source returns who may record an event: kernel, step or graph, "" for an event that
 	// config:agent/events does not have.
 	Source func(event string) string
@@ -304,6 +308,9 @@ type Thread struct {
 	ending   *Ending
 	next     *continuedData // of the thread that goes on
 	refused  error          // the last limit that was reached
+	asked    []*asked       // questions about calls that have not begun, the oldest first
+	grants   []grant
+	waiting  map[string]*asked // for whose answers the thread must be suspended, by the call
 	stop     func(error)
 
 	linesMu sync.Mutex

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads"
 )
 
 // askAboutThread returns the function that asks at the terminal what a suspended thread asks,
@@ -19,6 +22,38 @@ func askAboutThread(c *cli.Call) func(ctx context.Context, question string) (str
 	return func(ctx context.Context, question string) (string, error) {
 		return c.AskWithin(ctx, question+"\nyes continues the thread, no ends it, anything else leaves it suspended [later] ")
 	}
+}
+
+// askAboutCall returns the function that asks at the terminal about a call of a thread, nil
+// without one. Only the words once and thread are a yes.
+func askAboutCall(c *cli.Call) project.Decide {
+	if askAboutRisk(c) == nil {
+		return nil
+	}
+	var one sync.Mutex // threads that run at the same time ask one after the other
+	return func(ctx context.Context, question, rule string) (threads.Reply, error) {
+		one.Lock()
+		defer one.Unlock()
+		if err := ctx.Err(); err != nil {
+			return threads.Reply{}, err
+		}
+		fmt.Fprintln(c.Stderr, hidden.Visible(question))
+		answer, err := c.AskWithin(ctx, "once runs it this time, thread also later calls with "+rule+",\nanything else refuses, deny TEXT with a text for the model [deny] ")
+		return replyOf(answer), err
+	}
+}
+
+// replyOf reads what a person typed.
+func replyOf(answer string) threads.Reply {
+	r := threads.Reply{Decision: threads.Deny, By: "person"}
+	word, text, _ := strings.Cut(answer, " ")
+	switch word = strings.ToLower(word); {
+	case (word == threads.Once || word == threads.ForThread) && text == "":
+		r.Decision = word
+	case word == threads.Deny:
+		r.Feedback = strings.TrimSpace(text)
+	}
+	return r
 }
 
 // askAboutRisk returns the function that asks about a call at the terminal, nil without

@@ -65,7 +65,7 @@ func (o *threadOptions) replayFlags() []cli.Flag {
 func (o *threadOptions) options(c *cli.Call, call primary.Call) *project.ThreadOptions {
 	return &project.ThreadOptions{
 		Ref: call.Ref, Args: call.Args, Params: call.Params, Held: call.Held, Limits: o.limits, Model: o.model, Provider: o.provider,
-		Message: o.message, NoSuspend: o.noSuspend, Workspace: o.workspace, Carry: o.carry, Ask: askAboutRisk(c), Answer: askAboutThread(c),
+		Message: o.message, NoSuspend: o.noSuspend, Workspace: o.workspace, Carry: o.carry, Ask: askAboutRisk(c), Decide: askAboutCall(c), Answer: askAboutThread(c),
 	}
 }
 
@@ -249,6 +249,11 @@ func (w *watcher) end(r *threads.Result, err error) error {
 		w.open = true // the terminal has printed ^C
 	}
 	next := ""
+	if s := r.Suspended; s != nil && s.Reason == threads.ByApproval {
+		w.note("%s", s.Ask.Question)
+		w.note("thread %s  $%s  rye threads approve|deny %s", r.Status, activity.Money(r.Cost.Spend), r.ThreadID)
+		return err
+	}
 	if s := r.Suspended; s != nil && s.Ask != nil {
 		w.note("%s", s.Ask.Question)
 		if s.Ask.Limit != "" {

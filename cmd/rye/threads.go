@@ -56,7 +56,7 @@ answer is yes or no.`,
 			if _, err := threads.ReadStarted(p.Spaces.ProjectDir, id); err == nil {
 				yes, err := yesOrNo(value)
 				if err == nil {
-					_, err = decideThread(ctx, c, p, id, yes)
+					_, err = decideThread(ctx, c, p, id, node, map[bool]threads.Reply{true: {Decision: threads.Once}, false: {Decision: threads.Deny}}[yes])
 				}
 				return err
 			}
@@ -70,16 +70,23 @@ answer is yes or no.`,
 }
 
 func threadsDecideCommand(verb, decision string) *cli.Command {
+	var forThread bool
+	var feedback string
 	usage := "permit a call that waits for an approval, this one time"
+	flags := []cli.Flag{cli.Bool(&forThread, "thread", "also later calls of the thread with the same capability and reason")}
 	if verb == "deny" {
 		usage = "refuse a call that waits for an approval"
+		flags = []cli.Flag{cli.String(&feedback, "feedback", "a `TEXT` that the model of the thread reads")}
 	}
 	return &cli.Command{
 		Name: verb, Args: "RUN [NODE]", Usage: usage + ", and continue the run",
 		Long: `A run waits for it if a call of a node needs an answer, no person can be asked, and the
 allowance has approvals.headless: suspend. rye graph list names such runs. NODE can be
-left out if one call waits. A thread waits for it if a hook or a limit asks a person.`,
+left out if one call waits. A thread waits for it if a hook or a limit asks a person, or a
+call of its model needs an answer: NODE is the call. While its process asks at a terminal,
+the first answer is used.`,
 		Examples: []string{"rye threads " + verb + " release-01jd"},
+		Flags:    flags,
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.ApprovalDenied, diag.ExecutionFailed},
 		Complete: completeRuns,
 		Run: func(ctx context.Context, c *cli.Call) error {
@@ -91,8 +98,15 @@ left out if one call waits. A thread waits for it if a hook or a limit asks a pe
 			if len(c.Args) > 1 {
 				node = c.Args[1]
 			}
-			if isThread, err := decideThread(ctx, c, p, id, decision == graph.Once); isThread || err != nil {
+			r := threads.Reply{Decision: decision, Feedback: feedback}
+			if forThread {
+				r.Decision = threads.ForThread
+			}
+			if isThread, err := decideThread(ctx, c, p, id, node, r); isThread || err != nil {
 				return err
+			}
+			if forThread || feedback != "" {
+				return diag.New(diag.Usage, "answering %s: --thread and --feedback are for threads; it is a run of a graph", id)
 			}
 			s, err := p.DecideRun(ctx, id, node, decision)
 			if err != nil {

@@ -78,7 +78,7 @@ and this command prints the id of the new thread.`,
 				}
 				return c.UI.Show(map[string]any{"thread_id": next, "continues": id}, func() { c.UI.Out("%s", next) })
 			}
-			opts := &project.ThreadOptions{Held: policy.Person(), Message: o.message, Ask: askAboutRisk(c), Answer: askAboutThread(c)}
+			opts := &project.ThreadOptions{Held: policy.Person(), Message: o.message, Ask: askAboutRisk(c), Decide: askAboutCall(c), Answer: askAboutThread(c)}
 			show := newWatcher(c, p, o.events)
 			opts.Observe, opts.Started = show.line, show.started
 			r, err := p.HandOff(ctx, id, opts)

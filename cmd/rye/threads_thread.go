@@ -160,7 +160,7 @@ func runThreadsResume(ctx context.Context, c *cli.Call, o *resumeOptions) error 
 
 func resumeThread(ctx context.Context, c *cli.Call, p *project.Project, id string, o *resumeOptions) error {
 	opts := &project.ThreadOptions{Held: policy.Person(), Limits: o.limits, Message: o.message, AcceptChanged: o.acceptChanged, NoSuspend: o.noSuspend,
-		Ask: askAboutRisk(c), Answer: askAboutThread(c)}
+		Ask: askAboutRisk(c), Decide: askAboutCall(c), Answer: askAboutThread(c)}
 	show := newWatcher(c, p, o.events)
 	if s, err := p.ThreadSummary(ctx, id); err == nil { // a log that cannot be read is the error of the next line
 		show.before = s.Cost
@@ -170,9 +170,9 @@ func resumeThread(ctx context.Context, c *cli.Call, p *project.Project, id strin
 	return show.end(r, err)
 }
 
-// decideThread answers what a suspended thread asks, and reports whether the id is that of
-// a thread. A thread that may go on is continued here.
-func decideThread(ctx context.Context, c *cli.Call, p *project.Project, id string, yes bool) (isThread bool, err error) {
+// decideThread answers what a thread asks, about a call or whether it may go on, and reports
+// whether the id is that of a thread. A suspended thread that goes on is continued here.
+func decideThread(ctx context.Context, c *cli.Call, p *project.Project, id, call string, r threads.Reply) (isThread bool, err error) {
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
 	if diag.CodeOf(err) == diag.ThreadNotFound {
 		return false, nil
@@ -180,17 +180,27 @@ func decideThread(ctx context.Context, c *cli.Call, p *project.Project, id strin
 	if err != nil {
 		return true, err
 	}
+	if open, err := threads.OpenQuestions(p.Spaces.ProjectDir, id); err != nil || len(open) > 0 {
+		if err != nil {
+			return true, err
+		}
+		goesOn, err := p.DecideCall(ctx, id, call, r)
+		if err != nil || !goesOn {
+			return true, err
+		}
+		return true, resumeThread(ctx, c, p, id, &resumeOptions{})
+	}
 	if s.Suspended == nil || s.Suspended.Ask == nil {
 		return true, diag.New(diag.ThreadState, "answering %s: it asks nothing", id).WithReason("thread_no_question").WithDetail("id", id)
 	}
-	if yes {
+	if r.Decision != threads.Deny {
 		return true, resumeThread(ctx, c, p, id, &resumeOptions{})
 	}
-	r, err := p.DeclineThread(ctx, id)
-	if r == nil {
+	res, err := p.DeclineThread(ctx, id)
+	if res == nil {
 		return true, err
 	}
-	return true, c.UI.Show(r, func() { c.UI.Out("%s %s", id, r.Status) })
+	return true, c.UI.Show(res, func() { c.UI.Out("%s %s", id, res.Status) })
 }
 
 // yesOrNo reads the answer to what a thread asks.

@@ -118,6 +118,7 @@ func messages(project, run string) ([]Message, error) {
 		m.Kind, _ = fields["kind"].(string)
 		m.Name, _ = fields["name"].(string)
 		m.By, _ = fields["by"].(string)
+		m.Time, _ = fields["time"].(string)
 		out = append(out, m)
 	}
 	return out, nil

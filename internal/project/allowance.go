@@ -83,6 +83,12 @@ func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) e
 	if start == nil {
 		start = func(string, string, string) error { return nil }
 	}
+	if person := approver(ctx); d.Action == policy.Ask && person != nil {
+		if ask == nil {
+			suspends(ctx, call, d, time.Duration(a.Approvals.SuspendedTimeoutSeconds)*time.Second)
+		}
+		return approveCall(ctx, &d, ask, person, start)
+	}
 	if d.Action != policy.Ask || ask == nil {
 		if d.Action == policy.Ask {
 			suspends(ctx, call, d, time.Duration(a.Approvals.SuspendedTimeoutSeconds)*time.Second)
@@ -92,28 +98,15 @@ func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) e
 		}
 		return start(call.Ref.String(), d.Tier.String(), "run")
 	}
-	answered, err := recordsAsk(ctx)(d.Tier.String(), d.Question(), p.Env.Now().Add(d.Timeout))
-	if err != nil {
-		return err
-	}
 	within, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	switch yes, err := ask(within, d.Question()); {
 	case ctx.Err() == nil && within.Err() != nil:
-		if err := answered("deny", "timeout"); err != nil {
-			return err
-		}
-		return d.Denied(true)
+		return d.Late(d.Timeout)
 	case err != nil:
 		return err
 	case !yes:
-		if err := answered("deny", "person"); err != nil {
-			return err
-		}
-		return d.Denied(false)
-	}
-	if err := answered("once", "person"); err != nil {
-		return err
+		return d.Denied("")
 	}
 	return start(call.Ref.String(), d.Tier.String(), "approved")
 }

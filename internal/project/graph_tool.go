@@ -225,9 +225,9 @@ func (p *Project) mayAs(ctx context.Context, in exec.NativeCall, as policy.Call,
 	yes, err := in.Ask(within, question)
 	switch {
 	case ctx.Err() == nil && within.Err() != nil:
-		return d.Denied(true)
+		return d.Late(d.Timeout)
 	case err == nil && !yes:
-		return d.Denied(false)
+		return d.Denied("")
 	}
 	return err
 }

@@ -25,6 +25,7 @@ type threadStart struct {
 	Message  string         `json:"message"`
 	Call     string         `json:"call,omitempty"`
 	Copy     string         `json:"copy,omitempty"` // the id of a working copy
+	Relayed  bool           `json:"relayed,omitempty"`
 	Locked   bool           `json:"locked"`
 	Unlocked bool           `json:"unlocked"`
 	token.Token
@@ -66,7 +67,7 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 	}
 	start := threadStart{
 		ThreadID: id, Ref: prepared.Item.Ref.String(), Params: prepared.Inputs,
-		Limits: o.Limits, Model: o.Model, Provider: o.Provider, Message: o.Message, Call: o.Call, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked,
+		Limits: o.Limits, Model: o.Model, Provider: o.Provider, Message: o.Message, Call: o.Call, Relayed: o.Relayed, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked,
 	}
 	in := p
 	if o.Above != nil {
@@ -98,7 +99,7 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 }
 
 // RunThreadProcess is the body of the process of a detached thread. No person can be
-// asked.
+// asked here; the process that waits for the thread may ask one.
 func (e *Env) RunThreadProcess(ctx context.Context, in io.Reader) error {
 	m, err := readStart(in)
 	if err != nil {
@@ -119,7 +120,7 @@ func (e *Env) RunThreadProcess(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	o := &ThreadOptions{ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.object("params"), Model: m.text("model"), Provider: m.text("provider"), Message: m.text("message"), Call: m.text("call"), Copy: m.text("copy")}
+	o := &ThreadOptions{ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.object("params"), Model: m.text("model"), Provider: m.text("provider"), Message: m.text("message"), Call: m.text("call"), Copy: m.text("copy"), Relayed: m.flag("relayed")}
 	list, _ := m["limits"].([]any)
 	for _, v := range list {
 		limit, _ := v.(string)

@@ -39,8 +39,10 @@ func (p *Project) threadDirective(ctx context.Context, in exec.NativeCall) (map[
 	if err != nil {
 		return nil, err
 	}
+	decide := decider(ctx, in.Ask)
 	s, err := p.joined(ctx, o)
 	if s == nil && err == nil {
+		o.Relayed = wait && decide != nil
 		s, err = p.SpawnThread(ctx, o)
 	}
 	if err != nil {
@@ -52,6 +54,11 @@ func (p *Project) threadDirective(ctx context.Context, in exec.NativeCall) (map[
 	// The thread ends by its own limit; the caller's timeout ends the wait only.
 	if in.OnLine != nil {
 		in.OnLine(proc.Stderr, []byte("thread "+s.ThreadID))
+	}
+	if o.Relayed {
+		within, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go p.relay(within, s.ThreadID, decide)
 	}
 	waited, err := p.WaitThreads(ctx, []string{s.ThreadID}, time.Duration(s.Limits.DurationSeconds)*time.Second+placeWait, false)
 	if err != nil {

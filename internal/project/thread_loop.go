@@ -57,7 +57,12 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 			return nil, d.failure(name, err)
 		}
 	case "dispatch": // the log has the results
-		return map[string]any{"control": out.Data["control"], "pending": out.Data["pending"]}, d.dispatched(ctx, out.Data)
+		err := d.dispatched(ctx, out.Data)
+		res := map[string]any{"control": out.Data["control"], "pending": out.Data["pending"], "waits": d.t.Waits() != nil}
+		if d.t.Waits() != nil {
+			res["control"] = map[string]any{"action": "suspend", "by": threads.ByApproval} // of a loop that does not know it
+		}
+		return res, err
 	case "classifier":
 		if action, _ := out.Data["action"].(string); action == "fallback" {
 			category, _ := out.Data["category"].(string)
@@ -406,7 +411,7 @@ func (p *Project) serve(ctx context.Context, in *steps.Input) error {
 		if err != nil {
 			return steps.Result{}, err
 		}
-		return steps.Result{CallID: d.CallID, Ref: d.Ref, IsError: d.IsError, Content: d.Content, Denied: d.Denied, DurationMS: d.Duration.Milliseconds()}, nil
+		return steps.Result{CallID: d.CallID, Ref: d.Ref, IsError: d.IsError, Content: d.Content, Denied: d.Denied, Waits: d.Waits, DurationMS: d.Duration.Milliseconds()}, nil
 	}
 	in.Services.Answer = func(ctx context.Context, c steps.Call, res steps.Result) error {
 		return t.Answer(ctx, c.CallID, res.Content, res.IsError)

@@ -39,6 +39,8 @@ type ThreadOptions struct {
 	AcceptChanged   bool
 	NoSuspend       bool // a thread that would be suspended ends with APPROVAL_REQUIRED
 	Ask             exec.Ask
+	Decide          Decide // asks about a call of the thread; nil: Ask does
+	Relayed         bool   // the process that waits for the thread asks a person about its calls
 	// Answer asks the person what a suspended thread asks; nil if no person is present.
 	Answer    func(ctx context.Context, question string) (string, error)
 	Observe   threads.Observer

@@ -38,7 +38,7 @@ func (b *threadProgram) calls() (grant policy.Grant, ref string) {
 
 // do makes one call.
 func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Request) *diag.Envelope {
-	ctx = context.WithValue(ctx, startKey{}, nil) // the call of the program is another one
+	ctx = context.WithValue(context.WithValue(ctx, startKey{}, nil), approverKey{}, nil) // the call of the program is another one
 	req.Ask = b.r.o.Ask
 	args, _ := jsonx.ParseMessage(req.Args)
 	input, _ := args.(map[string]any)
@@ -116,7 +116,7 @@ func (b *threadProgram) model(ctx context.Context, id string) *diag.Envelope {
 	switch {
 	case err != nil:
 		return envelope(nil, err)
-	case !got.set:
+	case !got.set && !d.Waits:
 		return readAgain(d.Content, d.IsError)
 	}
 	return got.envelope()

@@ -241,6 +241,7 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 		Execute: r.executeProvider, Tool: r.call, Guard: r.guard, Repeatable: r.repeatable, Check: r.check,
 		Source: source, Observe: r.o.Observe,
 		NoSuspend: !r.suspends(), Revoked: r.revoked, Carried: r.carried,
+		Decided: r.decided, Took: r.took,
 	}
 	if r.o.Below == nil { // a run knows the thread of its node by one id
 		out.Continue = r.goesOn

@@ -1,13 +1,11 @@
 package project
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
@@ -106,18 +104,6 @@ func (r *threadRun) verbs(ctx context.Context) ([]steps.VerbTool, error) {
 
 type startKey struct{}
 
-type askedKey struct{}
-
-// recordsAsk returns what records a question about a call of a model, and its answer.
-func recordsAsk(ctx context.Context) func(tier, question string, expires time.Time) (func(decision, by string) error, error) {
-	if f, ok := ctx.Value(askedKey{}).(func(tier, question string, expires time.Time) (func(decision, by string) error, error)); ok && f != nil {
-		return f
-	}
-	return func(string, string, time.Time) (func(decision, by string) error, error) {
-		return func(string, string) error { return nil }, nil
-	}
-}
-
 // starting returns what records that a call starts, nil outside of calls of a model.
 func starting(ctx context.Context) func(ref, tier, decision string) error {
 	f, _ := ctx.Value(startKey{}).(func(ref, tier, decision string) error)
@@ -133,7 +119,7 @@ func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (res *threads
 	if skipped, err := r.guarded(ctx, c); err != nil || skipped != nil {
 		return skipped, err
 	}
-	ctx = context.WithValue(context.WithValue(ctx, startKey{}, c.Start), askedKey{}, r.asking(ctx, c))
+	ctx = context.WithValue(context.WithValue(ctx, startKey{}, c.Start), approverKey{}, r.approver(ctx, c))
 	// A program that runs for this call is not the step that made it.
 	ctx = context.WithValue(context.WithValue(ctx, stepKey{}, ""), callKey{}, c.ID)
 	ctx = context.WithValue(context.WithValue(ctx, spawnerKey{}, r), modelCallKey{}, modelCall{c.Key, c.Again})
@@ -167,30 +153,6 @@ func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (res *threads
 		out.Data = map[string]any{"success": false, "error": map[string]any{"code": string(e.Code), "message": e.Error()}, "data": run.Data}
 	}
 	return out, nil
-}
-
-// asking returns what records a question about a call, after the hooks of the event: one
-// denial is enough, and no person is asked then.
-func (r *threadRun) asking(ctx context.Context, c *threads.ToolCall) func(tier, question string, expires time.Time) (func(decision, by string) error, error) {
-	t := threads.From(ctx)
-	if t == nil {
-		return c.Asked
-	}
-	return func(tier, question string, expires time.Time) (func(decision, by string) error, error) {
-		call := map[string]any{"name": c.Tool.Name, "ref": c.Tool.Ref, "input": c.Input, "tier": tier}
-		out, err := r.step(threads.WithKey(ctx, c.Key+"/approval"), t, "run_hooks", map[string]any{"event": "approval_requested", "context": map[string]any{"call": call, "capability": c.Tool.Ref}})
-		if err != nil {
-			return nil, err
-		}
-		control, err := controlOf(out.Data)
-		if err != nil {
-			return nil, err
-		}
-		if control != nil && control.Action == "deny" {
-			return nil, diag.New(diag.PolicyDenied, "%s", cmp.Or(control.Feedback, control.Message, "the hook "+control.By+" denied the call")).WithReason("hook").WithDetail("hook", control.By)
-		}
-		return c.Asked(tier, question, expires)
-	}
 }
 
 func streamName(s proc.Stream) string {

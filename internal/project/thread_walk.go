@@ -70,7 +70,11 @@ func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transc
 	if err != nil {
 		return err
 	}
-	t.Ends(endingOf(res.Output))
+	end := endingOf(res.Output)
+	if s := t.Waits(); s != nil { // whatever a loop that a project replaced returns
+		end = threads.Ending{State: threads.Suspended, Text: end.Text, Suspend: s}
+	}
+	t.Ends(end)
 	return nil
 }
 

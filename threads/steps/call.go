@@ -25,5 +25,6 @@ type Result struct {
 	Content    []message.Block `json:"content"`
 	Denied     bool            `json:"denied,omitempty"`  // it was not started
 	Skipped    bool            `json:"skipped,omitempty"` // a hook left it out
+	Waits      bool            `json:"waits,omitempty"`   // for the answer of a person: it has no content
 	DurationMS int64           `json:"duration_ms,omitempty"`
 }

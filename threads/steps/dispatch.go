@@ -34,7 +34,7 @@ type dispatchParams struct {
 // dispatch makes the calls of one response: each with the hooks before_tool and
 // after_tool. Reads in a row run together, every other call alone, and the results
 // are in the order of the calls. The first decision of a hook to end or to suspend
-// the thread leaves the later groups out.
+// the thread leaves the later groups out, and so does a call that waits for a person.
 //
 // Params: {calls: [{call_id, name, ref, digest, tier, input, problem, together}],
 // parallel, max_parallel}. Result: {results: [Result], control, pending: [call_id]}.
@@ -57,14 +57,14 @@ func dispatch(ctx context.Context, in Input) (Output, error) {
 	var control *Control
 	for i, r := range d.results {
 		events = append(events, d.events[i]...)
+		if control == nil {
+			control = d.controls[i]
+		}
 		if r == nil {
 			pending = append(pending, p.Calls[i].CallID)
 			continue
 		}
 		results = append(results, *r)
-		if control == nil {
-			control = d.controls[i]
-		}
 	}
 	return done(map[string]any{"results": results, "control": control, "pending": pending}, events...)
 }
@@ -146,6 +146,10 @@ func (d *dispatcher) call(ctx context.Context, c *pendingCall, i int) error {
 	r, err := d.in.Services.Call(ctx, c.Call)
 	if err != nil {
 		return err
+	}
+	if r.Waits {
+		d.controls[i] = &Control{Action: "suspend", By: "approval"}
+		return nil
 	}
 	d.results[i] = &r
 	if c.Problem != "" {

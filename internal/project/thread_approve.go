@@ -1,0 +1,234 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads"
+)
+
+// Decide asks the person who is present about a call of a thread. rule is what an answer
+// for the whole thread permits.
+type Decide func(ctx context.Context, question, rule string) (threads.Reply, error)
+
+// asksPerson asks about one call of a model, or of a program of a thread. ask is nil if no
+// person is present.
+type asksPerson func(ctx context.Context, d *policy.Decision, ask exec.Ask) (*threads.Reply, error)
+
+type approverKey struct{}
+
+// approver returns what asks about the call that ctx belongs to, nil outside of threads.
+func approver(ctx context.Context) asksPerson {
+	f, _ := ctx.Value(approverKey{}).(asksPerson)
+	return f
+}
+
+// approver returns what asks a person about a call, after the hooks of the event: one denial
+// is enough, and no person is asked then.
+func (r *threadRun) approver(ctx context.Context, c *threads.ToolCall) asksPerson {
+	hooks := ctx
+	return func(ctx context.Context, d *policy.Decision, ask exec.Ask) (*threads.Reply, error) {
+		q := &threads.Question{
+			Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Rule: d.Rule(), Timeout: d.Timeout,
+			Before: func() error { return r.beforeAsking(hooks, c, d.Tier.String()) },
+		}
+		own := ctx.Value(approvalKey{}) == nil // not of a node of a graph that the model calls
+		switch {
+		case ask != nil && own && r.o.Decide != nil:
+			q.Ask = func(ctx context.Context) (threads.Reply, error) { return r.o.Decide(ctx, q.Text, q.Rule) }
+		case ask != nil:
+			q.Ask = func(ctx context.Context) (threads.Reply, error) { return replyOf(ask(ctx, q.Text)) }
+		case own && r.o.Relayed: // the answer comes into the inbox
+			q.Ask = func(ctx context.Context) (threads.Reply, error) {
+				<-ctx.Done()
+				return threads.Reply{}, ctx.Err()
+			}
+		case own && r.restsForPerson(d):
+			a, _, err := r.p.Allowance(ctx)
+			if err != nil {
+				return nil, err
+			}
+			q.Open = time.Duration(a.Approvals.SuspendedTimeoutSeconds) * time.Second
+		}
+		return c.Approve(ctx, q)
+	}
+}
+
+func replyOf(yes bool, err error) (threads.Reply, error) {
+	if yes {
+		return threads.Reply{Decision: threads.Once, By: "person"}, err
+	}
+	return threads.Reply{Decision: threads.Deny, By: "person"}, err
+}
+
+// restsForPerson reports whether the thread can be suspended until a person answers. The run
+// of a graph waits for the thread of its node, and a replay cannot go on.
+func (r *threadRun) restsForPerson(d *policy.Decision) bool {
+	return d.Headless == "suspend" && r.o.Below == nil && r.o.Replay == nil
+}
+
+// beforeAsking runs the hooks of a question about a call.
+func (r *threadRun) beforeAsking(ctx context.Context, c *threads.ToolCall, tier string) error {
+	t := threads.From(ctx)
+	if t == nil {
+		return nil
+	}
+	call := map[string]any{"name": c.Tool.Name, "ref": c.Tool.Ref, "input": c.Input, "tier": tier}
+	out, err := r.step(threads.WithKey(ctx, c.Key+"/approval"), t, "run_hooks", map[string]any{"event": "approval_requested", "context": map[string]any{"call": call, "capability": c.Tool.Ref}})
+	if err != nil {
+		return err
+	}
+	control, err := controlOf(out.Data)
+	if err != nil || control == nil || control.Action != "deny" {
+		return err
+	}
+	return diag.New(diag.PolicyDenied, "%s", cmp.Or(control.Feedback, control.Message, "the hook "+control.By+" denied the call")).WithReason("hook").WithDetail("hook", control.By)
+}
+
+// approveCall starts a call of a thread if a person permits it.
+func approveCall(ctx context.Context, d *policy.Decision, ask exec.Ask, person asksPerson, start func(ref, tier, decision string) error) error {
+	r, err := person(ctx, d, ask)
+	switch {
+	case err != nil:
+		return err
+	case r == nil:
+		return d.Err()
+	case r.Late():
+		return d.Late(0)
+	case r.Decision == threads.Deny:
+		return d.Denied(r.Feedback)
+	}
+	return start(d.Ref().String(), d.Tier.String(), "approved")
+}
+
+// The answers of persons to questions about calls are messages of the inbox.
+const answerKind = "answer"
+
+// decided returns the answer to a question that another process wrote.
+func (r *threadRun) decided(question string) (*threads.Decision, error) {
+	return decisionIn(r.p.Spaces.ProjectDir, r.id, question)
+}
+
+func decisionIn(project, id, question string) (*threads.Decision, error) {
+	all, err := graph.Inbox(project, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		if m.Kind != answerKind || m.Name != question {
+			continue
+		}
+		p, _ := m.Payload.(map[string]any)
+		d := &threads.Decision{By: m.By}
+		d.Decision, _ = p["decision"].(string)
+		d.Feedback, _ = p["feedback"].(string)
+		text, _ := p["question"].(string)
+		if d.Question, err = item.ParseDigest(text); err != nil {
+			continue
+		}
+		d.Time, _ = time.Parse(time.RFC3339, m.Time)
+		return d, nil
+	}
+	return nil, nil
+}
+
+// took removes the answers to a question that the log has.
+func (r *threadRun) took(question string) error {
+	all, err := graph.Inbox(r.p.Spaces.ProjectDir, r.id)
+	if err != nil {
+		return err
+	}
+	var list []graph.Message
+	for _, m := range all {
+		if m.Kind == answerKind && m.Name == question {
+			list = append(list, m)
+		}
+	}
+	return graph.Take(r.p.Spaces.ProjectDir, r.id, list)
+}
+
+// DecideCall writes down the answer of a person to a question about a call of a thread. call
+// can be "" if one question is open. goesOn is false if the process of the thread has taken
+// the answer: else the thread must be resumed.
+func (p *Project) DecideCall(ctx context.Context, id, call string, r threads.Reply) (goesOn bool, err error) {
+	q, err := p.openQuestion(id, call)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case r.Decision != threads.Deny && !p.Env.Now().Before(q.Expires):
+		return false, diag.New(diag.ThreadState, "answering %s: the question expired at %s, which is a refusal: %s", id, q.Expires.Format(time.RFC3339), q.Question)
+	case len(r.Feedback) > maxFeedback:
+		return false, diag.New(diag.Usage, "answering %s: the feedback has %d bytes, at most %d", id, len(r.Feedback), maxFeedback)
+	}
+	payload := map[string]any{"decision": r.Decision, "question": item.DigestOf([]byte(q.Question)).String()}
+	if r.Feedback != "" {
+		payload["feedback"] = r.Feedback
+	}
+	dir := p.Spaces.ProjectDir
+	if err := graph.Send(dir, id, graph.Message{Kind: answerKind, Name: q.ID, Payload: payload, By: "person"}, p.Env.Now()); err != nil {
+		// A command that was killed before the thread went on has written the same answer.
+		first, ierr := decisionIn(dir, id, q.ID)
+		if ierr != nil || first == nil || first.Decision != r.Decision || first.Feedback != r.Feedback {
+			return false, errors.Join(err, ierr)
+		}
+	}
+	return p.decidedNow(ctx, id, q, r)
+}
+
+// maxFeedback bounds what a person writes to a model about a refusal, in bytes.
+const maxFeedback = 8 << 10
+
+// openQuestion returns the one open question of a thread, or that about a call.
+func (p *Project) openQuestion(id, call string) (*threads.OpenQuestion, error) {
+	open, err := threads.OpenQuestions(p.Spaces.ProjectDir, id)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range open {
+		if q := &open[i]; q.ID == call || q.CallID == call || call == "" && len(open) == 1 {
+			return q, nil
+		}
+		names = append(names, open[i].CallID)
+	}
+	switch {
+	case len(open) == 0:
+		return nil, diag.New(diag.ThreadState, "answering %s: it asks nothing", id).WithReason("thread_no_question").WithDetail("id", id)
+	case call == "":
+		return nil, diag.New(diag.Usage, "answering %s: several calls wait; name one: %s", id, strings.Join(names, ", "))
+	}
+	return nil, diag.New(diag.Usage, "answering %s: no call %q waits; those that wait: %s", id, call, strings.Join(names, ", "))
+}
+
+// decidedNow waits until the process of a thread, if there is one, has taken an answer.
+func (p *Project) decidedNow(ctx context.Context, id string, q *threads.OpenQuestion, want threads.Reply) (goesOn bool, err error) {
+	dir := p.Spaces.ProjectDir
+	for end := time.Now().Add(answerWait); ; {
+		running := graph.Owner(ctx, dir, id) >= 0
+		got, err := threads.ReplyTo(dir, id, q.ID)
+		switch {
+		case err != nil:
+			return false, err
+		case got != nil && (got.Decision != want.Decision || got.Feedback != want.Feedback):
+			return false, diag.New(diag.ThreadState, "answering %s: the question was answered before, by %s: %s", id, got.By, got.Decision).WithReason("ended")
+		case got != nil && running:
+			return false, nil
+		case !running:
+			return true, nil
+		case time.Now().After(end):
+			return false, diag.New(diag.Timeout, "answering %s: its process has not taken the answer after %s; it reads it before the question expires", id, answerWait)
+		}
+		if err := pause(ctx, lookPause); err != nil {
+			return false, err
+		}
+	}
+}

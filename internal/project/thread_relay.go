@@ -1,0 +1,97 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/primary/agent"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// decider returns how the process that waits for a thread asks a person about its calls: at
+// the terminal, or at the client of the call. It is nil if it cannot: also for a client that
+// would repeat the call with the answer, because that would start another thread.
+func decider(ctx context.Context, ask exec.Ask) Decide {
+	if ask == nil {
+		return nil
+	}
+	if a := agent.AskingOf(ctx); a != nil && !a.Live {
+		return nil
+	}
+	if r := spawner(ctx); r != nil && r.o.Decide != nil {
+		return r.o.Decide
+	}
+	return func(ctx context.Context, question, _ string) (threads.Reply, error) {
+		return replyOf(ask(ctx, question))
+	}
+}
+
+// relay asks the person of this process what a thread asks that this process waits for,
+// until ctx ends. The answer goes where that of every process goes, so that the first one is
+// used. A question that is not answered stays with the thread, for which its end is a denial.
+func (p *Project) relay(ctx context.Context, id string, decide Decide) {
+	log := &growing{}
+	for pause(ctx, relayPause) == nil {
+		grown := log.read(transcript.Base(p.Spaces.ProjectDir, id).Path(transcript.File))
+		if bytes.Contains(grown, []byte(`"event":"thread_continued"`)) {
+			if end := p.EndOfChain(id); end != id {
+				id, log = end, &growing{}
+				continue
+			}
+		}
+		if !bytes.Contains(grown, []byte(`"event":"approval_requested"`)) {
+			continue
+		}
+		open, err := threads.OpenQuestions(p.Spaces.ProjectDir, id)
+		if err != nil {
+			return // the waiter reports the fault of the log
+		}
+		for i := range open {
+			p.relayOne(ctx, id, &open[i], decide)
+		}
+	}
+}
+
+// relayPause is the time between two reads of the log of a thread that is waited for.
+const relayPause = 200 * time.Millisecond
+
+func (p *Project) relayOne(ctx context.Context, id string, q *threads.OpenQuestion, decide Decide) {
+	within, cancel := context.WithDeadline(ctx, q.Expires)
+	defer cancel()
+	go func() { // another process answers first
+		for pause(within, relayPause) == nil {
+			if r, err := threads.ReplyTo(p.Spaces.ProjectDir, id, q.ID); err != nil || r != nil {
+				cancel()
+			}
+		}
+	}()
+	r, err := decide(within, "Thread "+id+": "+q.Question, q.Rule)
+	if err == nil && within.Err() == nil {
+		_, _ = p.DecideCall(ctx, id, q.ID, r) // it was answered before, or its process has ended
+	}
+}
+
+// growing is a file of which each part is read once.
+type growing struct{ at int64 }
+
+// read returns what was appended to the file.
+func (g *growing) read(path string) []byte {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.NewSectionReader(f, g.at, maxResultFile))
+	if err != nil {
+		return nil
+	}
+	// A line that is not complete is read again.
+	b = b[:bytes.LastIndexByte(b, '\n')+1]
+	g.at += int64(len(b))
+	return b
+}

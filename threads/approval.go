@@ -1,0 +1,397 @@
+package threads
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// The answers to the question about a call.
+const (
+	Once = "once"
+	// ForThread permits also later calls of the same capability and rule, until the thread
+	// ends. A thread that continues this one asks again.
+	ForThread = "thread"
+	Deny      = "deny"
+)
+
+// The givers of an answer that are not persons.
+const (
+	byTimeout = "timeout"
+	byGrant   = "grant" // an earlier answer for the thread
+)
+
+// inboxPause is the time between two reads of the inbox while a process waits for an
+// answer.
+const inboxPause = 200 * time.Millisecond
+
+// Question is what a person is asked about a call.
+type Question struct {
+	Tier       string
+	Text       string
+	Capability string // that the call needs
+	Rule       string // why a person is asked
+	// Timeout is how long a process waits for the answer, and Open how long the question of
+	// a suspended thread stays open. With 0 the thread is not suspended for it.
+	Timeout, Open time.Duration
+	// Ask asks the person who is present; nil if none is.
+	Ask func(ctx context.Context) (Reply, error)
+	// Before is called before a new question is recorded; its error refuses the call.
+	Before func() error
+}
+
+// Reply is the answer to a question.
+type Reply struct {
+	Decision string
+	Feedback string // of a denial: the model reads it
+	By       string
+}
+
+// Late reports whether the question was not answered in time.
+func (r *Reply) Late() bool { return r.By == byTimeout }
+
+// Decision is the answer to a question of a thread that another process wrote down.
+type Decision struct {
+	Decision string      `json:"decision"`
+	Feedback string      `json:"feedback,omitempty"`
+	Question item.Digest `json:"question"` // of its text: another text has no answer
+	By       string      `json:"-"`
+	Time     time.Time   `json:"-"`
+}
+
+// asked is a question about a call that the log has.
+type asked struct {
+	askedData
+	reply *Reply // nil without an answer
+}
+
+func (a *asked) expires() time.Time {
+	at, _ := time.Parse(time.RFC3339, a.Expires) // rye wrote it
+	return at
+}
+
+// grant is an answer that permits later calls.
+type grant struct{ capability, rule, by string }
+
+func (a *asked) grants() grant { return grant{a.Capability, a.Rule, a.By} }
+
+// approve returns the answer to the question about a call. It is nil if none can come: no
+// person can be asked, or the thread must be suspended for it, which Waits states then.
+// Every answer is in the log before it is returned. mayRest: the call has not begun.
+func (t *Thread) approve(ctx context.Context, c *ToolCall, q *Question, mayRest bool) (*Reply, error) {
+	d, err := t.question(c, q)
+	if err != nil {
+		return nil, err
+	}
+	if t.permitted(grant{d.Capability, d.Rule, d.By}) {
+		return &Reply{Decision: ForThread, By: byGrant}, nil
+	}
+	mayRest = mayRest && q.Open > 0 && c.By == ""
+	a := t.askedAbout(c.ID, d.Summary)
+	switch {
+	case a != nil && a.reply != nil: // the process was stopped before the call began
+		return a.reply, t.takeAnswer(a.ID)
+	case a != nil:
+		if reply, err := t.earlier(ctx, a, q.Ask == nil && mayRest); reply != nil || err != nil {
+			return reply, err
+		}
+	}
+	if q.Ask == nil && !mayRest {
+		return nil, nil
+	}
+	// A person who is present has the whole time for the answer.
+	if a == nil || q.Ask != nil && a.expires().Sub(t.p.Now()) < q.Timeout {
+		if a, err = t.ask(ctx, d, q); err != nil {
+			return nil, err
+		}
+	}
+	if q.Ask == nil {
+		t.mu.Lock()
+		t.waiting[c.ID] = a
+		t.mu.Unlock()
+		return nil, nil
+	}
+	return t.await(ctx, a, q)
+}
+
+// question returns a question as the log has it.
+func (t *Thread) question(c *ToolCall, q *Question) (askedData, error) {
+	d := askedData{CallID: c.ID, Tier: q.Tier, Grants: []string{Once, ForThread}, Summary: q.Text, Capability: q.Capability, Rule: q.Rule, By: c.By}
+	raw, err := t.clean(d)
+	if err == nil {
+		err = json.Unmarshal(raw, &d)
+	}
+	return d, err
+}
+
+// askedAbout returns the newest question of a text about a call, or nil.
+func (t *Thread) askedAbout(call, text string) *asked {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, a := range slices.Backward(t.asked) {
+		if a.CallID == call && a.Summary == text {
+			return a
+		}
+	}
+	return nil
+}
+
+func (t *Thread) permitted(g grant) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Contains(t.grants, g)
+}
+
+// ask records a question. Its id is that of the call and of the line.
+func (t *Thread) ask(ctx context.Context, d askedData, q *Question) (*asked, error) {
+	if q.Before != nil {
+		if err := q.Before(); err != nil {
+			return nil, err
+		}
+	}
+	open := q.Timeout
+	if q.Ask == nil {
+		open = q.Open
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d.ID = d.CallID + "/" + strconv.FormatInt(t.log.Seq()+1, 10)
+	d.Expires = t.p.Now().Add(open).UTC().Format(time.RFC3339)
+	if err := t.record(ctx, true, evAsked, d); err != nil {
+		return nil, err
+	}
+	a := &asked{askedData: d}
+	t.asked = append(t.asked, a)
+	return a, nil
+}
+
+// earlier returns the answer in the inbox to a question that the log has, or, if the thread
+// would be suspended for it again, the denial of one that has expired.
+func (t *Thread) earlier(ctx context.Context, a *asked, rests bool) (*Reply, error) {
+	reply, err := t.answerOf(a)
+	switch {
+	case err != nil:
+		return nil, err
+	case reply == nil && rests && !t.p.Now().Before(a.expires()):
+		reply = &Reply{Decision: Deny, By: byTimeout}
+	case reply == nil:
+		return nil, nil
+	}
+	return t.resolve(ctx, a, reply)
+}
+
+// answerOf returns the answer in the inbox, nil without one. An answer to another text, or
+// one that came after the time of the question, is removed.
+func (t *Thread) answerOf(a *asked) (*Reply, error) {
+	if t.p.Decided == nil {
+		return nil, nil
+	}
+	d, err := t.p.Decided(a.ID)
+	switch {
+	case err != nil || d == nil:
+		return nil, err
+	case d.Question != item.DigestOf([]byte(a.Summary)), d.Time.After(a.expires()), d.Decision != Deny && !slices.Contains(a.Grants, d.Decision):
+		return nil, t.takeAnswer(a.ID)
+	}
+	return &Reply{d.Decision, d.Feedback, d.By}, nil
+}
+
+func (t *Thread) takeAnswer(id string) error {
+	if t.p.Took == nil {
+		return nil
+	}
+	return t.p.Took(id)
+}
+
+// resolve records an answer.
+func (t *Thread) resolve(ctx context.Context, a *asked, r *Reply) (*Reply, error) {
+	t.mu.Lock()
+	err := t.record(ctx, true, evAnswered, answeredData{ID: a.ID, Decision: r.Decision, By: r.By, Feedback: r.Feedback})
+	if err == nil {
+		a.reply = r
+		t.grantOf(a)
+	}
+	t.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return r, t.takeAnswer(a.ID)
+}
+
+func (t *Thread) grantOf(a *asked) {
+	if a.reply.Decision == ForThread {
+		t.grants = append(t.grants, a.grants())
+	}
+}
+
+// await waits for the first answer: of the person who is present, or of another process.
+// After the time of the question it is refused.
+func (t *Thread) await(ctx context.Context, a *asked, q *Question) (*Reply, error) {
+	type said struct {
+		reply Reply
+		err   error
+	}
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answered := make(chan said, 1)
+	go func() {
+		r, err := q.Ask(within)
+		answered <- said{r, err}
+	}()
+	tick := time.NewTicker(inboxPause)
+	defer tick.Stop()
+	over := time.NewTimer(min(q.Timeout, max(a.expires().Sub(t.p.Now()), time.Second)))
+	defer over.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err() // the question stays open
+		case <-over.C:
+			return t.resolve(ctx, a, &Reply{Decision: Deny, By: byTimeout})
+		case s := <-answered:
+			if ctx.Err() != nil || diag.CodeOf(s.err) == diag.Cancelled {
+				return nil, errors.Join(s.err, ctx.Err())
+			}
+			if s.err != nil {
+				_, err := t.resolve(ctx, a, &Reply{Decision: Deny, By: "person"})
+				return nil, errors.Join(s.err, err)
+			}
+			return t.resolve(ctx, a, &s.reply)
+		case <-tick.C:
+			if r, err := t.answerOf(a); err != nil {
+				return nil, err
+			} else if r != nil {
+				return t.resolve(ctx, a, r)
+			}
+		}
+	}
+}
+
+// askedLine applies a line of the log about a question or its answer.
+func (t *Thread) askedLine(event string, data []byte) error {
+	if event == evAsked {
+		a := &asked{}
+		err := into(data, &a.askedData)
+		t.asked = append(t.asked, a)
+		return err
+	}
+	var d answeredData
+	err := into(data, &d)
+	for _, a := range t.asked {
+		if a.ID == d.ID && err == nil {
+			a.reply = &Reply{d.Decision, d.Feedback, d.By}
+			t.grantOf(a)
+		}
+	}
+	return err
+}
+
+// begins forgets the questions about a call: an answer is for one start.
+func (t *Thread) begins(call string) {
+	t.asked = slices.DeleteFunc(t.asked, func(a *asked) bool { return a.CallID == call })
+	delete(t.waiting, call)
+}
+
+// Waits returns why the thread must be suspended: a call waits for an answer. It is nil if
+// none does.
+func (t *Thread) Waits() *Suspension {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var first *asked
+	for _, a := range t.waiting {
+		if first == nil || cmp.Or(cmp.Compare(a.Expires, first.Expires), cmp.Compare(a.ID, first.ID)) < 0 {
+			first = a
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return &Suspension{Reason: ByApproval, WakeAt: first.Expires, Ask: &Ask{ID: first.ID, To: "person", Question: first.Summary}}
+}
+
+// OpenQuestion is a question about a call of a thread that no person has answered.
+type OpenQuestion struct {
+	ID       string    `json:"approval_id"`
+	CallID   string    `json:"call_id"`
+	Question string    `json:"question"`
+	Rule     string    `json:"rule,omitempty"`
+	Grants   []string  `json:"grants"`
+	Expires  time.Time `json:"expires"`
+}
+
+// OpenQuestions returns the questions about calls that the log of a thread has, and that
+// can still be answered, the oldest first.
+func OpenQuestions(project, id string) ([]OpenQuestion, error) {
+	t, err := askedIn(project, id)
+	if err != nil {
+		return nil, err
+	}
+	out := []OpenQuestion{}
+	for i, a := range t.asked {
+		again := slices.ContainsFunc(t.asked[i+1:], func(b *asked) bool { return b.CallID == a.CallID })
+		if a.reply == nil && !again {
+			out = append(out, OpenQuestion{a.ID, a.CallID, a.Summary, a.Rule, a.Grants, a.expires()})
+		}
+	}
+	return out, nil
+}
+
+// ReplyTo returns the recorded answer to a question, nil without one.
+func ReplyTo(project, id, question string) (*Reply, error) {
+	lines, err := transcript.Read(project, id)
+	for i := range lines {
+		var d answeredData
+		if err == nil && lines[i].Event == evAnswered && into(lines[i].Data, &d) == nil && d.ID == question {
+			return &Reply{d.Decision, d.Feedback, d.By}, nil
+		}
+	}
+	return nil, err
+}
+
+// askedIn reads the questions about calls that have not begun.
+func askedIn(project, id string) (*Thread, error) {
+	t := newThread(id, Params{Project: project})
+	lines, err := transcript.Read(project, id)
+	if err != nil {
+		return nil, err
+	}
+	for i := range lines {
+		l := &lines[i]
+		switch l.Event {
+		case evAsked, evAnswered, evCall, evResult:
+		case evCompleted, evContinued:
+			t.asked = nil
+			continue
+		default:
+			continue
+		}
+		data, err := dataOf(project, id, l)
+		if err == nil {
+			err = t.askedOr(l.Event, data)
+		}
+		if err != nil {
+			return nil, diag.New(diag.TranscriptBroken, "reading the log of %s: line %d: %w", id, l.Seq, err)
+		}
+	}
+	return t, nil
+}
+
+func (t *Thread) askedOr(event string, data []byte) error {
+	if event == evAsked || event == evAnswered {
+		return t.askedLine(event, data)
+	}
+	var d struct {
+		CallID string `json:"call_id"`
+	}
+	err := into(data, &d)
+	t.begins(d.CallID)
+	return err
+}
