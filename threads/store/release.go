@@ -23,7 +23,8 @@ func (o *Owner) Release(ctx context.Context, state, reason string) error {
 
 // Suspend records that a thread rests until something wakes it. Its account stays active,
 // and what its parent reserved for it stays reserved. Its tokens are revoked: the process
-// that wakes it gets a new one.
+// that wakes it gets a new one. The threads of a chain have one account, in the name of the
+// first, and so have their tokens: those of the whole chain are revoked.
 func (o *Owner) Suspend(ctx context.Context, reason string) error {
 	return o.write(ctx, "suspending a thread in", func(t *tx) error {
 		if _, err := t.Exec("UPDATE threads SET state = 'suspended', reason = ?, lease_until = 0 WHERE id = ?", reason, o.thread); err != nil {
