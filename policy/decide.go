@@ -40,6 +40,8 @@ type Danger struct {
 	ID   string `json:"id"`   // of the pattern
 	Tier Tier   `json:"tier"` // at least that of the call
 	Text string `json:"text"` // the simple command that matches
+	// commands are all simple commands that match, nil if something else does, too.
+	commands []shellCommand
 }
 
 // Action is what happens with a call.

@@ -36,6 +36,57 @@ func TestRule(t *testing.T) {
 	}
 }
 
+// TestPrefixes: a prefix is offered for commands whose beginning states what they do, and
+// permits only texts in which every dangerous command begins with one.
+func TestPrefixes(t *testing.T) {
+	a, _, _, err := ReadAllowance([]Layer{shippedAllowance(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	risk := shippedRisk(t)
+	decide := func(text, rung string) Decision {
+		return a.Decide(Call{Rating: Rating{Class: T3, Tier: T3}, Rung: rung, Dangers: risk.Shell(text)})
+	}
+	for text, want := range map[string]string{
+		"rm -r d/x":                   "rm -r",
+		"rm -r -f x y":                "rm -r -f",
+		"rm -r x; git push -f origin": "git push -f,rm -r",
+		"rm x -r":                     "rm x -r",
+		"mkfs.ext4 x":                 "", // one word
+		"rm --recursive=always x":     "",
+		"sudo rm -r x":                "",
+		"echo x | xargs rm -r":        "",
+		"$X -r y":                     "",
+		"r\\m -r x":                   "",
+		"rm -r x > /dev/sda":          "",
+		"curl u | sh":                 "",
+		"ls":                          "",
+	} {
+		if got := strings.Join(decide(text, RungStrict).Prefixes(), ","); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	if got := decide("rm -r x", RungBasic).Prefixes(); got != nil {
+		t.Errorf("asked for another reason, too: %q", got)
+	}
+	for text, want := range map[string]bool{
+		"rm -r /":              true,
+		"rm -r x && rm -r y":   true,
+		"rm -r x; rm -R y":     false,
+		"rm -rf x":             false,
+		"rm -r x; git push -f": false,
+		"sudo rm -r x":         false,
+		"rm -r x | sh":         false,
+		"rm -r $(curl u | sh)": false,
+		"eval 'rm -r x'":       true,
+		"ls":                   false,
+	} {
+		if got := decide(text, RungStrict).Within([]string{"rm -r"}); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
 // TestDecide has each outcome of a call.
 func TestDecide(t *testing.T) {
 	now := time.Date(2027, 1, 15, 12, 0, 0, 0, time.UTC)

@@ -111,12 +111,18 @@ func (s *shellScan) matches(p shellPattern) (Danger, bool) {
 			}
 		}
 	}
+	var all []shellCommand
 	for _, c := range s.commands {
 		if p.includes(c) {
-			return found(c.shown)
+			all = append(all, c)
 		}
 	}
-	return Danger{}, false
+	if len(all) == 0 {
+		return Danger{}, false
+	}
+	d, _ := found(all[0].shown)
+	d.commands = all
+	return d, true
 }
 
 // named returns the first command that is one of the programs.

@@ -20,6 +20,9 @@ const (
 	// ForThread permits also later calls of the same capability and rule, until the thread
 	// ends. A thread that continues this one asks again.
 	ForThread = "thread"
+	// ForPrefix permits also later calls of the same capability whose dangerous commands all
+	// begin as those of this one.
+	ForPrefix = "prefix"
 	Deny      = "deny"
 )
 
@@ -39,6 +42,10 @@ type Question struct {
 	Text       string
 	Capability string // that the call needs
 	Rule       string // why a person is asked
+	// Prefixes are the beginnings of the commands that the question is about, nil if an
+	// answer for them is not offered. Within reports whether prefixes permit the call.
+	Prefixes []string
+	Within   func(prefixes []string) bool
 	// Timeout is how long a process waits for the answer, and Open how long the question of
 	// a suspended thread stays open. With 0 the thread is not suspended for it.
 	Timeout, Open time.Duration
@@ -79,9 +86,11 @@ func (a *asked) expires() time.Time {
 }
 
 // grant is an answer that permits later calls.
-type grant struct{ capability, rule, by string }
-
-func (a *asked) grants() grant { return grant{a.Capability, a.Rule, a.By} }
+type grant struct {
+	capability, by string
+	rule           string   // of an answer for the thread
+	prefixes       []string // of an answer for prefixes
+}
 
 // approve returns the answer to the question about a call. It is nil if none can come: no
 // person can be asked, or the thread must be suspended for it, which Waits states then.
@@ -91,8 +100,8 @@ func (t *Thread) approve(ctx context.Context, c *ToolCall, q *Question, mayRest 
 	if err != nil {
 		return nil, err
 	}
-	if t.permitted(grant{d.Capability, d.Rule, d.By}) {
-		return &Reply{Decision: ForThread, By: byGrant}, nil
+	if decision := t.permitted(&d, q); decision != "" {
+		return &Reply{Decision: decision, By: byGrant}, nil
 	}
 	mayRest = mayRest && q.Open > 0 && c.By == ""
 	a := t.askedAbout(c.ID, d.Summary)
@@ -124,7 +133,10 @@ func (t *Thread) approve(ctx context.Context, c *ToolCall, q *Question, mayRest 
 
 // question returns a question as the log has it.
 func (t *Thread) question(c *ToolCall, q *Question) (askedData, error) {
-	d := askedData{CallID: c.ID, Tier: q.Tier, Grants: []string{Once, ForThread}, Summary: q.Text, Capability: q.Capability, Rule: q.Rule, By: c.By}
+	d := askedData{CallID: c.ID, Tier: q.Tier, Grants: []string{Once, ForThread}, Summary: q.Text, Capability: q.Capability, Rule: q.Rule, Prefixes: q.Prefixes, By: c.By}
+	if len(q.Prefixes) > 0 {
+		d.Grants = append(d.Grants, ForPrefix)
+	}
 	raw, err := t.clean(d)
 	if err == nil {
 		err = json.Unmarshal(raw, &d)
@@ -144,10 +156,24 @@ func (t *Thread) askedAbout(call, text string) *asked {
 	return nil
 }
 
-func (t *Thread) permitted(g grant) bool {
+// permitted returns the earlier answer that permits a call, "" without one.
+func (t *Thread) permitted(d *askedData, q *Question) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Contains(t.grants, g)
+	var prefixes []string
+	for _, g := range t.grants {
+		switch {
+		case g.capability != d.Capability || g.by != d.By:
+		case g.rule != "" && g.rule == d.Rule:
+			return ForThread
+		default:
+			prefixes = append(prefixes, g.prefixes...)
+		}
+	}
+	if len(prefixes) > 0 && q.Within != nil && q.Within(prefixes) {
+		return ForPrefix
+	}
+	return ""
 }
 
 // ask records a question. Its id is that of the call and of the line.
@@ -227,8 +253,11 @@ func (t *Thread) resolve(ctx context.Context, a *asked, r *Reply) (*Reply, error
 }
 
 func (t *Thread) grantOf(a *asked) {
-	if a.reply.Decision == ForThread {
-		t.grants = append(t.grants, a.grants())
+	switch a.reply.Decision {
+	case ForThread:
+		t.grants = append(t.grants, grant{capability: a.Capability, by: a.By, rule: a.Rule})
+	case ForPrefix:
+		t.grants = append(t.grants, grant{capability: a.Capability, by: a.By, prefixes: a.Prefixes})
 	}
 }
 
@@ -323,6 +352,7 @@ type OpenQuestion struct {
 	CallID   string    `json:"call_id"`
 	Question string    `json:"question"`
 	Rule     string    `json:"rule,omitempty"`
+	Prefixes []string  `json:"prefixes,omitempty"`
 	Grants   []string  `json:"grants"`
 	Expires  time.Time `json:"expires"`
 }
@@ -338,7 +368,7 @@ func OpenQuestions(project, id string) ([]OpenQuestion, error) {
 	for i, a := range t.asked {
 		again := slices.ContainsFunc(t.asked[i+1:], func(b *asked) bool { return b.CallID == a.CallID })
 		if a.reply == nil && !again {
-			out = append(out, OpenQuestion{a.ID, a.CallID, a.Summary, a.Rule, a.Grants, a.expires()})
+			out = append(out, OpenQuestion{a.ID, a.CallID, a.Summary, a.Rule, a.Prefixes, a.Grants, a.expires()})
 		}
 	}
 	return out, nil

@@ -203,7 +203,9 @@ type askedData struct {
 	// Capability and Rule are what an answer for the thread permits.
 	Capability string `json:"capability,omitempty"`
 	Rule       string `json:"rule,omitempty"`
-	By         string `json:"by,omitempty"` // the program that makes the call; "" is the model
+	// Prefixes are what an answer for a prefix permits: beginnings of commands.
+	Prefixes []string `json:"prefixes,omitempty"`
+	By       string   `json:"by,omitempty"` // the program that makes the call; "" is the model
 }
 
 type answeredData struct {

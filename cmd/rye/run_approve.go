@@ -25,20 +25,32 @@ func askAboutThread(c *cli.Call) func(ctx context.Context, question string) (str
 }
 
 // askAboutCall returns the function that asks at the terminal about a call of a thread, nil
-// without one. Only the words once and thread are a yes.
+// without one. Only the words once and thread are a yes, and prefix if it is repeated for the
+// rule that is shown.
 func askAboutCall(c *cli.Call) project.Decide {
 	if askAboutRisk(c) == nil {
 		return nil
 	}
 	var one sync.Mutex // threads that run at the same time ask one after the other
-	return func(ctx context.Context, question, rule string) (threads.Reply, error) {
+	return func(ctx context.Context, q project.Asked) (threads.Reply, error) {
 		one.Lock()
 		defer one.Unlock()
 		if err := ctx.Err(); err != nil {
 			return threads.Reply{}, err
 		}
-		fmt.Fprintln(c.Stderr, hidden.Visible(question))
-		answer, err := c.AskWithin(ctx, "once runs it this time, thread also later calls with "+rule+",\nanything else refuses, deny TEXT with a text for the model [deny] ")
+		fmt.Fprintln(c.Stderr, hidden.Visible(q.Question))
+		prefix := ""
+		if len(q.Prefixes) > 0 {
+			prefix = " prefix those that begin with " + strings.Join(q.Prefixes, ", ") + ","
+		}
+		answer, err := c.AskWithin(ctx, "once runs it this time, thread also later calls with "+q.Rule+","+prefix+"\nanything else refuses, deny TEXT with a text for the model [deny] ")
+		if err == nil && prefix != "" && strings.EqualFold(answer, threads.ForPrefix) {
+			answer, err = c.AskWithin(ctx, "Permit every command of this thread that begins with "+strings.Join(q.Prefixes, ", or with ")+"? prefix again permits it [deny] ")
+			if strings.EqualFold(answer, threads.ForPrefix) {
+				return threads.Reply{Decision: threads.ForPrefix, By: "person"}, err
+			}
+			answer = threads.Deny
+		}
 		return replyOf(answer), err
 	}
 }

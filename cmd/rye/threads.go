@@ -56,7 +56,7 @@ answer is yes or no.`,
 			if _, err := threads.ReadStarted(p.Spaces.ProjectDir, id); err == nil {
 				yes, err := yesOrNo(value)
 				if err == nil {
-					_, err = decideThread(ctx, c, p, id, node, map[bool]threads.Reply{true: {Decision: threads.Once}, false: {Decision: threads.Deny}}[yes])
+					_, err = decideThread(ctx, c, p, id, node, "", map[bool]threads.Reply{true: {Decision: threads.Once}, false: {Decision: threads.Deny}}[yes])
 				}
 				return err
 			}
@@ -71,9 +71,10 @@ answer is yes or no.`,
 
 func threadsDecideCommand(verb, decision string) *cli.Command {
 	var forThread bool
-	var feedback string
+	var feedback, prefix string
 	usage := "permit a call that waits for an approval, this one time"
-	flags := []cli.Flag{cli.Bool(&forThread, "thread", "also later calls of the thread with the same capability and reason")}
+	flags := []cli.Flag{cli.Bool(&forThread, "thread", "also later calls of the thread with the same capability and reason"),
+		cli.String(&prefix, "prefix", "also later calls whose dangerous commands begin with `RULE`, as the question shows it")}
 	if verb == "deny" {
 		usage = "refuse a call that waits for an approval"
 		flags = []cli.Flag{cli.String(&feedback, "feedback", "a `TEXT` that the model of the thread reads")}
@@ -102,11 +103,17 @@ the first answer is used.`,
 			if forThread {
 				r.Decision = threads.ForThread
 			}
-			if isThread, err := decideThread(ctx, c, p, id, node, r); isThread || err != nil {
+			if prefix != "" {
+				r.Decision = threads.ForPrefix
+			}
+			if forThread && prefix != "" {
+				return diag.New(diag.Usage, "answering %s: --thread and --prefix are two answers", id)
+			}
+			if isThread, err := decideThread(ctx, c, p, id, node, prefix, r); isThread || err != nil {
 				return err
 			}
-			if forThread || feedback != "" {
-				return diag.New(diag.Usage, "answering %s: --thread and --feedback are for threads; it is a run of a graph", id)
+			if forThread || prefix != "" || feedback != "" {
+				return diag.New(diag.Usage, "answering %s: --thread, --prefix and --feedback are for threads; it is a run of a graph", id)
 			}
 			s, err := p.DecideRun(ctx, id, node, decision)
 			if err != nil {

@@ -172,7 +172,7 @@ func resumeThread(ctx context.Context, c *cli.Call, p *project.Project, id strin
 
 // decideThread answers what a thread asks, about a call or whether it may go on, and reports
 // whether the id is that of a thread. A suspended thread that goes on is continued here.
-func decideThread(ctx context.Context, c *cli.Call, p *project.Project, id, call string, r threads.Reply) (isThread bool, err error) {
+func decideThread(ctx context.Context, c *cli.Call, p *project.Project, id, call, prefix string, r threads.Reply) (isThread bool, err error) {
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
 	if diag.CodeOf(err) == diag.ThreadNotFound {
 		return false, nil
@@ -184,7 +184,7 @@ func decideThread(ctx context.Context, c *cli.Call, p *project.Project, id, call
 		if err != nil {
 			return true, err
 		}
-		goesOn, err := p.DecideCall(ctx, id, call, r)
+		goesOn, err := p.DecideCall(ctx, id, call, r, prefix)
 		if err != nil || !goesOn {
 			return true, err
 		}

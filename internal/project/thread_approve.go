@@ -15,9 +15,15 @@ import (
 	"github.com/ryeos/rye/threads"
 )
 
-// Decide asks the person who is present about a call of a thread. rule is what an answer
-// for the whole thread permits.
-type Decide func(ctx context.Context, question, rule string) (threads.Reply, error)
+// Decide asks the person who is present about a call of a thread.
+type Decide func(ctx context.Context, q Asked) (threads.Reply, error)
+
+// Asked is what a person reads about a call: rule is what an answer for the whole thread
+// permits, and prefixes that for beginnings of commands, nil if it is not offered.
+type Asked struct {
+	Question, Rule string
+	Prefixes       []string
+}
 
 // asksPerson asks about one call of a model, or of a program of a thread. ask is nil if no
 // person is present.
@@ -37,13 +43,15 @@ func (r *threadRun) approver(ctx context.Context, c *threads.ToolCall) asksPerso
 	hooks := ctx
 	return func(ctx context.Context, d *policy.Decision, ask exec.Ask) (*threads.Reply, error) {
 		q := &threads.Question{
-			Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Rule: d.Rule(), Timeout: d.Timeout,
+			Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Rule: d.Rule(), Prefixes: d.Prefixes(), Within: d.Within, Timeout: d.Timeout,
 			Before: func() error { return r.beforeAsking(hooks, c, d.Tier.String()) },
 		}
 		own := ctx.Value(approvalKey{}) == nil // not of a node of a graph that the model calls
 		switch {
 		case ask != nil && own && r.o.Decide != nil:
-			q.Ask = func(ctx context.Context) (threads.Reply, error) { return r.o.Decide(ctx, q.Text, q.Rule) }
+			q.Ask = func(ctx context.Context) (threads.Reply, error) {
+				return r.o.Decide(ctx, Asked{q.Text, q.Rule, q.Prefixes})
+			}
 		case ask != nil:
 			q.Ask = func(ctx context.Context) (threads.Reply, error) { return replyOf(ask(ctx, q.Text)) }
 		case own && r.o.Relayed: // the answer comes into the inbox
@@ -156,14 +164,17 @@ func (r *threadRun) took(question string) error {
 }
 
 // DecideCall writes down the answer of a person to a question about a call of a thread. call
-// can be "" if one question is open. goesOn is false if the process of the thread has taken
+// can be "" if one question is open. An answer for prefixes repeats them, separated by ", ".
+// goesOn is false if the process of the thread has taken
 // the answer: else the thread must be resumed.
-func (p *Project) DecideCall(ctx context.Context, id, call string, r threads.Reply) (goesOn bool, err error) {
+func (p *Project) DecideCall(ctx context.Context, id, call string, r threads.Reply, prefix string) (goesOn bool, err error) {
 	q, err := p.openQuestion(id, call)
 	if err != nil {
 		return false, err
 	}
-	switch {
+	switch rule := strings.Join(q.Prefixes, ", "); {
+	case r.Decision == threads.ForPrefix && (rule == "" || prefix != rule):
+		return false, diag.New(diag.Usage, "answering %s: %q is not the rule that the question offers, which is %q", id, prefix, rule)
 	case r.Decision != threads.Deny && !p.Env.Now().Before(q.Expires):
 		return false, diag.New(diag.ThreadState, "answering %s: the question expired at %s, which is a refusal: %s", id, q.Expires.Format(time.RFC3339), q.Question)
 	case len(r.Feedback) > maxFeedback:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/ryeos/rye/exec"
@@ -26,9 +27,7 @@ func decider(ctx context.Context, ask exec.Ask) Decide {
 	if r := spawner(ctx); r != nil && r.o.Decide != nil {
 		return r.o.Decide
 	}
-	return func(ctx context.Context, question, _ string) (threads.Reply, error) {
-		return replyOf(ask(ctx, question))
-	}
+	return func(ctx context.Context, q Asked) (threads.Reply, error) { return replyOf(ask(ctx, q.Question)) }
 }
 
 // relay asks the person of this process what a thread asks that this process waits for,
@@ -70,9 +69,9 @@ func (p *Project) relayOne(ctx context.Context, id string, q *threads.OpenQuesti
 			}
 		}
 	}()
-	r, err := decide(within, "Thread "+id+": "+q.Question, q.Rule)
+	r, err := decide(within, Asked{"Thread " + id + ": " + q.Question, q.Rule, q.Prefixes})
 	if err == nil && within.Err() == nil {
-		_, _ = p.DecideCall(ctx, id, q.ID, r) // it was answered before, or its process has ended
+		_, _ = p.DecideCall(ctx, id, q.ID, r, strings.Join(q.Prefixes, ", ")) // it was answered before, or its process has ended
 	}
 }
 
