@@ -34,16 +34,16 @@ verified; rye info ID shows a bundle, and rye add verifies it.`,
 			if err != nil {
 				return err
 			}
-			return c.UI.Show(map[string]any{"hits": hits}, func() { showRegistryHits(c.UI, hits) })
+			return c.UI.Show(hits, func() { showRegistryHits(c.UI, hits) })
 		},
 	}
 }
 
-func showRegistryHits(u *cli.UI, hits []project.RegistryHit) {
-	if len(hits) == 0 {
-		u.Out("no bundle matches")
+func showRegistryHits(u *cli.UI, hits *project.RegistryHits) {
+	if hits.Note != "" {
+		u.Note("%s", hits.Note)
 	}
-	for _, x := range hits {
+	for _, x := range hits.Hits {
 		u.Out("%s %s  %s", x.ID, x.Version, x.State)
 		if x.Description != "" {
 			u.Out("  %s", x.Description)

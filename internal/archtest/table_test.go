@@ -80,7 +80,7 @@ func layers() []layer {
 		}},
 		{"Registry", []entry{
 			{"registry/client", set("registry/log", "registry/wire", "trust/doc", "lock", "sign", "item")},
-			{"registry/server", set("registry/log", "registry/wire", "trust", "trust/doc", "lock", "sign", "item")},
+			{"registry/server", set("internal/search", "registry/log", "registry/wire", "trust", "trust/doc", "lock", "sign", "item")},
 			{"registry/witness", set("registry/log")},
 			{"registry/wire", set("bundle", "lock", "sign", "item")},
 			{"registry/log", set()},

@@ -6,12 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/search"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/client"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/sign"
@@ -29,7 +30,7 @@ type RegistryHit struct {
 	Signers     []RegistrySigner `json:"signers"`
 	First       string           `json:"first_published"`
 	State       string           `json:"state,omitempty"`
-	Score       int              `json:"score"`
+	Score       float64          `json:"score"`
 }
 
 // RegistrySigner is a signer of a release, by the user's trust documents.
@@ -39,10 +40,45 @@ type RegistrySigner struct {
 	Owner string         `json:"owner,omitempty"`
 }
 
+// RegistryHits is one page of the bundles that a search in registries found.
+type RegistryHits struct {
+	Hits  []RegistryHit `json:"hits"`
+	Total int           `json:"total"`
+	Note  string        `json:"note,omitempty"`
+}
+
 // SearchRegistry searches one registry, or all that the user pinned if the host is "". The
 // query does not leave this computer. No hit is verified: signers are what the registry
 // names.
-func (p *Project) SearchRegistry(ctx context.Context, host, query string, limit int) ([]RegistryHit, error) {
+func (p *Project) SearchRegistry(ctx context.Context, host, query string, limit int) (*RegistryHits, error) {
+	all, err := p.registryBundles(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	var list []search.Described
+	for _, f := range all {
+		list = append(list, search.Described{Ref: item.Ref{Kind: "bundle", ID: f.ID}, Description: f.Description, Body: f.Words(), Signers: namedSigners(f.Found)})
+	}
+	a, err := search.NewCatalog(list).Search(search.Query{Text: query, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	out := &RegistryHits{Hits: []RegistryHit{}, Total: a.Total, Note: a.Note}
+	for _, x := range a.Found {
+		out.Hits = append(out.Hits, p.registryHit(all[x.Number], x.Score))
+	}
+	return out, nil
+}
+
+// foundBundle is a bundle that a registry lists.
+type foundBundle struct {
+	host string
+	wire.Found
+}
+
+// registryBundles returns the bundles of one registry; if the host is "", of the default
+// registry, else of all that the user pinned.
+func (p *Project) registryBundles(ctx context.Context, host string) ([]foundBundle, error) {
 	hosts := p.Trust.Registries()
 	if host != "" {
 		hosts = []string{host}
@@ -52,28 +88,37 @@ func (p *Project) SearchRegistry(ctx context.Context, host, query string, limit 
 	if len(hosts) == 0 {
 		return nil, diag.New(diag.Usage, "searching registries: you pinned none").WithReason("registry_none")
 	}
-	out := []RegistryHit{}
+	var out []foundBundle
 	all := p.Registries()
 	for _, name := range hosts {
 		h, err := all.Host(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		hits, err := h.Search(ctx, query, limit)
+		list, err := h.Bundles(ctx)
 		if err != nil {
 			return nil, err
 		}
-		for _, x := range hits {
-			out = append(out, p.registryHit(name, x))
+		for _, f := range list {
+			out = append(out, foundBundle{name, f})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b RegistryHit) int { return b.Score - a.Score })
-	return out[:min(len(out), limit)], nil
+	return out, nil
 }
 
-func (p *Project) registryHit(host string, x client.Hit) RegistryHit {
-	out := RegistryHit{ID: "registry:" + host + "/" + x.ID, Version: x.Version, Description: client.Printable(x.Description), Items: []string{},
-		Caps: []string{}, Signers: []RegistrySigner{}, First: client.Printable(x.First), Score: x.Score}
+// namedSigners returns the keys that a registry names as the signers of a bundle.
+func namedSigners(f wire.Found) (out []sign.Fingerprint) {
+	for _, s := range f.Signers {
+		if fp, err := wire.ParseKey(s); err == nil {
+			out = append(out, fp)
+		}
+	}
+	return out
+}
+
+func (p *Project) registryHit(x foundBundle, score float64) RegistryHit {
+	out := RegistryHit{ID: "registry:" + x.host + "/" + x.ID, Version: x.Version, Description: client.Printable(x.Description), Items: []string{},
+		Caps: []string{}, Signers: []RegistrySigner{}, First: client.Printable(x.First), Score: score}
 	if x.State != wire.StateOK {
 		out.State = client.Printable(x.State)
 	}

@@ -115,6 +115,8 @@ func fingerprintPrefix(s string) bool {
 	return err == nil
 }
 
+func joinKinds(kinds []item.Kind) string { return strings.Join(kindNames(kinds), " ") }
+
 func kindNames(kinds []item.Kind) []string {
 	out := make([]string, len(kinds))
 	for i, k := range kinds {

@@ -13,10 +13,8 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -169,13 +167,8 @@ type question struct {
 }
 
 func (q Query) read(f *fields, roots []*space.Root) (*question, error) {
-	switch {
-	case q.Limit < 0 || q.Limit > MaxLimit:
-		return nil, diag.New(diag.Usage, "searching items: the limit %d is not between 1 and %d", q.Limit, MaxLimit)
-	case q.Offset < 0:
-		return nil, diag.New(diag.Usage, "searching items: the offset %d is less than 0", q.Offset)
-	case q.Limit == 0:
-		q.Limit = DefaultLimit
+	if err := q.bounds(); err != nil {
+		return nil, err
 	}
 	known := names{fields: f.names, kinds: f.kinds, spaces: []string{RecordSpace}}
 	for _, s := range []space.Name{space.Project, space.User, space.System} {
@@ -203,7 +196,7 @@ func (q Query) read(f *fields, roots []*space.Root) (*question, error) {
 		constraints = append(constraints, executable(field)...)
 	}
 	if q.Kinds != nil {
-		constraints = append(constraints, filter{"type", strings.Join(kindNames(q.Kinds), " ")})
+		constraints = append(constraints, filter{"type", joinKinds(q.Kinds)})
 	}
 	return &question{q, node, constraints, namesRecords(all(append(in, node)...))}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -13,30 +14,17 @@ import (
 	"github.com/ryeos/rye/registry/wire"
 )
 
-// Hit is a bundle that matches a query. Its texts are those of publishers.
-type Hit struct {
-	wire.Found
-	Score int
-}
-
-// Search ranks the bundles of the registry's search segments. Missing segments are fetched;
-// the query does not leave the computer. A limit of 0 returns all.
-func (h *Host) Search(ctx context.Context, query string, limit int) ([]Hit, error) {
-	terms := strings.Fields(strings.ToLower(query))
+// Bundles returns the bundles that the registry lists, by id. Their texts are those of
+// publishers, and no proof covers them. Missing segments are fetched, all of them whatever
+// a caller looks for: the query does not leave the computer.
+func (h *Host) Bundles(ctx context.Context) ([]wire.Found, error) {
 	all, err := h.bundles(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var out []Hit
-	for _, f := range all {
-		if n := score(f, terms); n > 0 && f.State != wire.StateUnlisted && f.State != wire.StateDeleted {
-			out = append(out, Hit{f, n})
-		}
-	}
-	slices.SortFunc(out, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID)) })
-	if limit > 0 && len(out) > limit {
-		out = out[:limit]
-	}
+	out := slices.Collect(maps.Values(all))
+	out = slices.DeleteFunc(out, func(f wire.Found) bool { return f.State == wire.StateUnlisted || f.State == wire.StateDeleted })
+	slices.SortFunc(out, func(a, b wire.Found) int { return cmp.Compare(a.ID, b.ID) })
 	return out, nil
 }
 
@@ -107,41 +95,4 @@ func (h *Host) segment(ctx context.Context, s wire.Segment) (list []wire.Found, 
 		return nil
 	})
 	return list, err
-}
-
-// Points of a term for each field that contains it.
-const (
-	inID          = 8
-	inItem        = 4
-	inTag         = 4
-	inDescription = 2
-)
-
-// score returns how well a bundle matches; 0 if a term is missing.
-func score(f wire.Found, terms []string) int {
-	total := 1
-	for _, t := range terms {
-		n := 0
-		if strings.Contains(f.ID, t) {
-			n += inID
-		}
-		if strings.Contains(strings.ToLower(f.Description), t) {
-			n += inDescription
-		}
-		for _, x := range f.Items {
-			switch {
-			case strings.Contains(strings.ToLower(x.Ref), t):
-				n += inItem
-			case slices.ContainsFunc(x.Tags, func(tag string) bool { return strings.EqualFold(tag, t) }):
-				n += inTag
-			case strings.Contains(strings.ToLower(x.Description), t):
-				n += inDescription
-			}
-		}
-		if n == 0 {
-			return 0
-		}
-		total += n
-	}
-	return total
 }

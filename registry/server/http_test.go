@@ -92,8 +92,8 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for p, want := range map[string]string{
-		"/": "acme/tools", "/b/acme/tools": "rye add registry:" + testHost + "/acme/tools@v1.0.0", "/b/acme/tools/v1.0.0": "log entry", "/find?q=tools": "1 bundle contains", "/find?q=alert": "acme/tools",
-		"/find?q=<script>alert(2)</script>": "0 bundles contain", "/find": "one or more words", "/log/entry/1": "rye.dev/log/v1", "/ns/acme": keyText(1),
+		"/": "acme/tools", "/b/acme/tools": "rye add registry:" + testHost + "/acme/tools@v1.0.0", "/b/acme/tools/v1.0.0": "log entry", "/find?q=tools": "1 bundle matches", "/find?q=alert": "acme/tools",
+		"/find?q=zebra": "0 bundles match", "/find?q=<script>alert(2)</script>": "1 bundle matches", "/find?q=a+(": "the query ends where a word is expected", "/find": "one or more words", "/log/entry/1": "rye.dev/log/v1", "/ns/acme": keyText(1),
 	} {
 		status, body, h := f.get(strings.ReplaceAll(p, "<", "%3C"))
 		if status != 200 || !strings.Contains(strings.ToLower(string(body)), strings.ToLower(want)) {

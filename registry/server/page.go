@@ -16,6 +16,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/search"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/log"
 	"github.com/ryeos/rye/registry/wire"
 )
@@ -61,6 +63,7 @@ type shown struct {
 	Query    string
 	Hits     []wire.Found
 	Total    int
+	Note     string // about the result of a search
 	Newest   []wire.Found
 	Bundle   *shownBundle
 	Entry    *shownEntry
@@ -182,57 +185,57 @@ func (s *Server) findPage(_ context.Context, h *http.Request, m *model) (*shown,
 	q := h.URL.Query().Get("q")
 	q = q[:min(len(q), 200)]
 	v := &shown{Title: "Search", Query: strings.ToValidUTF8(q, "")}
-	v.Hits, v.Total = s.find(m, v.Query)
+	s.find(m, v)
 	return v, nil
 }
 
 // maxHits is the number of hits on a page.
 const maxHits = 50
 
-// find returns the bundles that contain every word of a query, the best first.
-func (s *Server) find(m *model, query string) (hits []wire.Found, total int) {
-	words := strings.Fields(strings.ToLower(query))
-	if len(words) == 0 {
-		return nil, 0
-	}
-	type scored struct {
-		wire.Found
-		score int
-	}
-	var all []scored
-	for _, b := range m.sorted() {
-		f, ok := s.listedFound(b)
-		if !ok {
-			continue
-		}
-		if n := score(f, words); n > 0 {
-			all = append(all, scored{f, n})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b scored) int { return b.score - a.score })
-	for _, x := range all[:min(len(all), maxHits)] {
-		hits = append(hits, x.Found)
-	}
-	return hits, len(all)
+// catalog is what the search page finds bundles in, as of one model.
+type catalog struct {
+	mu    sync.Mutex
+	of    *model
+	ids   []wire.ID
+	items *search.Catalog
 }
 
-// score returns how well a bundle matches, 0 if a word is missing.
-func score(f wire.Found, words []string) (total int) {
-	id, text := strings.ToLower(f.ID), strings.ToLower(f.Description+" "+strings.Join(f.Caps, " ")+" "+strings.Join(f.Kinds, " "))
-	for _, i := range f.Items {
-		text += " " + strings.ToLower(i.Ref+" "+i.Description+" "+strings.Join(i.Tags, " "))
+// find sets the bundles that match the query, the best first.
+func (s *Server) find(m *model, v *shown) {
+	if v.Query == "" {
+		return
 	}
-	for _, w := range words {
-		switch {
-		case strings.Contains(id, w):
-			total += 3
-		case strings.Contains(text, w):
-			total++
-		default:
-			return 0
+	ids, items := s.described(m)
+	a, err := items.Search(search.Query{Text: v.Query, Limit: maxHits})
+	if err != nil {
+		v.Note = diag.Typed(err).Message
+		return
+	}
+	v.Total, v.Note = a.Total, a.Note
+	for _, x := range a.Found {
+		if f, ok := s.listedFound(m.bundles[ids[x.Number].String()]); ok {
+			v.Hits = append(v.Hits, f)
 		}
 	}
-	return total
+}
+
+// described returns the catalog of a model. It is made by the first search after a change.
+func (s *Server) described(m *model) ([]wire.ID, *search.Catalog) {
+	s.catalog.mu.Lock()
+	defer s.catalog.mu.Unlock()
+	if s.catalog.of == m {
+		return s.catalog.ids, s.catalog.items
+	}
+	var ids []wire.ID
+	var list []search.Described
+	for _, b := range m.sorted() {
+		if f, ok := s.listedFound(b); ok {
+			ids = append(ids, b.id)
+			list = append(list, search.Described{Ref: item.Ref{Kind: "bundle", ID: f.ID}, Description: f.Description, Body: f.Words()})
+		}
+	}
+	s.catalog.of, s.catalog.ids, s.catalog.items = m, ids, search.NewCatalog(list)
+	return ids, s.catalog.items
 }
 
 // bundlePage shows one version of a bundle.

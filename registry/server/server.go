@@ -96,6 +96,7 @@ type Server struct {
 	stop                            chan struct{} // closed by Close
 	done                            chan struct{} // closed when nothing is committed any more
 	texted                          textCache
+	catalog                         catalog
 	cache                           *fileCache
 }
 

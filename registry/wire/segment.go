@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
@@ -59,6 +60,16 @@ type Found struct {
 	Published   string      `json:"published"`
 	State       string      `json:"state"`
 	Versions    int         `json:"versions"`
+}
+
+// Words returns the texts that a search finds the bundle by, in addition to its id and its
+// description: those of its items, and what they ask for.
+func (f *Found) Words() []string {
+	out := append(slices.Clone(f.Caps), f.Kinds...)
+	for _, x := range f.Items {
+		out = append(append(out, x.Ref, x.Description), x.Tags...)
+	}
+	return out
 }
 
 // FoundItem is an item of a bundle.
