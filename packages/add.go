@@ -15,6 +15,9 @@ import (
 type AddParams struct {
 	Queries []Query
 	Approve Approve
+	// Review is called with all changes after Approve, before anything is written. An
+	// error of it stops the call. It may be nil.
+	Review Approve
 }
 
 // Add requires bundles, or single items of them, and locks and installs their
@@ -38,7 +41,13 @@ func (e *Engine) Add(ctx context.Context, p AddParams) (*Result, error) {
 			return nil, err
 		}
 		return additions(st.project, queries, versions), nil
-	}, func(changes []Change) error { return approve("adding", p.Approve, changes) })
+	}, func(changes []Change) error {
+		err := approve("adding", p.Approve, changes)
+		if err == nil && p.Review != nil {
+			err = p.Review(changes)
+		}
+		return err
+	})
 }
 
 func lockedError(verb string) error {

@@ -34,7 +34,8 @@ func searchCommand() *cli.Command {
 first. Every word is optional, so a question can be a sentence. +word requires a word,
 and so do AND and NOT in capitals; OR and parentheses combine words. "quoted words" must
 be adjacent, "two words"~5 close to each other. * matches any letters, word~1 allows one
-typing error. field:word searches one field: name, title, description, category, tags
+typing error. --space registry searches what the registries list that you pinned, on this
+computer: the query does not leave it. field:word searches one field: name, title, description, category, tags
 or body. type:tool, tool_type:runtime, space:user, ns:rye/core and signed-by:FINGERPRINT
 filter items; signed-by reads the signature line without verifying it, and the column
 TRUST shows the verdict. Without a query, all items are listed.
@@ -52,7 +53,7 @@ marks an item that only matches itself.`,
 		Codes: []diag.Code{},
 		Flags: []cli.Flag{
 			cli.String(&o.scope, "scope", "only `SCOPE`: a kind, or a kind and namespace (tool.rye.core.*)"),
-			cli.String(&o.space, "space", "only `SPACE`: project, user, system, or threads for records of runs").OneOf(append(spaceNames(), search.RecordSpace)...),
+			cli.String(&o.space, "space", "only `SPACE`: project, user, system, threads for records of runs, or registry").OneOf(append(spaceNames(), search.RecordSpace, search.RegistrySpace)...),
 			cli.Int(&o.limit, "limit", "show at most `N` items"),
 			cli.Int(&o.offset, "offset", "skip the first `N` items"),
 			cli.Bool(&o.noIndex, "no-index", "read every item instead of the index in the cache"),
@@ -68,6 +69,9 @@ func runSearch(ctx context.Context, c *cli.Call, o *searchOptions) error {
 	h, err := envOf(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
+	}
+	if o.space == search.RegistrySpace {
+		return searchRegistryItems(ctx, c, h, o)
 	}
 	find := func(ctx context.Context, q search.Query) (*search.Result, error) {
 		return h.Verbs.Search(ctx, policy.Person(), q)
@@ -88,6 +92,28 @@ func runSearch(ctx context.Context, c *cli.Call, o *searchOptions) error {
 		c.UI.Warn("%s", n)
 	}
 	return c.UI.Show(res, func() { showHits(c.UI, res, o.offset) })
+}
+
+// searchRegistryItems shows items that registries list. None of them is verified.
+func searchRegistryItems(ctx context.Context, c *cli.Call, h *project.Project, o *searchOptions) error {
+	res, err := h.RegistryItems().Search(ctx, search.Query{Text: strings.Join(c.Args, " "), Scope: o.scope, Limit: o.limit, Offset: o.offset})
+	if err != nil {
+		showCaret(c.UI, err)
+		return err
+	}
+	return c.UI.Show(res, func() {
+		if res.Note != "" {
+			c.UI.Note("%s", res.Note)
+		}
+		t := &cli.Table{Header: []string{"ITEM", "STATE", "SIGNER", "SCORE", "DESCRIPTION"}}
+		for _, x := range res.Hits {
+			t.Add(string(x.Type)+":"+x.ID, x.State, strings.Join(x.Signers, ", "), fmt.Sprintf("%.2f", x.Score), x.Description)
+		}
+		if len(res.Hits) > 0 {
+			c.UI.Table(t)
+			c.UI.Note("Nothing of this is verified; rye add ITEM@BUNDLE verifies it.")
+		}
+	})
 }
 
 // build identifies this build of the program in the cache.

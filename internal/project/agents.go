@@ -235,7 +235,8 @@ func (p *Project) workspace(ctx context.Context) (*agent.Workspace, error) {
 			k, ok := p.Trust.Key(fp)
 			return ok && k.Agent() && k.Scope.Allows(string(ref.Kind), ref.ID, "sign")
 		},
-		Signed: func(ctx context.Context, reports []primary.SignReport) error { return p.RefreshLock(ctx, reports) },
+		Signed:   func(ctx context.Context, reports []primary.SignReport) error { return p.RefreshLock(ctx, reports) },
+		Registry: p.RegistryItems(),
 	}, nil
 }
 

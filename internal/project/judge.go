@@ -244,7 +244,7 @@ func (m *memoryFiles) ReadSibling(name string, limit int64) ([]byte, bool, error
 
 // Exists implements space.Files.
 func (m *memoryFiles) Exists(rel string) bool {
-	if _, ok := m.files[space.Dir+"/"+rel]; ok {
+	if _, ok := m.files[space.Dir+"/"+rel]; ok || rel == "." && len(m.paths) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(m.paths, func(p string) bool { return strings.HasPrefix(p, rel+"/") })

@@ -26,7 +26,8 @@ type PackagesParams struct {
 	Space    space.Name                  // "" is the project
 	Progress func(packages.Event)        // may be nil
 	Done     func()                      // called by close; may be nil
-	Look     bool                        // only Inspect is called: no project is needed
+	Look     bool                        // only Inspect and Release are called: no project is needed
+	Serving  bool                        // the process lives on after the call
 	Expect   map[lock.Module]item.Digest // see packages.Params
 }
 
@@ -44,7 +45,9 @@ type Packages struct {
 
 // Packages opens the package manager of a space. Its Close must follow.
 func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error) {
-	debug.SetGCPercent(400) // a verb is over before collecting would pay
+	if !p.Serving {
+		debug.SetGCPercent(400) // a verb is over before collecting would pay
+	}
 	h, err := e.Open(ctx, Lenient)
 	if err != nil {
 		return nil, err

@@ -123,8 +123,8 @@ func firstLine(b []byte) []byte {
 	return b
 }
 
-// oneLine returns a text as one line of at most MaxDescription characters.
-func oneLine(s string) string {
+// OneLine returns a text as one line of at most MaxDescription characters.
+func OneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	n := 0
 	for i := range s {

@@ -35,6 +35,10 @@ func executable(field int) []node {
 // knowledge of the project that the runtime key signed. No other query finds it.
 const RecordSpace = "threads"
 
+// RegistrySpace is the name of what the registries list that the user pinned. A Catalog
+// finds it, an Index does not.
+const RegistrySpace = "registry"
+
 // namesRecords reports whether a part of a query restricts it to records.
 func namesRecords(n node) bool {
 	some := func(kids []node) bool { return slices.ContainsFunc(kids, namesRecords) }

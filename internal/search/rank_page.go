@@ -141,8 +141,8 @@ func (x *Index) hit(ctx context.Context, s *ranker, m match) Hit {
 	}
 	h.Trust = it.Verdict.Word()
 	h.Version = it.Meta.Version
-	h.Title = oneLine(it.Meta.Title)
-	h.Description = oneLine(it.Meta.Description)
+	h.Title = OneLine(it.Meta.Title)
+	h.Description = OneLine(it.Meta.Description)
 	return h
 }
 

@@ -474,8 +474,8 @@ func TestHitFields(t *testing.T) {
 		t.Errorf("%d: %q", n, h.Description)
 	}
 	for text, want := range map[string]string{"": "", " a\n\tb ": "a b", strings.Repeat("x", 160): strings.Repeat("x", 160), strings.Repeat("x", 161): strings.Repeat("x", 159) + "…"} {
-		if got := oneLine(text); got != want {
-			t.Errorf("oneLine(%q) = %q", text, got)
+		if got := OneLine(text); got != want {
+			t.Errorf("OneLine(%q) = %q", text, got)
 		}
 	}
 }

@@ -33,6 +33,8 @@ type Workspace struct {
 	// Signed is called with the reports of a sign call, so that the lock can
 	// follow. It may be nil.
 	Signed func(ctx context.Context, reports []primary.SignReport) error
+	// Registry finds items that are not installed. It may be nil.
+	Registry Registry
 }
 
 // Do executes one call. An error is in the envelope.
@@ -60,6 +62,16 @@ func (w *Workspace) Do(ctx context.Context, req Request) *diag.Envelope {
 // nil when the error is not.
 func (w *Workspace) call(ctx context.Context, req Request, args map[string]any) (env *diag.Envelope, err error) {
 	env = &diag.Envelope{}
+	from, remote, err := inRegistry(args)
+	switch verb := policy.Verb(req.Name); {
+	case err != nil:
+		return env, err
+	case remote && verb == policy.Load:
+		env.Data, err = w.loadRegistry(ctx, req, from, args)
+		return env, err
+	case remote && verb == policy.Execute:
+		return w.executeRegistry(ctx, req, from, args)
+	}
 	switch policy.Verb(req.Name) {
 	case policy.Search:
 		env.Data, err = w.search(ctx, req.Held, args)
@@ -81,6 +93,9 @@ func failed(err error, meta any) *diag.Envelope {
 }
 
 func (w *Workspace) search(ctx context.Context, held policy.Held, args map[string]any) (any, error) {
+	if text(args, "space") == search.RegistrySpace {
+		return w.searchRegistry(ctx, held, args)
+	}
 	res, err := w.Verbs.Search(ctx, held, search.Query{
 		Text: text(args, "query"), Scope: text(args, "scope"), Space: text(args, "space"),
 		Limit: number(args, "limit"), Offset: number(args, "offset"), Executable: true,

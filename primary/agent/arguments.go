@@ -159,6 +159,14 @@ func (w *Workspace) identify(ctx context.Context, args map[string]any) []diag.Fi
 	if len(word) > maxName {
 		return []diag.Finding{diag.Errorf(diag.ValidationFailed, 0, 0, "$.item_id has %d bytes, more than %d", len(word), maxName)}
 	}
+	if id, bundle, ok := strings.Cut(word, registryMark); ok { // the kind may be in front, as for rye add
+		ref, err := item.ParseRef(id, item.Kind(kind))
+		if err != nil || kind != "" && kind != string(ref.Kind) {
+			return []diag.Finding{diag.Errorf(diag.ValidationFailed, 0, 0, "$.item_id %q is not ID@registry:HOST/NS/NAME@VERSION of the kind %q", word, kind)}
+		}
+		args["item_type"], args["item_id"] = string(ref.Kind), ref.ID+registryMark+bundle
+		return nil
+	}
 	ref, ok := w.find(ctx, word, kind)
 	if !ok {
 		return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 )
@@ -47,10 +48,13 @@ func (w *Workspace) compiled(ctx context.Context, name string) (compiled, error)
 	}
 	kinds := w.kinds(ctx)
 	key := name + " " + strings.Join(kinds, " ")
+	if w.pinned() {
+		key += " " + search.RegistrySpace
+	}
 	if c, ok := w.Cache.get(key); ok && own.Root.Embedded() {
 		return c, nil
 	}
-	c := compiled{props: schemaOf(own, kinds)}
+	c := compiled{props: w.schemaOf(own, kinds)}
 	var fs []diag.Finding
 	c.schema, fs = schema.Compile(c.props)
 	if err := diag.FromFindings("reading the schema of "+own.Ref.String(), fs); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
@@ -80,7 +81,8 @@ func (w *Workspace) define(ctx context.Context, name string) (d *Definition, ref
 		return nil, nil, err
 	}
 	d = &Definition{Name: name, Title: it.Meta.Title, Description: it.Meta.Description, Hints: hints(own)}
-	if d.InputSchema, err = orderedSchema(withDescriptions(schemaOf(own, w.kinds(ctx)), it), own); err != nil {
+	d.Hints.OpenWorld = d.Hints.OpenWorld || w.pinned() && name != string(policy.Sign) // a registry answers
+	if d.InputSchema, err = orderedSchema(withDescriptions(w.schemaOf(own, w.kinds(ctx)), it), own); err != nil {
 		return nil, nil, err
 	}
 	if out, ok := own.Meta.Fields["output_schema"].(map[string]any); ok {
@@ -150,25 +152,39 @@ func (w *Workspace) kinds(ctx context.Context) []string {
 }
 
 // schemaOf returns the argument schema of a verb's item, with the kinds as the
-// values of item_type.
-func schemaOf(own *resolve.Item, kinds []string) map[string]any {
+// values of item_type, and the space "registry" if the user pinned one.
+func (w *Workspace) schemaOf(own *resolve.Item, kinds []string) map[string]any {
 	out := maps.Clone(own.Meta.Schema)
-	props, _ := out["properties"].(map[string]any)
-	decl, ok := props["item_type"].(map[string]any)
-	if !ok {
-		return out
-	}
 	values := []any{}
 	for _, kind := range kinds {
 		values = append(values, kind)
 	}
+	setEnum(out, "item_type", values)
+	if props, _ := out["properties"].(map[string]any); props["query"] != nil && w.pinned() {
+		decl, _ := props["space"].(map[string]any)
+		spaces, _ := decl["enum"].([]any)
+		setEnum(out, "space", append(slices.Clone(spaces), search.RegistrySpace))
+	}
+	return out
+}
+
+// setEnum replaces the values of a property, if the schema has it, in copies of what
+// changes.
+func setEnum(s map[string]any, name string, values []any) {
+	props, _ := s["properties"].(map[string]any)
+	decl, ok := props[name].(map[string]any)
+	if !ok {
+		return
+	}
 	decl = maps.Clone(decl)
 	decl["enum"] = values
 	props = maps.Clone(props)
-	props["item_type"] = decl
-	out["properties"] = props
-	return out
+	props[name] = decl
+	s["properties"] = props
 }
+
+// pinned reports whether the user pinned a registry.
+func (w *Workspace) pinned() bool { return w.Registry != nil && w.Registry.Pinned() }
 
 func hints(it *resolve.Item) Hints {
 	m, _ := it.Meta.Fields["annotations"].(map[string]any)

@@ -27,6 +27,8 @@ type loaded struct {
 	Path    string      `json:"path"`
 	Digest  item.Digest `json:"digest"`
 	Trust   string      `json:"trust"`
+	Signers []string    `json:"signers,omitempty"`      // of a release of a registry
+	Caps    []string    `json:"capabilities,omitempty"` // likewise
 	Warning string      `json:"warning,omitempty"`
 	CopyTo  string      `json:"copied_to,omitempty"`
 	Note    string      `json:"note,omitempty"`

@@ -86,6 +86,22 @@ func suggestions() map[situation]string {
 		{diag.PermissionDenied, ""}:  "this server does not grant {missing}: ask the user to add it to capabilities in the configuration " + SettingsID + " of the user space",
 		{diag.LimitExceeded, "busy"}: "wait until some calls have ended, then call again",
 
+		// Registries.
+		{diag.KeyUnknown, "registry_none"}:         "ask the user to pin a registry",
+		{diag.KeyUnknown, "registry_unpinned"}:     "ask the user to pin the registry {host}",
+		{diag.KeyUnknown, "release_scope"}:         "ask the user: they do not trust the signer of this release",
+		{diag.KeyUnknown, "release"}:               "ask the user: they do not trust the signer of this release",
+		{diag.ApprovalRequired, "registry_ask"}:    "ask the user to add {bundle} to the project or to the user space",
+		{diag.PolicyDenied, "registry_deny"}:       "the allowance refuses items that are not installed: ask the user to add {bundle}",
+		{diag.ConsentRequired, "adding"}:           "ask the user to add the bundle: it replaces items that are in use",
+		{diag.AmbiguousItem, "registry_shadowed"}:  "execute the installed item, or ask the user",
+		{diag.LockMismatch, "registry_version"}:    "leave the version out to use the one that is installed, or ask the user to update {bundle}",
+		{diag.PermissionDenied, "registry_copy"}:   "ask the user to add {bundle}",
+		{diag.ItemNotFound, "registry_item"}:       "call search with space \"registry\" to find the id",
+		{diag.VersionNotFound, "registry_yanked"}:  "choose another version: call search with space \"registry\"",
+		{diag.VersionNotFound, "registry_deleted"}: "choose another version: call search with space \"registry\"",
+		{diag.PolicyDenied, "lookalike"}:           "do not use it: its name imitates {looks_like}. Report it to the user",
+
 		// Items and their signatures.
 		{"", "own_draft"}:       "call sign with item_type \"{kind}\", item_id \"{id}\"; a person promotes it",
 		{diag.Unsigned, ""}:     "ask the user: no key that they trust has signed it",

@@ -1,0 +1,395 @@
+package project
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/search"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/packages/source"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary/agent"
+	"github.com/ryeos/rye/registry/client"
+	"github.com/ryeos/rye/registry/wire"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/stdlib"
+	"github.com/ryeos/rye/trust"
+)
+
+// registryItems are the items of registries as agents use them. It implements
+// agent.Registry.
+type registryItems struct{ p *Project }
+
+// RegistryItems returns the items of the registries that the user pinned.
+func (p *Project) RegistryItems() agent.Registry { return registryItems{p} }
+
+// Pinned implements agent.Registry. A registry that only rye.yaml pins is not one of the
+// user's: a repository does not decide where an agent searches.
+func (r registryItems) Pinned() bool { return len(r.p.Trust.Registries()) > 0 }
+
+// Search implements agent.Registry.
+func (r registryItems) Search(ctx context.Context, q search.Query) (*agent.RegistryResult, error) {
+	bundles, err := r.p.registryBundles(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	type place struct {
+		of foundBundle
+		wire.FoundItem
+		item.Ref
+	}
+	var items []place
+	var list []search.Described
+	for _, b := range bundles {
+		for _, x := range b.Items {
+			ref, err := item.ParseRef(x.Ref, "")
+			if err != nil {
+				continue // a registry may be newer, or wrong: no verb accepts such an id
+			}
+			items = append(items, place{b, x, ref})
+			list = append(list, search.Described{Ref: ref, Description: x.Description, Tags: x.Tags,
+				Body: append(slices.Clone(b.Caps), b.ID, b.Description), Signers: namedSigners(b.Found)})
+		}
+	}
+	a, err := search.NewCatalog(list).Search(q)
+	if err != nil {
+		return nil, err
+	}
+	out := &agent.RegistryResult{Hits: []agent.RegistryHit{}, Total: a.Total, NextOffset: a.NextOffset, Note: a.Note}
+	for _, f := range a.Found {
+		x := items[f.Number]
+		out.Hits = append(out.Hits, r.hit(x.of, x.Ref, x.Description, f.Score))
+	}
+	return out, nil
+}
+
+// maxHitCaps is the number of capabilities in a hit.
+const maxHitCaps = 20
+
+// hit describes an item. A model reads descriptions as instructions, so those of signers
+// that the user does not trust are left out.
+func (r registryItems) hit(b foundBundle, ref item.Ref, description string, score float64) agent.RegistryHit {
+	known := r.p.registryHit(b, score)
+	from := agent.RegistryRef{Ref: ref, Bundle: known.ID, Version: client.Printable(b.Version)}
+	out := agent.RegistryHit{Type: ref.Kind, ID: from.String(), Source: known.ID, Version: from.Version, Score: score, Trust: agent.Unverified,
+		Signers: []string{}, Caps: known.Caps[:min(len(known.Caps), maxHitCaps)], First: known.First, State: known.State}
+	usable := len(known.Signers) > 0
+	for _, s := range known.Signers {
+		out.Signers = append(out.Signers, strings.TrimSpace(s.Key+" "+string(s.Trust)+" "+s.Owner))
+		usable = usable && s.Trust.Usable()
+	}
+	out.Description = "not shown, because the registry names no signer that the user trusts"
+	if usable {
+		out.Description = search.OneLine(client.Printable(description))
+	}
+	return out
+}
+
+// Fetch implements agent.Registry.
+func (r registryItems) Fetch(ctx context.Context, from agent.RegistryRef) (*agent.RegistryItem, error) {
+	q, err := r.query(from)
+	if err != nil {
+		return nil, err
+	}
+	from.Bundle = q.ID.String()
+	if it, err := r.installed(ctx, from); it != nil || err != nil {
+		return it, err
+	}
+	release, err := r.release(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if release.Unsafe() {
+		return nil, release.Refused
+	}
+	from.Version = release.Bundle.Version
+	out := &agent.RegistryItem{From: from, Refused: release.Refused, Caps: release.Bundle.Caps, Notes: release.Notes, Manifest: release.Bundle.Manifest}
+	if out.Item, err = r.itemOf(ctx, release, from); err != nil {
+		return nil, err
+	}
+	for _, s := range release.Bundle.Signers {
+		out.Signers = append(out.Signers, r.signer(s))
+	}
+	out.Sandbox = statedSandbox(out.Item)
+	return out, nil
+}
+
+// query reads the bundle of a ref. The registry must be one that the user pinned.
+func (r registryItems) query(from agent.RegistryRef) (packages.Query, error) {
+	return r.bundleOf(from.Bundle, from.Version)
+}
+
+func (r registryItems) bundleOf(word, version string) (packages.Query, error) {
+	if version != "" {
+		word += "@" + version
+	}
+	full, err := r.p.Env.FullRegistryID(word)
+	if err != nil {
+		return packages.Query{}, err
+	}
+	q, err := packages.ParseQuery(full)
+	if err != nil {
+		return q, err
+	}
+	host, _, err := wire.ParseFull(q.ID.String())
+	if err == nil {
+		err = r.p.needPin(host)
+	}
+	return q, err
+}
+
+// release fetches and judges a release: by the lock and the rules of the project, and by
+// those of the user's space, which would record it.
+func (r registryItems) release(ctx context.Context, q packages.Query) (*packages.Release, error) {
+	var out *packages.Release
+	for _, s := range []space.Name{space.Project, space.User} {
+		if s == space.Project && r.p.Spaces.ProjectDir == "" {
+			continue
+		}
+		x, err := r.packages(ctx, PackagesParams{Space: s, Look: true})
+		if err != nil {
+			return nil, err
+		}
+		defer x.Close()
+		one, err := x.Release(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if out != nil && out.Refused != nil {
+			one.Refused = out.Refused
+		}
+		if out != nil {
+			one.Notes = append(out.Notes, one.Notes...)
+		}
+		out, q.Version = one, one.Bundle.Version // both judge the same release
+	}
+	return out, nil
+}
+
+// packages opens the package manager of a space for one call of a server.
+func (r registryItems) packages(ctx context.Context, params PackagesParams) (*Packages, error) {
+	e := *r.p.Env
+	e.OnlyRuns, e.Locked, params.Serving = false, e.KeepsLock(), true
+	return e.Packages(ctx, params)
+}
+
+// itemOf returns the item of a release, judged as if the release were installed in the
+// user's space. An item with characters that a reader cannot see is refused.
+func (r registryItems) itemOf(ctx context.Context, release *packages.Release, from agent.RegistryRef) (*resolve.Item, error) {
+	resolver, err := r.p.resolverOf(ctx, release)
+	if err != nil {
+		return nil, err
+	}
+	it, err := resolver.Inspect(ctx, from.Ref)
+	switch code := diag.CodeOf(err); {
+	case code == diag.ToolNotFound || code == diag.ItemNotFound || err == nil && (it.Root.Layer != from.Bundle || it.Support()):
+		return nil, diag.New(diag.ItemNotFound, "looking for %s: %s %s does not have it", from.Ref, from.Bundle, from.Version).WithReason("registry_item")
+	case err != nil:
+		return nil, err
+	}
+	if diag.Failed(hidden.Encoding(it.Bytes)) || diag.Failed(trust.Hidden(string(it.Ref.Kind), it.Bytes)) {
+		return nil, diag.Typed(it.Usable())
+	}
+	return it, nil
+}
+
+// resolverOf returns a resolver over a release and the system bundle.
+func (p *Project) resolverOf(ctx context.Context, release *packages.Release) (*resolve.Resolver, error) {
+	var files []wire.File
+	if err := release.Snapshot.Each(ctx, func(f source.File, b []byte) error {
+		files = append(files, wire.File{Path: f.Path, Executable: f.Executable, Data: b})
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	spaces := &space.Spaces{Roots: []*space.Root{space.NewFiles(space.User, sentFiles(nil))}}
+	spaces.AddLayers(space.Layer{Space: space.User, ID: release.Bundle.ID, Version: release.Bundle.Version, Show: release.Bundle.ID + "@" + release.Bundle.Version, Files: sentFiles(files), Manifest: release.Bundle.Manifest})
+	system, err := space.Discover(space.Params{System: p.Env.Stdlib, Layer: stdlib.Bundle})
+	if err != nil {
+		return nil, err
+	}
+	spaces.Roots = append(spaces.Roots, system.Roots...)
+	return resolve.New(resolve.Params{Spaces: spaces, Trust: p.Trust, Check: checkItem, Lenient: true, NoCache: true}), nil
+}
+
+// installed returns the item if a lock of the project or of the user has its bundle: then
+// execute uses that version, and nothing is fetched.
+func (r registryItems) installed(ctx context.Context, from agent.RegistryRef) (*agent.RegistryItem, error) {
+	i := slices.IndexFunc(r.p.Spaces.Roots, func(root *space.Root) bool { return root.Layer == from.Bundle })
+	if i < 0 {
+		return nil, nil
+	}
+	root := r.p.Spaces.Roots[i]
+	switch {
+	case from.Version == "" || from.Version == root.Version():
+	default:
+		return nil, diag.New(diag.LockMismatch, "looking for %s: the %s space has %s %s installed, not %s", from.Ref, root.Space, from.Bundle, root.Version(), from.Version).
+			WithReason("registry_version").WithDetail("bundle", from.Bundle)
+	}
+	if !root.Offers(from.Ref) {
+		return nil, nil // use of the project file names other items of the bundle
+	}
+	it, err := r.p.Resolver.Inspect(ctx, from.Ref)
+	if err != nil {
+		return nil, err
+	}
+	if it.Root != root {
+		return nil, r.shadowed(it, from)
+	}
+	from.Version = root.Version()
+	return &agent.RegistryItem{From: from, Item: it, Signers: []string{r.signer(packages.SignerText(it.Verdict.Signer))}, Sandbox: statedSandbox(it), Installed: true}, nil
+}
+
+func (r registryItems) shadowed(it *resolve.Item, from agent.RegistryRef) error {
+	return diag.New(diag.AmbiguousItem, "using %s of %s: %s has an item with this id, which every run uses instead", from.Ref, from.Bundle, it.Path()).
+		WithReason("registry_shadowed")
+}
+
+// signer describes a key by the user's trust documents.
+func (r registryItems) signer(key string) string {
+	s := r.p.registrySigner(key)
+	return strings.TrimSpace(s.Key + " " + string(s.Trust) + " " + s.Owner)
+}
+
+// statedSandbox returns what an item states about its sandbox.
+func statedSandbox(it *resolve.Item) string {
+	if it.Ref.Kind != item.Tool {
+		return "it starts no program"
+	}
+	c, _ := it.Confinement()
+	if !c.Stated {
+		return "it states none, so the default applies"
+	}
+	b, err := json.Marshal(c.Profile)
+	if err != nil {
+		return "it cannot be shown"
+	}
+	return string(b)
+}
+
+// Adopt implements agent.Registry.
+func (r registryItems) Adopt(ctx context.Context, it *agent.RegistryItem, ask func(context.Context, string) (bool, error), dryRun bool) (*agent.Workspace, error) {
+	p := r.p
+	a, _, err := p.Allowance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fail := func(code diag.Code, reason, why string) error {
+		return diag.New(code, "executing %s of %s %s: %s", it.From.Ref, it.From.Bundle, it.From.Version, why).WithReason(reason).
+			WithDetail("bundle", it.From.Bundle).WithDetail("item", it.From.Ref.String())
+	}
+	switch {
+	case p.copied != nil:
+		return nil, fail(diag.PermissionDenied, "registry_copy", "it is not installed, and a thread that works in a copy of the project installs nothing")
+	case a.Registry == "deny" || a.Registry != "run" && a.Registry != "ask":
+		return nil, fail(diag.PolicyDenied, "registry_deny", "it is not installed, and registry of config:"+policy.AllowanceID+" refuses such items")
+	case a.Registry == "ask" && ask == nil && !dryRun:
+		return nil, fail(diag.ApprovalRequired, "registry_ask", "it is not installed, and rye cannot ask a person here")
+	}
+	if have, err := p.Resolver.Inspect(ctx, it.From.Ref); err == nil {
+		return nil, r.shadowed(have, it.From)
+	}
+	if dryRun {
+		return nil, nil
+	}
+	review := func([]packages.Change) error { return nil }
+	if a.Registry == "ask" {
+		review = func(changes []packages.Change) error {
+			return r.ask(ctx, it, changes, time.Duration(a.Approvals.TimeoutSeconds)*time.Second, ask)
+		}
+	}
+	if err := r.add(ctx, it, review); err != nil {
+		return nil, err
+	}
+	return r.reopen(ctx, it)
+}
+
+// add records the release in the user's lock, for this item only.
+func (r registryItems) add(ctx context.Context, it *agent.RegistryItem, review packages.Approve) error {
+	id, err := lock.ParseID(it.From.Bundle)
+	if err != nil {
+		return err
+	}
+	mod := lock.Module{ID: it.From.Bundle, Version: it.From.Version}
+	x, err := r.packages(ctx, PackagesParams{Space: space.User, Expect: map[lock.Module]item.Digest{mod: it.Manifest}})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	_, err = x.Add(ctx, packages.AddParams{Queries: []packages.Query{{ID: id, Version: it.From.Version, Item: it.From.Ref.String()}}, Review: review})
+	return err
+}
+
+// ask asks the user whether the changes may be made and the item executed.
+func (r registryItems) ask(ctx context.Context, it *agent.RegistryItem, changes []packages.Change, timeout time.Duration, ask func(context.Context, string) (bool, error)) error {
+	within, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	yes, err := ask(within, r.question(it, changes))
+	denied := diag.New(diag.ApprovalDenied, "executing %s of %s %s: the user refused it", it.From.Ref, it.From.Bundle, it.From.Version)
+	switch {
+	case ctx.Err() == nil && within.Err() != nil:
+		denied.Message = fmt.Sprintf("executing %s of %s %s: no answer came within %d s, which is a refusal", it.From.Ref, it.From.Bundle, it.From.Version, int(timeout.Seconds()))
+		return denied.WithReason("approval_timeout")
+	case err != nil:
+		return err
+	case !yes:
+		return denied
+	}
+	return nil
+}
+
+// question states what the user permits: who signed the release, what it may do, and what
+// else is installed with it.
+func (r registryItems) question(it *agent.RegistryItem, changes []packages.Change) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Run %s of %s %s, which is not installed?\n", it.From.Ref, it.From.Bundle, it.From.Version)
+	for _, c := range changes {
+		if c.To == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "It adds %s %s to your user space", c.ID, c.To)
+		for i, s := range c.Signers {
+			b.WriteString(map[bool]string{true: ", signed by ", false: " and "}[i == 0] + r.signer(s))
+		}
+		if len(c.Caps) > 0 {
+			caps := strings.Join(c.Caps[:min(len(c.Caps), maxHitCaps)], ", ")
+			fmt.Fprintf(&b, "; its items may ask for %s", caps)
+			if more := len(c.Caps) - maxHitCaps; more > 0 {
+				fmt.Fprintf(&b, " and %d more", more)
+			}
+		}
+		b.WriteString(".\n")
+	}
+	fmt.Fprintf(&b, "Sandbox of the item: %s.", it.Sandbox)
+	for _, n := range it.Notes {
+		b.WriteString("\n" + n)
+	}
+	return b.String()
+}
+
+// reopen opens the project with the changed user space. The item that a run would use must
+// be the one that the user was asked about.
+func (r registryItems) reopen(ctx context.Context, was *agent.RegistryItem) (*agent.Workspace, error) {
+	p, err := r.p.Env.Open(ctx, Strict)
+	if err != nil {
+		return nil, err
+	}
+	p.settings = r.p.settings
+	it, err := p.Resolver.Inspect(ctx, was.From.Ref)
+	if err != nil {
+		return nil, err
+	}
+	if it.Root.Layer != was.From.Bundle || it.Digest != was.Item.Digest {
+		return nil, r.shadowed(it, was.From)
+	}
+	return p.workspace(ctx)
+}

@@ -1,0 +1,77 @@
+package packages
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages/source"
+)
+
+// Release is a release in the cache that was judged as Add judges it. It is not
+// installed, and no file of the space records it.
+type Release struct {
+	Bundle   lock.Bundle // as the lock would record it; without signers if it is refused
+	Snapshot *source.Snapshot
+	Refused  error    // why Add would refuse it, nil if it would not
+	Notes    []string // warnings: about an id that is almost a required one
+}
+
+// Release fetches a release and judges it: the id, the signatures, the signers before, and
+// the rules except for its age. The error is why it cannot be fetched, or why its id is
+// refused; a refused release can still be read.
+func (e *Engine) Release(ctx context.Context, q Query) (*Release, error) {
+	st, err := e.load()
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.solver(st, st.project)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.rules().Source(lock.Module{ID: q.ID.String(), Version: q.Version}, q.ID); err != nil {
+		return nil, err
+	}
+	draft := &lock.Lock{}
+	if st.lock != nil {
+		draft.Bundles = slices.Clone(st.lock.Bundles)
+	}
+	was := st.previous(q.ID.String())
+	switch {
+	case was != nil && q.Version == "":
+		q.Version = was.Version // as Add does
+	case was == nil:
+		draft.Bundles = append(draft.Bundles, lock.Bundle{ID: q.ID.String(), Version: q.Version})
+	}
+	if err := s.compareIDs(draft); err != nil {
+		return nil, err
+	}
+	o, err := e.p.Source.Resolve(ctx, q.ID, q.Version)
+	if err != nil {
+		return nil, err
+	}
+	out := &Release{Bundle: lock.Bundle{ID: q.ID.String(), Version: o.Version}}
+	e.report(Fetching, out.Bundle.Module())
+	if out.Snapshot, err = e.p.Source.Fetch(ctx, o); err != nil {
+		return nil, err
+	}
+	describe(&out.Bundle, out.Snapshot)
+	_, out.Refused = e.judgeRelease(ctx, &out.Bundle, was, out.Snapshot, s.rules(), false)
+	if out.Refused == nil {
+		out.Refused = e.checkContinuity(was, &out.Bundle)
+	}
+	out.Notes = s.notes
+	return out, context.Cause(ctx)
+}
+
+// Unsafe reports whether a refused release must not even be read: its files are not those
+// that its author or the log of its registry names, or a key or a rule withdrew it. Of a
+// release of an unknown signer the files are intact.
+func (r *Release) Unsafe() bool {
+	switch diag.CodeOf(r.Refused) {
+	case "", diag.KeyUnknown, diag.Scope:
+		return false
+	}
+	return true
+}
