@@ -76,7 +76,7 @@ func selectBundle(h *project.Project, word string) (string, error) {
 	if _, err := h.NeedProject(); err != nil {
 		return "", err
 	}
-	ids := bundleIDs(h)
+	ids := h.OwnBundles()
 	switch {
 	case word != "":
 		for _, id := range ids {

@@ -87,7 +87,7 @@ func verifyForSigning(ctx context.Context, h *project.Project, tree *bundle.Fold
 // noBundle returns the error for an id that is not a bundle of the project.
 func noBundle(h *project.Project, id string) error {
 	err := diag.New(diag.ItemNotFound, "looking for the manifest: this project has no bundle %q", id).WithDetail("id", id)
-	if near := suggest.Nearest(id, bundleIDs(h)); near != "" {
+	if near := suggest.Nearest(id, h.OwnBundles()); near != "" {
 		return err.WithReason("nearest").WithDetail("nearest", near)
 	}
 	return err.WithReason("no_bundle")

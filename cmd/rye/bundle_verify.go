@@ -16,11 +16,9 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
-	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
-	"github.com/ryeos/rye/verify"
 )
 
 func bundleVerifyCommand() *cli.Command {
@@ -63,9 +61,7 @@ type verifiedBundle struct {
 
 // verifyBundle verifies a bundle in the project of its author.
 func verifyBundle(ctx context.Context, h *project.Project, tree bundle.Tree, dir, id string) (*verifiedBundle, error) {
-	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id,
-		Judge:            verify.JudgeManifest(h.Trust, string(space.Project), bundle.ManifestPath(id)),
-		JudgeCosignature: verify.JudgeCosignature(h.Trust, string(space.Project))})
+	r, err := h.VerifyOwnBundle(ctx, tree, id)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +150,7 @@ func runBundleList(ctx context.Context, c *cli.Call) error {
 	}
 	defer tree.Close()
 	list := []madeBundle{}
-	for _, id := range bundleIDs(h) {
+	for _, id := range h.OwnBundles() {
 		v, err := verifyBundle(ctx, h, tree, dir, id)
 		if err != nil {
 			return err
@@ -189,23 +185,9 @@ func completeBundles(ctx context.Context, c *cli.Call) []string {
 	if err != nil || len(c.Args) > 0 {
 		return nil
 	}
-	out := bundleIDs(h)
+	out := h.OwnBundles()
 	for i := range out {
 		out[i] += "\tbundle"
-	}
-	return out
-}
-
-// bundleIDs returns the ids of the bundles of the project.
-func bundleIDs(h *project.Project) []string {
-	root := h.Spaces.Of(space.Project)
-	if root == nil {
-		return nil
-	}
-	var out []string
-	manifests, _ := resolve.Manifests(root)
-	for _, m := range manifests {
-		out = append(out, m.ID)
 	}
 	return out
 }

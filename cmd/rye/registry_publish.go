@@ -13,8 +13,9 @@ import (
 
 // registryPublishOptions are the flags of rye registry publish.
 type registryPublishOptions struct {
-	as, key string
-	dryRun  bool
+	as, key  string
+	prepared string
+	dryRun   bool
 }
 
 // writeCodes are the codes of a change that a registry refuses.
@@ -31,15 +32,20 @@ that your release key signs. The version is that of the signed manifest (rye bun
 create). The name is that of its signed rye.yaml: name: registry:HOST/NS/NAME. Clients
 refuse a bundle under another name; --as only names the one that you expect. The registry verifies every signature,
 file and item, writes the release into its log and answers with a proof, which rye
-verifies. A version is published once; its number is never used again.`,
+verifies. A version is published once; its number is never used again.
+
+--prepared publishes what an agent packed with rye/core/registry/registry. Everything is
+read from the archive and checked again; review it with --dry-run first.`,
 		Examples: []string{
 			"rye registry publish --dry-run",
+			"rye registry publish --prepared 9f2c01ab34cd56ef --dry-run  # what an agent prepared",
 			"rye registry publish ./tools --as registry:rye.acme.io/acme.io/tools",
 		},
 		Codes: writeCodes(diag.Unsigned, diag.VersionMismatch, diag.TooLarge),
 		Flags: []cli.Flag{
 			cli.String(&o.as, "as", "refuse a bundle that rye.yaml does not name this `ID`: registry:HOST/NS/NAME"),
 			cli.Bool(&o.dryRun, "dry-run", "pack the bundle, show what would be sent and send nothing"),
+			cli.String(&o.prepared, "prepared", "publish the bundle that an agent prepared under this `ID`"),
 			cli.String(&o.key, "key", keyUsage),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error { return runRegistryPublish(ctx, c, &o) },
@@ -62,7 +68,7 @@ func runRegistryPublish(ctx context.Context, c *cli.Call, o *registryPublishOpti
 			return err
 		}
 	}
-	b, err := h.PackBundle(ctx, dir, as)
+	b, err := packedBundle(ctx, c, h, o, dir, as)
 	if err != nil {
 		return err
 	}
@@ -79,6 +85,18 @@ func runRegistryPublish(ctx context.Context, c *cli.Call, o *registryPublishOpti
 		return err
 	}
 	return c.UI.Show(r, func() { c.UI.Out("published %s %s, log entry %d", b.Full(), b.Version, r.Log) })
+}
+
+// packedBundle returns what is published: the bundle that an agent prepared, or that of a
+// directory.
+func packedBundle(ctx context.Context, c *cli.Call, h *project.Project, o *registryPublishOptions, dir, as string) (*project.PackedBundle, error) {
+	if o.prepared == "" {
+		return h.PackBundle(ctx, dir, as)
+	}
+	if c.Arg(0) != "" || as != "" {
+		return nil, diag.New(diag.Usage, "publishing a prepared bundle: --prepared names it whole, so DIR and --as have no meaning")
+	}
+	return h.PreparedBundle(ctx, o.prepared)
 }
 
 // registryStateCommands are the commands that change the state of a published version.

@@ -17,6 +17,8 @@ func (p *Project) natives() map[string]exec.Native {
 	maps.Copy(out, mcpclient.Natives(p.mcpParams()))
 	out["graph"] = p.runGraph
 	out["graphs"] = p.graphsTool
+	out["registry"] = p.registryTool
+	out["bundler"] = p.bundlerTool
 	out["thread_directive"] = p.threadDirective
 	out["orchestrator"] = p.orchestrate
 	out["model_program"] = p.modelProgram

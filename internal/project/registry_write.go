@@ -58,6 +58,12 @@ func (p *Project) PackBundle(ctx context.Context, dir, as string) (*PackedBundle
 	if err != nil {
 		return nil, err
 	}
+	return p.packSnapshot(ctx, snap, as)
+}
+
+// packSnapshot is PackBundle for files that were read.
+func (p *Project) packSnapshot(ctx context.Context, snap *source.Snapshot, as string) (*PackedBundle, error) {
+	var err error
 	if as == "" {
 		if as, err = registryName(snap); err != nil {
 			return nil, err
@@ -76,6 +82,9 @@ func (p *Project) PackBundle(ctx context.Context, dir, as string) (*PackedBundle
 		return nil, err
 	}
 	if err := name.CheckVersion(b.Version); err != nil {
+		return nil, err
+	}
+	if err := p.notByAgents(ctx, b, snap); err != nil {
 		return nil, err
 	}
 	return b, b.pack(ctx, snap)

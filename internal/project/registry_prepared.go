@@ -1,0 +1,125 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/packages/source"
+	"github.com/ryeos/rye/registry/wire"
+	"github.com/ryeos/rye/resolve"
+)
+
+// Prepared publications are archives in the user's state. Their name is the beginning of
+// the digest of the archive: preparing the same bundle again changes nothing.
+const (
+	preparedDir = "prepared"
+	preparedExt = ".tgz"
+	preparedLen = 16 // digits of the digest
+)
+
+func preparedName() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{16}$`) }
+
+// KeepPrepared keeps a packed bundle for a person to publish, and returns its id.
+func (p *Project) KeepPrepared(b *PackedBundle) (string, error) {
+	id := strings.TrimPrefix(b.Archive, "sha256:")[:preparedLen]
+	if err := atomicfile.Private(p.RegistryState()).Write(preparedDir+"/"+id+preparedExt, b.archive, 0o600); err != nil {
+		return "", diag.New(diag.FileSystemError, "keeping the prepared bundle %s: %w", b.Full(), err)
+	}
+	return id, nil
+}
+
+// PreparedBundle returns a prepared bundle. Everything about it is read from the archive and
+// checked again: the file is not evidence of what was prepared.
+func (p *Project) PreparedBundle(ctx context.Context, id string) (*PackedBundle, error) {
+	if !preparedName().MatchString(id) {
+		return nil, diag.New(diag.Usage, "reading the prepared bundle %q: an id has %d hexadecimal digits", id, preparedLen)
+	}
+	at := filepath.Join(p.RegistryState(), preparedDir, id+preparedExt)
+	b, err := openat.ReadRegular(at, wire.MaxArchive)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, diag.New(diag.SourceNotFound, "reading the prepared bundle %s: it does not exist", id)
+	case err != nil:
+		return nil, diag.New(diag.FileSystemError, "reading the prepared bundle %s: %w", id, err)
+	case !strings.HasPrefix(item.DigestOf(b).Hex(), id):
+		return nil, diag.New(diag.HashMismatch, "reading the prepared bundle %s: %s is another archive; prepare the bundle again", id, at)
+	}
+	files, executable := map[string][]byte{}, map[string]bool{}
+	if _, err := wire.Unpack(ctx, bytes.NewReader(b), func(f wire.File) error {
+		files[f.Path], executable[f.Path] = bytes.Clone(f.Data), f.Executable
+		return nil
+	}); err != nil {
+		return nil, diag.Doing("reading the prepared bundle "+id, err)
+	}
+	snap, err := source.InMemory(source.Origin{}, files, func(path string) bool { return executable[path] })
+	if err != nil {
+		return nil, err
+	}
+	return p.packSnapshot(ctx, snap, "")
+}
+
+// releaseItems returns the items of a release, with the verdicts that the user's trust
+// documents give.
+func (p *Project) releaseItems(ctx context.Context, release *packages.Release) ([]*resolve.Item, error) {
+	resolver, err := p.resolverOf(ctx, release)
+	if err != nil {
+		return nil, err
+	}
+	var out []*resolve.Item
+	for _, kind := range releaseKinds() {
+		entries, err := resolver.All(ctx, kind)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if e.Root.Layer != release.Bundle.ID {
+				continue
+			}
+			it, err := resolver.Open(ctx, e)
+			if err != nil {
+				return nil, err
+			}
+			if !it.Support() {
+				out = append(out, it)
+			}
+		}
+	}
+	return out, nil
+}
+
+// notByAgents returns an error if the key of an agent signed the manifest or an item of a
+// bundle: only what a person signed is published.
+func (p *Project) notByAgents(ctx context.Context, b *PackedBundle, snap *source.Snapshot) error {
+	release := &packages.Release{Snapshot: snap}
+	release.Bundle.ID, release.Bundle.Version = b.Full(), b.Version
+	items, err := p.releaseItems(ctx, release)
+	if err != nil {
+		return err
+	}
+	fail := func(what string) error {
+		return diag.New(diag.Scope, "packing the bundle: the key of an agent signed %s, and only what a person signed is published", what).WithReason("registry_agent")
+	}
+	for _, it := range items {
+		if it.Verdict.Agent {
+			return fail(it.Ref.String())
+		}
+	}
+	for _, s := range b.Signers {
+		if fp, err := wire.ParseKey(s); err == nil {
+			if k, ok := p.Trust.Key(fp); ok && k.Agent() {
+				return fail("its manifest")
+			}
+		}
+	}
+	return nil
+}
