@@ -83,7 +83,7 @@ func TestPages(t *testing.T) {
 		c.Caps = []string{"net:\"><script>"}
 		return c, found, err
 	}
-	if _, err := f.publish("acme/tools", "v1.0.0", "# Guide\n"+evil, 1); err != nil {
+	if _, err := f.publish("acme/tools", "v1.0.0", "# Guide\n[home](https://a.example) [no](javascript:x)\n"+evil, 1); err != nil {
 		t.Fatal(err)
 	}
 	s := statement(wire.ActionYank, "acme/tools", "v1.0.0", nil, "")
@@ -92,7 +92,7 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for p, want := range map[string]string{
-		"/": "acme/tools", "/b/acme/tools": "rye add registry:" + testHost + "/acme/tools@v1.0.0", "/b/acme/tools/v1.0.0": "log entry", "/find?q=tools": "1 bundle matches", "/find?q=alert": "acme/tools",
+		"/": "acme/tools", "/b/acme/tools": "rye add registry:" + testHost + "/acme/tools@v1.0.0", "/b/acme/tools/v1.0.0": `<h4>Guide</h4>` + "\n" + `<p><a href="https://a.example" rel="nofollow noopener noreferrer">home</a> (a.example) no`, "/find?q=tools": "1 bundle matches", "/find?q=alert": "acme/tools",
 		"/find?q=zebra": "0 bundles match", "/find?q=<script>alert(2)</script>": "1 bundle matches", "/find?q=a+(": "the query ends where a word is expected", "/find": "one or more words", "/log/entry/1": "rye.dev/log/v1", "/ns/acme": keyText(1),
 	} {
 		status, body, h := f.get(strings.ReplaceAll(p, "<", "%3C"))

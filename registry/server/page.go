@@ -89,7 +89,11 @@ type shownSigner struct {
 	Bound        *wire.BoundKey
 }
 
-type shownText struct{ Path, Text string }
+// shownText is a file of a bundle. HTML is a text in Markdown, as a page shows it.
+type shownText struct {
+	Path, Text string
+	HTML       template.HTML
+}
 
 type shownEntry struct {
 	Index int64
@@ -307,7 +311,8 @@ type archiveTexts struct {
 // maxCachedTexts is the number of archives whose texts are kept.
 const maxCachedTexts = 16
 
-// texts reads the texts of the items that a person reads. They are shown as they are.
+// texts reads the texts of the items that a person reads. Markdown is rendered, all others
+// are shown as they are.
 func (s *Server) texts(ctx context.Context, v *shownBundle) error {
 	if v.Line.State == wire.StateDeleted {
 		return nil
@@ -351,7 +356,11 @@ func (s *Server) readTexts(ctx context.Context, digest string) (t archiveTexts, 
 			t.more++
 			return nil
 		}
-		t.shown = append(t.shown, shownText{f.Path, string(f.Data)})
+		text := shownText{Path: f.Path, Text: string(f.Data)}
+		if strings.HasSuffix(f.Path, ".md") {
+			text.HTML = markdown(text.Text)
+		}
+		t.shown = append(t.shown, text)
 		return nil
 	})
 	return t, err
