@@ -28,7 +28,7 @@ const (
 
 // The givers of an answer that are not persons.
 const (
-	byTimeout = "timeout"
+	ByTimeout = "timeout"
 	byGrant   = "grant" // an earlier answer for the thread
 )
 
@@ -63,7 +63,7 @@ type Reply struct {
 }
 
 // Late reports whether the question was not answered in time.
-func (r *Reply) Late() bool { return r.By == byTimeout }
+func (r *Reply) Late() bool { return r.By == ByTimeout }
 
 // Decision is the answer to a question of a thread that another process wrote down.
 type Decision struct {
@@ -207,7 +207,7 @@ func (t *Thread) earlier(ctx context.Context, a *asked, rests bool) (*Reply, err
 	case err != nil:
 		return nil, err
 	case reply == nil && rests && !t.p.Now().Before(a.expires()):
-		reply = &Reply{Decision: Deny, By: byTimeout}
+		reply = &Reply{Decision: Deny, By: ByTimeout}
 	case reply == nil:
 		return nil, nil
 	}
@@ -284,7 +284,7 @@ func (t *Thread) await(ctx context.Context, a *asked, q *Question) (*Reply, erro
 		case <-ctx.Done():
 			return nil, ctx.Err() // the question stays open
 		case <-over.C:
-			return t.resolve(ctx, a, &Reply{Decision: Deny, By: byTimeout})
+			return t.resolve(ctx, a, &Reply{Decision: Deny, By: ByTimeout})
 		case s := <-answered:
 			if ctx.Err() != nil || diag.CodeOf(s.err) == diag.Cancelled {
 				return nil, errors.Join(s.err, ctx.Err())

@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/verify"
 )
 
@@ -83,30 +84,30 @@ func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) e
 	if start == nil {
 		start = func(string, string, string) error { return nil }
 	}
-	if person := approver(ctx); d.Action == policy.Ask && person != nil {
-		if ask == nil {
-			suspends(ctx, call, d, time.Duration(a.Approvals.SuspendedTimeoutSeconds)*time.Second)
-		}
-		return approveCall(ctx, &d, ask, person, start)
+	person := approver(ctx)
+	if d.Action == policy.Ask && ask == nil {
+		suspends(ctx, call, d, time.Duration(a.Approvals.SuspendedTimeoutSeconds)*time.Second)
 	}
-	if d.Action != policy.Ask || ask == nil {
-		if d.Action == policy.Ask {
-			suspends(ctx, call, d, time.Duration(a.Approvals.SuspendedTimeoutSeconds)*time.Second)
-		}
+	if d.Action != policy.Ask || ask == nil && person == nil {
 		if err := d.Err(); err != nil {
 			return err
 		}
 		return start(call.Ref.String(), d.Tier.String(), "run")
 	}
-	within, cancel := context.WithTimeout(ctx, d.Timeout)
-	defer cancel()
-	switch yes, err := ask(within, d.Question()); {
-	case ctx.Err() == nil && within.Err() != nil:
-		return d.Late(d.Timeout)
+	within := d.Timeout
+	if person != nil { // a suspended thread waits longer
+		within = 0
+	}
+	q := &threads.Question{Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Rule: d.Rule(), Prefixes: d.Prefixes(), Within: d.Within, Timeout: d.Timeout}
+	switch r, err := confirm(ctx, q, d.Headless == "suspend", ask); {
 	case err != nil:
 		return err
-	case !yes:
-		return d.Denied("")
+	case r == nil:
+		return d.Err()
+	case r.Late():
+		return d.Late(within)
+	case r.Decision == threads.Deny:
+		return d.Denied(r.Feedback)
 	}
 	return start(call.Ref.String(), d.Tier.String(), "approved")
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
@@ -22,6 +23,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/stdlib"
+	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -72,8 +74,11 @@ func (r registryItems) Search(ctx context.Context, q search.Query) (*agent.Regis
 	return out, nil
 }
 
-// maxHitCaps is the number of capabilities in a hit.
-const maxHitCaps = 20
+// The numbers of capabilities and of signers in a hit.
+const (
+	maxHitCaps    = 20
+	maxHitSigners = 4
+)
 
 // hit describes an item. A model reads descriptions as instructions, so those of signers
 // that the user does not trust are left out.
@@ -83,9 +88,15 @@ func (r registryItems) hit(b foundBundle, ref item.Ref, description string, scor
 	out := agent.RegistryHit{Type: ref.Kind, ID: from.String(), Source: known.ID, Version: from.Version, Score: score, Trust: agent.Unverified,
 		Signers: []string{}, Caps: known.Caps[:min(len(known.Caps), maxHitCaps)], First: known.First, State: known.State}
 	usable := len(known.Signers) > 0
-	for _, s := range known.Signers {
-		out.Signers = append(out.Signers, strings.TrimSpace(s.Key+" "+string(s.Trust)+" "+s.Owner))
+	for i, s := range known.Signers {
 		usable = usable && s.Trust.Usable()
+		if i == maxHitSigners {
+			out.Signers = append(out.Signers, fmt.Sprintf("and %d more", len(known.Signers)-i))
+		}
+		if i >= maxHitSigners {
+			continue
+		}
+		out.Signers = append(out.Signers, strings.TrimSpace(s.Key+" "+string(s.Trust)+" "+s.Owner))
 	}
 	out.Description = "not shown, because the registry names no signer that the user trusts"
 	if usable {
@@ -330,21 +341,25 @@ func (r registryItems) add(ctx context.Context, it *agent.RegistryItem, review p
 }
 
 // ask asks the user whether the changes may be made and the item executed.
-func (r registryItems) ask(ctx context.Context, it *agent.RegistryItem, changes []packages.Change, timeout time.Duration, ask func(context.Context, string) (bool, error)) error {
-	within, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	yes, err := ask(within, r.question(it, changes))
+func (r registryItems) ask(ctx context.Context, it *agent.RegistryItem, changes []packages.Change, timeout time.Duration, ask exec.Ask) error {
+	q := &threads.Question{Tier: policy.T3.String(), Text: r.question(it, changes), Capability: string(policy.Needed(policy.Execute, it.From.Ref)),
+		Rule: "the release " + it.From.Bundle + " " + it.From.Version, Timeout: timeout}
+	reply, err := confirm(ctx, q, false, ask)
 	denied := diag.New(diag.ApprovalDenied, "executing %s of %s %s: the user refused it", it.From.Ref, it.From.Bundle, it.From.Version)
 	switch {
-	case ctx.Err() == nil && within.Err() != nil:
-		denied.Message = fmt.Sprintf("executing %s of %s %s: no answer came within %d s, which is a refusal", it.From.Ref, it.From.Bundle, it.From.Version, int(timeout.Seconds()))
-		return denied.WithReason("approval_timeout")
 	case err != nil:
 		return err
-	case !yes:
+	case reply == nil: // no person can be asked now
 		return denied
+	case reply.Late():
+		denied.Message = fmt.Sprintf("executing %s of %s %s: no answer came within %d s, which is a refusal", it.From.Ref, it.From.Bundle, it.From.Version, int(timeout.Seconds()))
+		return denied.WithReason("approval_timeout")
+	case reply.Decision != threads.Deny:
+		return nil
+	case reply.Feedback != "":
+		denied.Message += ": " + reply.Feedback
 	}
-	return nil
+	return denied
 }
 
 // question states what the user permits: who signed the release, what it may do, and what
@@ -361,7 +376,7 @@ func (r registryItems) question(it *agent.RegistryItem, changes []packages.Chang
 			b.WriteString(map[bool]string{true: ", signed by ", false: " and "}[i == 0] + r.signer(s))
 		}
 		if len(c.Caps) > 0 {
-			caps := strings.Join(c.Caps[:min(len(c.Caps), maxHitCaps)], ", ")
+			caps := strings.Join(printables(c.Caps[:min(len(c.Caps), maxHitCaps)]), ", ")
 			fmt.Fprintf(&b, "; its items may ask for %s", caps)
 			if more := len(c.Caps) - maxHitCaps; more > 0 {
 				fmt.Fprintf(&b, " and %d more", more)

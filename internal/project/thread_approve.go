@@ -11,7 +11,6 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 )
 
@@ -27,7 +26,8 @@ type Asked struct {
 
 // asksPerson asks about one call of a model, or of a program of a thread. ask is nil if no
 // person is present.
-type asksPerson func(ctx context.Context, d *policy.Decision, ask exec.Ask) (*threads.Reply, error)
+// rests states that the thread may be suspended until a person answers.
+type asksPerson func(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask) (*threads.Reply, error)
 
 type approverKey struct{}
 
@@ -41,11 +41,8 @@ func approver(ctx context.Context) asksPerson {
 // is enough, and no person is asked then.
 func (r *threadRun) approver(ctx context.Context, c *threads.ToolCall) asksPerson {
 	hooks := ctx
-	return func(ctx context.Context, d *policy.Decision, ask exec.Ask) (*threads.Reply, error) {
-		q := &threads.Question{
-			Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Rule: d.Rule(), Prefixes: d.Prefixes(), Within: d.Within, Timeout: d.Timeout,
-			Before: func() error { return r.beforeAsking(hooks, c, d.Tier.String()) },
-		}
+	return func(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask) (*threads.Reply, error) {
+		q.Before = func() error { return r.beforeAsking(hooks, c, q.Tier) }
 		own := ctx.Value(approvalKey{}) == nil // not of a node of a graph that the model calls
 		switch {
 		case ask != nil && own && r.o.Decide != nil:
@@ -59,7 +56,7 @@ func (r *threadRun) approver(ctx context.Context, c *threads.ToolCall) asksPerso
 				<-ctx.Done()
 				return threads.Reply{}, ctx.Err()
 			}
-		case own && r.restsForPerson(d):
+		case own && rests && r.o.Below == nil && r.o.Replay == nil: // a run waits for the thread of its node, and a replay cannot go on
 			a, _, err := r.p.Allowance(ctx)
 			if err != nil {
 				return nil, err
@@ -75,12 +72,6 @@ func replyOf(yes bool, err error) (threads.Reply, error) {
 		return threads.Reply{Decision: threads.Once, By: "person"}, err
 	}
 	return threads.Reply{Decision: threads.Deny, By: "person"}, err
-}
-
-// restsForPerson reports whether the thread can be suspended until a person answers. The run
-// of a graph waits for the thread of its node, and a replay cannot go on.
-func (r *threadRun) restsForPerson(d *policy.Decision) bool {
-	return d.Headless == "suspend" && r.o.Below == nil && r.o.Replay == nil
 }
 
 // beforeAsking runs the hooks of a question about a call.
@@ -101,20 +92,20 @@ func (r *threadRun) beforeAsking(ctx context.Context, c *threads.ToolCall, tier 
 	return diag.New(diag.PolicyDenied, "%s", cmp.Or(control.Feedback, control.Message, "the hook "+control.By+" denied the call")).WithReason("hook").WithDetail("hook", control.By)
 }
 
-// approveCall starts a call of a thread if a person permits it.
-func approveCall(ctx context.Context, d *policy.Decision, ask exec.Ask, person asksPerson, start func(ref, tier, decision string) error) error {
-	r, err := person(ctx, d, ask)
-	switch {
-	case err != nil:
-		return err
-	case r == nil:
-		return d.Err()
-	case r.Late():
-		return d.Late(0)
-	case r.Decision == threads.Deny:
-		return d.Denied(r.Feedback)
+// confirm asks a person about a call. A thread records the question and the answer. The reply
+// is nil if no person can be asked now.
+func confirm(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask) (*threads.Reply, error) {
+	if person := approver(ctx); person != nil {
+		return person(ctx, q, rests, ask)
 	}
-	return start(d.Ref().String(), d.Tier.String(), "approved")
+	within, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	yes, err := ask(within, q.Text)
+	if ctx.Err() == nil && within.Err() != nil {
+		return &threads.Reply{Decision: threads.Deny, By: threads.ByTimeout}, nil
+	}
+	r, err := replyOf(yes, err)
+	return &r, err
 }
 
 // The answers of persons to questions about calls are messages of the inbox.

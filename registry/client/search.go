@@ -46,6 +46,8 @@ func (h *Host) bundles(ctx context.Context) (map[string]wire.Found, error) {
 		})
 	}
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && h.c.p.Offline:
+		return nil, notCached("the list of bundles of registry " + h.Name)
 	case errors.Is(err, fs.ErrNotExist): // a mirror may have none
 		return nil, nil
 	case err != nil:
