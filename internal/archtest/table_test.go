@@ -131,7 +131,7 @@ func layers() []layer {
 			{"internal/mcpclient/mcptest", set()},
 			{"threads/provider/providertest", set()},
 			{"internal/applet/wiretest", set("internal/applet/wire")},
-			{"internal/bench", set("threads/provider/providertest", "threads/store", "policy", "internal/filelock")}, // what is measured without the program
+			{"internal/bench", set("threads/provider/providertest", "threads/store", "policy", "internal/filelock", "registry/log", "registry/log/logtest")}, // what is measured without the program
 			{"internal/winecheck", set()},
 			{"internal/bench/hello", set("mcpserve", "primary/agent")}, // a bare server that rye serve is compared with
 		}},
@@ -143,7 +143,7 @@ func everything() map[string]bool { return nil }
 
 // neverImported are packages that no package imports, not even cmd/rye. Tests may.
 func neverImported() map[string]bool {
-	return set("cmd/rye", "internal/archtest", "internal/testkit", "packages/source/sourcetest", "registry/log/logtest", "internal/mcpclient/mcptest", "internal/applet/wiretest")
+	return set("cmd/rye", "internal/archtest", "internal/testkit", "packages/source/sourcetest", "internal/mcpclient/mcptest", "internal/applet/wiretest")
 }
 
 // thirdParty maps the import path of a module, or of a part of it, to the only

@@ -43,6 +43,9 @@ func run(ctx context.Context, args []string) error {
 		}
 		return reference(args[1], public)
 	}
+	if len(args) == 2 && args[0] == "files" {
+		return serveFiles(args[1])
+	}
 	if len(args) == 3 && args[0] == "reserve" {
 		return reserve(ctx, args[1], args[2])
 	}
@@ -63,7 +66,7 @@ func run(ctx context.Context, args []string) error {
 	set.StringVar(&b.work, "work", "", "an empty `folder` to work in, absolute")
 	set.StringVar(&b.python, "python", "", "the Python `program` with SQLite, for the step quality")
 	quick := set.Bool("quick", false, "small corpora and few rounds")
-	set.StringVar(&b.only, "only", "", "measure one `step`: verify, git, packages, search, run, sandbox, graph, threads, ledger, serve, start or quality")
+	set.StringVar(&b.only, "only", "", "measure one `step`: verify, git, packages, search, run, sandbox, graph, threads, ledger, registry, serve, start or quality")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -100,7 +103,7 @@ func (b *bench) all(ctx context.Context) (err error) {
 		name string
 		do   func() error
 	}{{"verify", b.verify}, {"git", b.git}, {"packages", b.packages}, {"search", b.search}, {"run", b.runTool}, {"sandbox", b.sandbox}, {"graph", b.graphs}, {"threads", b.threads}, {"ledger", func() error { return b.ledger(ctx) }},
-		{"serve", b.serve}, {"start", b.start}, {"quality", b.quality}} {
+		{"registry", func() error { return b.registry(ctx) }}, {"serve", b.serve}, {"start", b.start}, {"quality", b.quality}} {
 		if b.only != step.name && (b.only != "" || step.name == "quality") { // it downloads
 			continue
 		}

@@ -535,21 +535,3 @@ func (f *failing) Write(path string, b []byte) error {
 	}
 	return f.memory.Write(path, b)
 }
-
-// TestColdProof is the bound on what a client without a cache reads, at a million entries.
-func TestColdProof(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it writes a million entries")
-	}
-	f := newFixture(t, 1_000_000)
-	for _, n := range []int64{0, 123_456, 654_321, 999_999} {
-		reads := map[string]bool{}
-		rd := NewReader(func(ctx context.Context, path string, limit int64) ([]byte, error) {
-			reads[path] = true
-			return f.files.Read(ctx, path, limit)
-		}, f.w.Tree())
-		if _, err := rd.Entry(t.Context(), n); err != nil || len(reads) > 6 {
-			t.Errorf("entry %d: %v, reads %v", n, err, reads)
-		}
-	}
-}
