@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/trust"
 )
 
 // Registries are the logs of registries, as a source reads them.
@@ -16,6 +17,9 @@ type Registries interface {
 	// Settle returns the newest state of the log of a host, after comparing it with every
 	// expected one.
 	Settle(ctx context.Context, host string) (lock.Registry, error)
+	// Revocations remembers what the registries that were read revoke, and returns the trust
+	// documents of the user with them, nil if nothing is new.
+	Revocations(ctx context.Context) (*trust.Store, error)
 	// Remembered returns the state of a release and its reason as this account last read
 	// them, without the network; "" if it never did.
 	Remembered(b lock.Bundle) (state, reason string)
@@ -31,6 +35,18 @@ func (e *Engine) expectRegistries(st *state) {
 	for _, l := range st.locks() {
 		e.p.Registries.Expect(l.Registries)
 	}
+}
+
+// learnRevocations judges from now on with what the registries that were read revoke.
+func (e *Engine) learnRevocations(ctx context.Context) error {
+	if e.p.Registries == nil {
+		return nil
+	}
+	store, err := e.p.Registries.Revocations(ctx)
+	if store != nil {
+		e.p.Trust = store
+	}
+	return err
 }
 
 // registries records the state of the log of every registry that has bundles in the lock.

@@ -64,6 +64,9 @@ func (s *solver) solve(ctx context.Context) (*solution, error) {
 		return nil, selectionError(ctx, err)
 	}
 	l := lock.Draft(s.project, s.st.members, g)
+	if err := s.e.learnRevocations(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.judge(ctx, l); err != nil {
 		return nil, err
 	}

@@ -230,7 +230,7 @@ func (e *Engine) Outdated(ctx context.Context) ([]Outdated, error) {
 		out[i], err = e.newest(ctx, src, st, bundles[i])
 		return err
 	})
-	return out, joinErrors("asking the remotes", errs)
+	return out, joinErrors("asking the remotes", append(errs, e.learnRevocations(ctx)))
 }
 
 func (e *Engine) newest(ctx context.Context, src source.Source, st *state, b lock.Bundle) (Outdated, error) {

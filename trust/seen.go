@@ -126,3 +126,41 @@ func Remember(p Params, s *Store) error {
 	}
 	return nil
 }
+
+// RememberRevocations writes revocations and rotations that a registry served into the
+// user's state directory, as Remember does with those of a project, and reports whether one
+// of them is new. A text that is not one is an error.
+func RememberRevocations(p Params, texts [][]byte) (changed bool, err error) {
+	dir := p.seenDir()
+	if dir == "" {
+		return false, nil
+	}
+	names, err := documentNames(TierUser, dir)
+	if err != nil {
+		return false, diag.New(diag.FileSystemError, "remembering revocations: %w", err)
+	}
+	base := atomicfile.Private(p.StateDir)
+	for _, text := range texts {
+		d, found := doc.ParseAnyName(text)
+		switch d.(type) {
+		case *doc.Revocation, *doc.Rotation, *doc.ReleaseRevocation:
+		case nil:
+			return changed, diag.FromFindings("reading a revocation", found)
+		default:
+			return changed, diag.New(diag.ValidationFailed, "reading a revocation: a document of kind %s revokes nothing", d.Head().Kind)
+		}
+		h := d.Head()
+		name := h.Stem + "." + h.Digest.Hex()[:16] + ".toml"
+		if slices.Contains(names, name) {
+			continue
+		}
+		if len(names) >= maxSeen {
+			return changed, diag.New(diag.LimitExceeded, "remembering revocations: %s has %d documents, at most %d are kept", dir, len(names), maxSeen)
+		}
+		if err := base.Create(path.Join(filepath.Base(dir), name), text, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
+			return changed, diag.New(diag.FileSystemError, "remembering revocations: %w", err)
+		}
+		names, changed = append(names, name), true
+	}
+	return changed, nil
+}

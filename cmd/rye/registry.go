@@ -20,7 +20,7 @@ func registryCommand() *cli.Command {
 			registrySearchCommand(), registryInfoCommand(), registryMonitorCommand(), registryVerifyCommand(),
 			registryLoginCommand(), registryLogoutCommand(), registryWhoamiCommand(), registryPublishCommand(),
 		}, registryStateCommands(), []*cli.Command{
-			registryServeCommand(), registryExportCommand(), registryImportCommand(), registryWitnessCommand(), registryAdminCommand(),
+			registryRevokeCommand(), registryServeCommand(), registryExportCommand(), registryImportCommand(), registryWitnessCommand(), registryAdminCommand(),
 		}),
 	}
 }

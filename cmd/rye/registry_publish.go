@@ -137,6 +137,33 @@ func registryStateCommand(action, usage, long string) *cli.Command {
 	}
 }
 
+func registryRevokeCommand() *cli.Command {
+	var namespace, key string
+	return &cli.Command{
+		Name: "revoke", Usage: "send a revocation to a registry", Args: "HOST FILE",
+		Long: `FILE is the trust document that rye bundle revoke or rye key revoke wrote. A key of the
+namespace must have signed it. The registry serves it, and every user who resolves a
+bundle of the namespace reads it, verifies it and remembers it.`,
+		Examples: []string{"rye registry revoke rye.acme.io release-revocation.toml --namespace acme.io"},
+		Codes:    writeCodes(diag.FileSystemError),
+		Flags: []cli.Flag{
+			cli.String(&namespace, "namespace", "`NS` of the key or release"),
+			cli.String(&key, "key", keyUsage),
+		},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			h, err := envWithKey(c, key).Open(ctx, project.Lenient)
+			if err != nil {
+				return err
+			}
+			r, err := h.SendRevocation(ctx, c.Arg(0), namespace, c.Arg(1))
+			if err != nil {
+				return err
+			}
+			return c.UI.Show(r, func() { c.UI.Out("revoked in %s at %s, log entry %d", namespace, r.Host, r.Log) })
+		},
+	}
+}
+
 // registryLoginOptions are the flags of rye registry login.
 type registryLoginOptions struct{ namespace, method, token, key string }
 

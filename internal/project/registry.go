@@ -24,8 +24,9 @@ import (
 // logs that its lock records.
 type Registries struct {
 	*client.Client
-	rules packages.Rules
-	now   func() time.Time
+	rules    packages.Rules
+	now      func() time.Time
+	remember func(texts [][]byte) (*trust.Store, error)
 
 	mu       sync.Mutex
 	expected map[string][]client.Known
@@ -35,7 +36,7 @@ type Registries struct {
 // log keys too.
 func (p *Project) newRegistries(files string, offline bool) *Registries {
 	m, _ := ReadManifest(files) // the operation that needs the file reports its errors
-	r := &Registries{expected: map[string][]client.Known{}, rules: WithManifest(p.Rules, m), now: p.Env.Now}
+	r := &Registries{expected: map[string][]client.Known{}, rules: WithManifest(p.Rules, m), now: p.Env.Now, remember: p.rememberRevocations}
 	r.Client = client.New(client.Params{
 		State: p.RegistryState(), Offline: offline, Proxy: p.proxy("https://registry.example/"), Now: p.Env.Now, Known: r.known,
 		Pin: func(host string) (*client.Pin, error) {
@@ -117,6 +118,35 @@ func (r *Registries) Settle(ctx context.Context, host string) (lock.Registry, er
 		return lock.Registry{}, err
 	}
 	return lock.Registry{Host: host, Key: h.Pin.Key, Checkpoint: h.Checkpoint().Tree.String()}, nil
+}
+
+// Revocations implements packages.Registries.
+func (r *Registries) Revocations(ctx context.Context) (*trust.Store, error) {
+	var texts [][]byte
+	for _, h := range r.Hosts() {
+		list, err := h.Revocations(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range list {
+			texts = append(texts, x.Text)
+		}
+	}
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	return r.remember(texts)
+}
+
+// rememberRevocations adds revocations to those that this account saw, and returns the
+// trust documents with them, nil if nothing is new.
+func (p *Project) rememberRevocations(texts [][]byte) (*trust.Store, error) {
+	changed, err := trust.RememberRevocations(p.TrustParams, texts)
+	if err != nil || !changed {
+		return nil, err
+	}
+	p.Trust, _ = trust.Load(p.TrustParams) // opening reports the documents that cannot be used
+	return p.Trust, nil
 }
 
 // maxCheckpointAge is the age from which a checkpoint is warned of.

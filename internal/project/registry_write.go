@@ -22,6 +22,7 @@ import (
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // PackedBundle is a bundle as it is sent to a registry.
@@ -197,6 +198,19 @@ func (p *Project) SetReleaseState(ctx context.Context, action, id, version, reas
 		return nil, err
 	}
 	return p.changeRegistry(ctx, wire.Statement{Registry: host, Action: action, ID: name.String(), Version: version, Reason: reason}, nil)
+}
+
+// SendRevocation sends a trust document that ends a key or a release of a namespace.
+func (p *Project) SendRevocation(ctx context.Context, host, ns, file string) (*RegistryChange, error) {
+	if err := wire.CheckNamespace(ns); err != nil {
+		return nil, err
+	}
+	text, err := openat.ReadRegular(p.Env.path(file), doc.MaxDocument)
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading the revocation: %w", err)
+	}
+	body := wire.RenderBody(&wire.RevocationRequest{V: 1, Document: string(text)})
+	return p.changeRegistry(ctx, wire.Statement{Registry: host, Action: wire.ActionRevoke, ID: ns, Body: item.DigestOf(body).String()}, body)
 }
 
 // changeRegistry signs a statement, records the signature, sends the statement and verifies

@@ -11,7 +11,9 @@ package client
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -98,6 +100,8 @@ type Host struct {
 	reader  *log.Reader
 	tiles   *tileCache
 	notes   []string
+
+	namespaces map[string]bool // of which an index was read
 }
 
 // Host returns a registry with a checkpoint that was verified and compared with every
@@ -131,6 +135,19 @@ func (c *Client) Opened(host string) *Host {
 	return nil
 }
 
+// Hosts returns the hosts that Host returned before, by name.
+func (c *Client) Hosts() []*Host {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []*Host
+	for _, name := range slices.Sorted(maps.Keys(c.hosts)) {
+		if h := c.hosts[name].host; h != nil {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
 // Bare returns a registry without a checkpoint, for data that is verified by a digest. It
 // needs no pin.
 func (c *Client) Bare(host string) (*Host, error) {
@@ -144,7 +161,7 @@ func (c *Client) Bare(host string) (*Host, error) {
 	if pin == nil {
 		pin = &Pin{Host: host}
 	}
-	h := &Host{Name: host, Pin: pin, c: c, dir: c.dirOf(host)}
+	h := &Host{Name: host, Pin: pin, c: c, dir: c.dirOf(host), namespaces: map[string]bool{}}
 	if err := h.stopped(); err != nil {
 		return nil, err
 	}

@@ -23,6 +23,9 @@ const (
 // Index returns the versions of a bundle, the oldest first. The lines have a valid form and
 // continue those that this account saw before. They are not proven: Prove does that.
 func (h *Host) Index(ctx context.Context, id wire.ID) ([]*wire.Line, error) {
+	h.mu.Lock()
+	h.namespaces[id.NS] = true
+	h.mu.Unlock()
 	older, etag := readCopy(h.dir, id)
 	if h.c.p.Offline && older != nil {
 		return older, nil

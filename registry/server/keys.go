@@ -213,7 +213,7 @@ func (s *Server) revoke(ctx context.Context, r *request) (*wire.Receipt, error) 
 		return nil, err
 	}
 	digest := item.DigestOf([]byte(b.Document)).String()
-	if err := s.writePublic(revocationPath(digest), []byte(b.Document)); err != nil {
+	if err := s.writePublic(wire.RevocationPath(digest), []byte(b.Document)); err != nil {
 		return nil, unavailable("storing the revocation", err)
 	}
 	return s.change(ctx, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {

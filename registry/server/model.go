@@ -82,7 +82,7 @@ func (m *model) apply(e *log.Entry, index int64, line *wire.Line) {
 	case log.Key:
 		m.changeKey(e, index)
 	case log.Revocation:
-		m.revocations = append(m.revocations, wire.Revocation{Digest: e.Digest, URL: revocationPath(e.Digest), Log: index})
+		m.revocations = append(m.revocations, wire.Revocation{Digest: e.Digest, URL: wire.RevocationPath(e.Digest), Log: index})
 	}
 }
 
@@ -232,6 +232,3 @@ func (m *model) dependants(host string, id wire.ID, version string) (out []strin
 func (m *model) sorted() []*bundleState {
 	return slices.SortedFunc(maps.Values(m.bundles), func(a, b *bundleState) int { return cmp.Compare(a.versions[0].Log, b.versions[0].Log) })
 }
-
-// revocationPath is where a registry serves the text of a revocation.
-func revocationPath(digest string) string { return "/revocations/" + digest[len("sha256:"):] + ".toml" }

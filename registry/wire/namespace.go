@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Namespace is the document /ns/NS.json: the keys of a namespace with the log entries
 // that bound them.
@@ -68,6 +71,11 @@ type Revocation struct {
 	URL    string `json:"url"`    // a path of the registry
 	Name   string `json:"name"`   // of the trust document
 	Log    int64  `json:"log"`
+}
+
+// RevocationPath is where a registry serves the text of a revocation with a digest.
+func RevocationPath(digest string) string {
+	return "/revocations/" + strings.TrimPrefix(digest, "sha256:") + ".toml"
 }
 
 // Render returns the bytes of the document.

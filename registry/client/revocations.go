@@ -1,0 +1,143 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/wire"
+	"github.com/ryeos/rye/trust/doc"
+)
+
+// Revoked is a trust document that ends a key or a release, as the log of a registry names
+// it. Whether it is valid depends on the trust documents of the user.
+type Revoked struct {
+	Digest    string
+	Namespace string // whose key sent it; "" for the operator
+	Text      []byte
+}
+
+// revokedName is the file with the list that this account read last: a registry must not
+// withdraw a revocation.
+const (
+	revokedName = "revocations.json"
+	revokedDir  = "revocations"
+)
+
+// Revocations returns the revocations that a registry knows for the namespaces that this
+// process read, each proven by its log entry and its digest. An entry of the list that
+// disappears is ROLLBACK. A registry without a list has none.
+func (h *Host) Revocations(ctx context.Context) ([]Revoked, error) {
+	if h.c.p.Offline {
+		return nil, nil // what was read before is remembered by the caller
+	}
+	kept := h.keptRevocations()
+	var list *wire.Revocations
+	err := h.remote.get(ctx, wire.RevocationsPath, wire.MaxRevocations, "", func(f file) (err error) {
+		if list, err = wire.ParseRevocations(f.body); err != nil {
+			return err
+		}
+		return h.keepsRevocations(kept, list)
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && len(kept) == 0:
+		return nil, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, h.keepsRevocations(kept, &wire.Revocations{})
+	case err != nil:
+		return nil, err
+	}
+	var out []Revoked
+	for _, r := range list.Documents {
+		x, err := h.revoked(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if x != nil {
+			out = append(out, *x)
+		}
+	}
+	if err := h.dir.Replace(revokedName, list.Render(), 0o600); err != nil {
+		return nil, diag.New(diag.FileSystemError, "keeping the revocations of %s: %w", h.Name, err)
+	}
+	return out, nil
+}
+
+// keptRevocations returns the list that this account read last. A damaged file is an empty
+// list: it only finds that a registry withdraws one.
+func (h *Host) keptRevocations() []wire.Revocation {
+	b, err := openat.ReadRegular(h.dir.Path(revokedName), wire.MaxRevocations)
+	if err != nil {
+		return nil
+	}
+	list, err := wire.ParseRevocations(b)
+	if err != nil {
+		return nil
+	}
+	return list.Documents
+}
+
+func (h *Host) keepsRevocations(kept []wire.Revocation, list *wire.Revocations) error {
+	have := map[string]int64{}
+	for _, r := range list.Documents {
+		have[r.Digest] = r.Log
+	}
+	for _, r := range kept {
+		if at, ok := have[r.Digest]; !ok || at != r.Log {
+			return diag.New(diag.Rollback, "reading the revocations of registry %s: the list lacks %s, log entry %d, which this account saw", h.Name, r.Digest, r.Log).
+				WithReason("registry_older").WithDetail("host", h.Name)
+		}
+	}
+	return nil
+}
+
+// revoked proves one line of the list and reads its document, nil for a namespace that this
+// process did not read.
+func (h *Host) revoked(ctx context.Context, r wire.Revocation) (*Revoked, error) {
+	if r.Log >= h.Checkpoint().Tree.Size { // stored since the checkpoint was read
+		if err := h.refresh(ctx); err != nil {
+			return nil, err
+		}
+	}
+	e, err := h.Entry(ctx, r.Log)
+	if err != nil {
+		return nil, err
+	}
+	if e.Type != log.Revocation || e.Digest != r.Digest || r.URL != wire.RevocationPath(r.Digest) {
+		return nil, diag.New(diag.LogProof, "reading the revocations of registry %s: log entry %d is not that of %s", h.Name, r.Log, r.Digest).
+			WithReason("log_proof").WithDetail("host", h.Name).WithDetail("entry", r.Log)
+	}
+	h.mu.Lock()
+	read := e.Namespace == "" || h.namespaces[e.Namespace]
+	h.mu.Unlock()
+	if !read {
+		return nil, nil
+	}
+	text, err := h.revocationText(ctx, r)
+	return &Revoked{r.Digest, e.Namespace, text}, err
+}
+
+func (h *Host) revocationText(ctx context.Context, r wire.Revocation) ([]byte, error) {
+	name := path.Join(revokedDir, path.Base(r.URL))
+	if b, err := openat.ReadRegular(h.dir.Path(name), doc.MaxDocument); err == nil && item.DigestOf(b).String() == r.Digest {
+		return b, nil
+	}
+	var text []byte
+	err := h.remote.get(ctx, r.URL, doc.MaxDocument, "", func(f file) error {
+		if got := item.DigestOf(f.body).String(); got != r.Digest {
+			return diag.New(diag.HashMismatch, "reading the revocation %s: its bytes are not those that the log names", f.url).
+				WithReason("registry_revocation").WithDetail("host", h.Name).WithDetail("expected", r.Digest).WithDetail("found", got)
+		}
+		text = f.body
+		return nil
+	})
+	if err == nil {
+		_ = h.dir.Replace(name, text, 0o600) // a copy that saves a request
+	}
+	return text, err
+}
