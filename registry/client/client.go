@@ -102,6 +102,7 @@ type Host struct {
 	notes   []string
 
 	namespaces map[string]bool // of which an index was read
+	heads      *heads
 }
 
 // Host returns a registry with a checkpoint that was verified and compared with every

@@ -164,7 +164,7 @@ func (c *Client) Forgive(host, dir string) (string, error) {
 // namespaces were monitored: another history is monitored from its first entry. Evidence stays.
 func (c *Client) forget(host string) error {
 	base := c.dirOf(host)
-	for _, name := range []string{latestName, "notes", tilesDir, indexDir, rotationsDir, searchDir, monitorDir, revokedName, revokedDir} {
+	for _, name := range []string{latestName, "notes", tilesDir, indexDir, rotationsDir, searchDir, monitorDir, revokedName, revokedDir, headsName} {
 		if err := base.RemoveAll(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return diag.New(diag.FileSystemError, "forgetting registry %s: %w", host, err)
 		}

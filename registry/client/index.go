@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"path"
 	"slices"
 
@@ -30,26 +31,43 @@ func (h *Host) Index(ctx context.Context, id wire.ID) ([]*wire.Line, error) {
 	if h.c.p.Offline && older != nil {
 		return older, nil
 	}
-	var lines []*wire.Line
-	err := h.remote.get(ctx, wire.IndexPath+id.IndexPath(), wire.MaxIndex, etag, func(f file) (err error) {
-		if lines, err = wire.ParseIndex(f.body, id); err != nil {
-			return err
-		}
-		if err := h.continues(id, older, lines); err != nil {
-			return err
-		}
-		lines, err = h.keepCopy(ctx, id, lines, f)
-		return err
-	})
+	lines, err := h.fetchIndex(ctx, id, older, conditional(etag))
+	if errors.Is(err, errUnchanged) {
+		lines, err = older, h.upToDate(ctx, id, older)
+	}
+	if isOldIndex(err) { // a cache in between may have an older index than checkpoint
+		lines, err = h.fetchIndex(ctx, id, older, uncached())
+	}
 	switch {
-	case errors.Is(err, errUnchanged):
-		return older, nil
 	case errors.Is(err, fs.ErrNotExist) && older == nil:
 		return nil, diag.New(diag.SourceNotFound, "looking for %s in registry %s: it has no such bundle", id, h.Name).WithReason("registry_bundle").WithDetail("host", h.Name)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, h.fewer(id, 0, len(older))
 	}
 	return lines, err
+}
+
+// fetchIndex reads an index that continues an older one and is not older than the checkpoint.
+func (h *Host) fetchIndex(ctx context.Context, id wire.ID, older []*wire.Line, header http.Header) (lines []*wire.Line, err error) {
+	err = h.remote.getWith(ctx, wire.IndexPath+id.IndexPath(), wire.MaxIndex, header, func(f file) (err error) {
+		if lines, err = wire.ParseIndex(f.body, id); err != nil {
+			return err
+		}
+		if err := h.continues(id, older, lines); err != nil {
+			return err
+		}
+		if err := h.upToDate(ctx, id, lines); err != nil {
+			return err
+		}
+		lines, err = h.keepCopy(ctx, id, lines, f)
+		return err
+	})
+	return lines, err
+}
+
+func isOldIndex(err error) bool {
+	var e *diag.Error
+	return errors.As(err, &e) && e.Reason == "registry_old_index"
 }
 
 // Remembered returns the line of a version as this account last read it, without the

@@ -58,12 +58,29 @@ type file struct {
 // get reads a file from the first address that has it. Use is called for each answer; an
 // answer that it refuses is tried at the next address, and the last refusal is returned.
 func (r *remote) get(ctx context.Context, path string, limit int64, etag string, use func(file) error) error {
+	return r.getWith(ctx, path, limit, conditional(etag), use)
+}
+
+// conditional returns the header that asks for a file unless it has an ETag; "" is none.
+func conditional(etag string) http.Header {
+	h := http.Header{}
+	if etag != "" {
+		h.Set("If-None-Match", etag)
+	}
+	return h
+}
+
+// uncached returns the header that asks caches on the way for the file of the registry.
+func uncached() http.Header { return http.Header{"Cache-Control": {"no-cache"}} }
+
+// getWith is get with a header.
+func (r *remote) getWith(ctx context.Context, path string, limit int64, header http.Header, use func(file) error) error {
 	if r.offline {
 		return notCached(path + " of registry " + r.host)
 	}
 	var first error
 	for _, a := range r.addresses {
-		f, err := r.ask(ctx, a+path, limit, etag)
+		f, err := r.ask(ctx, a+path, limit, header)
 		if err == nil {
 			err = use(f)
 		}
@@ -82,18 +99,14 @@ func (r *remote) get(ctx context.Context, path string, limit int64, etag string,
 	return first
 }
 
-func (r *remote) ask(ctx context.Context, address string, limit int64, etag string) (file, error) {
-	h := http.Header{}
-	if etag != "" {
-		h.Set("If-None-Match", etag)
-	}
+func (r *remote) ask(ctx context.Context, address string, limit int64, h http.Header) (file, error) {
 	res, err := r.http.Do(ctx, httpx.Request{Method: "GET", URL: address, Header: h, MaxBytes: limit,
 		Retry: httpx.Retry{Attempts: 3, First: 200 * time.Millisecond, Max: 5 * time.Second, Statuses: []int{429, 502, 503, 504}}})
 	if err != nil {
 		return file{}, err
 	}
 	switch {
-	case res.Status == http.StatusNotModified && etag != "":
+	case res.Status == http.StatusNotModified && h.Get("If-None-Match") != "":
 		return file{}, errUnchanged
 	case res.Status == http.StatusNotFound:
 		return file{}, diag.New(diag.RegistryError, "reading %s: it does not exist: %w", httpx.Shown(address), fs.ErrNotExist)

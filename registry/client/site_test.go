@@ -31,6 +31,9 @@ type site struct {
 	mu    sync.Mutex
 	files map[string][]byte
 	asked []string // paths with the status
+
+	stale    []*wire.Line // what a request that refuses caches gets as the index
+	redirect string       // where every request is sent
 }
 
 func newSite(t *testing.T) *site {
@@ -52,6 +55,12 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status := http.StatusOK
 	tag := `"` + item.DigestOf(b).Hex()[:16] + `"`
 	switch {
+	case s.redirect != "":
+		http.Redirect(w, r, s.redirect, http.StatusFound)
+	case s.stale != nil && r.Header.Get("Cache-Control") == "no-cache":
+		for _, l := range s.stale {
+			_, _ = w.Write(l.Render())
+		}
 	case !ok:
 		s.log.ServeHTTP(w, r)
 	case r.Header.Get("If-None-Match") == tag:

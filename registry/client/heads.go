@@ -1,0 +1,125 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/wire"
+)
+
+// heads are the newest entries about versions, as far as this account read the log. An index
+// that lacks one of them is older than the checkpoint, although each of its lines is proven.
+type heads struct {
+	Read   int64            `json:"read"`   // the entries before this number were read, or skipped
+	Newest map[string]int64 `json:"newest"` // by "ID VERSION"
+}
+
+const (
+	headsName = "heads.json"
+	maxHeads  = 16 << 10 // versions that are remembered
+	maxBehind = 4096     // entries that are read at one time; older ones are skipped
+)
+
+// readHeads returns what the account recorded; a missing or damaged file is the first
+// contact: entries before it are not read, so that a large log costs one proof.
+func (h *Host) readHeads() *heads {
+	out := &heads{Read: -1, Newest: map[string]int64{}}
+	b, err := openat.ReadRegular(h.dir.Path(headsName), 4<<20)
+	var have heads
+	if err == nil && json.Unmarshal(b, &have) == nil && have.Newest != nil && have.Read >= 0 {
+		return &have
+	}
+	return out
+}
+
+// newest returns the heads as of the checkpoint, reading the entries since the last call.
+func (h *Host) newest(ctx context.Context) (*heads, error) {
+	tree := h.Checkpoint().Tree
+	h.mu.Lock()
+	have := h.heads
+	h.mu.Unlock()
+	if have == nil {
+		have = h.readHeads()
+	}
+	if have.Read == tree.Size {
+		return have, nil
+	}
+	next := &heads{Read: tree.Size, Newest: map[string]int64{}}
+	for k, n := range have.Newest {
+		next.Newest[k] = n
+	}
+	if have.Read >= 0 {
+		err := h.proven(tree, func(r *log.Reader) error {
+			for n := max(have.Read, tree.Size-maxBehind); n < tree.Size; n++ {
+				raw, err := r.Entry(ctx, n)
+				if err != nil {
+					return err
+				}
+				if e, err := log.ParseEntry(raw); err == nil && e.Version != "" { // a type of a later version is not about one
+					next.Newest[e.ID+" "+e.Version] = n
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, h.proofError("reading the new entries of the log", err)
+		}
+	}
+	next.trim()
+	h.mu.Lock()
+	h.heads = next
+	h.mu.Unlock()
+	b, err := json.Marshal(next)
+	if err == nil {
+		_ = h.dir.Replace(headsName, b, 0o600) // without it, the next call reads nothing and compares less
+	}
+	return next, nil
+}
+
+// trim forgets the oldest entries beyond the limit.
+func (x *heads) trim() {
+	if len(x.Newest) <= maxHeads {
+		return
+	}
+	all := make([]int64, 0, len(x.Newest))
+	for _, n := range x.Newest {
+		all = append(all, n)
+	}
+	slices.SortFunc(all, func(a, b int64) int { return cmp.Compare(b, a) })
+	for k, n := range x.Newest {
+		if n < all[maxHeads-1] {
+			delete(x.Newest, k)
+		}
+	}
+}
+
+// upToDate refuses an index that is older than the checkpoint.
+func (h *Host) upToDate(ctx context.Context, id wire.ID, lines []*wire.Line) error {
+	x, err := h.newest(ctx)
+	if err != nil {
+		return err
+	}
+	last := map[string]int64{}
+	for _, l := range lines {
+		last[l.ID+" "+l.Version] = l.Log
+		if l.StateLog != nil {
+			last[l.ID+" "+l.Version] = *l.StateLog
+		}
+	}
+	for k, n := range x.Newest {
+		if bundle, _, ok := strings.Cut(k, " "); !ok || bundle != id.String() {
+			continue
+		}
+		if at, ok := last[k]; !ok || at < n {
+			return diag.New(diag.Rollback, "reading the index of %s from registry %s: it lacks log entry %d about %s, which the checkpoint covers", id, h.Name, n, k).
+				WithReason("registry_old_index").WithDetail("host", h.Name).WithDetail("entry", n)
+		}
+	}
+	return nil
+}
