@@ -132,6 +132,19 @@ func RenderSegment(list []Found) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// unzip returns what a gzip file contains, at most limit bytes.
+func unzip(b []byte, limit int64) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	plain, err := io.ReadAll(io.LimitReader(z, limit+1))
+	if err == nil && int64(len(plain)) > limit {
+		err = fmt.Errorf("it unpacks to more than %d bytes", limit)
+	}
+	return plain, err
+}
+
 // ParseSegment reads the file of a segment, which must have the digest of the manifest.
 func ParseSegment(b []byte, s Segment) ([]Found, error) {
 	if len(b) > MaxSegment {
@@ -140,13 +153,9 @@ func ParseSegment(b []byte, s Segment) ([]Found, error) {
 	if int64(len(b)) != s.Size || item.DigestOf(b).String() != s.Digest {
 		return nil, diag.New(diag.HashMismatch, "reading a search segment: it is not the file %s", s.Digest)
 	}
-	z, err := gzip.NewReader(bytes.NewReader(b))
+	plain, err := unzip(b, maxSegmentPlain)
 	if err != nil {
 		return nil, malformed("a search segment", err)
-	}
-	plain, err := io.ReadAll(io.LimitReader(z, maxSegmentPlain+1))
-	if err != nil || len(plain) > maxSegmentPlain {
-		return nil, malformed("a search segment", fmt.Errorf("it is cut, or longer than %d bytes: %w", maxSegmentPlain, err))
 	}
 	var out []Found
 	for line := range bytes.Lines(plain) {

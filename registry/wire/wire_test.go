@@ -206,6 +206,50 @@ func TestSegment(t *testing.T) {
 	}
 }
 
+// The list of segments and a segment have bounds, whatever a server names.
+func TestSegmentBounds(t *testing.T) {
+	digest := digestOf([]byte("x"))
+	for name, c := range map[string]struct {
+		s  Segment
+		n  int
+		ok bool
+	}{
+		"the largest":      {Segment{digest, MaxSegment, SegmentBundles}, maxSegments, true},
+		"too many":         {Segment{digest, 1, 1}, maxSegments + 1, false},
+		"too long":         {Segment{digest, MaxSegment + 1, 1}, 1, false},
+		"empty":            {Segment{digest, 0, 1}, 1, false},
+		"too many bundles": {Segment{digest, 1, SegmentBundles + 1}, 1, false},
+		"negative":         {Segment{digest, 1, -1}, 1, false},
+		"a path":           {Segment{"sha256:../../../keys/log", 1, 1}, 1, false},
+	} {
+		m := &SearchManifest{V: 1}
+		for range c.n {
+			m.Segments = append(m.Segments, c.s)
+		}
+		if _, err := ParseSearchManifest(m.Render()); (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	b, err := RenderSegment([]Found{{ID: "acme.io/tools", Items: make([]FoundItem, maxHitItems+1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ParseSegment(b, Segment{Digest: digestOf(b), Size: int64(len(b)), Bundles: 1})
+	if err != nil || len(got[0].Items) != maxHitItems {
+		t.Error("the items of a bundle are not bounded", err)
+	}
+	plain, err := unzip(b, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unzip(b, int64(len(plain))-1); err == nil {
+		t.Error("a segment that unpacks to more than the limit was accepted")
+	}
+	if _, err := ParseSegment(b, Segment{Digest: digestOf(b), Size: int64(len(b)), Bundles: 2}); err == nil {
+		t.Error("a segment with fewer bundles than the list names was accepted")
+	}
+}
+
 func FuzzParseLine(f *testing.F) {
 	f.Add(sampleLine("v1.0.0", 3).Render())
 	f.Fuzz(func(t *testing.T, b []byte) {
