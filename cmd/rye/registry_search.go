@@ -76,10 +76,11 @@ func registryMonitorCommand() *cli.Command {
 	return &cli.Command{
 		Name: "monitor", Usage: "list the log entries about a namespace since the last call", Args: "HOST",
 		Long: `Reads every entry of the log that is newer than the last call, verifies it and prints
-those about the namespace. With --key it fails if a release was published by another
-key: run it regularly for your own namespace, and you see what others publish in it.`,
+those about the namespace, after verifying the signed statement of each. With --key it
+fails if a release was published by another key: run it regularly for your own namespace,
+and you see what others publish in it.`,
 		Examples: []string{"rye registry monitor rye.acme.io --namespace acme.io --key FINGERPRINT"},
-		Codes:    registryCodes(diag.SignerChanged),
+		Codes:    registryCodes(diag.SourceMoved),
 		Flags: []cli.Flag{
 			cli.String(&ns, "namespace", "`NS` to list"),
 			cli.Strings(&keys, "key", "a `KEY` that may publish: its fingerprint"),
@@ -89,16 +90,12 @@ key: run it regularly for your own namespace, and you see what others publish in
 			if err != nil {
 				return err
 			}
-			all, foreign, err := h.MonitorRegistry(ctx, c.Arg(0), ns, keys)
+			all, found, err := h.MonitorRegistry(ctx, c.Arg(0), ns, keys)
+			if err == nil {
+				err = diag.FromFindings("monitoring "+ns, found)
+			}
 			if err != nil {
 				return err
-			}
-			if len(foreign) > 0 {
-				var fs []diag.Finding
-				for _, s := range foreign {
-					fs = append(fs, diag.Errorf(diag.SignerChanged, 0, 0, "%s", client.Printable(s.Describe(s.Index))))
-				}
-				return diag.FromFindings("monitoring "+ns+": releases that none of the keys published", fs)
 			}
 			lines := []string{}
 			for _, s := range all {

@@ -82,7 +82,7 @@ func layers() []layer {
 			{"registry/client", set("registry/log", "registry/wire", "trust/doc", "lock", "sign", "item")},
 			{"registry/server", set("internal/search", "registry/log", "registry/wire", "trust", "trust/doc", "lock", "sign", "item")},
 			{"registry/witness", set("registry/log")},
-			{"registry/wire", set("bundle", "lock", "sign", "item")},
+			{"registry/wire", set("registry/log", "bundle", "lock", "sign", "item")},
 			{"registry/log", set()},
 		}},
 		{"Verified items", []entry{

@@ -146,9 +146,10 @@ func (p *Project) registrySigner(key string) RegistrySigner {
 	return out
 }
 
-// MonitorRegistry returns the log entries about a namespace since the last call, and those
-// releases among them that none of the keys published.
-func (p *Project) MonitorRegistry(ctx context.Context, host, ns string, keys []string) (all, foreign []client.Seen, err error) {
+// MonitorRegistry returns the log entries about a namespace since the last call, and as
+// findings those releases among them that none of the keys published, and the entries whose
+// signed statement is not that of a key of the namespace.
+func (p *Project) MonitorRegistry(ctx context.Context, host, ns string, keys []string) (all []client.Seen, found []diag.Finding, err error) {
 	for i, k := range keys {
 		if !strings.HasPrefix(k, "ed25519:") {
 			keys[i] = "ed25519:" + k
@@ -161,10 +162,18 @@ func (p *Project) MonitorRegistry(ctx context.Context, host, ns string, keys []s
 	if err != nil {
 		return nil, nil, err
 	}
-	if all, err = h.Monitor(ctx, ns); err != nil || len(keys) == 0 {
-		return all, nil, err
+	if all, err = h.Monitor(ctx, ns); err != nil {
+		return nil, nil, err
 	}
-	return all, client.Foreign(all, keys), nil
+	if len(keys) > 0 {
+		for _, s := range client.Foreign(all, keys) {
+			found = append(found, diag.Errorf(diag.SourceMoved, 0, 0, "none of the keys published %s", client.Printable(s.Describe(s.Index))).WithReason("registry_publisher"))
+		}
+	}
+	for _, s := range client.Unproven(all) {
+		found = append(found, diag.Errorf(diag.LogProof, 0, 0, "%s: its signed statement is not proven: %s", client.Printable(s.Describe(s.Index)), s.Unproven))
+	}
+	return all, found, nil
 }
 
 // VerifyRegistry verifies all static files of a registry in a directory or at an address.

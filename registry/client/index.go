@@ -262,7 +262,7 @@ func (h *Host) Send(ctx context.Context, st *wire.Statement, header string, body
 	if err != nil {
 		return nil, h.proofError("reading the receipt", err)
 	}
-	if why := receiptDiffers(st, header, r); why != "" {
+	if why := receiptDiffers(header, r); why != "" {
 		return nil, diag.New(diag.LogProof, "reading the receipt of registry %s: %s", h.Name, why).WithReason("log_proof").WithDetail("host", h.Name)
 	}
 	return r, h.adopt(ctx, cp, h.remote.addresses[0])

@@ -19,6 +19,9 @@ const monitorDir = "monitor"
 type Seen struct {
 	Index int64
 	*log.Entry
+	// Unproven is why the statement that the entry names does not show that a key of the
+	// namespace demanded it, "" if it does, or if the operator made the entry.
+	Unproven string
 }
 
 // Monitor returns the entries about a namespace since the last call, proven, and records
@@ -57,7 +60,7 @@ func (h *Host) Monitor(ctx context.Context, ns string) ([]Seen, error) {
 				return err
 			}
 			if e.Namespace == ns || strings.HasPrefix(e.ID, ns+"/") {
-				out = append(out, Seen{n, e})
+				out = append(out, Seen{Index: n, Entry: e})
 			}
 		}
 		return nil
@@ -65,10 +68,30 @@ func (h *Host) Monitor(ctx context.Context, ns string) ([]Seen, error) {
 	if err != nil {
 		return nil, h.proofError("reading the log", err)
 	}
+	all := newStatements(h.read, h.Name)
+	for i := range out {
+		if err := all.check(ctx, out[i].Entry); err != nil {
+			if ctx.Err() != nil || diag.CodeOf(err) == diag.Network {
+				return nil, err
+			}
+			out[i].Unproven = printable(err.Error())
+		}
+	}
 	if err := h.dir.Write(name, []byte(tree.String()+"\n"), 0o600); err != nil {
 		return nil, diag.New(diag.FileSystemError, "recording how far %s was monitored: %w", ns, err)
 	}
 	return out, nil
+}
+
+// read implements log.Source for all files of the registry.
+func (h *Host) read(ctx context.Context, p string, limit int64) (b []byte, err error) {
+	err = h.remote.get(ctx, p, limit, "", func(f file) error { b = f.body; return nil })
+	return b, err
+}
+
+// Unproven returns the entries whose statement is missing or another one.
+func Unproven(list []Seen) []Seen {
+	return slices.DeleteFunc(slices.Clone(list), func(s Seen) bool { return s.Unproven == "" })
 }
 
 // Foreign returns the releases whose publisher is not one of the keys.

@@ -34,6 +34,8 @@ func TestReceiptOfAnotherChange(t *testing.T) {
 		{"another version", wire.ActionYank, func(e *log.Entry) { e.Version = "v1.0.1" }, diag.LogProof},
 		{"another bundle", wire.ActionYank, func(e *log.Entry) { e.ID = "acme/other" }, diag.LogProof},
 		{"another state", wire.ActionYank, func(e *log.Entry) { e.State = wire.StateUnlisted }, diag.LogProof},
+		{"another publisher", wire.ActionYank, func(e *log.Entry) { e.Publisher = testKey }, diag.LogProof},
+		{"another reason", wire.ActionYank, func(e *log.Entry) { e.Reason = "x" }, diag.LogProof},
 		{"another type", wire.ActionDelete, func(e *log.Entry) {
 			*e = log.Entry{Type: log.Key, Namespace: "acme", Action: "remove", Key: testKey, Time: now, Statement: e.Statement}
 		}, diag.LogProof},
@@ -52,7 +54,7 @@ func TestReceiptOfAnotherChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := &log.Entry{Type: log.State, ID: st.ID, Version: st.Version, State: expected(st).State, Time: now, Statement: signed.Digest}
+		e := &log.Entry{Type: log.State, ID: st.ID, Version: st.Version, State: st.Entry().State, Publisher: wire.KeyText(st.Key), Time: now, Statement: signed.Digest}
 		c.change(e)
 		text, err := e.Render()
 		if err != nil {

@@ -33,6 +33,7 @@ type treeCheck struct {
 	numbers  map[*log.Entry]int64
 	states   map[string]int64 // by bundle and version: the newest entry
 	entries  map[int64]*log.Entry
+	signed   *statements
 }
 
 // VerifyTree verifies all static files of a registry: the log against its checkpoint, every
@@ -40,7 +41,7 @@ type treeCheck struct {
 // the checkpoint; "" takes the one that the files name, which proves their consistency
 // only. Each error is a finding.
 func VerifyTree(ctx context.Context, read log.Source, host, key string) (*TreeReport, error) {
-	t := &treeCheck{read: read, out: &TreeReport{Host: host, Key: key, Findings: []diag.Finding{}},
+	t := &treeCheck{read: read, signed: newStatements(read, host), out: &TreeReport{Host: host, Key: key, Findings: []diag.Finding{}},
 		releases: map[string][]*log.Entry{}, numbers: map[*log.Entry]int64{}, states: map[string]int64{}, entries: map[int64]*log.Entry{}}
 	if err := t.log(ctx); err != nil {
 		return nil, err
@@ -100,6 +101,12 @@ func (t *treeCheck) log(ctx context.Context) error {
 			return nil
 		}
 		t.entries[n], t.numbers[e] = e, n
+		if err := t.signed.check(ctx, e); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			t.add(wire.StatementPath(e.Statement), diag.LogProof, "it is not the signed statement of log entry %d: %s", n, err)
+		}
 		switch e.Type {
 		case log.Release:
 			t.releases[e.ID] = append(t.releases[e.ID], e)

@@ -20,6 +20,8 @@ type commit struct {
 	prepare func(m *model, index int64) (*log.Entry, *wire.Line, error)
 	// settled is called under the lock once the entry is durable. It may be nil.
 	settled func(m *model, line *wire.Line) error
+	// statement is what the entry names by its digest, nil for an act of the operator.
+	statement *wire.Signed
 
 	entry *log.Entry
 	line  *wire.Line
@@ -34,9 +36,12 @@ type outcome struct {
 }
 
 // change appends one entry to the log and returns the receipt. What the entry needs, such
-// as its archive, is durable before.
-func (s *Server) change(ctx context.Context, prepare func(*model, int64) (*log.Entry, *wire.Line, error), settled func(*model, *wire.Line) error) (*wire.Receipt, error) {
+// as its archive, is durable before. The request is nil for an act of the operator.
+func (s *Server) change(ctx context.Context, r *request, prepare func(*model, int64) (*log.Entry, *wire.Line, error), settled func(*model, *wire.Line) error) (*wire.Receipt, error) {
 	c := &commit{ctx: ctx, prepare: prepare, settled: settled, reply: make(chan outcome, 1)}
+	if r != nil {
+		c.statement = r.statement
+	}
 	select {
 	case s.commits <- c:
 	case <-s.stop:
@@ -111,6 +116,10 @@ func (s *Server) commitBatch(ctx context.Context, batch []*commit) {
 	if len(accepted) == 0 {
 		return
 	}
+	if err := s.writeStatements(accepted); err != nil {
+		refuse(accepted, unavailable("storing the statement", err))
+		return
+	}
 	if _, err := s.writer.Append(ctx, texts...); err != nil {
 		refuse(accepted, unavailable("writing the log", err))
 		return
@@ -124,6 +133,20 @@ func (s *Server) commitBatch(ctx context.Context, batch []*commit) {
 	for _, c := range accepted {
 		c.reply <- s.outcome(ctx, proofs, c, err)
 	}
+}
+
+// writeStatements stores what the entries of a batch name by its digest, so that anybody can
+// verify that a key of the namespace demanded the change.
+func (s *Server) writeStatements(batch []*commit) error {
+	for _, c := range batch {
+		if c.statement == nil {
+			continue
+		}
+		if err := s.writePublic(wire.StatementPath(c.statement.Digest), c.statement.Raw()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Server) outcome(ctx context.Context, proofs *log.Reader, c *commit, err error) outcome {

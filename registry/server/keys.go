@@ -40,7 +40,7 @@ func (s *Server) bind(ctx context.Context, r *request) (*wire.Receipt, error) {
 		return nil, err
 	}
 	now := r.now.UTC().Truncate(time.Second)
-	return s.change(ctx, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
+	return s.change(ctx, r, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
 		if err := checkKeys(m, ns, wire.KeyText(st.Key)); err != nil {
 			return nil, nil, err
 		}
@@ -132,7 +132,7 @@ func (s *Server) changeKeys(ctx context.Context, r *request) (*wire.Receipt, err
 			return nil, err
 		}
 	}
-	return s.change(ctx, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
+	return s.change(ctx, r, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
 		if err := s.signer(ctx, m, r, ns, "/keys"); err != nil {
 			return nil, nil, err
 		}
@@ -176,7 +176,7 @@ func (s *Server) grant(ctx context.Context, ns string, document []byte) (*wire.R
 		return nil, err
 	}
 	key := wire.KeyText(d.Fingerprint)
-	return s.change(ctx, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
+	return s.change(ctx, nil, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
 		return &log.Entry{Type: log.Binding, Namespace: ns, Method: wire.MethodOperator, Key: key, Until: now.AddDate(bindingYears, 0, 0), Time: now}, nil, checkKeys(m, ns, key)
 	}, nil)
 }
@@ -187,7 +187,7 @@ func (s *Server) withdraw(ctx context.Context, ns, key string) (*wire.Receipt, e
 		return nil, err
 	}
 	now := s.p.Now().UTC().Truncate(time.Second)
-	return s.change(ctx, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
+	return s.change(ctx, nil, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
 		if m.namespaces[ns].find(key) == nil {
 			return nil, nil, diag.New(diag.ItemNotFound, "removing the key: %s is not a key of the namespace %s", key, ns)
 		}
@@ -216,7 +216,7 @@ func (s *Server) revoke(ctx context.Context, r *request) (*wire.Receipt, error) 
 	if err := s.writePublic(wire.RevocationPath(digest), []byte(b.Document)); err != nil {
 		return nil, unavailable("storing the revocation", err)
 	}
-	return s.change(ctx, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
+	return s.change(ctx, r, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
 		if slices.ContainsFunc(m.revocations, func(x wire.Revocation) bool { return x.Digest == digest }) {
 			return nil, nil, diag.New(diag.ValidationFailed, "storing the revocation: the registry has it")
 		}

@@ -70,15 +70,36 @@ func TestRotateKey(t *testing.T) {
 	}
 }
 
+// statementOf returns the path of the statement of a receipt.
+func statementOf(t *testing.T, r *wire.Receipt) string {
+	t.Helper()
+	e, err := log.ParseEntry([]byte(r.Entry))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wire.StatementPath(e.Statement)
+}
+
+func mustRead(t *testing.T, file string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // TestVerifyTree changes files of a static tree one by one.
 func TestVerifyTree(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
 	r := f.mustPublish("acme/tools", "v1.0.0")
-	if _, err := f.send(statement(wire.ActionYank, "acme/tools", "v1.0.0", nil, ""), nil, 1); err != nil {
+	yank, err := f.send(statement(wire.ActionYank, "acme/tools", "v1.0.0", nil, ""), nil, 1)
+	if err != nil {
 		t.Fatal(err)
 	}
+	published, yanked := statementOf(t, r), statementOf(t, yank)
 	good := filepath.Join(t.TempDir(), "www")
 	tree, err := PublicTree(f.dir)
 	if err != nil {
@@ -103,6 +124,9 @@ func TestVerifyTree(t *testing.T) {
 		"state":              {wire.IndexPath + id.IndexPath(), func(b []byte) []byte { return replaceOnce(b, `"yanked"`, `"unlisted"`) }},
 		"line without entry": {wire.IndexPath + id.IndexPath(), func(b []byte) []byte { return append(b, replaceOnce(b, `"v1.0.0"`, `"v1.0.1"`)...) }},
 		"namespace":          {wire.NamespacePath("acme"), func(b []byte) []byte { return replaceOnce(b, keyText(1), keyText(2)) }},
+		"statement":          {published, func(b []byte) []byte { return replaceOnce(b, "v1.0.0", "v1.0.1") }},
+		"no statement":       {yanked, nil},
+		"another statement":  {yanked, func([]byte) []byte { return mustRead(t, filepath.Join(good, filepath.FromSlash(published))) }},
 		"no index":           {wire.IndexPath + id.IndexPath(), nil},
 	} {
 		dir := filepath.Join(t.TempDir(), "www")
@@ -127,6 +151,17 @@ func TestVerifyTree(t *testing.T) {
 		if err == nil && !diag.Failed(report.Findings) {
 			t.Errorf("%s: the change was not found", name)
 		}
+	}
+	_, other, err := log.GenerateKey(randomOf(nil), testHost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := OpenTree(good, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report, err := foreign.Verify(context.Background()); diag.CodeOf(err) != diag.LogProof {
+		t.Errorf("with another log key: %v, %v", report, err)
 	}
 	if other, err := OpenTree(good, f.s.Key()[:len(f.s.Key())-4]+"AAA="); err == nil {
 		if _, err := other.Verify(context.Background()); err == nil {

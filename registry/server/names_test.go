@@ -19,7 +19,7 @@ func TestNamesOfFiles(t *testing.T) {
 	f := newFixture(t)
 	f.grant("acme", 1)
 	r := f.mustPublish("acme/tools", "v1.0.0")
-	_, err := f.s.change(context.Background(), func(*model, int64) (*log.Entry, *wire.Line, error) {
+	_, err := f.s.change(context.Background(), nil, func(*model, int64) (*log.Entry, *wire.Line, error) {
 		e, err := log.ParseEntry([]byte(r.Entry))
 		if err == nil {
 			e.ID, e.Version = "acme/index.json/v2", "v2.0.0"

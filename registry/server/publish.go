@@ -218,7 +218,7 @@ func (s *Server) publish(ctx context.Context, r *request) (*wire.Receipt, error)
 	if err := s.storeArchive(st.Body, r.body); err != nil {
 		return nil, err
 	}
-	return s.change(ctx, func(m *model, index int64) (*log.Entry, *wire.Line, error) {
+	return s.change(ctx, r, func(m *model, index int64) (*log.Entry, *wire.Line, error) {
 		if err := s.again(ctx, m, r, id); err != nil {
 			return nil, nil, err
 		}

@@ -29,7 +29,7 @@ func (s *Server) changeState(ctx context.Context, r *request) (*wire.Receipt, er
 	if err := s.meta.admit(ctx, st.Nonce); err != nil {
 		return nil, err
 	}
-	return s.change(ctx, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
+	return s.change(ctx, r, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
 		if err := s.signer(ctx, m, r, id.NS, "/state"); err != nil {
 			return nil, nil, err
 		}
@@ -91,7 +91,7 @@ func (s *Server) deleteByOperator(ctx context.Context, id wire.ID, version, reas
 	if err := wire.CheckReason(reason); err != nil {
 		return nil, err
 	}
-	return s.change(ctx, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
+	return s.change(ctx, nil, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
 		v := m.version(id.String(), version)
 		switch {
 		case v == nil:

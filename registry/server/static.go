@@ -54,6 +54,8 @@ func cacheOf(p string) (kind, cache string) {
 		return "application/gzip", cacheForever
 	case strings.HasPrefix(p, wire.NamespacesPath+"/") && strings.HasSuffix(p, ".json"), p == wire.RevocationsPath:
 		return "application/json", cacheShort
+	case strings.HasPrefix(p, wire.StatementsPath+"/"):
+		return "text/plain; charset=utf-8", cacheForever
 	case strings.HasPrefix(p, "/revocations/") && strings.HasSuffix(p, ".toml"):
 		return "application/toml", cacheForever
 	}

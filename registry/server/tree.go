@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +18,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/log"
 	"github.com/ryeos/rye/registry/wire"
+	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust/doc"
 )
 
@@ -104,6 +106,7 @@ func (t *Tree) Verify(ctx context.Context) (*TreeReport, error) {
 		e, err := log.ParseEntry(b)
 		if err == nil {
 			m.apply(e, i, nil)
+			t.checkStatement(r, e, i)
 		}
 		return err
 	})
@@ -128,6 +131,40 @@ func (t *Tree) Verify(ctx context.Context) (*TreeReport, error) {
 		}
 	}
 	return r, t.strangers(r, m)
+}
+
+// checkStatement verifies that a key demanded an entry, by the statement that it names.
+func (t *Tree) checkStatement(r *TreeReport, e *log.Entry, index int64) {
+	if e.Statement == "" {
+		return // an act of the operator
+	}
+	p := wire.StatementPath(e.Statement)
+	raw, err := t.read(p, wire.MaxStatement)
+	if err == nil {
+		err = wire.CheckStatement(raw, e, t.Host, func(fp sign.Fingerprint) (ed25519.PublicKey, error) {
+			return t.publicKey(wire.NamespaceOf(e), wire.KeyText(fp))
+		})
+	}
+	if err != nil {
+		r.add(diag.LogProof, p, "it is not the signed statement of log entry %d: %v", index, err)
+	}
+}
+
+// publicKey returns a key of a namespace from its document.
+func (t *Tree) publicKey(ns, key string) (ed25519.PublicKey, error) {
+	b, err := t.read(wire.NamespacePath(ns), wire.MaxNamespace)
+	if err != nil {
+		return nil, err
+	}
+	n, err := wire.ParseNamespace(b, ns)
+	if err != nil {
+		return nil, err
+	}
+	d, err := parseKey([]byte(n.Document(key)))
+	if err != nil || wire.KeyText(d.Fingerprint) != key {
+		return nil, diag.New(diag.KeyUnknown, "%s has no document of the key %s", wire.NamespacePath(ns), key)
+	}
+	return d.Public, nil
 }
 
 func (t *Tree) checkIndex(ctx context.Context, r *TreeReport, b *bundleState) {

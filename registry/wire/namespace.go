@@ -47,6 +47,17 @@ func (n *Namespace) Render() []byte {
 	return marshal(&c)
 }
 
+// Document returns the text of the document of a key that the namespace has or had, "" for
+// another key.
+func (n *Namespace) Document(key string) string {
+	for _, k := range n.Keys {
+		if k.Key == key {
+			return k.Document
+		}
+	}
+	return ""
+}
+
 // ParseNamespace reads the document of a namespace.
 func ParseNamespace(b []byte, ns string) (*Namespace, error) {
 	var n Namespace

@@ -231,6 +231,11 @@ func ParseHeader(value string) (*Signed, error) {
 	if err != nil || len(value) > MaxStatement || strings.ContainsAny(value, "\r\n") {
 		return nil, statementError("it is not base64 of at most %d bytes", MaxStatement)
 	}
+	return parseSigned(raw)
+}
+
+// parseSigned reads the text of a statement with its signature line.
+func parseSigned(raw []byte) (*Signed, error) {
 	body := strings.TrimSuffix(string(raw), "\n")
 	cutAt := strings.LastIndexByte(body, '\n') + 1
 	out := &Signed{Digest: digestOf(raw), text: raw[:cutAt], line: raw[cutAt:]}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/registry/log"
 	"github.com/ryeos/rye/sign"
 )
 
@@ -63,6 +64,42 @@ func TestStatement(t *testing.T) {
 	} {
 		if err := got.Check(c.host, c.end, c.now); (err == nil) != c.ok || err != nil && diag.CodeOf(err) != diag.AuthFailed {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestCheckStatement verifies what the log names as the cause of an entry.
+func TestCheckStatement(t *testing.T) {
+	signer := testSigner(1)
+	s := Statement{Registry: "rye.acme.io", Action: ActionYank, ID: "acme.io/tools", Version: "v1.0.0", Reason: "broken"}
+	header, err := s.Sign(context.Background(), signer, testTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := ParseHeader(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(*log.Entry)
+		host   string
+		key    byte
+		want   diag.Code
+	}{
+		"the cause":       {func(*log.Entry) {}, s.Registry, 1, ""},
+		"another host":    {func(*log.Entry) {}, "rye.other.io", 1, diag.LogProof},
+		"another key":     {func(*log.Entry) {}, s.Registry, 2, diag.AuthFailed},
+		"another state":   {func(e *log.Entry) { e.State = StateUnlisted }, s.Registry, 1, diag.LogProof},
+		"another reason":  {func(e *log.Entry) { e.Reason = "fine" }, s.Registry, 1, diag.LogProof},
+		"another version": {func(e *log.Entry) { e.Version = "v1.0.1" }, s.Registry, 1, diag.LogProof},
+		"other bytes":     {func(e *log.Entry) { e.Statement = digestOf([]byte("x")) }, s.Registry, 1, diag.LogProof},
+	} {
+		e := signed.Entry()
+		e.Statement, e.Reason = signed.Digest, s.Reason
+		c.change(e)
+		err := CheckStatement(signed.Raw(), e, c.host, func(sign.Fingerprint) (ed25519.PublicKey, error) { return testSigner(c.key).Public(), nil })
+		if diag.CodeOf(err) != c.want {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
 }
