@@ -32,7 +32,8 @@ that your release key signs. The version is that of the signed manifest (rye bun
 create). The name is that of its signed rye.yaml: name: registry:HOST/NS/NAME. Clients
 refuse a bundle under another name; --as only names the one that you expect. The registry verifies every signature,
 file and item, writes the release into its log and answers with a proof, which rye
-verifies. A version is published once; its number is never used again.
+verifies. A version is published once; its number is never used again. --dry-run runs
+the checks of the registry here, by what it serves, and sends nothing.
 
 --prepared publishes what an agent packed with rye/core/registry/registry. Everything is
 read from the archive and checked again; review it with --dry-run first.`,
@@ -44,7 +45,7 @@ read from the archive and checked again; review it with --dry-run first.`,
 		Codes: writeCodes(diag.Unsigned, diag.VersionMismatch, diag.TooLarge),
 		Flags: []cli.Flag{
 			cli.String(&o.as, "as", "refuse a bundle that rye.yaml does not name this `ID`: registry:HOST/NS/NAME"),
-			cli.Bool(&o.dryRun, "dry-run", "pack the bundle, show what would be sent and send nothing"),
+			cli.Bool(&o.dryRun, "dry-run", "run the checks of the registry here, show what would be sent and send nothing"),
 			cli.String(&o.prepared, "prepared", "publish the bundle that an agent prepared under this `ID`"),
 			cli.String(&o.key, "key", keyUsage),
 		},
@@ -73,6 +74,13 @@ func runRegistryPublish(ctx context.Context, c *cli.Call, o *registryPublishOpti
 		return err
 	}
 	if o.dryRun {
+		note, err := h.JudgeBundle(ctx, b)
+		if note != "" {
+			c.UI.Note("%s", note)
+		}
+		if err != nil {
+			return err
+		}
 		return c.UI.Show(b, func() {
 			c.UI.Out("would publish %s %s: %s, %d bytes", b.Full(), b.Version, plural(len(b.Files), "file"), b.Bytes)
 			c.UI.Out("archive   %s", b.Archive)

@@ -67,7 +67,7 @@ func registryParams(c *cli.Call, dir, host string) (server.Params, error) {
 	if dir == "" {
 		return server.Params{}, diag.New(diag.Usage, "reading flag --data: the directory of the registry is needed")
 	}
-	return server.Params{Dir: c.Path(dir), Host: host, Judge: envOf(c).RegistryJudge(c.Path(dir)), Now: c.Now, Rand: c.Rand,
+	return server.Params{Dir: c.Path(dir), Host: host, Judge: envOf(c).RegistryJudge(), Now: c.Now, Rand: c.Rand,
 		Note: func(text string) { c.UI.Note("%s", text) }}, nil
 }
 

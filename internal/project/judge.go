@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -28,13 +27,9 @@ import (
 
 // RegistryJudge returns the judgement of a registry about a bundle: that of rye verify, with
 // the keys of the namespace as the only trusted ones. It reads no project and no file of
-// the user. Dir is the directory of the registry, which names its host.
-func (e *Env) RegistryJudge(dir string) server.Judge {
+// the user.
+func (e *Env) RegistryJudge() server.Judge {
 	return func(ctx context.Context, s server.Submission) (*server.Content, []diag.Finding, error) {
-		name, err := os.ReadFile(filepath.Join(dir, "host"))
-		if err != nil {
-			return nil, nil, diag.New(diag.ConfigError, "reading the host of the registry: %w", err)
-		}
 		store, err := e.storeOf(s.Documents)
 		if err != nil {
 			return nil, nil, err
@@ -46,7 +41,7 @@ func (e *Env) RegistryJudge(dir string) server.Judge {
 			return nil, nil, err
 		}
 		spaces.Roots = append([]*space.Root{root}, spaces.Roots...)
-		j := &registryJudge{host: strings.TrimSpace(string(name)), submission: s, files: files, root: root, store: store,
+		j := &registryJudge{submission: s, files: files, root: root, store: store,
 			resolver: resolve.New(resolve.Params{Spaces: spaces, Trust: store, Check: checkItem, Lenient: true, NoCache: true})}
 		return j.judge(ctx)
 	}
@@ -71,7 +66,6 @@ func (e *Env) storeOf(documents []trust.File) (*trust.Store, error) {
 
 // registryJudge judges one bundle.
 type registryJudge struct {
-	host       string
 	submission server.Submission
 	files      *memoryFiles
 	root       *space.Root
@@ -134,7 +128,7 @@ func (j *registryJudge) named(m *bundle.Manifest) *diag.Finding {
 	if m.Lists(lock.ProjectFileName) {
 		text, _, _ = j.files.ReadSibling(lock.ProjectFileName, lock.MaxProjectFile) // without it, it names nothing
 	}
-	err := packages.CheckRegistryName("registry:"+j.host+"/"+j.submission.ID.String(), text)
+	err := packages.CheckRegistryName(j.submission.ID.Full(j.submission.Host), text)
 	if err == nil {
 		return nil
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/registry/client"
+	"github.com/ryeos/rye/registry/server"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
@@ -181,6 +182,61 @@ type RegistryChange struct {
 // PublishBundle sends a packed bundle with a statement that a release key of the user signs.
 func (p *Project) PublishBundle(ctx context.Context, b *PackedBundle) (*RegistryChange, error) {
 	return p.changeRegistry(ctx, wire.Statement{Registry: b.Host, Action: wire.ActionPublish, ID: b.ID, Version: b.Version, Body: b.Archive, Sum: b.Sum}, b.archive)
+}
+
+// JudgeBundle returns the error that the registry would return for a packed bundle, by the
+// code of the registry and by what it serves, without sending anything. Without the
+// registry only the bundle is judged, with the key as that of the namespace; the note
+// states why.
+func (p *Project) JudgeBundle(ctx context.Context, b *PackedBundle) (note string, err error) {
+	host, id, err := wire.ParseFull(b.Full())
+	if err != nil {
+		return "", err
+	}
+	key := b.Signers[0]
+	if p.Env.Key != "" {
+		if key, _, _, err = p.BindingKey(ctx); err != nil {
+			return "", err
+		}
+	}
+	v := server.Preview{Host: host, ID: id, Version: b.Version, Archive: b.archive, Sum: b.Sum, Key: key, Judge: p.Env.RegistryJudge(), Now: p.Env.Now()}
+	if why := p.askRegistry(ctx, &v); why != nil {
+		if c := diag.CodeOf(why).Class(); c == diag.ClassHistory || c == diag.ClassTrust && diag.CodeOf(why) != diag.KeyUnknown {
+			return "", why // a registry that cannot be believed
+		}
+		note = "only the bundle was judged, with " + key + " as the key of the namespace: " + why.Error()
+		v.Namespace, v.Lines, v.Revocations = p.ownNamespace(id.NS, key, v.Now), nil, nil
+	}
+	return note, v.Check(ctx)
+}
+
+// askRegistry reads what a registry serves about a namespace and a bundle.
+func (p *Project) askRegistry(ctx context.Context, v *server.Preview) error {
+	h, err := p.Registries().Host(ctx, v.Host)
+	if err != nil {
+		return err
+	}
+	if v.Lines, err = h.Index(ctx, v.ID); err != nil && diag.CodeOf(err) != diag.SourceNotFound {
+		return err
+	}
+	if v.Namespace, err = h.Namespace(ctx, v.ID.NS); err != nil {
+		return err
+	}
+	list, err := h.Revocations(ctx)
+	for _, r := range list {
+		v.Revocations = append(v.Revocations, r.Text)
+	}
+	return err
+}
+
+// ownNamespace is a namespace that only one key of the user has.
+func (p *Project) ownNamespace(ns, key string, now time.Time) *wire.Namespace {
+	out := &wire.Namespace{V: 1, Namespace: ns}
+	fp, err := wire.ParseKey(key)
+	if documents := p.Trust.Documents(fp); err == nil && len(documents) > 0 {
+		out.Keys = []wire.BoundKey{{Key: key, Document: string(documents[0].Data()), From: wire.TimeText(now), Until: wire.TimeText(now.Add(time.Hour))}}
+	}
+	return out
 }
 
 // SetReleaseState changes the state of a published version: yank, unyank, unlist, relist or

@@ -61,7 +61,8 @@ func (r *remote) get(ctx context.Context, path string, limit int64, etag string,
 	return r.getWith(ctx, path, limit, conditional(etag), use)
 }
 
-// conditional returns the header that asks for a file unless it has an ETag; "" is none.
+// conditional returns the header that asks for a file unless it has an ETag. Without one the
+// header is empty.
 func conditional(etag string) http.Header {
 	h := http.Header{}
 	if etag != "" {

@@ -112,7 +112,7 @@ func (s *Server) lineAgain(ctx context.Context, m *model, v *wire.Line) (*wire.L
 	if err != nil {
 		return nil, err
 	}
-	content, _, err := s.p.Judge(ctx, Submission{ID: id, Version: v.Version, Files: files}) // only what it contains matters: the log states that it was accepted
+	content, _, err := s.p.Judge(ctx, Submission{Host: s.host, ID: id, Version: v.Version, Files: files}) // only what it contains matters: the log states that it was accepted
 	if err != nil {
 		return nil, err
 	}
@@ -152,16 +152,25 @@ func (s *Server) nameRevocations(m *model) error {
 		if err != nil || item.DigestOf(b).String() != r.Digest {
 			return diag.New(diag.RegistryError, "reading the revocation %s: its text is missing or changed: %w", r.Digest, err)
 		}
-		d, _ := doc.ParseAnyName(b)
-		if d == nil {
-			continue // of a later version of rye
-		}
-		r.Name = d.Name()
-		if k, ok := d.(*doc.Revocation); ok {
-			m.revoked[wire.KeyText(k.Fingerprint)] = true
+		name, key := revocationOf(b)
+		if r.Name = name; key != "" {
+			m.revoked[key] = true
 		}
 	}
 	return nil
+}
+
+// revocationOf returns the name of a document that ends a key or a release, "" for one of a
+// later version of rye, and the key if it ends one.
+func revocationOf(text []byte) (name, key string) {
+	d, _ := doc.ParseAnyName(text)
+	if d == nil {
+		return "", ""
+	}
+	if k, ok := d.(*doc.Revocation); ok {
+		key = wire.KeyText(k.Fingerprint)
+	}
+	return d.Name(), key
 }
 
 // writeAll writes every static file that the model determines and that differs.

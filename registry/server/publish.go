@@ -78,20 +78,8 @@ func (s *Server) signer(ctx context.Context, m *model, r *request, ns, endpoint 
 	key := wire.KeyText(st.Key)
 	var p problems
 	p.add(st.Check(s.host, endpoint, r.now))
-	n := m.namespaces[ns]
-	k := n.find(key)
-	switch {
-	case n == nil:
-		p.add(diag.New(diag.AuthFailed, "looking for the key: the namespace %s is not bound to a key", ns))
-	case k == nil:
-		p.add(diag.New(diag.AuthFailed, "looking for the key: %s is not a key of the namespace %s", key, ns))
-	case r.now.Before(k.from):
-		p.add(diag.New(diag.AuthFailed, "looking for the key: %s belongs to the namespace %s from %s on: it was bound while other keys had the namespace", key, ns, wire.TimeText(k.from)))
-	case m.revoked[key]:
-		p.add(diag.New(diag.AuthFailed, "looking for the key: %s is revoked", key))
-	case !k.active(r.now):
-		p.add(diag.New(diag.AuthFailed, "looking for the key: the binding of %s to the namespace %s ended on %s", key, ns, wire.TimeText(k.until)))
-	}
+	k := m.namespaces[ns].find(key)
+	p.add(m.mayChange(ns, key, r.now))
 	if k != nil {
 		d, err := s.keyDocument(key)
 		if err == nil {
@@ -104,6 +92,24 @@ func (s *Server) signer(ctx context.Context, m *model, r *request, ns, endpoint 
 	}
 	p.add(s.notBlocked(ctx, key))
 	return p.err("checking the statement")
+}
+
+// mayChange returns an error for a key that may not change a namespace at a time.
+func (m *model) mayChange(ns, key string, now time.Time) error {
+	k := m.namespaces[ns].find(key)
+	switch {
+	case m.namespaces[ns] == nil:
+		return diag.New(diag.AuthFailed, "looking for the key: the namespace %s is not bound to a key", ns)
+	case k == nil:
+		return diag.New(diag.AuthFailed, "looking for the key: %s is not a key of the namespace %s", key, ns)
+	case now.Before(k.from):
+		return diag.New(diag.AuthFailed, "looking for the key: %s belongs to the namespace %s from %s on: it was bound while other keys had the namespace", key, ns, wire.TimeText(k.from))
+	case m.revoked[key]:
+		return diag.New(diag.AuthFailed, "looking for the key: %s is revoked", key)
+	case !k.active(now):
+		return diag.New(diag.AuthFailed, "looking for the key: the binding of %s to the namespace %s ended on %s", key, ns, wire.TimeText(k.until))
+	}
+	return nil
 }
 
 func (s *Server) notBlocked(ctx context.Context, key string) error {
@@ -270,16 +276,24 @@ func (s *Server) admitPublish(ctx context.Context, r *request, id wire.ID) error
 // free returns an error for a version that was published before, also if it was deleted,
 // and for a name that imitates another.
 func (s *Server) free(m *model, id wire.ID, version string) error {
+	if err := m.unused(id, version); err != nil {
+		return err
+	}
+	if m.bundles[id.String()] != nil {
+		return nil
+	}
+	return s.imitates(m, id)
+}
+
+// unused returns an error for a version that was published before, also if it was deleted.
+func (m *model) unused(id wire.ID, version string) error {
 	if v := m.version(id.String(), version); v != nil {
 		if v.State == wire.StateDeleted {
 			return diag.New(diag.ValidationFailed, "looking for the version: %s %s was published and deleted; its number is never used again", id, version).WithReason("version_used")
 		}
 		return diag.New(diag.ValidationFailed, "looking for the version: %s %s was published on %s", id, version, v.Published).WithReason("version_used")
 	}
-	if m.bundles[id.String()] != nil {
-		return nil
-	}
-	return s.imitates(m, id)
+	return nil
 }
 
 // judge checks the archive. Problems of the statement do not stop it, so that an author sees
@@ -298,24 +312,30 @@ func (s *Server) judge(ctx context.Context, m *model, r *request, id wire.ID, p 
 		return nil
 	}
 	defer leave()
-	files, sum, err := unpack(ctx, r.body)
-	if err != nil {
-		p.add(err)
-		return nil
-	}
-	if sum != st.Sum {
-		p.add(diag.New(diag.HashMismatch, "comparing the archive: the hash of its tree is %s, the statement names %s", sum, st.Sum))
-	}
 	documents, err := s.documents(m, id.NS, r.now)
 	if err != nil {
 		p.add(err)
 		return nil
 	}
-	content, found, err := s.p.Judge(ctx, Submission{ID: id, Version: st.Version, Files: files, Documents: documents})
+	return judgeArchive(ctx, s.p.Judge, m, Submission{Host: s.host, ID: id, Version: st.Version, Documents: documents}, r.body, st.Sum, p)
+}
+
+// judgeArchive unpacks an archive and judges its files as those of a submission.
+func judgeArchive(ctx context.Context, judge Judge, m *model, sub Submission, body []byte, want string, p *problems) *Content {
+	files, sum, err := unpack(ctx, body)
+	if err != nil {
+		p.add(err)
+		return nil
+	}
+	if sum != want {
+		p.add(diag.New(diag.HashMismatch, "comparing the archive: the hash of its tree is %s, the statement names %s", sum, want))
+	}
+	sub.Files = files
+	content, found, err := judge(ctx, sub)
 	p.add(err)
 	p.list = append(p.list, found...)
 	if content != nil {
-		p.add(continues(m, id, content.Signers))
+		p.add(continues(m, sub.ID, content.Signers))
 	}
 	return content
 }

@@ -42,6 +42,7 @@ const (
 
 // Submission is a bundle that a key wants to publish.
 type Submission struct {
+	Host      string // of the registry, which the name of the bundle contains
 	ID        wire.ID
 	Version   string
 	Files     []wire.File
