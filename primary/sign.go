@@ -122,13 +122,14 @@ func (v *Verbs) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 	}
 	if it.Ref.IsZero() {
 		rep := SignReport{Path: it.Path(), Status: Refused}
-		why := diag.Errorf(diag.Usage, 0, 0, "%s is not an item: ids are letters, digits, - and _, with the ending of their kind", it.Path())
+		text, reason := extract.NoItem(f.rel)
+		why := diag.Errorf(diag.Usage, 0, 0, "%s is not an item: %s", it.Path(), text)
 		if f.walked {
 			rep.Status = Skipped
 			why.Severity = diag.SeverityWarning
 		}
 		why.Path = it.Path()
-		rep.Findings = []diag.Finding{why.WithReason("not_an_item")}
+		rep.Findings = []diag.Finding{why.WithReason(reason)}
 		return rep, nil, nil
 	}
 	return v.signRead(ctx, f, it, call, false)

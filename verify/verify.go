@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/winname"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
@@ -218,6 +219,10 @@ func irregular(e space.Entry) diag.Finding {
 
 func (w *walk) add(e space.Entry) {
 	p, known := w.table.Classify(e.Rel)
+	if name := winname.In(e.Rel); name != "" { // also of files that are not items, such as those of bundles
+		f := diag.Warnf(diag.PathEscape, 0, 0, "%q is a device on Windows: the file cannot exist there, and is not an item on any system", name)
+		w.finding(f.WithReason("device_name"), e.Rel)
+	}
 	switch {
 	case strings.HasPrefix(path.Base(e.Rel), ".git") || path.Base(e.Rel) == ".keep":
 	case !p.Ref.IsZero(), manifest(e.Rel), known: // a known file that is not an item must be in a manifest

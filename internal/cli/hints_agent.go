@@ -11,6 +11,7 @@ func agentHints() map[situation]string {
 	)
 	return map[situation]string{
 		{diag.Usage, "not_name_value"}:                 "write name=text, or name:=JSON for numbers, lists and objects",
+		{diag.Usage, "device_name"}:                    "rename the file or the directory",
 		{diag.Usage, "not_an_item"}:                    "rename it, or list it in a bundle manifest with rye bundle create",
 		{diag.Usage, "outside_spaces"}:                 "items are below the {directory} directory of the project or of your home",
 		{diag.ItemNotFound, "no_project"}:              "rye init makes a project here",

@@ -66,6 +66,7 @@ func lockHints() map[situation]string {
 		{diag.FileSystemError, "leftover"}:                 "remove the file",
 		{diag.ConfigError, "sealed"}:                       "remove the file, or give it another id",
 		{diag.Unsigned, "no_file"}:                         "remove the signature, or restore the file",
+		{diag.PathEscape, "device_name"}:                   "rename the file or the directory",
 		{diag.Unsigned, "not_an_item"}:                     "give the file a valid id and sign it, list it in a bundle manifest, or move it out of .ai",
 		{diag.SchemaNotFound, "no_extractor"}:              "move it to a directory of a kind, or out of .ai",
 		{diag.LockStale, "system"}:                         "run rye lock, or use the version of rye that wrote the lock",

@@ -9,11 +9,13 @@
 package extract
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/winname"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
@@ -172,6 +174,15 @@ func (e *Extractor) place(rest string) Match {
 	}
 	p.Type, p.Ref = ft, item.Ref{Kind: e.Kind, ID: id}
 	return p
+}
+
+// NoItem returns why a file that Classify gives no id is not an item, and the reason of
+// the finding that states it.
+func NoItem(rel string) (why, reason string) {
+	if name := winname.In(rel); name != "" {
+		return fmt.Sprintf("%q is a device on Windows, where the file cannot exist", name), "device_name"
+	}
+	return "ids are letters, digits, - and _ below the directory of a kind, with its ending", "not_an_item"
 }
 
 // Subject returns the subject of the item's signature.

@@ -57,9 +57,9 @@ func wrongOnWindows(rel string) string {
 		if strings.HasSuffix(elem, ".") || strings.HasSuffix(elem, " ") {
 			return "an element ends in a dot or space"
 		}
-		if winname.Device(elem) {
-			return "an element is a device name"
-		}
+	}
+	if winname.In(rel) != "" {
+		return "an element is a device name"
 	}
 	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -20,7 +21,7 @@ func (p *Project) ItemAt(ctx context.Context, word string) (*resolve.Item, error
 	if root, rel, ok := p.placeOf(word); ok {
 		it, err := p.Resolver.File(ctx, root, rel)
 		if err == nil && it.Ref.IsZero() {
-			err = notAnItem(it.Path())
+			err = notAnItem(it.Path(), it.Rel)
 		}
 		return it, err
 	}
@@ -94,7 +95,7 @@ func (p *Project) fileRef(ctx context.Context, root *space.Root, rel string) (it
 	}
 	at, _ := table.Classify(rel)
 	if at.Ref.IsZero() {
-		return item.Ref{}, notAnItem(root.Display(rel))
+		return item.Ref{}, notAnItem(root.Display(rel), rel)
 	}
 	entries, err := p.Resolver.Shadows(ctx, at.Ref)
 	if err != nil {
@@ -107,8 +108,9 @@ func (p *Project) fileRef(ctx context.Context, root *space.Root, rel string) (it
 	return at.Ref, nil
 }
 
-func notAnItem(path string) error {
-	return diag.New(diag.ItemNotFound, "reading %s: it is not an item: ids are letters, digits, - and _ below the directory of a kind", path)
+func notAnItem(path, rel string) error {
+	why, _ := extract.NoItem(rel)
+	return diag.New(diag.ItemNotFound, "reading %s: it is not an item: %s", path, why)
 }
 
 // OneRef is RefArgs for a command line that names one item and nothing else.

@@ -25,3 +25,13 @@ func Device(elem string) bool {
 	}
 	return false
 }
+
+// In returns the first element of a path with slashes that Windows takes for a device, or "".
+func In(path string) string {
+	for elem := range strings.SplitSeq(path, "/") {
+		if Device(elem) {
+			return elem
+		}
+	}
+	return ""
+}

@@ -13,4 +13,9 @@ func TestDevice(t *testing.T) {
 			t.Errorf("Device(%q) = %v", elem, got)
 		}
 	}
+	for path, want := range map[string]string{"tools/a.sh": "", "tools/Aux/x.sh": "Aux", "nul.yaml": "nul.yaml", "a/con.md/b/nul": "con.md"} {
+		if got := In(path); got != want {
+			t.Errorf("In(%q) = %q", path, got)
+		}
+	}
 }
