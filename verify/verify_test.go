@@ -87,7 +87,6 @@ func TestFindings(t *testing.T) {
 		"tools/two.yaml":          signed("tools/two.yaml", h.Key),
 		"tools/two.sh":            "",
 		"tools/Case.yaml":         signed("tools/Case.yaml", h.Key),
-		"tools/case.yaml":         signed("tools/case.yaml", h.Key),
 		"tools/loose.bin":         "x",
 		"tools/upper.YAML":        signed("tools/good.yaml", h.Key),
 		"tools/bad name.yaml":     signed("tools/good.yaml", h.Key),
@@ -100,11 +99,15 @@ func TestFindings(t *testing.T) {
 		h.Write(h.Project, rel, content)
 	}
 	want := []string{
-		".ai/elsewhere/x.yaml schema_not_found", ".ai/tools/bad name.yaml UNSIGNED", ".ai/tools/bom.yaml ENCODING", ".ai/tools/case.yaml AMBIGUOUS_ITEM",
+		".ai/elsewhere/x.yaml schema_not_found", ".ai/tools/bad name.yaml UNSIGNED", ".ai/tools/bom.yaml ENCODING",
 		".ai/tools/changed.yaml HASH_MISMATCH", ".ai/tools/copied.yaml SIG_INVALID", ".ai/tools/gone.yaml.rye-sig UNSIGNED", ".ai/tools/hidden.yaml HIDDEN_CHARS",
 		".ai/tools/invalid.yaml VALIDATION_FAILED", ".ai/tools/long.yaml hidden_chars", ".ai/tools/loose.bin UNSIGNED", ".ai/tools/scroll.yaml hidden_chars",
 		".ai/tools/stranger.yaml KEY_UNKNOWN", ".ai/tools/two.sh UNSIGNED", ".ai/tools/two.yaml AMBIGUOUS_ITEM", ".ai/tools/unsigned.yaml UNSIGNED",
 		".ai/tools/upper.YAML UNSIGNED", ".ai/top.yaml schema_not_found",
+	}
+	if _, err := os.Stat(filepath.Join(h.Project, ".ai", "tools", "CASE.yaml")); err != nil { // two names, two files
+		h.Write(h.Project, "tools/case.yaml", signed("tools/case.yaml", h.Key))
+		want = append(want, ".ai/tools/case.yaml AMBIGUOUS_ITEM")
 	}
 	r := walk(h)
 	got := rendered(r)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -61,7 +62,8 @@ func TestProtectedItems(t *testing.T) {
 			return policy.Protected(rel)
 		}, nil)
 		for i, p := range got.fixed {
-			got.fixed[i], _ = filepath.Rel(dir, p)
+			rel, _ := filepath.Rel(dir, p)
+			got.fixed[i] = filepath.ToSlash(rel)
 		}
 		slices.Sort(got.fixed)
 		want[2] = ".ai/tools/d0/sub/.git"
@@ -112,6 +114,9 @@ func TestReplacedDirectory(t *testing.T) {
 	for _, stable := range []bool{true, false} {
 		t.Run(fmt.Sprint("stable=", stable), func(t *testing.T) {
 			t.Parallel()
+			if stable && runtime.GOOS == "windows" {
+				t.Skip("a FileInfo has no number of the directory there")
+			}
 			dir, to := t.TempDir(), t.TempDir()
 			config := filepath.Join(dir, "sub/.git/config")
 			write(t, filepath.Join(dir, "sub/.git/HEAD"))

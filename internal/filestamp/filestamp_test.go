@@ -3,6 +3,7 @@ package filestamp
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -30,6 +31,9 @@ func TestSame(t *testing.T) {
 		},
 		"another mode": func(dir string) error { return os.Chmod(filepath.Join(dir, "f"), 0o640) },
 	} {
+		if name == "another mode" && runtime.GOOS == "windows" {
+			continue // the mode of a file is whether it is read-only
+		}
 		dir := t.TempDir()
 		for _, sub := range []string{"d", "d/sub"} {
 			if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {

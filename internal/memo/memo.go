@@ -139,6 +139,21 @@ func (m *Memo) Batch() (end func()) {
 	}
 }
 
+// Close closes the table until the next question: Windows removes no directory that has
+// an open file.
+func (m *Memo) Close() {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.file != nil {
+		_ = m.file.Close() // every fact is written at once
+	}
+	m.file, m.macs, m.refused = nil, nil, nil
+	m.opened, m.readOnly = false, false
+}
+
 // Refused returns why the memo is not used although it exists, or nil.
 func (m *Memo) Refused() error {
 	if m == nil {

@@ -17,11 +17,19 @@ func digest(n int) [sha256.Size]byte {
 	return sha256.Sum256(binary.LittleEndian.AppendUint64(nil, uint64(n)))
 }
 
+// open is New for a test or benchmark, which closes the table at its end.
+func open(t testing.TB, dir string) *Memo {
+	m := New(dir)
+	t.Cleanup(m.Close)
+	return m
+}
+
 // filled returns the directory of a memo with n facts.
 func filled(t testing.TB, n int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "memo")
 	m := New(dir)
+	defer m.Close()
 	end := m.Batch()
 	for i := range n {
 		m.Add(Signature, digest(i))
@@ -36,6 +44,7 @@ func filled(t testing.TB, n int) string {
 // known counts the known facts among n.
 func known(dir string, n int) int {
 	m, sum := New(dir), 0
+	defer m.Close()
 	for i := range n {
 		if m.Known(Signature, digest(i)) {
 			sum++
@@ -47,6 +56,7 @@ func known(dir string, n int) int {
 // invented counts facts that were not added and that the memo knows.
 func invented(dir string) int {
 	m, sum := New(dir), 0
+	defer m.Close()
 	for i := range 64 {
 		if m.Known(Signature, digest(-1-i)) || m.Known(Plain, digest(i)) {
 			sum++
@@ -57,7 +67,7 @@ func invented(dir string) int {
 
 func TestMemo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state", "memo")
-	m := New(dir)
+	m := open(t, dir)
 	if m.Known(Signature, digest(1)) {
 		t.Fatal("an absent memo knows a fact")
 	}
@@ -65,7 +75,7 @@ func TestMemo(t *testing.T) {
 		t.Error("a lookup created the directory")
 	}
 	m.Add(Signature, digest(1))
-	for name, m := range map[string]*Memo{"the same": m, "another process": New(dir)} {
+	for name, m := range map[string]*Memo{"the same": m, "another process": open(t, dir)} {
 		if !m.Known(Signature, digest(1)) {
 			t.Errorf("%s does not know the fact", name)
 		}
@@ -86,7 +96,7 @@ func TestMemo(t *testing.T) {
 
 func TestBatchReadsTheTable(t *testing.T) {
 	dir := filled(t, 3*manyLookups)
-	m := New(dir)
+	m := open(t, dir)
 	end := m.Batch()
 	for i := range 3 * manyLookups {
 		if !m.Known(Signature, digest(i)) {
@@ -112,7 +122,7 @@ func TestBounded(t *testing.T) {
 	if fi, err := os.Stat(filepath.Join(dir, tableName)); err != nil || fi.Size() > tableSize {
 		t.Fatalf("the table has %v bytes: %v", fi.Size(), err)
 	}
-	m := New(dir)
+	m := open(t, dir)
 	last := 0
 	for i := 3*slots - 1000; i < 3*slots; i++ {
 		if m.Known(Signature, digest(i)) {
@@ -149,7 +159,7 @@ func TestForged(t *testing.T) {
 		}
 	}
 	// The real tag in every other slot, also in that of another fact.
-	m := New(dir)
+	m := open(t, dir)
 	m.Known(Signature, digest(0))
 	mine := tagOf(m.macs, fact{Signature, digest(0)})
 	if err := os.WriteFile(path, bytes.Repeat(mine[:], tableSize/tagSize), 0o600); err != nil {
@@ -167,7 +177,7 @@ func TestForged(t *testing.T) {
 func TestForeign(t *testing.T) {
 	theirs, mine := filled(t, 64), filled(t, 1)
 	for i := range 64 {
-		if i > 0 && New(mine).Known(Signature, digest(i)) {
+		if i > 0 && open(t, mine).Known(Signature, digest(i)) {
 			t.Fatal("two memos have one secret")
 		}
 	}
@@ -181,7 +191,7 @@ func TestForeign(t *testing.T) {
 	if n := known(mine, 64); n != 0 {
 		t.Errorf("%d facts of another user are known", n)
 	}
-	New(mine).Add(Signature, digest(7))
+	open(t, mine).Add(Signature, digest(7))
 	if n := known(mine, 64); n != 1 {
 		t.Errorf("after a foreign table, %d facts are known, want 1", n)
 	}
@@ -241,9 +251,9 @@ func TestTruncated(t *testing.T) {
 			if got := invented(dir); got > 0 || before > n {
 				t.Fatalf("%s: %d invented facts are known", name, got)
 			}
-			m := New(dir)
+			m := open(t, dir)
 			m.Add(Signature, digest(n))
-			if !New(dir).Known(Signature, digest(n)) {
+			if !open(t, dir).Known(Signature, digest(n)) {
 				t.Fatalf("%s: the memo is not rebuilt: %v", name, m.Refused())
 			}
 			if err := os.Remove(path); err != nil {
@@ -293,12 +303,12 @@ func TestRefused(t *testing.T) {
 		if n := known(dir, 4); n != 0 {
 			t.Errorf("%s: %d facts are known", tc.name, n)
 		}
-		m := New(dir)
+		m := open(t, dir)
 		if err := m.Refused(); (err != nil) != tc.refused {
 			t.Errorf("%s: refused: %v", tc.name, err)
 		}
 		m.Add(Signature, digest(9))
-		if tc.refused && New(dir).Known(Signature, digest(9)) {
+		if tc.refused && open(t, dir).Known(Signature, digest(9)) {
 			t.Errorf("%s: a refused memo is used", tc.name)
 		}
 	}
@@ -313,7 +323,7 @@ func TestForeignOwner(t *testing.T) {
 	if err := os.Chown(filepath.Join(dir, secretName), 65534, 65534); err != nil {
 		t.Skip(err)
 	}
-	if known(dir, 4) != 0 || New(dir).Refused() == nil {
+	if known(dir, 4) != 0 || open(t, dir).Refused() == nil {
 		t.Error("the secret of another user is used")
 	}
 }
@@ -325,7 +335,7 @@ func TestTogether(t *testing.T) {
 	var wg sync.WaitGroup
 	for u := range users {
 		wg.Go(func() {
-			m := New(dir)
+			m := open(t, dir)
 			end := m.Batch()
 			for i := range each {
 				m.Add(Signature, digest(u*each+i))
@@ -363,8 +373,8 @@ func FuzzTable(f *testing.F) {
 		if n := invented(dir); n > 0 {
 			t.Fatalf("%d invented facts are known", n)
 		}
-		New(dir).Add(Signature, digest(3))
-		if !New(dir).Known(Signature, digest(3)) {
+		open(t, dir).Add(Signature, digest(3))
+		if !open(t, dir).Known(Signature, digest(3)) {
 			t.Error("an added fact is not known")
 		}
 	})
@@ -374,14 +384,16 @@ func FuzzTable(f *testing.F) {
 func BenchmarkFirstLookup(b *testing.B) {
 	dir := filled(b, 1000)
 	for b.Loop() {
-		if !New(dir).Known(Signature, digest(7)) {
+		m := New(dir)
+		if !m.Known(Signature, digest(7)) {
 			b.Fatal("not known")
 		}
+		m.Close()
 	}
 }
 
 func BenchmarkLookup(b *testing.B) {
-	m := New(filled(b, 1000))
+	m := open(b, filled(b, 1000))
 	for b.Loop() {
 		if !m.Known(Signature, digest(7)) {
 			b.Fatal("not known")
@@ -390,7 +402,7 @@ func BenchmarkLookup(b *testing.B) {
 }
 
 func BenchmarkAdd(b *testing.B) {
-	m := New(filled(b, 1))
+	m := open(b, filled(b, 1))
 	for i := range b.N {
 		m.Add(Signature, digest(i))
 	}

@@ -23,12 +23,12 @@ func TestPipes(t *testing.T) {
 		if n := known(dir, 4); n != 0 {
 			t.Errorf("%s: %d facts are known", name, n)
 		}
-		m := New(dir)
+		m := open(t, dir)
 		m.Add(Signature, digest(9))
-		if err := New(dir).Refused(); (err != nil) != refused {
+		if err := open(t, dir).Refused(); (err != nil) != refused {
 			t.Errorf("%s: refused: %v", name, err)
 		}
-		if New(dir).Known(Signature, digest(9)) {
+		if open(t, dir).Known(Signature, digest(9)) {
 			t.Errorf("%s: a fact was added", name)
 		}
 	}
@@ -51,9 +51,9 @@ func TestReadOnly(t *testing.T) {
 		}
 	}
 	t.Cleanup(func() { os.Chmod(dir, 0o700) })
-	m := New(dir)
+	m := open(t, dir)
 	m.Add(Signature, digest(9))
-	if n := known(dir, 4); n != 4 || m.Refused() != nil || New(dir).Known(Signature, digest(9)) {
+	if n := known(dir, 4); n != 4 || m.Refused() != nil || open(t, dir).Known(Signature, digest(9)) {
 		t.Errorf("%d of 4 facts are known: %v", n, m.Refused())
 	}
 }
@@ -61,7 +61,7 @@ func TestReadOnly(t *testing.T) {
 // TestFullDisk writes to a table whose size is limited, as a full disk would.
 func TestFullDisk(t *testing.T) {
 	dir := filled(t, 4)
-	m := New(dir)
+	m := open(t, dir)
 	if !m.Known(Signature, digest(1)) {
 		t.Fatal("the fact is not known")
 	}

@@ -35,8 +35,11 @@ func TestRandomTables(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "memo")
 	good, keys, sub, style := signedText(t, 1)
 	verify := func(file []byte) error {
-		_, err := sign.VerifyBoth(file, nil, style, sub, keys, proofs{memo.New(dir)})
-		_, byFile := sign.VerifyBoth(file, nil, style, sub, keys, sign.ByFile{Proofs: proofs{memo.New(dir)}, Digest: sha256.Sum256(file)})
+		first, second := memo.New(dir), memo.New(dir)
+		defer first.Close()
+		defer second.Close()
+		_, err := sign.VerifyBoth(file, nil, style, sub, keys, proofs{first})
+		_, byFile := sign.VerifyBoth(file, nil, style, sub, keys, sign.ByFile{Proofs: proofs{second}, Digest: sha256.Sum256(file)})
 		if diag.CodeOf(err) != diag.CodeOf(byFile) {
 			t.Fatalf("%v, and by the file %v", err, byFile)
 		}

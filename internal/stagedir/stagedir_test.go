@@ -42,6 +42,7 @@ func newTree(t *testing.T) *tree {
 	if x.stage, err = New(atomicfile.Private(root)); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(x.stage.Close) // Windows removes no directory that has an open file
 	x.put(t, x.stage.Replace("h/a"))
 	x.stage.Remove("h/b")
 	x.put(t, x.stage.Replace("x/y/c"))

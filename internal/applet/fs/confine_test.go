@@ -158,15 +158,17 @@ func TestGuarded(t *testing.T) {
 	wiretest.Put(t, dir, "member/.ai/tools/x.sh", "x\n")
 	paths := []string{
 		".ai/config/web.yaml", ".ai/config/new.yaml", ".ai/config", ".ai/trust/x.toml", ".ai/trusted_keys/x.pem", ".ai/keys/x",
-		".ai/bundles/b/f", ".ai/cache/f", ".AI/config/x", ".ai/Config/x", ".ai./trust./x", ".ai/trust::$DATA", "ai~1/config/x",
+		".ai/bundles/b/f", ".ai/cache/f", ".AI/config/x", ".ai/Config/x", ".ai./trust./x", "ai~1/config/x",
 		".ai/truste~1/x", ".a\u200ci/trust/x", "sub/.ai/trust/x", ".ai/tools/../config/x", "rye.lock", "Rye.Lock", "rye.sum", "sub/rye.lock",
 		"rye.yaml", "sub/RYE.YAML", ".rye-tmp-1", ".ai", ".ai/x", ".ai/tools/rye/primary/execute.yaml", ".ai/tools/Rye/core/extractors/tool/x.yaml",
 		".envrc", ".husky/pre-commit", "sub/.vscode/tasks.json", ".mcp.json", "lefthook.yml", ".claude/settings.json",
 		".AI/tools/x.sh", "sub/.ai/tools/x.sh", "sub/.ai/tools/drafts/x.sh",
 		dir + "/.ai/trust/x",
 	}
-	if runtime.GOOS != "windows" {
-		paths = append(paths, "link/web.yaml", "link/new.yaml")
+	if stream := ".ai/trust::$DATA"; runtime.GOOS == "windows" {
+		fails(t, dir, "write", obj{"file_path": stream, "content": "x"}, "VALIDATION_FAILED", "not a file name on this system")
+	} else {
+		paths = append(paths, stream, "link/web.yaml", "link/new.yaml")
 	}
 	for _, path := range paths {
 		fails(t, dir, "write", obj{"file_path": path, "content": "x"}, "POLICY_DENIED", "tools do not")

@@ -3,6 +3,8 @@ package lsp
 import (
 	"bufio"
 	"encoding/json"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -65,6 +67,9 @@ func TestWordIn(t *testing.T) {
 func TestURIs(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"/a/b c.go", "/ü/100%/x#y?.go"} {
+		if runtime.GOOS == "windows" {
+			name = "C:" + filepath.FromSlash(name)
+		}
 		uri := fileURI(name)
 		if got := uriPath(uri); got != name {
 			t.Errorf("%q -> %q -> %q", name, uri, got)
