@@ -1,7 +1,8 @@
 // Command winecheck judges a run of the tests under Wine. It reads the output of
 // go test -json, prints that of the tests that failed, and compares them with a list
 // of known failures. The list can only shrink: a failure that it does not name and an
-// entry whose test no longer fails both end it with status 1.
+// entry whose test no longer fails both end it with status 1. A package without a result,
+// for example because the time was over, has failed.
 //
 // It does not run the tests: .ci/windows does.
 package main
@@ -11,20 +12,22 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 func main() {
 	list := flag.String("list", "testdata/windows/failures.txt", "the `FILE` of known failures")
+	packages := flag.String("packages", "", "a `FILE` with a line for each package that was to be tested")
 	module := flag.String("module", "github.com/ryeos/rye/", "`PREFIX` that the list leaves out of packages")
 	hanging := flag.Bool("hanging", false, "print the packages and tests that run alone, as patterns of go test -run, and the packages that are left out with *, and exit")
 	flag.Parse()
-	if err := run(os.Stdin, os.Stdout, *list, *module, *hanging); err != nil {
+	if err := run(os.Stdin, os.Stdout, *list, *module, *packages, *hanging); err != nil {
 		fmt.Fprintln(os.Stderr, "winecheck:", err)
 		os.Exit(1)
 	}
 }
 
-func run(in io.Reader, out io.Writer, list, module string, hanging bool) error {
+func run(in io.Reader, out io.Writer, list, module, packages string, hanging bool) error {
 	text, err := os.ReadFile(list)
 	if err != nil {
 		return fmt.Errorf("reading the list: %w", err)
@@ -47,6 +50,13 @@ func run(in io.Reader, out io.Writer, list, module string, hanging bool) error {
 	r, err := readResults(in, module)
 	if err != nil {
 		return fmt.Errorf("reading the results: %w", err)
+	}
+	if packages != "" {
+		expected, err := os.ReadFile(packages)
+		if err != nil {
+			return fmt.Errorf("reading the packages: %w", err)
+		}
+		r.expect(strings.Fields(string(expected)), module)
 	}
 	return judge(out, entries, r)
 }

@@ -18,6 +18,17 @@ type failure struct {
 type results struct {
 	packages, passed, skipped int
 	failures                  []failure
+	done                      map[string]string // the last action of each package
+}
+
+// expect adds a failure for each package that has no result.
+func (r *results) expect(packages []string, module string) {
+	for _, pkg := range packages {
+		pkg = strings.TrimPrefix(pkg, module)
+		if action := r.done[pkg]; action != "pass" && action != "fail" && action != "skip" {
+			r.failures = append(r.failures, failure{pkg, "-", "it has no result: it did not end, or was not tested\n"})
+		}
+	}
 }
 
 type event struct {
@@ -79,7 +90,7 @@ func (r *reader) add(e event) {
 // results keeps the innermost tests only: a parent fails with them. A test that still
 // runs when its package ends has failed too: its process ended.
 func (r *reader) results() *results {
-	out := &results{}
+	out := &results{done: r.done}
 	parents, broken := map[testKey]bool{}, map[string]bool{}
 	for k, action := range r.state {
 		if bad(action) {

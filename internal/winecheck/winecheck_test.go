@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,6 +69,22 @@ func TestListCanOnlyShrink(t *testing.T) {
 	}
 }
 
+func TestMissingPackages(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	list, packages := filepath.Join(dir, "list"), filepath.Join(dir, "packages")
+	if err := errors.Join(os.WriteFile(list, []byte(full), 0o600), os.WriteFile(packages, []byte("m/a\nm/none\nm/late\nm/never\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	err := run(strings.NewReader(events+`{"Action":"run","Package":"m/late","Test":"TestX"}`+"\n"), &out, list, "m/", packages, false)
+	for _, want := range []string{"not in the list: late -\nit has no result", "not in the list: late TestX", "not in the list: never -\nit has no result"} {
+		if err == nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%v, %q is not in\n%s", err, want, out.String())
+		}
+	}
+}
+
 func TestBadLists(t *testing.T) {
 	t.Parallel()
 	for list, want := range map[string]string{
@@ -91,7 +108,7 @@ func TestMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := run(nil, &out, list, "m/", true); err != nil || out.String() != "a ^TestX$/^b\\.c$\nleft *\n" {
+	if err := run(nil, &out, list, "m/", "", true); err != nil || out.String() != "a ^TestX$/^b\\.c$\nleft *\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 	// A test that fails at times may pass, and a package that is left out does not run.
