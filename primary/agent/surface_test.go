@@ -672,7 +672,7 @@ func TestResultsAreBounded(t *testing.T) {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 32 {
-		t.Errorf("%d files, %v", len(entries), err)
+		t.Fatalf("%d files, %v", len(entries), err)
 	}
 	if fi, err := entries[0].Info(); err != nil || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", fi.Mode(), err)
