@@ -52,7 +52,7 @@ func TestPrefixes(t *testing.T) {
 		"rm -r -f x y":                "rm -r -f",
 		"rm -r x; git push -f origin": "git push -f,rm -r",
 		"rm x -r":                     "rm x -r",
-		"mkfs.ext4 x":                 "", // one word
+		"mkfs.ext4 /dev/x":            "", // one word
 		"rm --recursive=always x":     "",
 		"sudo rm -r x":                "",
 		"echo x | xargs rm -r":        "",
