@@ -208,7 +208,7 @@ func (r registryItems) itemOf(ctx context.Context, release *packages.Release, fr
 		return nil, err
 	}
 	if diag.Failed(hidden.Encoding(it.Bytes)) || diag.Failed(trust.Hidden(string(it.Ref.Kind), it.Bytes)) {
-		return nil, diag.Typed(it.Usable())
+		return nil, diag.New(diag.HiddenChars, "reading %s of %s %s: its text has characters that a reader cannot see, or is not UTF-8", from.Ref, from.Bundle, from.Version)
 	}
 	return it, nil
 }
