@@ -40,16 +40,16 @@ func (r registryItems) Pinned() bool { return len(r.p.Trust.Registries()) > 0 }
 
 // Search implements agent.Registry.
 func (r registryItems) Search(ctx context.Context, q search.Query) (*agent.RegistryResult, error) {
-	bundles, err := r.p.registryBundles(ctx, "")
+	bundles, notes, err := r.p.registryBundles(ctx, r.p.Trust.Registries())
 	if err != nil {
 		return nil, err
 	}
-	type place struct {
+	type listed struct {
 		of foundBundle
 		wire.FoundItem
 		item.Ref
 	}
-	var items []place
+	var items []listed
 	var list []search.Described
 	for _, b := range bundles {
 		for _, x := range b.Items {
@@ -57,7 +57,7 @@ func (r registryItems) Search(ctx context.Context, q search.Query) (*agent.Regis
 			if err != nil {
 				continue // a registry may be newer, or wrong: no verb accepts such an id
 			}
-			items = append(items, place{b, x, ref})
+			items = append(items, listed{b, x, ref})
 			list = append(list, search.Described{Ref: ref, Description: x.Description, Tags: x.Tags,
 				Body: append(slices.Clone(b.Caps), b.ID, b.Description), Signers: namedSigners(b.Found)})
 		}
@@ -66,7 +66,7 @@ func (r registryItems) Search(ctx context.Context, q search.Query) (*agent.Regis
 	if err != nil {
 		return nil, err
 	}
-	out := &agent.RegistryResult{Hits: []agent.RegistryHit{}, Total: a.Total, NextOffset: a.NextOffset, Note: a.Note}
+	out := &agent.RegistryResult{Hits: []agent.RegistryHit{}, Total: a.Total, NextOffset: a.NextOffset, Note: joinNotes(append(notes, a.Note)...)}
 	for _, f := range a.Found {
 		x := items[f.Number]
 		out.Hits = append(out.Hits, r.hit(x.of, x.Ref, x.Description, f.Score))

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -51,7 +52,7 @@ type RegistryHits struct {
 // query does not leave this computer. No hit is verified: signers are what the registry
 // names.
 func (p *Project) SearchRegistry(ctx context.Context, host, query string, limit int) (*RegistryHits, error) {
-	all, err := p.registryBundles(ctx, host)
+	all, notes, err := p.registryBundles(ctx, p.searchedRegistries(host))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func (p *Project) SearchRegistry(ctx context.Context, host, query string, limit 
 	if err != nil {
 		return nil, err
 	}
-	out := &RegistryHits{Hits: []RegistryHit{}, Total: a.Total, Note: a.Note}
+	out := &RegistryHits{Hits: []RegistryHit{}, Total: a.Total, Note: joinNotes(append(notes, a.Note)...)}
 	for _, x := range a.Found {
 		out.Hits = append(out.Hits, p.registryHit(all[x.Number], x.Score))
 	}
@@ -76,34 +77,53 @@ type foundBundle struct {
 	wire.Found
 }
 
-// registryBundles returns the bundles of one registry; if the host is "", of the default
-// registry, else of all that the user pinned.
-func (p *Project) registryBundles(ctx context.Context, host string) ([]foundBundle, error) {
-	hosts := p.Trust.Registries()
-	if host != "" {
-		hosts = []string{host}
-	} else if d := p.DefaultRegistry(); d != "" {
-		hosts = []string{d}
+// joinNotes joins the notes that are not empty.
+func joinNotes(notes ...string) string {
+	return strings.Join(slices.DeleteFunc(notes, func(s string) bool { return s == "" }), "; ")
+}
+
+// searchedRegistries returns the host; if it is "", the default registry, else all that the
+// user pinned.
+func (p *Project) searchedRegistries(host string) []string {
+	if host == "" {
+		host = p.DefaultRegistry()
 	}
+	if host == "" {
+		return p.Trust.Registries()
+	}
+	return []string{host}
+}
+
+// registryBundles returns the bundles that registries list. If some of several registries
+// cannot be searched, the notes state why.
+func (p *Project) registryBundles(ctx context.Context, hosts []string) (list []foundBundle, notes []string, err error) {
 	if len(hosts) == 0 {
-		return nil, diag.New(diag.Usage, "searching registries: you pinned none").WithReason("registry_none")
+		return nil, nil, diag.New(diag.Usage, "searching registries: you pinned none").WithReason("registry_none")
 	}
-	var out []foundBundle
 	all := p.Registries()
 	for _, name := range hosts {
-		h, err := all.Host(ctx, name)
-		if err != nil {
-			return nil, err
+		found, err := listedBundles(ctx, all, name)
+		switch {
+		case err != nil && (len(hosts) == 1 || ctx.Err() != nil):
+			return nil, nil, err
+		case err != nil:
+			notes = append(notes, "registry "+name+" was not searched: "+diag.Typed(err).Message)
 		}
-		list, err := h.Bundles(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range list {
-			out = append(out, foundBundle{name, f})
-		}
+		list = append(list, found...)
 	}
-	return out, nil
+	return list, notes, nil
+}
+
+func listedBundles(ctx context.Context, all *Registries, host string) (out []foundBundle, err error) {
+	h, err := all.Host(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	list, err := h.Bundles(ctx)
+	for _, f := range list {
+		out = append(out, foundBundle{host, f})
+	}
+	return out, err
 }
 
 // namedSigners returns the keys that a registry names as the signers of a bundle.
