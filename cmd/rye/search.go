@@ -49,8 +49,9 @@ marks an item that only matches itself.`,
 			`rye search 'git AND commit NOT rebase' --scope directive`,
 			`rye search 'title:"trust model" OR name:sign*' --json`,
 			`rye search --scope 'tool.rye.core.*'    # everything there`,
+			`rye search --space registry issue tracker`,
 		},
-		Codes: []diag.Code{},
+		Codes: registryCodes(), // of --space registry
 		Flags: []cli.Flag{
 			cli.String(&o.scope, "scope", "only `SCOPE`: a kind, or a kind and namespace (tool.rye.core.*)"),
 			cli.String(&o.space, "space", "only `SPACE`: project, user, system, threads for records of runs, or registry").OneOf(append(spaceNames(), search.RecordSpace, search.RegistrySpace)...),
