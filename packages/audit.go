@@ -83,13 +83,13 @@ func (e *Engine) Audit(ctx context.Context) (*Audit, error) {
 		a.Findings = append(a.Findings, part.Findings...)
 	}
 	a.keys()
-	a.registries()
+	a.registries(ctx)
 	return a.Audit, nil
 }
 
 // registries warns of releases that a registry restricts, and of registries without
-// witnesses.
-func (a *auditor) registries() {
+// witnesses, and compares the recorded states of logs with those that this account saw.
+func (a *auditor) registries(ctx context.Context) {
 	r := a.e.p.Registries
 	if r == nil {
 		return
@@ -104,6 +104,7 @@ func (a *auditor) registries() {
 		}
 	}
 	for _, x := range a.st.lock.Registries {
+		a.fail(lock.LockFile, r.Gossip(ctx, []lock.Registry{x}, lock.LockFile))
 		for _, text := range r.Remarks(x.Host) {
 			a.add(lock.LockFile, diag.Warnf(diag.Stale, 0, 0, "%s", text))
 		}

@@ -17,6 +17,8 @@ type Registries interface {
 	// Settle returns the newest state of the log of a host, after comparing it with every
 	// expected one.
 	Settle(ctx context.Context, host string) (lock.Registry, error)
+	// Gossip compares the states in a lock with what this account saw, without the network.
+	Gossip(ctx context.Context, list []lock.Registry, from string) error
 	// Revocations remembers what the registries that were read revoke, and returns the trust
 	// documents of the user with them, nil if nothing is new.
 	Revocations(ctx context.Context) (*trust.Store, error)

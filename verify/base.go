@@ -2,6 +2,7 @@ package verify
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -35,6 +36,7 @@ func Base(base, now *lock.Lock, m *lock.ProjectFile, succeeds func(now, was stri
 			out = append(out, f.WithReason("base"))
 		}
 	}
+	out = append(out, baseLogs(base, now)...)
 	for _, c := range lock.Compare(base, now) {
 		if c.Kind != "bundle" || c.Op == lock.Removed {
 			continue
@@ -53,6 +55,35 @@ func Base(base, now *lock.Lock, m *lock.ProjectFile, succeeds func(now, was stri
 		if why := now.Underived(m, *b); why != "" {
 			add("%s", why)
 		}
+	}
+	return out
+}
+
+// baseLogs returns a finding for each registry whose log in the lock is shorter than in that
+// of the base, or another one.
+func baseLogs(base, now *lock.Lock) (out []diag.Finding) {
+	for _, r := range now.Registries {
+		was := base.Registry(r.Host)
+		if was == nil || was.Checkpoint == r.Checkpoint {
+			continue
+		}
+		n, root, _ := strings.Cut(r.Checkpoint, " ")
+		m, before, _ := strings.Cut(was.Checkpoint, " ")
+		size, e1 := strconv.ParseInt(n, 10, 64)
+		old, e2 := strconv.ParseInt(m, 10, 64)
+		var f diag.Finding
+		switch {
+		case e1 != nil || e2 != nil: // the parser of the lock refuses it
+			continue
+		case size < old:
+			f = diag.Errorf(diag.Rollback, 0, 0, "registry %s: the lock records %d entries of its log, that of the base %d", r.Host, size, old)
+		case size == old:
+			f = diag.Errorf(diag.LogEquivocation, 0, 0, "registry %s: the lock and that of the base record two histories of its log with %d entries: %s and %s", r.Host, size, root, before)
+		default:
+			continue // whether it continues the older one is compared where the log is known
+		}
+		f.Path = lock.LockFile
+		out = append(out, f.WithReason("base"))
 	}
 	return out
 }

@@ -75,6 +75,26 @@ func TestBase(t *testing.T) {
 	}
 }
 
+func TestBaseLogs(t *testing.T) {
+	state := func(checkpoint string) *lock.Lock {
+		return &lock.Lock{Registries: []lock.Registry{{Host: "rye.example", Checkpoint: checkpoint}}}
+	}
+	for _, c := range []struct {
+		base, now string
+		want      diag.Code
+	}{
+		{"5 a=", "5 a=", ""}, {"5 a=", "6 b=", ""}, {"5 a=", "4 b=", diag.Rollback}, {"10 a=", "9 b=", diag.Rollback}, {"5 a=", "5 b=", diag.LogEquivocation},
+	} {
+		fs := baseLogs(state(c.base), state(c.now))
+		if c.want == "" && len(fs) > 0 || c.want != "" && (len(fs) != 1 || fs[0].Code != c.want || fs[0].Path != lock.LockFile) {
+			t.Errorf("%s to %s: %v, want %q", c.base, c.now, fs, c.want)
+		}
+	}
+	if fs := baseLogs(nil, state("5 a=")); len(fs) > 0 {
+		t.Errorf("without a base: %v", fs)
+	}
+}
+
 func TestBaseSum(t *testing.T) {
 	const one = "github.com/a/b v1.0.0 h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"
 	other := strings.Replace(one, "h1:A", "h1:B", 1)

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -88,13 +89,30 @@ func (p *Project) registryPin(host, key string) (*client.Pin, error) {
 func (r *Registries) Expect(list []lock.Registry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for _, k := range knownIn(list, lock.LockFile) {
+		r.expected[k.Host] = append(r.expected[k.Host], k)
+	}
+}
+
+// knownIn returns the states that a lock records.
+func knownIn(list []lock.Registry, from string) (out []client.Known) {
 	for _, x := range list {
 		t, err := log.ParseTree(x.Checkpoint)
 		if err != nil {
 			continue // the parser of the lock refuses it
 		}
-		r.expected[x.Host] = append(r.expected[x.Host], client.Known{Host: x.Host, Key: x.Key, Tree: t, From: lock.LockFile})
+		out = append(out, client.Known{Host: x.Host, Key: x.Key, Tree: t, From: from})
 	}
+	return out
+}
+
+// Gossip implements packages.Registries.
+func (r *Registries) Gossip(ctx context.Context, list []lock.Registry, from string) error {
+	var errs []error
+	for _, k := range knownIn(list, from) {
+		errs = append(errs, r.Client.Gossip(ctx, k))
+	}
+	return errors.Join(errs...)
 }
 
 func (r *Registries) known(host string) []client.Known {

@@ -127,8 +127,8 @@ func unsaid(fs, known []diag.Finding) []diag.Finding {
 }
 
 // VerifyBase holds the lock and the sum against those of another revision: what
-// a change that touches nothing else must not do to them. Nothing of it needs a
-// network. accepted are the refs whose new prefer a maintainer accepts.
+// a change that touches nothing else must not do to them. The states of logs in both are
+// compared with those that this account saw. Nothing of it needs a network. accepted are the refs whose new prefer a maintainer accepts.
 func (p *Project) VerifyBase(ctx context.Context, base string, accepted []string, report *verify.Report) error {
 	if p.files == nil {
 		return nil
@@ -148,6 +148,7 @@ func (p *Project) VerifyBase(ctx context.Context, base string, accepted []string
 	if err != nil || p.Lock == nil {
 		return err
 	}
+	p.gossip(ctx, base, old, report)
 	// A change that weakens a rule is judged by the rule of the base.
 	rules := WithManifest(p.Rules, p.Lock.ProjectFile)
 	was := packages.RuleFile{Path: base + ":" + lock.ProjectFileName, ProjectFile: &lock.ProjectFile{}}
@@ -165,6 +166,20 @@ func (p *Project) VerifyBase(ctx context.Context, base string, accepted []string
 		return err
 	}
 	return p.baseAges(ctx, repo, base, old, at[lock.SumFile], rules, report)
+}
+
+// gossip compares the states of logs in both locks with those that this account saw.
+func (p *Project) gossip(ctx context.Context, base string, old *lock.Lock, report *verify.Report) {
+	r := p.Registries()
+	lists := map[string][]lock.Registry{lock.LockFile: p.Lock.Lock.Registries}
+	if old != nil {
+		lists[base+":"+lock.LockFile] = old.Registries
+	}
+	for from, list := range lists {
+		if err := r.Gossip(ctx, list, from); err != nil {
+			report.Fail(lock.LockFile, err)
+		}
+	}
 }
 
 // filesAt returns the project's rye.lock, rye.sum and rye.yaml in a revision, as far

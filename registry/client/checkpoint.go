@@ -269,6 +269,28 @@ func (h *Host) Check(ctx context.Context, k Known) error {
 	return h.unproven(k, forked)
 }
 
+// Gossip compares a recorded state with the newest checkpoint that this account saw, without
+// the network. A state that cannot be compared here, such as a newer one, passes: the next
+// use of the registry compares it.
+func (c *Client) Gossip(ctx context.Context, k Known) error {
+	alone := &Client{p: c.p}
+	alone.p.Offline = true
+	h, err := alone.Bare(k.Host)
+	if err != nil || h.Pin.Key == "" {
+		return err
+	}
+	pin := *h.Pin
+	h.Pin, h.chain = &pin, []string{pin.Key}
+	h.tiles = newTileCache(h)
+	h.followSaved()
+	cp, err := h.latest()
+	if err != nil || cp == nil || k.Tree.Size > cp.Tree.Size {
+		return err
+	}
+	h.set(cp)
+	return h.Check(ctx, k)
+}
+
 // hasKey reports whether a key is the pinned one, or was rotated from or to it.
 func (h *Host) hasKey(key string) bool {
 	for _, k := range h.chain {
