@@ -90,8 +90,8 @@ func TestXMod(t *testing.T) {
 // TestFsck checks a log with tessera, which shares no code with x/mod's tiles. It is built
 // from testdata, so that the program does not depend on it.
 func TestFsck(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds a program")
+	if os.Getenv("RYE_LONG") == "" {
+		t.Skip("it builds a program with modules of its own; RYE_LONG=1 runs it")
 	}
 	fsck := filepath.Join(t.TempDir(), "fsck")
 	build := exec.Command("go", "build", "-o", fsck, ".")
