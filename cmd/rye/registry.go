@@ -17,7 +17,7 @@ func registryCommand() *cli.Command {
 		Usage: "use and serve registries of bundles, and publish to them",
 		Subs: slices.Concat([]*cli.Command{
 			registryAddCommand(), registryListCommand(), registryUseCommand(), registryRemoveCommand(), registryForgiveCommand(),
-			registrySearchCommand(), registryInfoCommand(), registryMonitorCommand(), registryVerifyCommand(),
+			registrySearchCommand(), registryInfoCommand(), registryPullCommand(), registryMonitorCommand(), registryVerifyCommand(),
 			registryLoginCommand(), registryLogoutCommand(), registryWhoamiCommand(), registryPublishCommand(),
 		}, registryStateCommands(), []*cli.Command{
 			registryRevokeCommand(), registryServeCommand(), registryExportCommand(), registryImportCommand(), registryWitnessCommand(), registryAdminCommand(),

@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/registry/client"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -67,6 +68,52 @@ func registryInfoCommand() *cli.Command {
 		Examples: []string{"rye registry info registry:rye.acme.io/acme.io/tools"},
 		Codes:    registryCodes(diag.SourceNotFound, diag.VersionNotFound),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runInfo(ctx, c, &o) },
+	}
+}
+
+func registryPullCommand() *cli.Command {
+	o := packageOptions{space: space.Project, look: true}
+	var to string
+	return &cli.Command{
+		Name: "pull", Usage: "fetch and verify a bundle without a project", Args: "ID[@VERSION]",
+		Long: `Fetches the bundle into the cache and verifies it as rye add does: the proof of the log,
+the signatures of keys that you trust, and your rules. No project changes. --to writes
+the files into a new directory.`,
+		Examples: []string{"rye registry pull registry:rye.acme.io/acme.io/tools@v1.0.0 --to tools"},
+		Codes:    packageCodes(diag.SourceMoved, diag.FileSystemError, diag.LogProof, diag.LogEquivocation, diag.Rollback, diag.Stale, diag.RegistryError),
+		Flags:    []cli.Flag{cli.String(&to, "to", "write the files into the new directory `DIR`")},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			name, err := envOf(c).FullRegistryID(c.Arg(0))
+			if err != nil {
+				return err
+			}
+			q, err := packages.ParseQuery(name)
+			if err != nil {
+				return err
+			}
+			x, err := openPackages(ctx, c, &o)
+			if err != nil {
+				return err
+			}
+			defer x.Close()
+			p, err := x.PullTo(ctx, q, to)
+			if err != nil {
+				return err
+			}
+			x.Close() // removes the progress line
+			for _, n := range p.Notes {
+				c.UI.Note("%s", n)
+			}
+			return c.UI.Show(p, func() {
+				c.UI.Out("verified %s %s, signed by %s", p.ID, p.Version, strings.Join(p.Signers, ", "))
+				for _, i := range p.Items {
+					c.UI.Out("  %s", i.Ref)
+				}
+				if p.Dir != "" {
+					c.UI.Out("written to %s", fromHere(c, p.Dir))
+				}
+			})
+		},
 	}
 }
 

@@ -101,6 +101,28 @@ func (x *Packages) rules() packages.Rules {
 	return WithManifest(x.project.Rules, m)
 }
 
+// PullTo is Pull of a release of a registry into a directory that does not exist yet, "" for
+// the cache only.
+func (x *Packages) PullTo(ctx context.Context, q packages.Query, dir string) (*packages.Pulled, error) {
+	if q.ID.Kind != lock.RegistryID || q.Item != "" {
+		return nil, diag.New(diag.Usage, "reading %q: it is not the id of a bundle in a registry: registry:HOST/NS/NAME", q.ID)
+	}
+	if dir == "" {
+		return x.Pull(ctx, q, atomicfile.Base{}, "")
+	}
+	if dir = x.project.Env.path(dir); there(dir) {
+		return nil, diag.New(diag.FileSystemError, "writing %s: it exists; name a directory that does not", dir)
+	}
+	parent := filepath.Dir(dir)
+	base := atomicfile.Private(parent).Mode(0o755)
+	had := there(base.Path(atomicfile.TempDir))
+	p, err := x.Pull(ctx, q, base, filepath.Base(dir))
+	if !had {
+		_ = base.Remove(atomicfile.TempDir) // empty, unless another process uses it
+	}
+	return p, err
+}
+
 // Close ends the display of progress. It may be called again.
 func (x *Packages) Close() {
 	if x.done != nil {
