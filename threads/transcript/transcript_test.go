@@ -318,7 +318,12 @@ func TestTakenOver(t *testing.T) {
 	old, err := Create(t.Context(), p)
 	must(t, err)
 	must(t, old.Commit(t.Context(), "noted", note{Text: "x"}))
-	must(t, os.Remove(p.base().Path(LockFile)))
+	if err := os.Remove(p.base().Path(LockFile)); err != nil && runtime.GOOS == "windows" {
+		must(t, old.Close())
+		t.Skip("a lock file that is open cannot be removed there: ", err)
+	} else {
+		must(t, err)
+	}
 	fresh, _, _, err := Open(t.Context(), p)
 	must(t, err)
 	must(t, fresh.Commit(t.Context(), "noted", note{Text: "y"}))
