@@ -20,14 +20,15 @@ func main() {
 	packages := flag.String("packages", "", "a `FILE` with a line for each package that was to be tested")
 	module := flag.String("module", "github.com/ryeos/rye/", "`PREFIX` that the list leaves out of packages")
 	hanging := flag.Bool("hanging", false, "print the packages and tests that run alone, as patterns of go test -run, and the packages that are left out with *, and exit")
+	again := flag.Bool("again", false, "print the packages with failures that the list does not name, for a second try, and exit")
 	flag.Parse()
-	if err := run(os.Stdin, os.Stdout, *list, *module, *packages, *hanging); err != nil {
+	if err := run(os.Stdin, os.Stdout, *list, *module, *packages, *hanging, *again); err != nil {
 		fmt.Fprintln(os.Stderr, "winecheck:", err)
 		os.Exit(1)
 	}
 }
 
-func run(in io.Reader, out io.Writer, list, module, packages string, hanging bool) error {
+func run(in io.Reader, out io.Writer, list, module, packages string, hanging, again bool) error {
 	text, err := os.ReadFile(list)
 	if err != nil {
 		return fmt.Errorf("reading the list: %w", err)
@@ -57,6 +58,12 @@ func run(in io.Reader, out io.Writer, list, module, packages string, hanging boo
 			return fmt.Errorf("reading the packages: %w", err)
 		}
 		r.expect(strings.Fields(string(expected)), module)
+	}
+	if again {
+		for _, pkg := range unknown(entries, r) {
+			fmt.Fprintln(out, pkg)
+		}
+		return nil
 	}
 	return judge(out, entries, r)
 }

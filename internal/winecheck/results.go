@@ -128,6 +128,16 @@ func (r *reader) results() *results {
 
 func bad(action string) bool { return action == "fail" || action == "run" }
 
+// unknown returns the packages with failures that the list does not name.
+func unknown(entries []*entry, r *results) (packages []string) {
+	for _, f := range r.failures {
+		if !slices.ContainsFunc(entries, func(e *entry) bool { return e.covers(f) }) && !slices.Contains(packages, f.pkg) {
+			packages = append(packages, f.pkg)
+		}
+	}
+	return packages
+}
+
 // judge prints the failures that the list does not name, the entries without a
 // failure, and the totals.
 func judge(out io.Writer, entries []*entry, r *results) error {

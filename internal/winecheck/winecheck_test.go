@@ -77,7 +77,7 @@ func TestMissingPackages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	err := run(strings.NewReader(events+`{"Action":"run","Package":"m/late","Test":"TestX"}`+"\n"), &out, list, "m/", packages, false)
+	err := run(strings.NewReader(events+`{"Action":"run","Package":"m/late","Test":"TestX"}`+"\n"), &out, list, "m/", packages, false, false)
 	for _, want := range []string{"not in the list: late -\nit has no result", "not in the list: late TestX", "not in the list: never -\nit has no result"} {
 		if err == nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%v, %q is not in\n%s", err, want, out.String())
@@ -108,12 +108,36 @@ func TestMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := run(nil, &out, list, "m/", "", true); err != nil || out.String() != "a ^TestX$/^b\\.c$\nleft *\n" {
+	if err := run(nil, &out, list, "m/", "", true, false); err != nil || out.String() != "a ^TestX$/^b\\.c$\nleft *\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 	// A test that fails at times may pass, and a package that is left out does not run.
 	got, err := check(t, full+"ours? a TestGood r\nours left * it is slow\n", events)
 	if err != nil || !strings.Contains(got, "left out: left (ours): it is slow") || !strings.Contains(got, "1 packages left out") {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// A package with a failure that the list does not name gets a second try, and the last
+// result of a test counts.
+func TestSecondTry(t *testing.T) {
+	t.Parallel()
+	list := filepath.Join(t.TempDir(), "list")
+	if err := os.WriteFile(list, []byte("ours dies TestEnds why\nours build - why\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := func(in string) string {
+		var out strings.Builder
+		if err := run(strings.NewReader(in), &out, list, "m/", "", false, true); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	if got := again(events); got != "a\n" {
+		t.Errorf("the packages for a second try: %q", got)
+	}
+	second := strings.NewReplacer("\"fail\"", "\"pass\"").Replace(events[:strings.Index(events, `{"Action":"run","Package":"m/dies"`)])
+	if got := again(events + second); got != "" {
+		t.Errorf("after a second try that passed: %q", got)
 	}
 }
