@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/project"
+)
+
+func graphListCommand() *cli.Command {
+	return &cli.Command{
+		Name: "list", Usage: "list the runs of graphs in this project",
+		Examples: []string{"rye graph list"},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			p, err := envOf(c).Open(ctx, project.Lenient)
+			if err != nil {
+				return err
+			}
+			runs, err := graph.List(ctx, p.Spaces.ProjectDir)
+			if err != nil {
+				return err
+			}
+			if runs == nil {
+				runs = []*graph.Summary{}
+			}
+			return c.UI.Show(map[string]any{"runs": runs}, func() { showRuns(c, runs) })
+		},
+	}
+}
+
+func showRuns(c *cli.Call, runs []*graph.Summary) {
+	if len(runs) == 0 {
+		c.UI.Out("no runs")
+		return
+	}
+	t := &cli.Table{Header: []string{"RUN", "STATE", "NODE", "STEPS", "STARTED"}}
+	for _, r := range runs {
+		state := r.State
+		if r.Reason != "" {
+			state += " (" + r.Reason + ")"
+		}
+		t.Add(r.ID, state, hidden.Visible(r.Node), fmt.Sprint(r.Steps), r.Started)
+	}
+	c.UI.Table(t)
+}
+
+func graphLogCommand() *cli.Command {
+	var state bool
+	return &cli.Command{
+		Name: "log", Args: "RUN", Usage: "show the steps of a run",
+		Examples: []string{"rye graph log release-01jd", "rye graph log release-01jd --state"},
+		Codes:    []diag.Code{diag.ThreadNotFound, diag.TranscriptBroken},
+		Flags:    []cli.Flag{cli.Bool(&state, "state", "print the state after the last step")},
+		Complete: completeRuns,
+		Run: func(ctx context.Context, c *cli.Call) error {
+			p, err := envOf(c).Open(ctx, project.Lenient)
+			if err != nil {
+				return err
+			}
+			id, err := graph.Find(p.Spaces.ProjectDir, c.Args[0])
+			if err != nil {
+				return err
+			}
+			l, err := graph.ReadLog(p.Spaces.ProjectDir, id)
+			if err != nil {
+				return err
+			}
+			return c.UI.Show(l, func() { showLog(c, l, state) })
+		},
+	}
+}
+
+func showLog(c *cli.Call, l *graph.Log, state bool) {
+	if state {
+		b, _ := jsonx.MarshalIndent(l.State)
+		c.UI.Raw(string(hidden.JSON(b)) + "\n")
+		return
+	}
+	showEvents(c, l.Steps)
+}
+
+// showEvents prints lines of a log.
+func showEvents(c *cli.Call, steps []graph.Step) {
+	for _, s := range steps {
+		c.UI.Out("%s", hidden.Visible(fmt.Sprintf("%4d  %s  %-18s %s", s.Seq, s.Time, s.Event, s.Text)))
+	}
+}
+
+// completeRuns offers the ids of runs.
+func completeRuns(ctx context.Context, c *cli.Call) []string {
+	p, err := envOf(c).Open(ctx, project.Lenient)
+	if err != nil {
+		return nil
+	}
+	ids, _ := graph.IDs(p.Spaces.ProjectDir)
+	return ids
+}
