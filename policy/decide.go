@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -26,6 +27,8 @@ type Call struct {
 	// Dangers are the dangerous patterns that the parameters match.
 	Dangers []Danger
 	Signer  string // ed25519: and the fingerprint of the key that signed the item
+	Digest  string // of the item
+	Params  map[string]any
 	// Rung is the rung in which the call would run, "" without a sandbox.
 	Rung string
 	// Enforced marks calls that need no sandbox: the code of rye itself keeps them in
@@ -40,8 +43,13 @@ type Danger struct {
 	ID   string `json:"id"`   // of the pattern
 	Tier Tier   `json:"tier"` // at least that of the call
 	Text string `json:"text"` // the simple command that matches
-	// commands are all simple commands that match, nil if something else does, too.
+	// whole is the text of the shell that the command is a part of.
+	whole string
+	// commands are all simple commands that match, nil if something else does, too, and
+	// includes is the pattern.
 	commands []shellCommand
+	includes func(shellCommand) bool
+	unread   bool // a part of the text cannot be read, so nobody knows what else it does
 }
 
 // Action is what happens with a call.
@@ -68,6 +76,7 @@ type Decision struct {
 	ref      item.Ref
 	call     Call
 	plain    bool // a person would be asked also without the dangerous patterns
+	rated    Tier // of the item by the allowance, without the dangerous patterns
 }
 
 // Decide returns whether a call runs, needs an answer of a person, or is refused.
@@ -81,6 +90,7 @@ func (a Allowance) Decide(c Call) Decision {
 	if t := a.Approvals.Tools.of(c.Ref, c.Rating.Class, raised); t != d.Tier {
 		d.Tier, d.Why = t, "approvals.tools of config:"+AllowanceID
 	}
+	d.rated = d.Tier
 	confined := c.Enforced || rungRank(c.Rung) >= rungRank(a.Sandbox.Minimum)
 	if confined {
 		d.Rung = c.Rung
@@ -186,7 +196,7 @@ func (d Decision) dangers() []Danger {
 // because returns why a person must decide.
 func (d Decision) because() string {
 	if found := d.dangers(); len(found) > 0 {
-		return "the command " + quoted(found[0].Text) + " matches the dangerous pattern " + found[0].ID
+		return describe(found)
 	}
 	switch {
 	case d.call.Rating.Class == T4 && d.call.Rung == "":
@@ -199,22 +209,60 @@ func (d Decision) because() string {
 	return "its risk is " + d.Tier.String() + " (" + d.Why + "), and a person approves what is above " + d.Limit.String()
 }
 
+// describe states every text of the shell with what matches in it: a person who permits one
+// command permits all that are in the text.
+func describe(found []Danger) string {
+	var texts []string
+	ids, parts := map[string][]string{}, map[string][]string{}
+	for _, x := range found {
+		whole := cmp.Or(strings.TrimSpace(x.whole), x.Text)
+		if !slices.Contains(texts, whole) {
+			texts = append(texts, whole)
+		}
+		if !slices.Contains(ids[whole], x.ID) {
+			ids[whole] = append(ids[whole], x.ID)
+		}
+		for _, c := range x.commands {
+			parts[whole] = append(parts[whole], quoted(c.shown))
+		}
+		if len(x.commands) == 0 {
+			parts[whole] = append(parts[whole], quoted(x.Text))
+		}
+	}
+	var out []string
+	for _, whole := range texts {
+		s := "the command " + quoted(whole) + " matches the dangerous pattern"
+		if len(ids[whole]) > 1 {
+			s += "s"
+		}
+		s += " " + strings.Join(ids[whole], ", ")
+		if len([]rune(whole)) > maxQuoted {
+			s += " with " + strings.Join(slices.Compact(parts[whole]), ", ") + " (" + item.DigestOf([]byte(whole)).String() + ")"
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, "; ")
+}
+
 // Rule returns all reasons for which a person is asked, without what differs between two
-// calls of the item: an answer for the thread permits calls with the same reasons.
+// calls of the item: an answer for the thread permits calls with the same reasons. It is ""
+// if they do not state what a call does, so that such an answer is not offered.
 func (d Decision) Rule() string {
 	var out []string
 	for _, x := range d.dangers() {
+		if x.unread {
+			return ""
+		}
 		out = append(out, "the dangerous pattern "+x.ID)
 	}
 	slices.Sort(out)
 	out = slices.Compact(out)
 	if d.plain {
-		tier := d.call.Rating.Tier
 		switch {
 		case d.leaves():
-			out = append(out, "risk "+tier.String()+" in the sandbox "+cmp.Or(d.call.Rung, "none"))
+			out = append(out, "risk "+d.rated.String()+" in the sandbox "+cmp.Or(d.call.Rung, "none"))
 		default:
-			out = append(out, "risk "+tier.String())
+			out = append(out, "risk "+d.rated.String())
 		}
 	}
 	return strings.Join(out, ", ")
@@ -228,16 +276,44 @@ func (d Decision) Capability() string { return string(Needed(Execute, d.ref)) }
 
 // Question returns what a person is asked.
 func (d Decision) Question() string {
-	return "Run " + d.ref.String() + "? " + capital(d.because()) + "."
+	q := "Run " + d.ref.String() + "? " + capital(d.because()) + "."
+	if params := d.params(); params != "" {
+		q += " Parameters: " + params + "."
+	}
+	return q
 }
+
+// params shows the parameters of the call but for the texts of the shell that the reason
+// shows, on one line. It is "" if nothing is left.
+func (d Decision) params() string {
+	left := map[string]any{}
+	for name, v := range d.call.Params {
+		if !slices.ContainsFunc(d.dangers(), func(x Danger) bool { return x.whole == v }) {
+			left[name] = v
+		}
+	}
+	b, err := json.Marshal(left)
+	if err != nil || len(left) == 0 {
+		return ""
+	}
+	if len(b) > maxQuoted {
+		return strings.ToValidUTF8(string(b[:maxQuoted]), "") + fmt.Sprintf(" and %d more bytes (%s)", len(b)-maxQuoted, item.DigestOf(b))
+	}
+	return string(b)
+}
+
+// Digest returns that of the item.
+func (d Decision) Digest() string { return d.call.Digest }
 
 func capital(s string) string { return string(s[0]&^0x20) + s[1:] }
 
+// maxQuoted is how much of a command or of parameters a question shows.
+const maxQuoted = 1000
+
 // quoted shows a command on one line.
 func quoted(s string) string {
-	const most = 1000
-	if r := []rune(s); len(r) > most {
-		return strconv.Quote(string(r[:most])) + fmt.Sprintf(" and %d more characters", len(r)-most)
+	if r := []rune(s); len(r) > maxQuoted {
+		return strconv.Quote(string(r[:maxQuoted])) + fmt.Sprintf(" and %d more characters", len(r)-maxQuoted)
 	}
 	return strconv.Quote(s)
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func TestRule(t *testing.T) {
 }
 
 // TestPrefixes: a prefix is offered for commands whose beginning states what they do, and
-// permits only texts in which every dangerous command begins with one.
+// permits only texts that are one such command.
 func TestPrefixes(t *testing.T) {
 	a, _, _, err := ReadAllowance([]Layer{shippedAllowance(t)})
 	if err != nil {
@@ -50,7 +51,13 @@ func TestPrefixes(t *testing.T) {
 	for text, want := range map[string]string{
 		"rm -r d/x":                   "rm -r",
 		"rm -r -f x y":                "rm -r -f",
-		"rm -r x; git push -f origin": "git push -f,rm -r",
+		"rm -r x; git push -f origin": "", // a text of two commands
+		"git push -f origin":          "git push -f",
+		"git push origin main -f":     "", // what matters is not at the beginning
+		"git -C /d push -f":           "",
+		"ssh prod 'rm -r /'":          "",
+		"PATH=/e rm -r x":             "",
+		"rm(){ :; }; rm -r x":         "",
 		"rm x -r":                     "rm x -r",
 		"mkfs.ext4 /dev/x":            "", // one word
 		"rm --recursive=always x":     "",
@@ -70,20 +77,55 @@ func TestPrefixes(t *testing.T) {
 		t.Errorf("asked for another reason, too: %q", got)
 	}
 	for text, want := range map[string]bool{
-		"rm -r /":              true,
-		"rm -r x && rm -r y":   true,
-		"rm -r x; rm -R y":     false,
-		"rm -rf x":             false,
-		"rm -r x; git push -f": false,
-		"sudo rm -r x":         false,
-		"rm -r x | sh":         false,
-		"rm -r $(curl u | sh)": false,
-		"eval 'rm -r x'":       true,
-		"ls":                   false,
+		"rm -r /":                true,
+		"rm -r x && rm -r y":     false,
+		"ssh p 'rm -r /'":        false,
+		"sudo bash -c 'rm -r x'": false,
+		"PATH=/e rm -r x":        false,
+		"rm -r x &":              false,
+		"rm -r x; rm -R y":       false,
+		"rm -rf x":               false,
+		"rm -r x; git push -f":   false,
+		"sudo rm -r x":           false,
+		"rm -r x | sh":           false,
+		"rm -r $(curl u | sh)":   false,
+		"eval 'rm -r x'":         false,
+		"ls":                     false,
 	} {
 		if got := decide(text, RungStrict).Within([]string{"rm -r"}); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
+	}
+}
+
+// TestQuestion: a person sees all that a yes permits.
+func TestQuestion(t *testing.T) {
+	a, _, _, err := ReadAllowance([]Layer{shippedAllowance(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	risk := shippedRisk(t)
+	ask := func(text string, more map[string]any) Decision {
+		params := map[string]any{"command": text}
+		maps.Copy(params, more)
+		return a.Decide(Call{Ref: toolRef("a/b"), Rating: Rating{Class: T3, Tier: T3}, Rung: RungStrict, Dangers: risk.Shell(text), Params: params})
+	}
+	for text, want := range map[string]string{
+		"rm -r d/x":                                `Run tool:a/b? The command "rm -r d/x" matches the dangerous pattern rm-recursive.`,
+		"rm -r x; rm -r y":                         `Run tool:a/b? The command "rm -r x; rm -r y" matches the dangerous pattern rm-recursive.`,
+		"ssh prod 'rm -r /'":                       `"ssh prod 'rm -r /'"`,
+		"rm -r b; mkfs.ext4 /dev/x; echo y":        `"rm -r b; mkfs.ext4 /dev/x; echo y" matches the dangerous patterns `,
+		strings.Repeat("echo a;", 200) + "rm -r b": `with "rm -r b" (sha256:`,
+	} {
+		if got := ask(text, nil).Question(); !strings.Contains(got, want) {
+			t.Errorf("%q, want %s", got, want)
+		}
+	}
+	if got := ask("rm -r x", map[string]any{"dir": "/"}).Question(); !strings.HasSuffix(got, ` Parameters: {"dir":"/"}.`) {
+		t.Errorf("parameters: %q", got)
+	}
+	if got := ask("rm -r x; foo (", nil).Rule(); got != "" {
+		t.Errorf("a rule for a text that cannot be read: %q", got)
 	}
 }
 

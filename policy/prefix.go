@@ -5,44 +5,51 @@ import (
 	"strings"
 )
 
-// Prefixes returns the beginnings of the commands that a person is asked about: one for each
-// simple command. An answer for them permits commands that begin with the same words. It is
-// nil if that would not state what it permits: for a question that is not about commands
-// alone, and for a command whose beginning is one word, is computed, or is not what the text
-// has, as behind sudo or xargs.
-func (d Decision) Prefixes() (out []string) {
-	found := d.dangers()
-	if d.plain || len(found) == 0 {
+// Prefixes returns the beginnings of the commands that a person is asked about. An answer for
+// them permits commands that begin with the same words. It is nil if that would not state
+// what it permits: only a text that is one simple command, whose first words are what makes
+// it dangerous, has a prefix. Another text would run more than the prefix names, and the
+// words after a prefix could be what matters.
+func (d Decision) Prefixes() []string {
+	c, ok := d.sole()
+	if !ok {
 		return nil
 	}
-	for _, x := range found {
-		if len(x.commands) == 0 {
-			return nil
-		}
-		for _, c := range x.commands {
-			p := c.prefix()
-			if !c.begins(p) {
-				return nil
-			}
-			out = append(out, p)
-		}
+	if p := c.prefix(); d.permits(c, p) {
+		return []string{p}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return nil
 }
 
-// Within reports whether every command that a person would be asked about begins with one of
-// the prefixes.
+// Within reports whether the text of the call is one simple command that one of the prefixes
+// permits.
 func (d Decision) Within(prefixes []string) bool {
+	c, ok := d.sole()
+	return ok && slices.ContainsFunc(prefixes, func(p string) bool { return d.permits(c, p) })
+}
+
+// sole returns the command if the question is about one simple command that is a whole text.
+func (d Decision) sole() (c shellCommand, ok bool) {
 	found := d.dangers()
 	if d.plain || len(found) == 0 {
+		return c, false
+	}
+	for _, x := range found {
+		if len(x.commands) != 1 || x.commands[0].shown != strings.TrimSpace(x.whole) || x.whole != found[0].whole {
+			return c, false
+		}
+	}
+	return found[0].commands[0], true
+}
+
+// permits reports whether a command begins with a prefix that has all that the patterns look
+// for.
+func (d Decision) permits(c shellCommand, prefix string) bool {
+	if !c.begins(prefix) {
 		return false
 	}
-	return !slices.ContainsFunc(found, func(x Danger) bool {
-		return len(x.commands) == 0 || slices.ContainsFunc(x.commands, func(c shellCommand) bool {
-			return !slices.ContainsFunc(prefixes, c.begins)
-		})
-	})
+	start := shellCommand{argv: c.argv[:len(strings.Split(prefix, " "))], shown: prefix}
+	return !slices.ContainsFunc(d.dangers(), func(x Danger) bool { return !x.includes(start) })
 }
 
 // prefix returns the program, a subcommand, and the options before the first argument.
@@ -58,7 +65,8 @@ func (c shellCommand) prefix() string {
 	return strings.Join(words, " ")
 }
 
-// begins reports whether a command begins with the words of a prefix, and its text, too.
+// begins reports whether a command begins with the words of a prefix, and its text, too: one
+// behind sudo or xargs does not.
 func (c shellCommand) begins(prefix string) bool {
 	words := strings.Split(prefix, " ")
 	if len(words) < 2 || len(c.argv) < len(words) || c.shown != prefix && !strings.HasPrefix(c.shown, prefix+" ") {

@@ -70,7 +70,7 @@ func (s *shellScan) doubt(id, text string) {
 			return
 		}
 	}
-	s.unclear = append(s.unclear, Danger{ID: id, Tier: T4, Text: text})
+	s.unclear = append(s.unclear, Danger{ID: id, Tier: T4, Text: text, unread: true})
 }
 
 // The ids of what is not read as a pattern.

@@ -87,6 +87,9 @@ func (k *Risk) Shell(text string) []Danger {
 			out = append(out, d)
 		}
 	}
+	for i := range out {
+		out[i].whole = text
+	}
 	slices.SortStableFunc(out, func(a, b Danger) int { return int(b.Tier - a.Tier) })
 	return out
 }
@@ -121,7 +124,7 @@ func (s *shellScan) matches(p shellPattern) (Danger, bool) {
 		return Danger{}, false
 	}
 	d, _ := found(all[0].shown)
-	d.commands = all
+	d.commands, d.includes = all, p.includes
 	return d, true
 }
 
