@@ -1,7 +1,9 @@
 package exec
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/policy"
@@ -32,7 +34,7 @@ func (e *Executor) callOf(ctx context.Context, p *Plan) (policy.Call, error) {
 	if err != nil {
 		return policy.Call{}, err
 	}
-	call := policy.Call{Ref: tool.Ref, Signer: "ed25519:" + tool.Verdict.Signer.String(), Digest: tool.Digest.String(), Params: p.Parameters, Enforced: true, Now: e.p.Now()}
+	call := policy.Call{Ref: tool.Ref, Signer: "ed25519:" + tool.Verdict.Signer.String(), Digest: tool.Digest, Params: stated(tool.Meta.Schema, p.Parameters), Enforced: true, Now: e.p.Now()}
 	if call.Rating, err = risk.Rate(tool.Ref, tool.Declared()); err != nil {
 		return policy.Call{}, diag.Doing("running "+tool.Ref.String(), err)
 	}
@@ -44,4 +46,20 @@ func (e *Executor) callOf(ctx context.Context, p *Plan) (policy.Call, error) {
 		}
 	}
 	return call, nil
+}
+
+// stated returns the parameters that differ from the defaults of a schema.
+func stated(schema, params map[string]any) map[string]any {
+	props, _ := schema["properties"].(map[string]any)
+	out := map[string]any{}
+	for name, v := range params {
+		prop, _ := props[name].(map[string]any)
+		want, has := prop["default"]
+		a, aerr := json.Marshal(v)
+		b, berr := json.Marshal(want)
+		if !has || aerr != nil || berr != nil || !bytes.Equal(a, b) {
+			out[name] = v
+		}
+	}
+	return out
 }

@@ -26,8 +26,8 @@ type Call struct {
 	Rating Rating // of the item
 	// Dangers are the dangerous patterns that the parameters match.
 	Dangers []Danger
-	Signer  string // ed25519: and the fingerprint of the key that signed the item
-	Digest  string // of the item
+	Signer  string      // ed25519: and the fingerprint of the key that signed the item
+	Digest  item.Digest // of the item
 	Params  map[string]any
 	// Rung is the rung in which the call would run, "" without a sandbox.
 	Rung string
@@ -303,7 +303,7 @@ func (d Decision) params() string {
 }
 
 // Digest returns that of the item.
-func (d Decision) Digest() string { return d.call.Digest }
+func (d Decision) Digest() item.Digest { return d.call.Digest }
 
 func capital(s string) string { return string(s[0]&^0x20) + s[1:] }
 

@@ -74,7 +74,7 @@ func TestAsideOrder(t *testing.T) {
 		for _, to := range order {
 			call := AsideCall{By: "tool:demo/step", Of: "k", Tool: offered("pay", `{}`), Input: map[string]any{"to": to}, Held: policy.Person()}
 			_, err := th.Aside(WithKey(ctx, "k"), call, func(_ context.Context, c *ToolCall) (*ToolResult, error) {
-				if err := c.Start(c.Tool.Ref, "T2", "run"); err != nil {
+				if err := c.Start(c.Tool.Ref, c.Tool.Digest, "T2", "run"); err != nil {
 					return nil, err
 				}
 				ran = append(ran, to)

@@ -30,18 +30,20 @@ const (
 const (
 	ByTimeout = "timeout"
 	byGrant   = "grant" // an earlier answer for the thread
+	byNobody  = "error" // the terminal or the client could not be read
 )
 
 // inboxPause is the time between two reads of the inbox while a process waits for an
 // answer.
 const inboxPause = 200 * time.Millisecond
 
-// Question is what a person is asked about a call.
+// Question is what a person is asked about a call. Its text has everything that a yes permits.
 type Question struct {
 	Tier       string
 	Text       string
-	Capability string // that the call needs
-	Rule       string // why a person is asked
+	Capability string      // that the call needs
+	Digest     item.Digest // of the item: an answer is for this version of it
+	Rule       string      // why a person is asked
 	// Prefixes are the beginnings of the commands that the question is about, nil if an
 	// answer for them is not offered. Within reports whether prefixes permit the call.
 	Prefixes []string
@@ -88,6 +90,7 @@ func (a *asked) expires() time.Time {
 // grant is an answer that permits later calls.
 type grant struct {
 	capability, by string
+	digest         item.Digest
 	rule           string   // of an answer for the thread
 	prefixes       []string // of an answer for prefixes
 }
@@ -100,18 +103,22 @@ func (t *Thread) approve(ctx context.Context, c *ToolCall, q *Question, mayRest 
 	if err != nil {
 		return nil, err
 	}
-	if decision := t.permitted(&d, q); decision != "" {
-		return &Reply{Decision: decision, By: byGrant}, nil
-	}
 	mayRest = mayRest && q.Open > 0 && c.By == ""
-	a := t.askedAbout(c.ID, d.Summary)
-	switch {
-	case a != nil && a.reply != nil: // the process was stopped before the call began
-		return a.reply, t.takeAnswer(a.ID)
-	case a != nil:
+	a := t.askedAbout(&d)
+	if a != nil && a.reply != nil {
+		t.forget(a) // an answer is for one start
+		if !t.begun(c.ID) {
+			return a.reply, t.takeAnswer(a.ID) // the process was stopped before the call began
+		}
+		a = nil
+	}
+	if a != nil {
 		if reply, err := t.earlier(ctx, a, q.Ask == nil && mayRest); reply != nil || err != nil {
 			return reply, err
 		}
+	}
+	if decision := t.permitted(&d, q); decision != "" {
+		return &Reply{Decision: decision, By: byGrant}, nil
 	}
 	if q.Ask == nil && !mayRest {
 		return nil, nil
@@ -133,7 +140,10 @@ func (t *Thread) approve(ctx context.Context, c *ToolCall, q *Question, mayRest 
 
 // question returns a question as the log has it.
 func (t *Thread) question(c *ToolCall, q *Question) (askedData, error) {
-	d := askedData{CallID: c.ID, Tier: q.Tier, Grants: []string{Once, ForThread}, Summary: q.Text, Capability: q.Capability, Rule: q.Rule, Prefixes: q.Prefixes, By: c.By}
+	d := askedData{CallID: c.ID, Tier: q.Tier, Grants: []string{Once}, Summary: q.Text, Capability: q.Capability, Digest: q.Digest, Rule: q.Rule, Prefixes: q.Prefixes, By: c.By}
+	if q.Rule != "" {
+		d.Grants = append(d.Grants, ForThread)
+	}
 	if len(q.Prefixes) > 0 {
 		d.Grants = append(d.Grants, ForPrefix)
 	}
@@ -144,16 +154,32 @@ func (t *Thread) question(c *ToolCall, q *Question) (askedData, error) {
 	return d, err
 }
 
-// askedAbout returns the newest question of a text about a call, or nil.
-func (t *Thread) askedAbout(call, text string) *asked {
+// askedAbout returns the newest question of the same text about the same call of the same
+// version of the item, or nil.
+func (t *Thread) askedAbout(d *askedData) *asked {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, a := range slices.Backward(t.asked) {
-		if a.CallID == call && a.Summary == text {
+		if a.CallID == d.CallID && a.Summary == d.Summary && a.Digest == d.Digest {
 			return a
 		}
 	}
 	return nil
+}
+
+// forget removes a question, so that its answer is not used again.
+func (t *Thread) forget(a *asked) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked = slices.DeleteFunc(t.asked, func(b *asked) bool { return a == b })
+}
+
+// begun reports whether a call has started. What it asks after that, as a graph does for each
+// of its nodes, has no earlier answer.
+func (t *Thread) begun(call string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.started[call]
 }
 
 // permitted returns the earlier answer that permits a call, "" without one.
@@ -163,7 +189,7 @@ func (t *Thread) permitted(d *askedData, q *Question) string {
 	var prefixes []string
 	for _, g := range t.grants {
 		switch {
-		case g.capability != d.Capability || g.by != d.By:
+		case g.capability != d.Capability || g.digest != d.Digest || g.by != d.By:
 		case g.rule != "" && g.rule == d.Rule:
 			return ForThread
 		default:
@@ -244,6 +270,7 @@ func (t *Thread) resolve(ctx context.Context, a *asked, r *Reply) (*Reply, error
 	if err == nil {
 		a.reply = r
 		t.grantOf(a)
+		t.asked = slices.DeleteFunc(t.asked, func(b *asked) bool { return a == b })
 	}
 	t.mu.Unlock()
 	if err != nil {
@@ -255,9 +282,9 @@ func (t *Thread) resolve(ctx context.Context, a *asked, r *Reply) (*Reply, error
 func (t *Thread) grantOf(a *asked) {
 	switch a.reply.Decision {
 	case ForThread:
-		t.grants = append(t.grants, grant{capability: a.Capability, by: a.By, rule: a.Rule})
+		t.grants = append(t.grants, grant{capability: a.Capability, digest: a.Digest, by: a.By, rule: a.Rule})
 	case ForPrefix:
-		t.grants = append(t.grants, grant{capability: a.Capability, by: a.By, prefixes: a.Prefixes})
+		t.grants = append(t.grants, grant{capability: a.Capability, digest: a.Digest, by: a.By, prefixes: a.Prefixes})
 	}
 }
 
@@ -290,8 +317,11 @@ func (t *Thread) await(ctx context.Context, a *asked, q *Question) (*Reply, erro
 				return nil, errors.Join(s.err, ctx.Err())
 			}
 			if s.err != nil {
-				_, err := t.resolve(ctx, a, &Reply{Decision: Deny, By: "person"})
+				_, err := t.resolve(ctx, a, &Reply{Decision: Deny, By: byNobody})
 				return nil, errors.Join(s.err, err)
+			}
+			if s.reply.Decision != Deny && !slices.Contains(a.Grants, s.reply.Decision) {
+				s.reply = Reply{Decision: Deny, By: s.reply.By} // an answer that was not offered
 			}
 			return t.resolve(ctx, a, &s.reply)
 		case <-tick.C:

@@ -206,12 +206,12 @@ func (t *Thread) mayRepeat(ctx context.Context, tool Offered) bool {
 // through makes the call. A call that a gate refused was not started.
 func (t *Thread) through(ctx context.Context, c *ToolCall, call message.Block, began time.Time, run func(context.Context, *ToolCall) (*ToolResult, error)) (*Dispatched, error) {
 	begun := false
-	c.Start = func(ref, tier, decision string) error {
+	c.Start = func(ref string, digest item.Digest, tier, decision string) error {
 		if begun {
 			return nil // a tool that calls another one
 		}
 		begun, began = true, t.p.Now() // a person took a time to approve it
-		return t.begin(ctx, c, call, ref, tier, decision)
+		return t.begin(ctx, c, call, ref, digest, tier, decision)
 	}
 	c.Approve = func(ctx context.Context, q *Question) (*Reply, error) { return t.approve(ctx, c, q, !begun) }
 	printed := &output{ctx: ctx, t: t, call: c.ID}
@@ -248,15 +248,12 @@ func (t *Thread) waitsFor(call string) bool {
 }
 
 // begin records that a call starts.
-func (t *Thread) begin(ctx context.Context, c *ToolCall, call message.Block, ref, tier, decision string) error {
+func (t *Thread) begin(ctx context.Context, c *ToolCall, call message.Block, ref string, digest item.Digest, tier, decision string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.started[c.ID] = true
 	t.begins(c.ID)
-	d := callData{Turn: t.turn(), CallID: c.ID, Name: call.Name, Ref: ref, Input: c.Input, Tier: tier, Decision: decision, By: c.By}
-	if ref == c.Tool.Ref {
-		d.Digest = c.Tool.Digest
-	}
+	d := callData{Turn: t.turn(), CallID: c.ID, Name: call.Name, Ref: ref, Digest: digest, Input: c.Input, Tier: tier, Decision: decision, By: c.By}
 	return t.record(ctx, true, evCall, d)
 }
 
@@ -383,7 +380,7 @@ func (t *Thread) store(b []byte) (string, error) {
 
 // takeOutputs takes the outputs of the directive. They must pass its checks.
 func (t *Thread) takeOutputs(ctx context.Context, c *ToolCall, call message.Block, began time.Time) (*Dispatched, error) {
-	if err := t.begin(ctx, c, call, "", "T0", "run"); err != nil {
+	if err := t.begin(ctx, c, call, "", item.Digest{}, "T0", "run"); err != nil {
 		return nil, err
 	}
 	for _, check := range t.p.Directive.Checks {

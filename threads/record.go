@@ -201,8 +201,9 @@ type askedData struct {
 	Expires string   `json:"expires"`
 	Summary string   `json:"summary"`
 	// Capability and Rule are what an answer for the thread permits.
-	Capability string `json:"capability,omitempty"`
-	Rule       string `json:"rule,omitempty"`
+	Capability string      `json:"capability,omitempty"`
+	Rule       string      `json:"rule,omitempty"`
+	Digest     item.Digest `json:"digest,omitzero"` // of the item
 	// Prefixes are what an answer for a prefix permits: beginnings of commands.
 	Prefixes []string `json:"prefixes,omitempty"`
 	By       string   `json:"by,omitempty"` // the program that makes the call; "" is the model

@@ -191,7 +191,7 @@ func (t *Thread) replayTool(_ context.Context, c *ToolCall) (*ToolResult, error)
 		return nil, t.mismatched(diag.New(diag.ReplayMismatch, "replaying %s: the recording has no result of the call %q of %s", t.p.Replay.ID, c.ID, c.Tool.Name).
 			WithDetail("recording", t.p.Replay.ID).WithDetail("call_id", c.ID))
 	}
-	if err := c.Start(c.Tool.Ref, c.Tool.Tier.String(), "recorded"); err != nil {
+	if err := c.Start(c.Tool.Ref, c.Tool.Digest, c.Tool.Tier.String(), "recorded"); err != nil {
 		return nil, err
 	}
 	return &ToolResult{Blocks: was.content, IsError: was.isError, replayed: true}, nil

@@ -156,11 +156,11 @@ type ToolCall struct {
 	Tool   Offered
 	Input  map[string]any
 	Held   policy.Held
-	By     string                                        // the program that makes the call; "" is the model
-	Key    string                                        // equal when the call is repeated after a crash
-	Again  bool                                          // a process that was stopped had begun it
-	Start  func(ref string, tier, decision string) error // records the call; it must be called before the work starts
-	Output func(stream, text string)                     // receives output while the tool runs
+	By     string                                                            // the program that makes the call; "" is the model
+	Key    string                                                            // equal when the call is repeated after a crash
+	Again  bool                                                              // a process that was stopped had begun it
+	Start  func(ref string, digest item.Digest, tier, decision string) error // records the call of these bytes; it must be called before the work starts
+	Output func(stream, text string)                                         // receives output while the tool runs
 	// Approve returns the answer of a person about the call, which the log has then. It is
 	// nil if none can come: no person can be asked, or the thread is suspended for it.
 	Approve func(ctx context.Context, q *Question) (*Reply, error)

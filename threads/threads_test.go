@@ -228,7 +228,7 @@ func callBlock(id, name, input string) message.Block {
 
 func (l *lab) reads() {
 	l.tools["read"] = func(_ context.Context, c *ToolCall) (*ToolResult, error) {
-		if err := c.Start(c.Tool.Ref, "T0", "run"); err != nil {
+		if err := c.Start(c.Tool.Ref, c.Tool.Digest, "T0", "run"); err != nil {
 			return nil, err
 		}
 		return &ToolResult{Data: map[string]any{"content": "text sekret"}}, nil
@@ -386,7 +386,7 @@ func TestResume(t *testing.T) {
 func TestResumeOpen(t *testing.T) {
 	l := newLab(t)
 	l.tools["read"] = func(_ context.Context, c *ToolCall) (*ToolResult, error) {
-		_ = c.Start(c.Tool.Ref, "T2", "run")
+		_ = c.Start(c.Tool.Ref, c.Tool.Digest, "T2", "run")
 		panic(errDied)
 	}
 	l.answers = []message.Response{calls(callBlock("c1", "read", `{"n":1}`)), calls(callBlock("c2", ReturnTool, `{"label":"x"}`))}

@@ -251,7 +251,7 @@ func (w *watcher) end(r *threads.Result, err error) error {
 	next := ""
 	if s := r.Suspended; s != nil && s.Reason == threads.ByApproval {
 		w.note("%s", s.Ask.Question)
-		w.note("thread %s  $%s  rye threads approve|deny %s", r.Status, activity.Money(r.Cost.Spend), r.ThreadID)
+		w.note("thread %s  $%s  rye threads approve|deny %s %s", r.Status, activity.Money(r.Cost.Spend), r.ThreadID, s.Ask.ID)
 		return err
 	}
 	if s := r.Suspended; s != nil && s.Ask != nil {

@@ -184,7 +184,10 @@ func decideThread(ctx context.Context, c *cli.Call, p *project.Project, id, call
 		if err != nil {
 			return true, err
 		}
-		goesOn, err := p.DecideCall(ctx, id, call, r, prefix)
+		q, goesOn, err := p.DecideCall(ctx, id, call, r, prefix)
+		if q != nil {
+			c.UI.Note("%s: %s", r.Decision, q.Question)
+		}
 		if err != nil || !goesOn {
 			return true, err
 		}

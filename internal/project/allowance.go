@@ -82,7 +82,7 @@ func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) e
 	d := a.Decide(call)
 	start := starting(ctx)
 	if start == nil {
-		start = func(string, string, string) error { return nil }
+		start = func(string, item.Digest, string, string) error { return nil }
 	}
 	person := approver(ctx)
 	if d.Action == policy.Ask && ask == nil {
@@ -92,13 +92,13 @@ func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) e
 		if err := d.Err(); err != nil {
 			return err
 		}
-		return start(call.Ref.String(), d.Tier.String(), "run")
+		return start(call.Ref.String(), call.Digest, d.Tier.String(), "run")
 	}
 	within := d.Timeout
 	if person != nil { // a suspended thread waits longer
 		within = 0
 	}
-	q := &threads.Question{Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Rule: d.Rule(), Prefixes: d.Prefixes(), Within: d.Within, Timeout: d.Timeout}
+	q := &threads.Question{Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Digest: d.Digest(), Rule: d.Rule(), Prefixes: d.Prefixes(), Within: d.Within, Timeout: d.Timeout}
 	switch r, err := confirm(ctx, q, d.Headless == "suspend", ask); {
 	case err != nil:
 		return err
@@ -109,7 +109,7 @@ func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) e
 	case r.Decision == threads.Deny:
 		return d.Denied(r.Feedback)
 	}
-	return start(call.Ref.String(), d.Tier.String(), "approved")
+	return start(call.Ref.String(), call.Digest, d.Tier.String(), "approved")
 }
 
 // AgentSettings returns the configuration agent/mcp within the policy files, which

@@ -156,20 +156,20 @@ func (r *threadRun) took(question string) error {
 
 // DecideCall writes down the answer of a person to a question about a call of a thread. call
 // can be "" if one question is open. An answer for prefixes repeats them, separated by ", ".
-// goesOn is false if the process of the thread has taken
-// the answer: else the thread must be resumed.
-func (p *Project) DecideCall(ctx context.Context, id, call string, r threads.Reply, prefix string) (goesOn bool, err error) {
-	q, err := p.openQuestion(id, call)
+// It returns the question. goesOn is false if the process of the thread has taken the answer:
+// else the thread must be resumed.
+func (p *Project) DecideCall(ctx context.Context, id, call string, r threads.Reply, prefix string) (q *threads.OpenQuestion, goesOn bool, err error) {
+	q, err = p.openQuestion(id, call)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	switch rule := strings.Join(q.Prefixes, ", "); {
 	case r.Decision == threads.ForPrefix && (rule == "" || prefix != rule):
-		return false, diag.New(diag.Usage, "answering %s: %q is not the rule that the question offers, which is %q", id, prefix, rule)
+		return nil, false, diag.New(diag.Usage, "answering %s: %q is not the rule that the question offers, which is %q", id, prefix, rule)
 	case r.Decision != threads.Deny && !p.Env.Now().Before(q.Expires):
-		return false, diag.New(diag.ThreadState, "answering %s: the question expired at %s, which is a refusal: %s", id, q.Expires.Format(time.RFC3339), q.Question)
+		return nil, false, diag.New(diag.ThreadState, "answering %s: the question expired at %s, which is a refusal: %s", id, q.Expires.Format(time.RFC3339), q.Question)
 	case len(r.Feedback) > maxFeedback:
-		return false, diag.New(diag.Usage, "answering %s: the feedback has %d bytes, at most %d", id, len(r.Feedback), maxFeedback)
+		return nil, false, diag.New(diag.Usage, "answering %s: the feedback has %d bytes, at most %d", id, len(r.Feedback), maxFeedback)
 	}
 	payload := map[string]any{"decision": r.Decision, "question": item.DigestOf([]byte(q.Question)).String()}
 	if r.Feedback != "" {
@@ -180,10 +180,11 @@ func (p *Project) DecideCall(ctx context.Context, id, call string, r threads.Rep
 		// A command that was killed before the thread went on has written the same answer.
 		first, ierr := decisionIn(dir, id, q.ID)
 		if ierr != nil || first == nil || first.Decision != r.Decision || first.Feedback != r.Feedback {
-			return false, errors.Join(err, ierr)
+			return nil, false, errors.Join(err, ierr)
 		}
 	}
-	return p.decidedNow(ctx, id, q, r)
+	goesOn, err = p.decidedNow(ctx, id, q, r)
+	return q, goesOn, err
 }
 
 // maxFeedback bounds what a person writes to a model about a refusal, in bytes.

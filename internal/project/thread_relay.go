@@ -71,7 +71,7 @@ func (p *Project) relayOne(ctx context.Context, id string, q *threads.OpenQuesti
 	}()
 	r, err := decide(within, Asked{"Thread " + id + ": " + q.Question, q.Rule, q.Prefixes})
 	if err == nil && within.Err() == nil {
-		_, _ = p.DecideCall(ctx, id, q.ID, r, strings.Join(q.Prefixes, ", ")) // it was answered before, or its process has ended
+		_, _, _ = p.DecideCall(ctx, id, q.ID, r, strings.Join(q.Prefixes, ", ")) // it was answered before, or its process has ended
 	}
 }
 

@@ -105,8 +105,8 @@ func (r *threadRun) verbs(ctx context.Context) ([]steps.VerbTool, error) {
 type startKey struct{}
 
 // starting returns what records that a call starts, nil outside of calls of a model.
-func starting(ctx context.Context) func(ref, tier, decision string) error {
-	f, _ := ctx.Value(startKey{}).(func(ref, tier, decision string) error)
+func starting(ctx context.Context) func(ref string, digest item.Digest, tier, decision string) error {
+	f, _ := ctx.Value(startKey{}).(func(ref string, digest item.Digest, tier, decision string) error)
 	return f
 }
 
@@ -125,7 +125,7 @@ func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (res *threads
 	ctx = context.WithValue(context.WithValue(ctx, spawnerKey{}, r), modelCallKey{}, modelCall{c.Key, c.Again})
 	switch {
 	case c.Tool.Name == threads.ArtifactTool:
-		if err := c.Start("", policy.T0.String(), "run"); err != nil {
+		if err := c.Start("", item.Digest{}, policy.T0.String(), "run"); err != nil {
 			return nil, err
 		}
 		return r.artifact(ctx, c.Input)
@@ -181,7 +181,7 @@ func (r *threadRun) verb(ctx context.Context, c *threads.ToolCall) (*threads.Too
 		if c.Tool.Verb == policy.Sign {
 			tier = policy.T2
 		}
-		if err := c.Start(c.Tool.Ref, tier.String(), "run"); err != nil {
+		if err := c.Start(c.Tool.Ref, c.Tool.Digest, tier.String(), "run"); err != nil {
 			return nil, err
 		}
 	}
