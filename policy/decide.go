@@ -49,7 +49,7 @@ type Danger struct {
 	// includes is the pattern.
 	commands []shellCommand
 	includes func(shellCommand) bool
-	unread   bool // a part of the text cannot be read, so nobody knows what else it does
+	unread   bool // a part of the text cannot be read, and may do anything
 }
 
 // Action is what happens with a call.
