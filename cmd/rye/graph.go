@@ -260,24 +260,17 @@ func graphItem(ctx context.Context, p *project.Project, ref item.Ref) (*resolve.
 // graphContext adds to a context how a run of a graph reaches the person.
 func graphContext(ctx context.Context, c *cli.Call, o project.GraphOptions) context.Context {
 	e := envOf(c)
-	var terminal sync.Mutex // branches ask one after the other
 	if !c.UI.Quiet && o.Event == nil {
 		o.Progress = func(p graph.Progress) { c.UI.Note("%s", progressLine(p)) }
 		o.Warn = func(f diag.Finding) { c.UI.Note("%s: warning: %s", f.Location(), f.Message) }
 	}
 	if e.Person.Asks && !c.UI.AsJSON && !o.NoSuspend {
 		o.Ask = func(ctx context.Context, q graph.Question) (any, string, error) {
-			terminal.Lock()
-			defer terminal.Unlock()
 			return askGraph(ctx, c, q)
 		}
 	}
 	if ask := askAboutRisk(c); ask != nil && !o.NoSuspend {
-		o.Confirm = func(ctx context.Context, question string) (bool, error) {
-			terminal.Lock()
-			defer terminal.Unlock()
-			return ask(ctx, question)
-		}
+		o.Confirm = ask
 	}
 	return project.WithGraphOptions(ctx, o)
 }
@@ -300,28 +293,29 @@ func progressLine(p graph.Progress) string {
 
 // askGraph asks a question of a graph at the terminal until the answer is one, or until
 // ctx ends, because an answer came from elsewhere. The end of the input leaves it open.
-func askGraph(ctx context.Context, c *cli.Call, q graph.Question) (any, string, error) {
-	prompt := hidden.Visible(q.Text)
+func askGraph(ctx context.Context, c *cli.Call, q graph.Question) (v any, by string, err error) {
+	prompt := q.Text
 	if len(q.Choices) > 0 {
 		prompt += " [" + strings.Join(q.Choices, "/") + "]"
 	}
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, "", err
+	err = c.InTurn(ctx, func(ask func(string) (string, error)) error {
+		for {
+			text, err := ask(continued(prompt) + " ")
+			if diag.CodeOf(err) == diag.Usage {
+				return graph.ErrNoAnswer
+			}
+			if err != nil {
+				return err
+			}
+			why := ""
+			if v, why = q.Ask.Read(text); why == "" {
+				by = "person"
+				return nil
+			}
+			c.UI.PrintErr("this is not an answer: %s", why)
 		}
-		text, err := c.AskWithin(ctx, prompt+" ")
-		if diag.CodeOf(err) == diag.Usage {
-			return nil, "", graph.ErrNoAnswer
-		}
-		if err != nil {
-			return nil, "", err
-		}
-		v, why := q.Ask.Read(text)
-		if why == "" {
-			return v, "person", nil
-		}
-		c.UI.PrintErr("this is not an answer: %s", why)
-	}
+	})
+	return v, by, err
 }
 
 // showGraphResult prints the output of a run, and for a suspended one what wakes it.

@@ -216,7 +216,7 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 	}
 	run, err := h.Verbs.Tool(ctx, req)
 	for asked := ""; err != nil; {
-		path, again, aerr := consentToInterpreter(c, h, err)
+		path, again, aerr := consentToInterpreter(ctx, c, h, err)
 		if aerr != nil || !again || path == asked {
 			err = cmp.Or(aerr, err)
 			break

@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 )
@@ -20,7 +17,7 @@ func askAboutThread(c *cli.Call) func(ctx context.Context, question string) (str
 		return nil
 	}
 	return func(ctx context.Context, question string) (string, error) {
-		return c.AskWithin(ctx, question+"\nyes continues the thread, no ends it, anything else leaves it suspended [later] ")
+		return c.AskWithin(ctx, continued(question)+"\nyes continues the thread, no ends it, anything else leaves it suspended [later] ")
 	}
 }
 
@@ -31,29 +28,36 @@ func askAboutCall(c *cli.Call) project.Decide {
 	if askAboutRisk(c) == nil {
 		return nil
 	}
-	var one sync.Mutex // threads that run at the same time ask one after the other
-	return func(ctx context.Context, q project.Asked) (threads.Reply, error) {
-		one.Lock()
-		defer one.Unlock()
-		if err := ctx.Err(); err != nil {
-			return threads.Reply{}, err
-		}
-		fmt.Fprintln(c.Stderr, hidden.Visible(q.Question))
-		prefix := ""
-		if len(q.Prefixes) > 0 {
-			prefix = " prefix those that begin with " + strings.Join(q.Prefixes, ", ") + ","
-		}
-		answer, err := c.AskWithin(ctx, "once runs it this time, thread also later calls with "+q.Rule+","+prefix+"\nanything else refuses, deny TEXT with a text for the model [deny] ")
-		if err == nil && prefix != "" && strings.EqualFold(answer, threads.ForPrefix) {
-			answer, err = c.AskWithin(ctx, "Permit every command of this thread that begins with "+strings.Join(q.Prefixes, ", or with ")+"? prefix again permits it [deny] ")
-			if strings.EqualFold(answer, threads.ForPrefix) {
-				return threads.Reply{Decision: threads.ForPrefix, By: "person"}, err
-			}
-			answer = threads.Deny
-		}
-		return replyOf(answer), err
+	return func(ctx context.Context, q project.Asked) (r threads.Reply, err error) {
+		err = c.InTurn(ctx, func(ask func(string) (string, error)) (err error) {
+			r, err = decide(q, ask)
+			return err
+		})
+		return r, err
 	}
 }
+
+// decide asks about a call.
+func decide(q project.Asked, ask func(prompt string) (string, error)) (threads.Reply, error) {
+	prefix := ""
+	if len(q.Prefixes) > 0 {
+		prefix = " prefix those that begin with " + strings.Join(q.Prefixes, ", ") + ","
+	}
+	answer, err := ask(continued(q.Question) + "\n" + continued("once runs it this time, thread also later calls with "+q.Rule+","+prefix) +
+		"\nanything else refuses, deny TEXT with a text for the model [deny] ")
+	if err == nil && prefix != "" && strings.EqualFold(answer, threads.ForPrefix) {
+		answer, err = ask(continued("Permit every command of this thread that begins with "+strings.Join(q.Prefixes, ", or with ")+"?") + " prefix again permits it [deny] ")
+		if strings.EqualFold(answer, threads.ForPrefix) {
+			return threads.Reply{Decision: threads.ForPrefix, By: "person"}, err
+		}
+		answer = threads.Deny
+	}
+	return replyOf(answer), err
+}
+
+// continued shows that the later lines of a question are part of it. An item or a model may
+// have written them.
+func continued(question string) string { return strings.ReplaceAll(question, "\n", "\n  ") }
 
 // replyOf reads what a person typed.
 func replyOf(answer string) threads.Reply {
@@ -76,8 +80,7 @@ func askAboutRisk(c *cli.Call) exec.Ask {
 		return nil
 	}
 	return func(ctx context.Context, question string) (bool, error) {
-		fmt.Fprintln(c.Stderr, hidden.Visible(question)) // a question is not for -q to leave out
-		answer, err := c.AskWithin(ctx, "once runs it this time, anything else refuses [deny] ")
+		answer, err := c.AskWithin(ctx, continued(question)+"\nonce runs it this time, anything else refuses [deny] ")
 		return strings.EqualFold(answer, "once"), err
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 
 	"github.com/ryeos/rye/diag"
@@ -11,7 +12,7 @@ import (
 // consentToInterpreter asks at a terminal whether an interpreter of the project may
 // run, if err is that it needs consent. It returns the interpreter, and whether the
 // run can be tried again.
-func consentToInterpreter(c *cli.Call, h *project.Project, err error) (path string, again bool, _ error) {
+func consentToInterpreter(ctx context.Context, c *cli.Call, h *project.Project, err error) (path string, again bool, _ error) {
 	var e *diag.Error
 	if !errors.As(err, &e) || e.Code != diag.ConsentRequired || e.Reason != "interpreter" || envOf(c).InCI() || !c.Isatty(c.Stdin) || c.UI.AsJSON {
 		return "", false, nil
@@ -22,7 +23,7 @@ func consentToInterpreter(c *cli.Call, h *project.Project, err error) (path stri
 at every start (*.pth, sitecustomize), with their current bytes. It does not cover the
 packages that are installed there: any of them can be changed without a question.
 `)
-	yes, err := c.Confirm("Run tools of this project with it?")
+	yes, err := c.ConfirmWithin(ctx, "Run tools of this project with it?")
 	if err != nil || !yes {
 		return path, false, err
 	}

@@ -250,12 +250,12 @@ func (w *watcher) end(r *threads.Result, err error) error {
 	}
 	next := ""
 	if s := r.Suspended; s != nil && s.Reason == threads.ByApproval {
-		w.note("%s", s.Ask.Question)
+		w.question(s.Ask.Question)
 		w.note("thread %s  $%s  rye threads approve|deny %s %s", r.Status, activity.Money(r.Cost.Spend), r.ThreadID, s.Ask.ID)
 		return err
 	}
 	if s := r.Suspended; s != nil && s.Ask != nil {
-		w.note("%s", s.Ask.Question)
+		w.question(s.Ask.Question)
 		if s.Ask.Limit != "" {
 			next = " --limit " + s.Ask.Limit + "=VALUE"
 		}
@@ -266,4 +266,11 @@ func (w *watcher) end(r *threads.Result, err error) error {
 		w.note("thread %s  $%s  rye threads resume %s%s", r.Status, activity.Money(r.Cost.Spend), r.ThreadID, next)
 	}
 	return err
+}
+
+// question prints the lines of an open question.
+func (w *watcher) question(text string) {
+	for line := range strings.SplitSeq(continued(text), "\n") {
+		w.note("%s", line)
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/proc"
 )
 
 // AskSecret reads a line at the terminal without echo. An interrupt restores the
@@ -22,6 +23,11 @@ func (c *Call) AskSecret(prompt string) ([]byte, error) {
 	if !ok {
 		return nil, diag.New(diag.AuthRequired, "reading a passphrase: this process has no terminal to ask at")
 	}
+	leave, err := c.turn(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	before, _ := term.GetState(int(f.Fd()))
 	fmt.Fprint(c.Stderr, prompt)
 	b, err := interruptible(c, func() ([]byte, error) { return term.ReadPassword(int(f.Fd())) })
@@ -41,46 +47,140 @@ func (c *Call) AskSecret(prompt string) ([]byte, error) {
 // Ask reads one line at a terminal; elsewhere it is an error. An interrupt is
 // CANCELLED.
 func (c *Call) Ask(prompt string) (string, error) {
-	return c.ask(nil, prompt)
-}
-
-// AskWithin is Ask that returns the error of ctx when ctx ends first.
-func (c *Call) AskWithin(ctx context.Context, prompt string) (string, error) {
-	if err := ctx.Err(); err != nil {
+	if err := c.askable(prompt); err != nil {
 		return "", err
 	}
-	line, err := c.ask(ctx.Done(), prompt)
-	if errors.Is(err, errAskEnded) {
-		return "", ctx.Err()
+	leave, err := c.turn(nil)
+	if err != nil {
+		return "", err
 	}
-	return line, err
+	defer leave()
+	c.prompt(hidden.Visible(prompt))
+	l, _ := c.UI.nextLine(c.Stdin)
+	line, err := c.await(l, nil)
+	return c.answer(prompt, line, err)
+}
+
+// AskWithin asks for a permission, as the function of InTurn does.
+func (c *Call) AskWithin(ctx context.Context, prompt string) (answer string, err error) {
+	err = c.InTurn(ctx, func(ask func(string) (string, error)) (err error) {
+		answer, err = ask(prompt)
+		return err
+	})
+	return answer, err
+}
+
+// InTurn calls f with a function that asks for permissions. No other question is asked
+// before f returns. It returns the error of ctx if ctx ends first, and so does the
+// function. A line that was typed before a question is not an answer to it. A prompt can
+// have several lines.
+func (c *Call) InTurn(ctx context.Context, f func(ask func(prompt string) (string, error)) error) error {
+	leave, err := c.turn(ctx.Done())
+	switch {
+	case ctx.Err() != nil:
+		if err == nil {
+			leave()
+		}
+		return ctx.Err()
+	case err != nil:
+		return err
+	}
+	defer leave()
+	return f(func(prompt string) (string, error) {
+		if err := c.askable(prompt); err != nil {
+			return "", err
+		}
+		line, err := c.permission(ctx, prompt)
+		if errors.Is(err, errAskEnded) {
+			fmt.Fprintln(c.Stderr)
+			return "", ctx.Err()
+		}
+		return c.answer(prompt, line, err)
+	})
+}
+
+// permission reads the line that is typed after a prompt. A read that began for an earlier
+// question takes the next line, which may have been meant for that question.
+func (c *Call) permission(ctx context.Context, prompt string) (string, error) {
+	lines := strings.Split(prompt, "\n")
+	for i, line := range lines {
+		lines[i] = hidden.Visible(line)
+	}
+	prompt = strings.Join(lines, "\n")
+	const discarded = "discarded a line that was typed before this question or for an earlier one"
+	stale := c.UI.stale()
+	f, _ := c.Stdin.(*os.File)
+	for ctx.Err() == nil {
+		if f != nil && proc.DropTyped(f) || stale {
+			c.UI.PrintErr(discarded)
+		}
+		c.prompt(prompt)
+		l, earlier := c.UI.nextLine(c.Stdin)
+		line, err := c.await(l, ctx.Done())
+		if !earlier || errors.Is(err, errAskEnded) || diag.CodeOf(err) == diag.Cancelled {
+			return line, err
+		}
+		stale = line != ""
+	}
+	return "", errAskEnded
 }
 
 // errAskEnded means that the caller no longer waits for the answer.
 var errAskEnded = errors.New("the question ended without an answer")
 
-// ask is Ask that returns errAskEnded when end is closed first.
-func (c *Call) ask(end <-chan struct{}, prompt string) (string, error) {
-	if !c.Isatty(c.Stdin) {
-		return "", diag.New(diag.Usage, "asking for %s: this process has no terminal to ask at", strings.TrimSpace(prompt))
+// askable returns the error for a question without a terminal.
+func (c *Call) askable(prompt string) error {
+	if c.Isatty(c.Stdin) {
+		return nil
 	}
-	_ = c.UI.Stdout.Flush() // the subject of the question is printed first
-	fmt.Fprint(c.Stderr, hidden.Visible(prompt))
-	answer := c.UI.nextLine(c.Stdin)
-	line, err := interruptible(c, func() (string, error) {
-		select {
-		case <-answer.done:
-			c.UI.take(answer)
-			return answer.line, answer.err
-		case <-end:
-			return "", errAskEnded
-		}
-	})
-	if diag.CodeOf(err) == diag.Cancelled || errors.Is(err, errAskEnded) {
+	return diag.New(diag.Usage, "asking for %s: this process has no terminal to ask at", strings.TrimSpace(prompt))
+}
+
+// turn waits until no other question is open. Every question has a turn, so that one line
+// answers one question. The error is errAskEnded if end is closed first.
+func (c *Call) turn(end <-chan struct{}) (leave func(), err error) {
+	c.UI.asking.Lock()
+	if c.UI.turn == nil {
+		c.UI.turn = make(chan struct{}, 1)
+	}
+	turn := c.UI.turn
+	c.UI.asking.Unlock()
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-end:
+		return nil, errAskEnded
+	case <-c.end():
+		return nil, c.cancelled()
+	}
+}
+
+// prompt prints a question after the results, which are its subject.
+func (c *Call) prompt(visible string) {
+	_ = c.UI.Stdout.Flush()
+	fmt.Fprint(c.Stderr, visible)
+}
+
+// await returns the line of a read. The error is errAskEnded if end is closed first.
+func (c *Call) await(l *lineRead, end <-chan struct{}) (string, error) {
+	select {
+	case <-l.done:
+		c.UI.take(l)
+		return l.line, l.err
+	case <-end:
+		return "", errAskEnded
+	case <-c.end():
 		fmt.Fprintln(c.Stderr)
-		return "", err
+		return "", c.cancelled()
 	}
-	if err != nil && line == "" {
+}
+
+// answer returns a line as the answer to a question. The last line has no end.
+func (c *Call) answer(prompt, line string, err error) (string, error) {
+	switch {
+	case diag.CodeOf(err) == diag.Cancelled:
+		return "", err
+	case err != nil && line == "":
 		return "", diag.New(diag.Usage, "asking for %s: no answer", strings.TrimSpace(prompt))
 	}
 	return strings.TrimSpace(line), nil
@@ -93,20 +193,21 @@ type lineRead struct {
 	err  error
 }
 
-// nextLine begins to read a line. A read whose question has ended cannot be ended: the
-// next question takes its line, also one that was typed between the two.
-func (u *UI) nextLine(r io.Reader) *lineRead {
+// nextLine begins to read a line. A read whose question has ended cannot be ended: earlier
+// is true if the line is that of such a read, also one that was typed between the two.
+func (u *UI) nextLine(r io.Reader) (l *lineRead, earlier bool) {
 	u.asking.Lock()
 	defer u.asking.Unlock()
-	if u.reading == nil {
-		l := &lineRead{done: make(chan struct{})}
-		u.reading = l
-		go func() {
-			defer close(l.done)
-			l.line, l.err = bufio.NewReader(r).ReadString('\n')
-		}()
+	if u.reading != nil {
+		return u.reading, true
 	}
-	return u.reading
+	l = &lineRead{done: make(chan struct{})}
+	u.reading = l
+	go func() {
+		defer close(l.done)
+		l.line, l.err = bufio.NewReader(r).ReadString('\n')
+	}()
+	return l, false
 }
 
 // take ends a read whose line a question has got.
@@ -118,15 +219,56 @@ func (u *UI) take(l *lineRead) {
 	}
 }
 
+// stale ends the read of an earlier question if it has a line, and reports whether it had.
+func (u *UI) stale() bool {
+	u.asking.Lock()
+	defer u.asking.Unlock()
+	if u.reading == nil {
+		return false
+	}
+	select {
+	case <-u.reading.done:
+		had := u.reading.line != ""
+		u.reading = nil
+		return had
+	default:
+		return false
+	}
+}
+
 // Confirm asks a question and reports whether the answer is y or yes.
 func (c *Call) Confirm(question string) (bool, error) {
 	answer, err := c.Ask(question + " [y/N] ")
-	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"), err
+	return isYes(answer), err
+}
+
+// ConfirmWithin asks for a permission and reports whether the answer is y or yes.
+func (c *Call) ConfirmWithin(ctx context.Context, question string) (bool, error) {
+	answer, err := c.AskWithin(ctx, question+" [y/N] ")
+	return isYes(answer), err
+}
+
+func isYes(answer string) bool {
+	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
+}
+
+// end is closed when the call is interrupted. It is nil if nothing interrupts it.
+func (c *Call) end() <-chan struct{} {
+	if c.ctx == nil {
+		return nil
+	}
+	return c.ctx.Done()
+}
+
+// cancelled returns the error of an interrupted question. The command then ends as
+// interrupted, whatever it does with the error.
+func (c *Call) cancelled() error {
+	c.UI.interrupted.Store(true)
+	return diag.New(diag.Cancelled, "asking at the terminal: interrupted")
 }
 
 // interruptible returns what read returns, or CANCELLED if the call is interrupted
-// first: a read from a terminal does not end with an interrupt. The command then ends
-// as interrupted, whatever it does with the error.
+// first: a read from a terminal does not end with an interrupt.
 func interruptible[T any](c *Call, read func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -137,16 +279,11 @@ func interruptible[T any](c *Call, read func() (T, error)) (T, error) {
 		v, err := read()
 		done <- result{v, err}
 	}()
-	if c.ctx == nil {
-		r := <-done
-		return r.value, r.err
-	}
 	select {
 	case r := <-done:
 		return r.value, r.err
-	case <-c.ctx.Done():
-		c.UI.interrupted = true
+	case <-c.end():
 		var none T
-		return none, diag.New(diag.Cancelled, "asking at the terminal: interrupted")
+		return none, c.cancelled()
 	}
 }

@@ -52,7 +52,7 @@ func WithStatus(err error, status int) error { return &statusError{err, status} 
 
 // finish reports err and returns the exit status.
 func (u *UI) finish(ctx context.Context, err error) int {
-	if err == nil && u.interrupted {
+	if err == nil && u.interrupted.Load() {
 		err = diag.New(diag.Cancelled, "asking at the terminal: interrupted")
 	}
 	if err == nil {
@@ -64,7 +64,7 @@ func (u *UI) finish(ctx context.Context, err error) int {
 	if errors.As(err, &own) {
 		status = own.status
 	}
-	cancelled := e.Code == diag.Cancelled || errors.Is(err, context.Canceled) || u.interrupted
+	cancelled := e.Code == diag.Cancelled || errors.Is(err, context.Canceled) || u.interrupted.Load()
 	if ctx.Err() != nil { // whatever failed after the interrupt failed because of it
 		status = ExitInterrupted
 	}

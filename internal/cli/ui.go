@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
@@ -29,9 +30,10 @@ type UI struct {
 	Command  string
 	wrote    bool // a JSON document was printed
 
-	interrupted bool // a question was
+	interrupted atomic.Bool // a question was
 
-	asking  sync.Mutex // of reading
+	asking  sync.Mutex    // of turn and reading
+	turn    chan struct{} // has an element while a question is open
 	reading *lineRead
 }
 
