@@ -228,8 +228,12 @@ func (p *Project) workspace(ctx context.Context) (*agent.Workspace, error) {
 			return nil, err
 		}
 	}
+	a, _, err := p.Allowance(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return &agent.Workspace{
-		Verbs: p.Verbs, Settings: s,
+		Verbs: p.Verbs, Settings: s, AskTimeout: time.Duration(a.Approvals.TimeoutSeconds) * time.Second,
 		Signer: func(ctx context.Context) (sign.Signer, error) { return p.agentsKey(ctx) },
 		May: func(fp sign.Fingerprint, ref item.Ref) bool {
 			k, ok := p.Trust.Key(fp)

@@ -9,6 +9,7 @@ package agent
 
 import (
 	"context"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/search"
@@ -35,6 +36,8 @@ type Workspace struct {
 	Signed func(ctx context.Context, reports []primary.SignReport) error
 	// Registry finds items that are not installed. It may be nil.
 	Registry Registry
+	// AskTimeout is the time in which the user must answer a question. 0: no limit.
+	AskTimeout time.Duration
 }
 
 // Do executes one call. An error is in the envelope.

@@ -67,7 +67,7 @@ func (w *Workspace) load(ctx context.Context, req Request, args map[string]any) 
 	if err := mayCopy(ref); err != nil {
 		return nil, err
 	}
-	if err := confirmCopy(ctx, req, it, to); err != nil {
+	if err := w.confirmCopy(ctx, req, it, to); err != nil {
 		return nil, err
 	}
 	out.CopyTo, err = w.Verbs.Copy(ctx, it, to, false)
@@ -134,7 +134,7 @@ func mayCopy(ref item.Ref) error {
 // confirmCopy asks the user before an agent copies an item into the user space,
 // where it overrides the item in every project, and before it copies an item of the
 // system: execute refuses the copy until the user has signed it.
-func confirmCopy(ctx context.Context, req Request, it *resolve.Item, to space.Name) error {
+func (w *Workspace) confirmCopy(ctx context.Context, req Request, it *resolve.Item, to space.Name) error {
 	ref := it.Ref
 	if to != space.User && !it.Root.Embedded() {
 		return nil
@@ -147,11 +147,7 @@ func confirmCopy(ctx context.Context, req Request, it *resolve.Item, to space.Na
 	if to != space.User {
 		question = "Copy " + ref.String() + " into the project? The copy replaces the item, which cannot be used until you have signed the copy."
 	}
-	yes, err := req.Ask(ctx, question)
-	if err == nil && !yes {
-		err = diag.New(diag.ApprovalDenied, "copying %s: the user declined", ref)
-	}
-	return err
+	return w.confirmed(ctx, req, "copying "+ref.String(), question)
 }
 
 // refOf returns the item that the arguments name.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+
+	"github.com/ryeos/rye/diag"
 )
 
 // Asking is how the questions of one run of a graph reach the user of a client.
@@ -35,6 +37,24 @@ type Question struct {
 // ErrNoAnswer is the error of Asking.Ask if the user gives no answer now. The run
 // suspends, and the question stays open.
 var ErrNoAnswer = errors.New("no answer")
+
+// confirmed asks the user whether a call may do something, and returns the error for a
+// refusal. The end of the time for an answer is one.
+func (w *Workspace) confirmed(ctx context.Context, req Request, doing, question string) error {
+	within, cancel := ctx, func() {}
+	if w.AskTimeout > 0 {
+		within, cancel = context.WithTimeout(ctx, w.AskTimeout)
+	}
+	defer cancel()
+	yes, err := req.Ask(within, question)
+	switch {
+	case ctx.Err() == nil && within.Err() != nil:
+		return diag.New(diag.ApprovalDenied, "%s: no answer came within %d s, which is a refusal", doing, int(w.AskTimeout.Seconds())).WithReason("approval_timeout")
+	case err == nil && !yes:
+		return diag.New(diag.ApprovalDenied, "%s: the user declined", doing)
+	}
+	return err
+}
 
 type askingKey struct{}
 

@@ -156,9 +156,5 @@ func (w *Workspace) confirm(ctx context.Context, req Request, files []*resolve.I
 		return diag.New(diag.ApprovalRequired, "signing %s: the user must confirm it, and this client cannot ask", what).
 			WithReason("sign_ask").WithDetail("refs", refs)
 	}
-	yes, err := req.Ask(ctx, "Sign "+what+" with the agent's key?")
-	if err == nil && !yes {
-		err = diag.New(diag.ApprovalDenied, "signing %s: the user declined", what)
-	}
-	return err
+	return w.confirmed(ctx, req, "signing "+what, "Sign "+what+" with the agent's key?")
 }

@@ -110,11 +110,12 @@ func suggestions() map[situation]string {
 		{diag.LockMismatch, ""}: "the item differs from the project's lock: ask the user to review the change and update the lock",
 
 		// Configuration, answers and runs.
-		{diag.ConfigError, ""}:    "ask the user to fix the configuration that the message names",
-		{diag.ApprovalDenied, ""}: "the user refused. Continue without it; do not ask again unless the user requests it",
-		{diag.Cancelled, ""}:      "call again if the result is still needed",
-		{diag.Timeout, ""}:        "give it less to do, or ask the user to raise the timeout of the item",
-		{diag.Internal, ""}:       "report the message to the user: it is a defect of rye",
+		{diag.ConfigError, ""}:                    "ask the user to fix the configuration that the message names",
+		{diag.ApprovalDenied, "approval_timeout"}: "the user did not answer in time. Continue without it; do not ask again unless the user requests it",
+		{diag.ApprovalDenied, ""}:                 "the user refused. Continue without it; do not ask again unless the user requests it",
+		{diag.Cancelled, ""}:                      "call again if the result is still needed",
+		{diag.Timeout, ""}:                        "give it less to do, or ask the user to raise the timeout of the item",
+		{diag.Internal, ""}:                       "report the message to the user: it is a defect of rye",
 	}
 }
 

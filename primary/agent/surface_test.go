@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ryeos/rye/diag"
@@ -609,6 +610,48 @@ func TestCopyToUser(t *testing.T) {
 		if _, err := os.Stat(copied); (err == nil) != yes || r.Failed == yes {
 			t.Errorf("yes %t: %s", yes, r.Text)
 		}
+	}
+}
+
+// TestConfirmationsEnd: a question without an answer in time is a refusal, and changes
+// nothing. The end of the call is not such an end.
+func TestConfirmationsEnd(t *testing.T) {
+	h := testkit.New(t)
+	h.Own(testkit.Key(7), "agent", agentScope)
+	h.Put(h.Project, "config/agent/mcp.yaml", "schema_version: 1.0.0\nsign: ask\n")
+	h.Put(h.Project, "knowledge/k.md", "---\ntitle: K\nversion: 1.0.0\n---\n\nText.\n")
+	const note = "---\ntitle: K\nversion: 1.0.0\n---\n\nText.\n"
+	draft := h.Write(h.Project, "knowledge/drafts/k.md", note)
+	w, held := workspace(h, nil)
+	w.AskTimeout = 10 * time.Millisecond
+	s := agent.NewSurface(agent.SurfaceParams{Home: h.User, Open: func(context.Context, string) (*agent.Workspace, policy.Held, error) { return w, held, nil }})
+	late := func(ctx context.Context, _ string) (bool, error) {
+		select {
+		case <-ctx.Done():
+			return true, nil // an answer after the end is late, too
+		case <-time.After(10 * time.Second):
+			return true, errors.New("the question has no end")
+		}
+	}
+	for name, args := range map[string]string{
+		"load": `{"item_type":"knowledge","item_id":"k","destination":"user"}`,
+		"sign": `{"item_type":"knowledge","item_id":"drafts/k"}`,
+	} {
+		r := s.Call(t.Context(), agent.Request{Name: name, Args: json.RawMessage(args), Ask: late})
+		if text := string(r.Text); !r.Failed || !strings.Contains(text, `"APPROVAL_DENIED"`) || !strings.Contains(text, "the user did not answer in time") {
+			t.Errorf("%s: %s", name, text)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := func(ctx context.Context, _ string) (bool, error) { cancel(); return false, ctx.Err() }
+		if r := s.Call(ctx, agent.Request{Name: name, Args: json.RawMessage(args), Ask: ended}); strings.Contains(string(r.Text), "in time") {
+			t.Errorf("%s: the end of the call: %s", name, r.Text)
+		}
+	}
+	if b, _ := os.ReadFile(draft); string(b) != note {
+		t.Errorf("signed: %s", b)
+	}
+	if _, err := os.Stat(filepath.Join(h.User, ".ai", "knowledge", "k.md")); err == nil {
+		t.Error("copied")
 	}
 }
 
