@@ -43,7 +43,11 @@ func decide(q project.Asked, ask func(prompt string) (string, error)) (threads.R
 	if len(q.Prefixes) > 0 {
 		prefix = " prefix those that begin with " + strings.Join(q.Prefixes, ", ") + ","
 	}
-	answer, err := ask(continued(q.Question) + "\n" + continued("once runs it this time, thread also later calls with "+q.Rule+","+prefix) +
+	thread := ""
+	if q.Rule != "" {
+		thread = " thread also later calls with " + q.Rule + ","
+	}
+	answer, err := ask(continued(q.Question) + "\n" + continued("once runs it this time,"+thread+prefix) +
 		"\nanything else refuses, deny TEXT with a text for the model [deny] ")
 	if err == nil && prefix != "" && strings.EqualFold(answer, threads.ForPrefix) {
 		answer, err = ask(continued("Permit every command of this thread that begins with "+strings.Join(q.Prefixes, ", or with ")+"?") + " prefix again permits it [deny] ")
