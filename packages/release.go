@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
+	"github.com/ryeos/rye/trust"
 )
 
 // Release is a release in the cache that was judged as Add judges it. It is not
@@ -16,6 +17,9 @@ type Release struct {
 	Snapshot *source.Snapshot
 	Refused  error    // why Add would refuse it, nil if it would not
 	Notes    []string // warnings: about an id that is almost a required one
+	// Trust are the trust documents that the release was judged by, with what its registry
+	// revokes. Its items must be judged by them, too.
+	Trust *trust.Store
 }
 
 // Release fetches a release and judges it: the id, the signatures, the signers before, and
@@ -51,7 +55,10 @@ func (e *Engine) Release(ctx context.Context, q Query) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Release{Bundle: lock.Bundle{ID: q.ID.String(), Version: o.Version}}
+	if err := e.learnRevocations(ctx); err != nil {
+		return nil, err
+	}
+	out := &Release{Trust: e.p.Trust, Bundle: lock.Bundle{ID: q.ID.String(), Version: o.Version}}
 	e.report(Fetching, out.Bundle.Module())
 	if out.Snapshot, err = e.p.Source.Fetch(ctx, o); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -213,7 +214,8 @@ func (r registryItems) itemOf(ctx context.Context, release *packages.Release, fr
 	return it, nil
 }
 
-// resolverOf returns a resolver over a release and the system bundle.
+// resolverOf returns a resolver over a release and the system bundle. It judges by the trust
+// documents that the release was judged by: those of the project may be older.
 func (p *Project) resolverOf(ctx context.Context, release *packages.Release) (*resolve.Resolver, error) {
 	var files []wire.File
 	if err := release.Snapshot.Each(ctx, func(f source.File, b []byte) error {
@@ -229,7 +231,7 @@ func (p *Project) resolverOf(ctx context.Context, release *packages.Release) (*r
 		return nil, err
 	}
 	spaces.Roots = append(spaces.Roots, system.Roots...)
-	return resolve.New(resolve.Params{Spaces: spaces, Trust: p.Trust, Check: checkItem, Lenient: true, NoCache: true}), nil
+	return resolve.New(resolve.Params{Spaces: spaces, Trust: cmp.Or(release.Trust, p.Trust), Check: checkItem, Lenient: true, NoCache: true}), nil
 }
 
 // installed returns the item if a lock of the project or of the user has its bundle: then
