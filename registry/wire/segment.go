@@ -1,23 +1,31 @@
 package wire
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"sync/atomic"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
 )
 
-// Limits of search segments.
+// Limits of search segments. Those of a bundle are what RenderSegment writes.
 const (
 	SegmentBundles  = 4096     // bundles of a complete segment
 	MaxSegment      = 32 << 20 // bytes, compressed
-	maxSegmentPlain = 256 << 20
+	maxSegmentPlain = 64 << 20 // bytes of the lines of all segments of a list
+	maxFoundLine    = 64<<10 + 1
 	maxHitItems     = 500 // items of one bundle that are searchable
-	maxSegments     = 64  // of one list: more than a registry of 250,000 bundles has
+	maxHitTags      = 50  // of one item
+	maxHitWords     = 500 // capabilities, and hosts
+	maxHitSigners   = 50
+	maxHitKinds     = 50
+	maxSegments     = 64 // of one list: more than a registry of 250,000 bundles has
 )
 
 // SearchManifest lists the segments. A bundle that several of them contain is described by
@@ -32,6 +40,10 @@ type Segment struct {
 	Digest  string `json:"digest"` // sha256: of the file
 	Size    int64  `json:"size"`
 	Bundles int    `json:"bundles"`
+
+	// rest are the bytes that the segments of one list may still unpack to. Nil: the segment
+	// is read alone.
+	rest *atomic.Int64
 }
 
 // Path returns the path of the segment, relative to the registry's search.
@@ -100,7 +112,9 @@ func ParseSearchManifest(b []byte) (*SearchManifest, error) {
 	if len(m.Segments) > maxSegments {
 		return nil, malformed("the list of search segments", fmt.Errorf("it has %d segments, at most %d are allowed", len(m.Segments), maxSegments))
 	}
-	for _, s := range m.Segments {
+	rest := plainLimit()
+	for i, s := range m.Segments {
+		m.Segments[i].rest = rest
 		if !isDigest(s.Digest) {
 			return nil, malformed("the list of search segments", fmt.Errorf("%q is not a digest", s.Digest))
 		}
@@ -119,10 +133,7 @@ func RenderSegment(list []Found) ([]byte, error) {
 		return nil, err
 	}
 	for _, f := range list {
-		if len(f.Items) > maxHitItems {
-			f.Items = f.Items[:maxHitItems]
-		}
-		if _, err := z.Write(marshal(&f)); err != nil {
+		if _, err := z.Write(marshal(f.cut())); err != nil {
 			return nil, err
 		}
 	}
@@ -132,17 +143,61 @@ func RenderSegment(list []Found) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// unzip returns what a gzip file contains, at most limit bytes.
-func unzip(b []byte, limit int64) ([]byte, error) {
+// lists calls do for every list of texts of a bundle, with the most that a segment has.
+func (f *Found) lists(do func(list *[]string, most int)) {
+	do(&f.Kinds, maxHitKinds)
+	do(&f.Caps, maxHitWords)
+	do(&f.Hosts, maxHitWords)
+	do(&f.Signers, maxHitSigners)
+	for i := range f.Items {
+		do(&f.Items[i].Tags, maxHitTags)
+	}
+}
+
+// cut returns the bundle with lists that clients accept.
+func (f Found) cut() *Found {
+	f.Items = slices.Clone(f.Items[:min(len(f.Items), maxHitItems)])
+	f.lists(func(list *[]string, most int) { *list = (*list)[:min(len(*list), most)] })
+	return &f
+}
+
+// tooLong reports whether the bundle has a list that cut would shorten.
+func (f *Found) tooLong() bool {
+	found := len(f.Items) > maxHitItems
+	f.lists(func(list *[]string, most int) { found = found || len(*list) > most })
+	return found
+}
+
+func plainLimit() *atomic.Int64 {
+	var n atomic.Int64
+	n.Store(maxSegmentPlain)
+	return &n
+}
+
+// eachLine calls do for every line of a gzip file. The line is valid during the call. The
+// lines must not be longer than maxFoundLine, and together not longer than the rest.
+func eachLine(b []byte, rest *atomic.Int64, do func(line []byte) error) error {
 	z, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	plain, err := io.ReadAll(io.LimitReader(z, limit+1))
-	if err == nil && int64(len(plain)) > limit {
-		err = fmt.Errorf("it unpacks to more than %d bytes", limit)
+	r := bufio.NewReaderSize(z, maxFoundLine)
+	for {
+		line, err := r.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			return fmt.Errorf("a line is longer than %d bytes", maxFoundLine)
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
+		case len(line) == 0:
+			return nil
+		case rest.Add(-int64(len(line))) < 0:
+			return diag.New(diag.TooLarge, "the segments of the registry unpack to more than %d bytes", maxSegmentPlain)
+		}
+		if err := do(line); err != nil {
+			return err
+		}
 	}
-	return plain, err
 }
 
 // ParseSegment reads the file of a segment, which must have the digest of the manifest.
@@ -153,23 +208,35 @@ func ParseSegment(b []byte, s Segment) ([]Found, error) {
 	if int64(len(b)) != s.Size || item.DigestOf(b).String() != s.Digest {
 		return nil, diag.New(diag.HashMismatch, "reading a search segment: it is not the file %s", s.Digest)
 	}
-	plain, err := unzip(b, maxSegmentPlain)
-	if err != nil {
-		return nil, malformed("a search segment", err)
+	if s.rest == nil {
+		s.rest = plainLimit()
 	}
 	var out []Found
-	for line := range bytes.Lines(plain) {
-		var f Found
-		if err := unmarshal(line, &f, MaxLine, false); err != nil {
-			return nil, malformed("a search segment", err)
+	if err := eachLine(b, s.rest, func(line []byte) error {
+		if len(out) == s.Bundles {
+			return fmt.Errorf("it has more bundles than the list names, which are %d", s.Bundles)
 		}
-		if _, err := ParseID(f.ID); err != nil {
-			return nil, malformed("a search segment", err)
-		}
+		f, err := parseFound(line)
 		out = append(out, f)
+		return err
+	}); err != nil {
+		return nil, malformed("a search segment", err)
 	}
 	if len(out) != s.Bundles {
 		return nil, malformed("a search segment", fmt.Errorf("it has %d bundles, the list names %d", len(out), s.Bundles))
 	}
 	return out, nil
+}
+
+func parseFound(line []byte) (f Found, err error) {
+	if err := unmarshal(line, &f, maxFoundLine, false); err != nil {
+		return f, err
+	}
+	if _, err := ParseID(f.ID); err != nil {
+		return f, err
+	}
+	if f.tooLong() {
+		return f, fmt.Errorf("the description of %s has a list that is too long", f.ID)
+	}
+	return f, nil
 }

@@ -9,6 +9,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,8 +173,12 @@ func unmarshal(b []byte, v any, limit int, exact bool) error {
 	if len(b) > limit {
 		return diag.New(diag.TooLarge, "it is longer than %d bytes", limit)
 	}
-	if _, fs := jsonx.Parse(b); len(fs) > 0 {
+	value, fs := jsonx.ParseValue(b) // positions are not kept: they would be most of the work
+	if len(fs) > 0 {
 		return diag.FromFindings("parsing JSON", fs)
+	}
+	if _, ok := value.(map[string]any); !ok {
+		return errors.New("it is not an object")
 	}
 	if err := json.Unmarshal(b, v); err != nil {
 		return err

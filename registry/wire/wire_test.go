@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"compress/gzip"
 	"reflect"
 	"strings"
 	"testing"
@@ -214,13 +215,13 @@ func TestSegmentBounds(t *testing.T) {
 		n  int
 		ok bool
 	}{
-		"the largest":      {Segment{digest, MaxSegment, SegmentBundles}, maxSegments, true},
-		"too many":         {Segment{digest, 1, 1}, maxSegments + 1, false},
-		"too long":         {Segment{digest, MaxSegment + 1, 1}, 1, false},
-		"empty":            {Segment{digest, 0, 1}, 1, false},
-		"too many bundles": {Segment{digest, 1, SegmentBundles + 1}, 1, false},
-		"negative":         {Segment{digest, 1, -1}, 1, false},
-		"a path":           {Segment{"sha256:../../../keys/log", 1, 1}, 1, false},
+		"the largest":      {Segment{Digest: digest, Size: MaxSegment, Bundles: SegmentBundles}, maxSegments, true},
+		"too many":         {Segment{Digest: digest, Size: 1, Bundles: 1}, maxSegments + 1, false},
+		"too long":         {Segment{Digest: digest, Size: MaxSegment + 1, Bundles: 1}, 1, false},
+		"empty":            {Segment{Digest: digest, Size: 0, Bundles: 1}, 1, false},
+		"too many bundles": {Segment{Digest: digest, Size: 1, Bundles: SegmentBundles + 1}, 1, false},
+		"negative":         {Segment{Digest: digest, Size: 1, Bundles: -1}, 1, false},
+		"a path":           {Segment{Digest: "sha256:../../../keys/log", Size: 1, Bundles: 1}, 1, false},
 	} {
 		m := &SearchManifest{V: 1}
 		for range c.n {
@@ -230,24 +231,65 @@ func TestSegmentBounds(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	b, err := RenderSegment([]Found{{ID: "acme.io/tools", Items: make([]FoundItem, maxHitItems+1)}})
+	long := make([]string, maxHitWords+1)
+	b, err := RenderSegment([]Found{{ID: "acme.io/tools", Items: append([]FoundItem{{Tags: long}}, make([]FoundItem, maxHitItems)...), Caps: long, Hosts: long, Kinds: long, Signers: long}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ParseSegment(b, Segment{Digest: digestOf(b), Size: int64(len(b)), Bundles: 1})
-	if err != nil || len(got[0].Items) != maxHitItems {
-		t.Error("the items of a bundle are not bounded", err)
+	got, err := ParseSegment(b, segmentOf(b, 1))
+	if err != nil || len(got[0].Items) != maxHitItems || len(got[0].Items[0].Tags) != maxHitTags || len(got[0].Caps) != maxHitWords || len(got[0].Signers) != maxHitSigners {
+		t.Error("the lists of a bundle are not bounded", err)
 	}
-	plain, err := unzip(b, 1<<20)
+	for _, n := range []int{0, 2} {
+		if _, err := ParseSegment(b, segmentOf(b, n)); err == nil {
+			t.Errorf("a segment of one bundle was accepted for a list that names %d", n)
+		}
+	}
+	for name, line := range map[string]string{
+		"a list":        `{"id":"acme.io/tools","signers":[` + strings.Repeat(`"",`, maxHitSigners) + `""]}`,
+		"tags":          `{"id":"acme.io/tools","items":[{"tags":[` + strings.Repeat(`"",`, maxHitTags) + `""]}]}`,
+		"a line":        `{"id":"acme.io/tools","description":"` + strings.Repeat("x", maxFoundLine) + `"}`,
+		"a line of one": strings.Repeat(" ", maxFoundLine+1),
+	} {
+		b := zipped(line + "\n")
+		if _, err := ParseSegment(b, segmentOf(b, 1)); diag.CodeOf(err) != diag.RegistryError {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The segments of one list together unpack to a bounded text, however well it is compressed.
+func TestSegmentTotal(t *testing.T) {
+	line := `{"id":"acme.io/tools","description":"` + strings.Repeat("x", 60<<10) + "\"}\n"
+	const bundles = 200
+	b := zipped(strings.Repeat(line, bundles))
+	m := &SearchManifest{V: 1}
+	for range maxSegments {
+		m.Segments = append(m.Segments, segmentOf(b, bundles))
+	}
+	m, err := ParseSearchManifest(m.Render())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := unzip(b, int64(len(plain))-1); err == nil {
-		t.Error("a segment that unpacks to more than the limit was accepted")
+	m.Segments[0].rest.Store(int64(len(line) * (bundles + bundles/2)))
+	if _, err := ParseSegment(b, m.Segments[0]); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := ParseSegment(b, Segment{Digest: digestOf(b), Size: int64(len(b)), Bundles: 2}); err == nil {
-		t.Error("a segment with fewer bundles than the list names was accepted")
+	if _, err := ParseSegment(b, m.Segments[1]); err == nil || !strings.Contains(err.Error(), "unpack to more than") {
+		t.Errorf("the second segment: %v", err)
 	}
+}
+
+func segmentOf(b []byte, bundles int) Segment {
+	return Segment{Digest: digestOf(b), Size: int64(len(b)), Bundles: bundles}
+}
+
+func zipped(text string) []byte {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, _ = z.Write([]byte(text)) // a buffer accepts everything
+	_ = z.Close()
+	return out.Bytes()
 }
 
 func FuzzParseLine(f *testing.F) {
