@@ -56,7 +56,7 @@ func (r registryItems) Search(ctx context.Context, q search.Query) (*agent.Regis
 		for _, x := range b.Items {
 			ref, err := item.ParseRef(x.Ref, "")
 			if err != nil {
-				continue // a registry may be newer, or wrong: no verb accepts such an id
+				continue // the bundle was checked
 			}
 			items = append(items, listed{b, x, ref})
 			list = append(list, search.Described{Ref: ref, Description: x.Description, Tags: x.Tags,

@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -95,14 +96,17 @@ func (p *Project) searchedRegistries(host string) []string {
 }
 
 // registryBundles returns the bundles that registries list. If some of several registries
-// cannot be searched, the notes state why.
+// cannot be searched, or a bundle is left out, the notes state why.
 func (p *Project) registryBundles(ctx context.Context, hosts []string) (list []foundBundle, notes []string, err error) {
 	if len(hosts) == 0 {
 		return nil, nil, diag.New(diag.Usage, "searching registries: you pinned none").WithReason("registry_none")
 	}
 	all := p.Registries()
 	for _, name := range hosts {
-		found, err := listedBundles(ctx, all, name)
+		found, wrong, err := listedBundles(ctx, all, name)
+		if wrong > 0 {
+			notes = append(notes, fmt.Sprintf("registry %s describes %d bundles with values that are not in their form: they were left out", name, wrong))
+		}
 		switch {
 		case err != nil && (len(hosts) == 1 || ctx.Err() != nil):
 			return nil, nil, err
@@ -114,16 +118,22 @@ func (p *Project) registryBundles(ctx context.Context, hosts []string) (list []f
 	return list, notes, nil
 }
 
-func listedBundles(ctx context.Context, all *Registries, host string) (out []foundBundle, err error) {
+// listedBundles returns the bundles of a registry, and the number of those whose description
+// has something else than its form, which might be a text for a model.
+func listedBundles(ctx context.Context, all *Registries, host string) (out []foundBundle, wrong int, err error) {
 	h, err := all.Host(ctx, host)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	list, err := h.Bundles(ctx)
 	for _, f := range list {
+		if f.Check() != nil {
+			wrong++
+			continue
+		}
 		out = append(out, foundBundle{host, f})
 	}
-	return out, err
+	return out, wrong, err
 }
 
 // namedSigners returns the keys that a registry names as the signers of a bundle.

@@ -71,11 +71,16 @@ func (c registryCall) search(ctx context.Context) (any, error) {
 	}
 	for i := range hits.Hits {
 		x := &hits.Hits[i]
-		if len(x.Signers) == 0 || slices.ContainsFunc(x.Signers, func(s RegistrySigner) bool { return !s.Trust.Usable() }) {
+		if !allTrusted(x.Signers) {
 			x.Description = ""
 		}
 	}
 	return map[string]any{"hits": hits.Hits, "total": hits.Total, "note": hits.Note, "verified": false, "warning": untrustedNote}, nil
+}
+
+// allTrusted reports whether texts of these signers may be shown.
+func allTrusted(list []RegistrySigner) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(s RegistrySigner) bool { return !s.Trust.Usable() })
 }
 
 // maxShownVersions is the number of versions in the result of info.
@@ -85,15 +90,38 @@ const maxShownVersions = 20
 type shownVersion struct {
 	Version   string           `json:"version"`
 	State     string           `json:"state"`
-	Reason    string           `json:"reason,omitempty"`
+	Reason    string           `json:"reason,omitempty"` // of a signer that the user trusts
 	Published string           `json:"published"`
 	Log       int64            `json:"log"`
 	Signers   []RegistrySigner `json:"signers"`
-	Caps      []string         `json:"capabilities,omitempty"`
-	Items     []string         `json:"items"`
+	Unproven  shownContents    `json:"unproven"`
 }
 
-// info returns the newest versions of a bundle as the log proves them.
+// shownContents is what only the registry states about a version: it is not in the log.
+type shownContents struct {
+	Caps    []string `json:"capabilities,omitempty"`
+	Items   []string `json:"items"`
+	Omitted int      `json:"omitted,omitempty"` // capabilities and items that are not in their form
+}
+
+func contentsOf(l *wire.Line) shownContents {
+	out := shownContents{Items: []string{}}
+	for _, s := range l.Caps {
+		if wire.CheckCap(s) == nil {
+			out.Caps = append(out.Caps, s)
+		}
+	}
+	for _, s := range l.Items {
+		if _, err := item.ParseRef(s, ""); err == nil {
+			out.Items = append(out.Items, s)
+		}
+	}
+	out.Omitted = len(l.Caps) + len(l.Items) - len(out.Caps) - len(out.Items)
+	return out
+}
+
+// info returns the newest versions of a bundle as the log proves them, with their
+// capabilities and items, which the log does not have.
 func (c registryCall) info(ctx context.Context) (any, error) {
 	q, err := c.bundle()
 	if err != nil {
@@ -119,10 +147,12 @@ func (c registryCall) info(ctx context.Context) (any, error) {
 		if _, err := h.Prove(ctx, l); err != nil {
 			return nil, err
 		}
-		v := shownVersion{Version: l.Version, State: l.State, Reason: client.Printable(l.Reason), Published: l.Published, Log: l.Log,
-			Signers: []RegistrySigner{}, Caps: printables(l.Caps), Items: printables(l.Items)}
+		v := shownVersion{Version: l.Version, State: l.State, Published: l.Published, Log: l.Log, Signers: []RegistrySigner{}, Unproven: contentsOf(l)}
 		for _, s := range l.Signers {
 			v.Signers = append(v.Signers, c.p.registrySigner(s))
+		}
+		if allTrusted(v.Signers) {
+			v.Reason = client.Printable(l.Reason)
 		}
 		list = append(list, v)
 	}
@@ -175,8 +205,11 @@ func (c registryCall) pull(ctx context.Context) (any, error) {
 	b := release.Bundle
 	list := []pulledItem{}
 	for _, it := range items {
-		list = append(list, pulledItem{Ref: it.Ref.String(), Type: it.Meta.ToolType, Version: it.Meta.Version, Trust: it.Verdict.Word(),
-			LoadID: it.Ref.ID + "@" + b.ID + "@" + b.Version})
+		x := pulledItem{Ref: it.Ref.String(), Trust: it.Verdict.Word(), LoadID: it.Ref.ID + "@" + b.ID + "@" + b.Version}
+		if it.Verdict.OK() { // else they are texts of an unknown signer
+			x.Type, x.Version = it.Meta.ToolType, it.Meta.Version
+		}
+		list = append(list, x)
 	}
 	out := map[string]any{"id": b.ID, "version": b.Version, "trust": string(trust.Trusted), "signers": b.Signers, "capabilities": b.Caps, "executables": b.Exec,
 		"sum": b.Sum, "items": list, "installed": false, "notes": release.Notes}

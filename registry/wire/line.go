@@ -93,13 +93,17 @@ func (l *Line) wrong() string {
 		return "the numbers of its log entries are not in order"
 	case l.StateLog == nil && (l.State != StateOK || l.Reason != ""):
 		return "its state has no log entry"
-	case !slices.Contains([]string{StateOK, StateYanked, StateUnlisted, StateDeleted}, l.State):
+	case !knownState(l.State):
 		return fmt.Sprintf("the state %q is unknown", l.State)
 	}
 	if _, err := ParseTime(l.Published); err != nil {
 		return "published is not a time"
 	}
 	return ""
+}
+
+func knownState(s string) bool {
+	return slices.Contains([]string{StateOK, StateYanked, StateUnlisted, StateDeleted}, s)
 }
 
 // CheckVersion returns an error unless v can be a version of this bundle: complete,

@@ -23,6 +23,7 @@ const (
 	maxHitItems     = 500 // items of one bundle that are searchable
 	maxHitTags      = 50  // of one item
 	maxHitWords     = 500 // capabilities, and hosts
+	maxCap          = 256 // bytes of one
 	maxHitSigners   = 50
 	maxHitKinds     = 50
 	maxSegments     = 64 // of one list: more than a registry of 250,000 bundles has
@@ -82,6 +83,63 @@ func (f *Found) Words() []string {
 		out = append(append(out, x.Ref, x.Description), x.Tags...)
 	}
 	return out
+}
+
+// Check returns an error unless every field that is shown for a publisher who is not trusted
+// has its form. Only descriptions and tags are free texts.
+func (f *Found) Check() error {
+	id, err := ParseID(f.ID)
+	if err == nil {
+		err = id.CheckVersion(f.Version)
+	}
+	if err == nil {
+		_, err = ParseTime(f.First)
+	}
+	if err == nil {
+		_, err = ParseTime(f.Published)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !knownState(f.State):
+		return fmt.Errorf("the state %q is unknown", f.State)
+	}
+	for _, s := range f.Signers {
+		if _, err := ParseKey(s); err != nil {
+			return err
+		}
+	}
+	for _, s := range f.Kinds {
+		if err := item.CheckKind(item.Kind(s)); err != nil {
+			return err
+		}
+	}
+	for _, s := range f.Caps {
+		if err := CheckCap(s); err != nil {
+			return err
+		}
+	}
+	for _, x := range f.Items {
+		if _, err := item.ParseRef(x.Ref, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var (
+	calledForm = form(`^rye(\.[a-zA-Z0-9_*?!\[\]-]{1,64})+$`)
+	accessForm = form(`^(risk|net|read|write|exec):[a-zA-Z0-9._*?!\[\]{}%/\\:~@+,=$-]+$`)
+)
+
+// CheckCap returns an error unless s is a capability as the index and the search name it: a
+// pattern of calls, or the access that a tool states. It has no space and no character that
+// is not ASCII.
+func CheckCap(s string) error {
+	if len(s) > maxCap || !calledForm().MatchString(s) && !accessForm().MatchString(s) {
+		return diag.New(diag.RegistryError, "reading capability %.80q: it is not one", s)
+	}
+	return nil
 }
 
 // FoundItem is an item of a bundle.
