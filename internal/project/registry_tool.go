@@ -241,12 +241,16 @@ func (c registryCall) prepare(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	note, err := c.p.JudgeBundle(ctx, b)
+	if err != nil {
+		return nil, err
+	}
 	id, err := c.p.KeepPrepared(b)
 	if err != nil {
 		return nil, err
 	}
 	return map[string]any{"prepared": id, "id": b.Full(), "version": b.Version, "archive": b.Archive, "bytes": b.Bytes, "sum": b.Sum, "signers": b.Signers, "files": b.Files,
-		"note": "nothing is published. A person reviews it and publishes it with: rye registry publish --prepared " + id}, nil
+		"note": joinNotes(note, "nothing is published. A person reviews it and publishes it with: rye registry publish --prepared "+id)}, nil
 }
 
 // releaseKinds returns the kinds of items that a release can have.

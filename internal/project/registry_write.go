@@ -180,8 +180,17 @@ type RegistryChange struct {
 }
 
 // PublishBundle sends a packed bundle with a statement that a release key of the user signs.
+// It is judged as the registry judges it before the key signs anything about its files.
 func (p *Project) PublishBundle(ctx context.Context, b *PackedBundle) (*RegistryChange, error) {
-	return p.changeRegistry(ctx, wire.Statement{Registry: b.Host, Action: wire.ActionPublish, ID: b.ID, Version: b.Version, Body: b.Archive, Sum: b.Sum}, b.archive)
+	h, signer, err := p.openForChange(ctx, b.Host)
+	if err != nil {
+		return nil, err
+	}
+	// Without an answer of the registry the bundle is judged, and sending it will fail.
+	if _, err := p.judgeFor(ctx, b, wire.KeyText(sign.FingerprintOf(signer.Public()))); err != nil {
+		return nil, err
+	}
+	return p.sendChange(ctx, h, signer, wire.Statement{Registry: b.Host, Action: wire.ActionPublish, ID: b.ID, Version: b.Version, Body: b.Archive, Sum: b.Sum}, b.archive)
 }
 
 // JudgeBundle returns the error that the registry would return for a packed bundle, by the
@@ -189,15 +198,20 @@ func (p *Project) PublishBundle(ctx context.Context, b *PackedBundle) (*Registry
 // registry only the bundle is judged, with the key as that of the namespace; the note
 // states why.
 func (p *Project) JudgeBundle(ctx context.Context, b *PackedBundle) (note string, err error) {
-	host, id, err := wire.ParseFull(b.Full())
-	if err != nil {
-		return "", err
-	}
 	key := b.Signers[0]
 	if p.Env.Key != "" {
 		if key, _, _, err = p.BindingKey(ctx); err != nil {
 			return "", err
 		}
+	}
+	return p.judgeFor(ctx, b, key)
+}
+
+// judgeFor is JudgeBundle for the key that publishes.
+func (p *Project) judgeFor(ctx context.Context, b *PackedBundle, key string) (note string, err error) {
+	host, id, err := wire.ParseFull(b.Full())
+	if err != nil {
+		return "", err
 	}
 	v := server.Preview{Host: host, ID: id, Version: b.Version, Archive: b.archive, Sum: b.Sum, Key: key, Judge: p.Env.RegistryJudge(), Now: p.Env.Now()}
 	if why := p.askRegistry(ctx, &v); why != nil {
@@ -272,20 +286,33 @@ func (p *Project) SendRevocation(ctx context.Context, host, ns, file string) (*R
 // changeRegistry signs a statement, records the signature, sends the statement and verifies
 // the receipt.
 func (p *Project) changeRegistry(ctx context.Context, st wire.Statement, body []byte) (*RegistryChange, error) {
-	if err := p.needPin(st.Registry); err != nil {
-		return nil, err
-	}
-	h, err := p.Registries().Host(ctx, st.Registry)
+	h, signer, err := p.openForChange(ctx, st.Registry)
 	if err != nil {
 		return nil, err
+	}
+	return p.sendChange(ctx, h, signer, st, body)
+}
+
+// openForChange returns a pinned registry and the key of a person that changes it.
+func (p *Project) openForChange(ctx context.Context, host string) (*client.Host, sign.Signer, error) {
+	if err := p.needPin(host); err != nil {
+		return nil, nil, err
+	}
+	h, err := p.Registries().Host(ctx, host)
+	if err != nil {
+		return nil, nil, err
 	}
 	signer, err := p.SignerFor(ctx, "release")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if k, ok := p.Trust.Key(sign.FingerprintOf(signer.Public())); ok && k.Agent() {
-		return nil, diag.New(diag.Scope, "changing registry %s: %s is the key of an agent, and only a person publishes", st.Registry, k.Fingerprint.Short()).WithReason("registry_agent")
+		return nil, nil, diag.New(diag.Scope, "changing registry %s: %s is the key of an agent, and only a person publishes", host, k.Fingerprint.Short()).WithReason("registry_agent")
 	}
+	return h, signer, nil
+}
+
+func (p *Project) sendChange(ctx context.Context, h *client.Host, signer sign.Signer, st wire.Statement, body []byte) (*RegistryChange, error) {
 	header, err := st.Sign(ctx, signer, p.Env.Now())
 	if err != nil {
 		return nil, err
