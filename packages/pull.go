@@ -2,7 +2,9 @@ package packages
 
 import (
 	"context"
+	"errors"
 	"io/fs"
+	"os"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
@@ -25,46 +27,34 @@ type Pulled struct {
 }
 
 // Pull fetches a release into the cache and judges it as Add does: its signers must be
-// trusted, and the rules must allow it. It changes no project. A name in base that is not
+// trusted and those of the release in the lock, its id must not imitate a locked one, and the
+// rules must allow it. It changes no project. A name in base that is not
 // "" is the directory that gets the files; it must not exist. It appears as a whole.
 func (e *Engine) Pull(ctx context.Context, q Query, base atomicfile.Base, name string) (*Pulled, error) {
 	st, err := e.load()
 	if err != nil {
 		return nil, err
 	}
-	rs := e.rules(st.project)
-	if err := rs.Source(lock.Module{ID: q.ID.String(), Version: q.Version}, q.ID); err != nil {
-		return nil, err
+	r, err := e.release(ctx, st, q)
+	if r != nil {
+		defer r.Snapshot.Release() // judging keeps what was read
 	}
-	o, err := e.p.Source.Resolve(ctx, q.ID, q.Version)
+	if err == nil {
+		err = r.Refused
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := e.learnRevocations(ctx); err != nil {
-		return nil, err
-	}
-	b := &lock.Bundle{ID: q.ID.String(), Version: o.Version}
-	e.report(Fetching, b.Module())
-	snap, err := e.p.Source.Fetch(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	snap.Keep()
-	defer snap.Release()
-	describe(b, snap)
-	warnings, err := e.judgeRelease(ctx, b, nil, snap, rs, false)
-	if err != nil {
-		return nil, err
-	}
+	b, snap := &r.Bundle, r.Snapshot
 	seen, err := e.firstSights(ctx, []*lock.Bundle{b}, map[lock.Module]*source.Snapshot{b.Module(): snap})
 	if err == nil {
-		err = checkAge(rs, e.p.Now(), seen[sightKey(*b)], b.Module())
+		err = checkAge(e.rules(st.project), e.p.Now(), seen[sightKey(*b)], b.Module())
 	}
 	if err != nil {
 		return nil, err
 	}
-	out := &Pulled{ID: b.ID, Version: b.Version, Sum: b.Sum, Signers: nonNil(b.Signers), Caps: nonNil(b.Caps), Exec: nonNil(b.Exec), Items: []ReleaseItem{}}
-	for _, w := range warnings {
+	out := &Pulled{ID: b.ID, Version: b.Version, Sum: b.Sum, Signers: nonNil(b.Signers), Caps: nonNil(b.Caps), Exec: nonNil(b.Exec), Items: []ReleaseItem{}, Notes: r.Notes}
+	for _, w := range r.warnings {
 		out.Notes = append(out.Notes, w.Message)
 	}
 	in := &Inspection{}
@@ -79,7 +69,8 @@ func (e *Engine) Pull(ctx context.Context, q Query, base atomicfile.Base, name s
 	return out, writePulled(ctx, snap, base, name)
 }
 
-// writePulled writes the files of a snapshot into a new directory.
+// writePulled writes the files of a snapshot into a new directory. One that appeared since
+// the caller looked is left as it is.
 func writePulled(ctx context.Context, snap *source.Snapshot, base atomicfile.Base, name string) error {
 	st, err := stagedir.New(base)
 	if err != nil {
@@ -95,6 +86,9 @@ func writePulled(ctx context.Context, snap *source.Snapshot, base atomicfile.Bas
 		return st.WriteFile(staged, f.Path, text, mode)
 	}); err != nil {
 		return diag.Doing("writing the files of the bundle", err)
+	}
+	if _, err := os.Lstat(base.Path(name)); !errors.Is(err, fs.ErrNotExist) {
+		return diag.New(diag.FileSystemError, "writing %s: it appeared while the bundle was fetched and was left as it is; name another directory", base.Path(name))
 	}
 	return st.Commit()
 }

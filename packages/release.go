@@ -20,6 +20,8 @@ type Release struct {
 	// Trust are the trust documents that the release was judged by, with what its registry
 	// revokes. Its items must be judged by them, too.
 	Trust *trust.Store
+
+	warnings []diag.Finding // about the files
 }
 
 // Release fetches a release and judges it: the id, the signatures, the signers before, and
@@ -30,6 +32,14 @@ func (e *Engine) Release(ctx context.Context, q Query) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
+	if was := st.previous(q.ID.String()); was != nil && q.Version == "" {
+		q.Version = was.Version // as Add does
+	}
+	return e.release(ctx, st, q)
+}
+
+// release is Release for a loaded state, without a version for the newest one.
+func (e *Engine) release(ctx context.Context, st *state, q Query) (*Release, error) {
 	s, err := e.solver(st, st.project)
 	if err != nil {
 		return nil, err
@@ -42,10 +52,7 @@ func (e *Engine) Release(ctx context.Context, q Query) (*Release, error) {
 		draft.Bundles = slices.Clone(st.lock.Bundles)
 	}
 	was := st.previous(q.ID.String())
-	switch {
-	case was != nil && q.Version == "":
-		q.Version = was.Version // as Add does
-	case was == nil:
+	if was == nil {
 		draft.Bundles = append(draft.Bundles, lock.Bundle{ID: q.ID.String(), Version: q.Version})
 	}
 	if err := s.compareIDs(draft); err != nil {
@@ -58,18 +65,26 @@ func (e *Engine) Release(ctx context.Context, q Query) (*Release, error) {
 	if err := e.learnRevocations(ctx); err != nil {
 		return nil, err
 	}
-	out := &Release{Trust: e.p.Trust, Bundle: lock.Bundle{ID: q.ID.String(), Version: o.Version}}
+	out := &Release{Trust: e.p.Trust, Bundle: lock.Bundle{ID: q.ID.String(), Version: o.Version}, Notes: s.notes}
 	e.report(Fetching, out.Bundle.Module())
 	if out.Snapshot, err = e.p.Source.Fetch(ctx, o); err != nil {
 		return nil, err
 	}
 	describe(&out.Bundle, out.Snapshot)
-	_, out.Refused = e.judgeRelease(ctx, &out.Bundle, was, out.Snapshot, s.rules(), false)
+	out.warnings, out.Refused = e.judgeRelease(ctx, &out.Bundle, was, out.Snapshot, s.rules(), false)
 	if out.Refused == nil {
 		out.Refused = e.checkContinuity(was, &out.Bundle)
 	}
-	out.Notes = s.notes
 	return out, context.Cause(ctx)
+}
+
+// After adds what an engine of another space said about the same release before: its notes,
+// and why it refused the release, unless this engine found that it must not be read.
+func (r *Release) After(before *Release) {
+	r.Notes = append(slices.Clone(before.Notes), r.Notes...)
+	if before.Refused != nil && !r.Unsafe() {
+		r.Refused = before.Refused
+	}
 }
 
 // Unsafe reports whether a refused release must not even be read: its files are not those

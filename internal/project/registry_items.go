@@ -176,11 +176,8 @@ func (r registryItems) release(ctx context.Context, q packages.Query) (*packages
 		if err != nil {
 			return nil, err
 		}
-		if out != nil && out.Refused != nil {
-			one.Refused = out.Refused
-		}
 		if out != nil {
-			one.Notes = append(out.Notes, one.Notes...)
+			one.After(out)
 		}
 		out, q.Version = one, one.Bundle.Version // both judge the same release
 	}
