@@ -341,8 +341,10 @@ func (r registryItems) add(ctx context.Context, it *agent.RegistryItem, review p
 
 // ask asks the user whether the changes may be made and the item executed.
 func (r registryItems) ask(ctx context.Context, it *agent.RegistryItem, changes []packages.Change, timeout time.Duration, ask exec.Ask) error {
-	q := &threads.Question{Tier: policy.T3.String(), Text: r.question(it, changes), Capability: string(policy.Needed(policy.Execute, it.From.Ref)),
-		Rule: "the release " + it.From.Bundle + " " + it.From.Version, Timeout: timeout}
+	text := r.question(it, changes)
+	// An answer is one to this text: the same release may be asked about with other signers.
+	q := &threads.Question{Tier: policy.T3.String(), Text: text, Capability: string(policy.Needed(policy.Execute, it.From.Ref)),
+		Rule: "the release " + it.From.Bundle + " " + it.From.Version + ", asked as " + item.DigestOf([]byte(text)).String(), Timeout: timeout}
 	reply, err := confirm(ctx, q, false, ask)
 	denied := diag.New(diag.ApprovalDenied, "executing %s of %s %s: the user refused it", it.From.Ref, it.From.Bundle, it.From.Version)
 	switch {
