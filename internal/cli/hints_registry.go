@@ -21,6 +21,7 @@ func registryHints() map[situation]string {
 		{diag.LogProof, "quorum"}:                         "ask the operator of {host} why the witnesses have not signed",
 		{diag.LogProof, "log_proof"}:                      "report it to the operator of {host}, or read another mirror with rye registry add {host} --url URL",
 		{diag.Rollback, "registry_old_index"}:             "wait until {host} or its mirror serves its newest index",
+		{diag.Rollback, "registry_old_revocations"}:       "wait until {host} or its mirror serves its newest list of revocations",
 		{diag.HashMismatch, "registry_revocation"}:        "report it to the operator of {host}",
 		{diag.LogProof, "registry_state"}:                 "report it to the operator of {host}",
 		{diag.TagMoved, "registry_moved_version"}:         "send it to the publisher and to the operator of {host}",

@@ -77,7 +77,7 @@ func TestOldIndex(t *testing.T) {
 			t.Errorf("%s is withheld from a process without a copy: %v", c.name, err)
 		}
 		// A cache on the way is asked to read the registry.
-		s.stale = newest
+		s.fresh = map[string][]byte{siteIndex: rendered(newest)}
 		if lines, err := s.host().Index(t.Context(), s.id()); err != nil || len(lines) != len(newest) {
 			t.Errorf("%s through a cache: %v, %v", c.name, lines, err)
 		}
@@ -87,13 +87,16 @@ func TestOldIndex(t *testing.T) {
 // The newest versions are remembered, up to a limit.
 func TestHeadsTrim(t *testing.T) {
 	t.Parallel()
-	x := &heads{Newest: map[string]int64{}}
+	x := &heads{Newest: map[string]int64{}, Revocations: map[int64]string{}}
 	for n := range int64(maxHeads + 10) {
-		x.Newest[fmt.Sprint(n)] = n
+		x.Newest[fmt.Sprint(n)], x.Revocations[n] = n, ""
 	}
 	x.trim()
 	if _, old := x.Newest[fmt.Sprint(9)]; len(x.Newest) != maxHeads || old {
 		t.Errorf("%d are kept, the old one: %v", len(x.Newest), old)
+	}
+	if _, old := x.Revocations[9]; len(x.Revocations) != maxHeads || old {
+		t.Errorf("%d revocations are kept, the old one: %v", len(x.Revocations), old)
 	}
 }
 

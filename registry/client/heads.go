@@ -1,9 +1,9 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,16 +13,18 @@ import (
 	"github.com/ryeos/rye/registry/wire"
 )
 
-// heads are the newest entries about versions, as far as this account read the log. An index
-// that lacks one of them is older than the checkpoint, although each of its lines is proven.
+// heads are the newest entries about versions, and the revocations, as far as this account
+// read the log. An index or a list that lacks one of them is older than the checkpoint,
+// although each of its lines is proven.
 type heads struct {
-	Read   int64            `json:"read"`   // the entries before this number were read, or skipped
-	Newest map[string]int64 `json:"newest"` // by "ID VERSION"
+	Read        int64            `json:"read"`        // the entries before this number were read, or skipped
+	Newest      map[string]int64 `json:"newest"`      // by "ID VERSION"
+	Revocations map[int64]string `json:"revocations"` // digests, by the number of the entry
 }
 
 const (
 	headsName = "heads.json"
-	maxHeads  = 16 << 10 // versions that are remembered
+	maxHeads  = 16 << 10 // versions, and revocations, that are remembered
 	maxBehind = 4096     // entries that are read at one time; older ones are skipped
 )
 
@@ -50,10 +52,9 @@ func (h *Host) newest(ctx context.Context) (*heads, error) {
 	if have.Read == tree.Size {
 		return have, nil
 	}
-	next := &heads{Read: tree.Size, Newest: map[string]int64{}}
-	for k, n := range have.Newest {
-		next.Newest[k] = n
-	}
+	next := &heads{Read: tree.Size, Newest: map[string]int64{}, Revocations: map[int64]string{}}
+	maps.Copy(next.Newest, have.Newest)
+	maps.Copy(next.Revocations, have.Revocations)
 	if have.Read >= 0 {
 		err := h.proven(tree, func(r *log.Reader) error {
 			for n := max(have.Read, tree.Size-maxBehind); n < tree.Size; n++ {
@@ -61,8 +62,8 @@ func (h *Host) newest(ctx context.Context) (*heads, error) {
 				if err != nil {
 					return err
 				}
-				if e, err := log.ParseEntry(raw); err == nil && e.Version != "" { // a type of a later version is not about one
-					next.Newest[e.ID+" "+e.Version] = n
+				if e, err := log.ParseEntry(raw); err == nil { // a type of a later version is not read
+					next.add(n, e)
 				}
 			}
 			return nil
@@ -82,21 +83,32 @@ func (h *Host) newest(ctx context.Context) (*heads, error) {
 	return next, nil
 }
 
+func (x *heads) add(n int64, e *log.Entry) {
+	switch {
+	case e.Type == log.Revocation:
+		x.Revocations[n] = e.Digest
+	case e.Version != "":
+		x.Newest[e.ID+" "+e.Version] = n
+	}
+}
+
 // trim forgets the oldest entries beyond the limit.
 func (x *heads) trim() {
-	if len(x.Newest) <= maxHeads {
-		return
+	if oldest := oldestKept(slices.Collect(maps.Values(x.Newest))); oldest > 0 {
+		maps.DeleteFunc(x.Newest, func(_ string, n int64) bool { return n < oldest })
 	}
-	all := make([]int64, 0, len(x.Newest))
-	for _, n := range x.Newest {
-		all = append(all, n)
+	if oldest := oldestKept(slices.Collect(maps.Keys(x.Revocations))); oldest > 0 {
+		maps.DeleteFunc(x.Revocations, func(n int64, _ string) bool { return n < oldest })
 	}
-	slices.SortFunc(all, func(a, b int64) int { return cmp.Compare(b, a) })
-	for k, n := range x.Newest {
-		if n < all[maxHeads-1] {
-			delete(x.Newest, k)
-		}
+}
+
+// oldestKept returns the smallest of the maxHeads largest numbers, 0 if there are not more.
+func oldestKept(all []int64) int64 {
+	if len(all) <= maxHeads {
+		return 0
 	}
+	slices.Sort(all)
+	return all[len(all)-maxHeads]
 }
 
 // upToDate refuses an index that is older than the checkpoint.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
+	"net/http"
 	"path"
+	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/openat"
@@ -30,26 +33,22 @@ const (
 )
 
 // Revocations returns the revocations that a registry knows for the namespaces that this
-// process read, each proven by its log entry and its digest. An entry of the list that
-// disappears is ROLLBACK. A registry without a list has none.
+// process read, each proven by its log entry and its digest. A list that lacks one which
+// this account saw, in an earlier list or in the log, is ROLLBACK. A registry without a
+// list has none.
 func (h *Host) Revocations(ctx context.Context) ([]Revoked, error) {
 	if h.c.p.Offline {
 		return nil, nil // what was read before is remembered by the caller
 	}
-	kept := h.keptRevocations()
-	var list *wire.Revocations
-	err := h.remote.get(ctx, wire.RevocationsPath, wire.MaxRevocations, "", func(f file) (err error) {
-		if list, err = wire.ParseRevocations(f.body); err != nil {
-			return err
-		}
-		return h.keepsRevocations(kept, list)
-	})
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && len(kept) == 0:
-		return nil, nil
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, h.keepsRevocations(kept, &wire.Revocations{})
-	case err != nil:
+	must, err := h.knownRevocations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := h.fetchRevocations(ctx, must, conditional(""))
+	if isOldList(err) { // a cache in between may have an older list than checkpoint
+		list, err = h.fetchRevocations(ctx, must, uncached())
+	}
+	if err != nil || len(list.Documents) == 0 {
 		return nil, err
 	}
 	var out []Revoked
@@ -68,6 +67,42 @@ func (h *Host) Revocations(ctx context.Context) ([]Revoked, error) {
 	return out, nil
 }
 
+// knownRevocations returns the revocations that the list must have: those of the last list,
+// and those whose log entries this account read.
+func (h *Host) knownRevocations(ctx context.Context) ([]wire.Revocation, error) {
+	out := h.keptRevocations()
+	x, err := h.newest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range slices.Sorted(maps.Keys(x.Revocations)) {
+		out = append(out, wire.Revocation{Digest: x.Revocations[n], Log: n})
+	}
+	return out, nil
+}
+
+// fetchRevocations reads a list that has all revocations which it must have. A registry
+// without a list has an empty one.
+func (h *Host) fetchRevocations(ctx context.Context, must []wire.Revocation, header http.Header) (*wire.Revocations, error) {
+	list := &wire.Revocations{V: 1}
+	err := h.remote.getWith(ctx, wire.RevocationsPath, wire.MaxRevocations, header, func(f file) (err error) {
+		if list, err = wire.ParseRevocations(f.body); err != nil {
+			return err
+		}
+		return h.keepsRevocations(must, list)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		list = &wire.Revocations{V: 1}
+		err = h.keepsRevocations(must, list)
+	}
+	return list, err
+}
+
+func isOldList(err error) bool {
+	var e *diag.Error
+	return errors.As(err, &e) && e.Reason == "registry_old_revocations"
+}
+
 // keptRevocations returns the list that this account read last. A damaged file is an empty
 // list: it only finds that a registry withdraws one.
 func (h *Host) keptRevocations() []wire.Revocation {
@@ -82,15 +117,15 @@ func (h *Host) keptRevocations() []wire.Revocation {
 	return list.Documents
 }
 
-func (h *Host) keepsRevocations(kept []wire.Revocation, list *wire.Revocations) error {
-	have := map[string]int64{}
+func (h *Host) keepsRevocations(must []wire.Revocation, list *wire.Revocations) error {
+	have := map[int64]string{}
 	for _, r := range list.Documents {
-		have[r.Digest] = r.Log
+		have[r.Log] = r.Digest
 	}
-	for _, r := range kept {
-		if at, ok := have[r.Digest]; !ok || at != r.Log {
+	for _, r := range must {
+		if have[r.Log] != r.Digest {
 			return diag.New(diag.Rollback, "reading the revocations of registry %s: the list lacks %s, log entry %d, which this account saw", h.Name, r.Digest, r.Log).
-				WithReason("registry_older").WithDetail("host", h.Name)
+				WithReason("registry_old_revocations").WithDetail("host", h.Name).WithDetail("entry", r.Log)
 		}
 	}
 	return nil

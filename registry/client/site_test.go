@@ -32,8 +32,8 @@ type site struct {
 	files map[string][]byte
 	asked []string // paths with the status
 
-	stale    []*wire.Line // what a request that refuses caches gets as the index
-	redirect string       // where every request is sent
+	fresh    map[string][]byte // files of the registry that differ from those of a cache on the way
+	redirect string            // where every request is sent
 }
 
 func newSite(t *testing.T) *site {
@@ -51,16 +51,15 @@ func newSite(t *testing.T) *site {
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	b, ok := s.files[r.URL.Path]
+	if x := s.fresh[r.URL.Path]; x != nil && r.Header.Get("Cache-Control") == "no-cache" {
+		b, ok = x, true
+	}
 	s.mu.Unlock()
 	status := http.StatusOK
 	tag := `"` + item.DigestOf(b).Hex()[:16] + `"`
 	switch {
 	case s.redirect != "":
 		http.Redirect(w, r, s.redirect, http.StatusFound)
-	case s.stale != nil && r.Header.Get("Cache-Control") == "no-cache":
-		for _, l := range s.stale {
-			_, _ = w.Write(l.Render())
-		}
 	case !ok:
 		s.log.ServeHTTP(w, r)
 	case r.Header.Get("If-None-Match") == tag:
@@ -120,12 +119,15 @@ func (s *site) release(version string, lines ...*wire.Line) []*wire.Line {
 	return lines
 }
 
-func (s *site) index(lines []*wire.Line) {
-	var b []byte
+const siteIndex = "/index/acme/tools.jsonl"
+
+func (s *site) index(lines []*wire.Line) { s.put(siteIndex, rendered(lines)) }
+
+func rendered(lines []*wire.Line) (b []byte) {
 	for _, l := range lines {
 		b = append(b, l.Render()...)
 	}
-	s.put("/index/acme/tools.jsonl", b)
+	return b
 }
 
 func (s *site) id() wire.ID { return wire.ID{NS: "acme", Name: "tools"} }

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/registry/log"
 	"github.com/ryeos/rye/registry/wire"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // TreeReport is the result of VerifyTree.
@@ -37,7 +38,7 @@ type treeCheck struct {
 }
 
 // VerifyTree verifies all static files of a registry: the log against its checkpoint, every
-// index line against its entries, and every archive against both. The key must have signed
+// index line against its entries, every archive against both, and the revocations. The key must have signed
 // the checkpoint; "" takes the one that the files name, which proves their consistency
 // only. Each error is a finding.
 func VerifyTree(ctx context.Context, read log.Source, host, key string) (*TreeReport, error) {
@@ -51,8 +52,45 @@ func VerifyTree(ctx context.Context, read log.Source, host, key string) (*TreeRe
 			return nil, err
 		}
 	}
+	if err := t.revocations(ctx); err != nil {
+		return nil, err
+	}
 	diag.Sort(t.out.Findings)
 	return t.out, nil
+}
+
+// revocations compares the list of revocations and their texts with the log.
+func (t *treeCheck) revocations(ctx context.Context) error {
+	entries := map[int64]string{}
+	for n, e := range t.entries {
+		if e.Type != log.Revocation {
+			continue
+		}
+		entries[n] = e.Digest
+		b, err := t.read(ctx, wire.RevocationPath(e.Digest), doc.MaxDocument)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil && item.DigestOf(b).String() != e.Digest {
+			err = errors.New("it has other bytes")
+		}
+		if err != nil {
+			t.add(wire.RevocationPath(e.Digest), diag.HashMismatch, "it is not the revocation of log entry %d: %s", n, err)
+		}
+	}
+	list := &wire.Revocations{}
+	b, err := t.read(ctx, wire.RevocationsPath, wire.MaxRevocations)
+	if err == nil {
+		list, err = wire.ParseRevocations(b)
+	}
+	if err != nil && !(errors.Is(err, fs.ErrNotExist) && len(entries) == 0) {
+		t.add(wire.RevocationsPath, diag.RegistryError, "it cannot be read: %s", err)
+		return ctx.Err()
+	}
+	for _, why := range list.Differences(entries) {
+		t.add(wire.RevocationsPath, diag.LogProof, "%s", why)
+	}
+	return nil
 }
 
 // DiscoverTree returns the host and the log key that static files name.

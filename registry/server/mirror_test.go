@@ -127,6 +127,7 @@ func TestVerifyTree(t *testing.T) {
 		"statement":          {published, func(b []byte) []byte { return replaceOnce(b, "v1.0.0", "v1.0.1") }},
 		"no statement":       {yanked, nil},
 		"another statement":  {yanked, func([]byte) []byte { return mustRead(t, filepath.Join(good, filepath.FromSlash(published))) }},
+		"revocation":         {wire.RevocationsPath, func(b []byte) []byte { return replaceOnce(b, `[]`, `[{"log":1,"url":"/x"}]`) }},
 		"no index":           {wire.IndexPath + id.IndexPath(), nil},
 	} {
 		dir := filepath.Join(t.TempDir(), "www")

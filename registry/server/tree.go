@@ -125,12 +125,30 @@ func (t *Tree) Verify(ctx context.Context) (*TreeReport, error) {
 	for ns, n := range m.namespaces {
 		t.checkNamespace(r, ns, n)
 	}
+	t.checkRevocations(r, m)
+	return r, t.strangers(r, m)
+}
+
+func (t *Tree) checkRevocations(r *TreeReport, m *model) {
+	entries := map[int64]string{}
 	for _, x := range m.revocations {
+		entries[x.Log] = x.Digest
 		if b, err := t.read(x.URL, doc.MaxDocument); err != nil || item.DigestOf(b).String() != x.Digest {
 			r.add(diag.HashMismatch, x.URL, "it is not the revocation of log entry %d: %v", x.Log, err)
 		}
 	}
-	return r, t.strangers(r, m)
+	list := &wire.Revocations{}
+	b, err := t.read(wire.RevocationsPath, wire.MaxRevocations)
+	if err == nil {
+		list, err = wire.ParseRevocations(b)
+	}
+	if err != nil && !(errors.Is(err, fs.ErrNotExist) && len(entries) == 0) {
+		r.add(diag.RegistryError, wire.RevocationsPath, "%v", err)
+		return
+	}
+	for _, why := range list.Differences(entries) {
+		r.add(diag.LogProof, wire.RevocationsPath, "%s", why)
+	}
 }
 
 // checkStatement verifies that a key demanded an entry, by the statement that it names.

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -96,6 +98,28 @@ func (r *Revocations) Render() []byte {
 		c.Documents = []Revocation{}
 	}
 	return marshal(&c)
+}
+
+// Differences returns how the list differs from the revocations in a log: digests by the
+// number of their entries.
+func (r *Revocations) Differences(entries map[int64]string) []string {
+	var out []string
+	seen := map[int64]bool{}
+	for _, x := range r.Documents {
+		switch digest, ok := entries[x.Log]; {
+		case seen[x.Log]:
+			out = append(out, fmt.Sprintf("it lists log entry %d twice", x.Log))
+		case !ok || digest != x.Digest || x.URL != RevocationPath(digest):
+			out = append(out, fmt.Sprintf("log entry %d is not that of %q", x.Log, cut(x.Digest)))
+		}
+		seen[x.Log] = true
+	}
+	for _, n := range slices.Sorted(maps.Keys(entries)) {
+		if !seen[n] {
+			out = append(out, fmt.Sprintf("it lacks %s, log entry %d", entries[n], n))
+		}
+	}
+	return out
 }
 
 // ParseRevocations reads the revocations that a registry knows.
