@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // builder turns documents into entries. Every step only narrows what the
@@ -23,6 +24,7 @@ type builder struct {
 	projectBytes int                  // of the project's documents so far
 	unanchored   []docFinding         // endorsements by keys that are not anchors
 	remembered   map[item.Digest]bool // documents that are in the state directory, or will be
+	seen         []doc.Document       // that are in the state directory
 	kept         []*publisherCopy     // copies of valid publisher versions
 }
 

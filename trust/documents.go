@@ -43,7 +43,8 @@ type origin struct {
 	tier      Tier
 	inProject bool // the file is in the project, whatever its tier
 	root      bool // the caller named it as an anchor
-	seen      bool // it is remembered from an earlier call
+	seen      bool // it is remembered from an earlier call, which verified it
+	served    bool // a registry served it to an earlier call, which did not verify it
 }
 
 // documents are all documents whose kind is known, in the order of reading.

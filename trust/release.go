@@ -33,7 +33,7 @@ func (b *builder) releaseRevocations() {
 // or not the author), or "" if it verifies.
 func (b *builder) unverified(d *releaseRevocation) string {
 	by := b.store.keys[d.Signer]
-	if pub := b.revokerOf(d.Signer); pub != nil && d.SignedBy(pub) == nil {
+	if pub := b.store.revokerOf(d.Signer); pub != nil && d.SignedBy(pub) == nil {
 		return ""
 	}
 	if by == nil || by.public == nil || by.weak || by.embeddedOnly {
@@ -46,8 +46,8 @@ func (b *builder) unverified(d *releaseRevocation) string {
 }
 
 // revokerOf returns the key if a publisher names it in its role revoke, else nil.
-func (b *builder) revokerOf(fp sign.Fingerprint) ed25519.PublicKey {
-	for _, x := range b.store.publishers {
+func (s *Store) revokerOf(fp sign.Fingerprint) ed25519.PublicKey {
+	for _, x := range s.publishers {
 		if i := slices.Index(x.Revoke.Fingerprints(), fp); i >= 0 {
 			return x.Revoke.Keys[i]
 		}

@@ -64,7 +64,9 @@ func (b *builder) foreignRevocations() {
 			continue
 		}
 		if why := b.mayNotRevoke(d, e); why != "" {
-			b.report(d.Path, diag.Warnf(diag.KeyUnknown, 1, 1, "ignored: %s", why))
+			if !d.served { // a registry could serve any number of them
+				b.report(d.Path, diag.Warnf(diag.KeyUnknown, 1, 1, "ignored: %s", why))
+			}
 			e.ignore(quoted(d.Path) + " is ignored: " + why)
 			continue
 		}

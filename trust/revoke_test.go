@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -154,11 +155,74 @@ func TestSeenIsBounded(t *testing.T) {
 	if len(own) != 1 {
 		t.Errorf("the one that matters is not: %v", own)
 	}
+	servedIsBounded(w, s)
 	w.write(filepath.Join(w.p.StateDir, "seen"), "junk.toml", []byte("x"))
 	name, keyDoc := w.document(key(6), "evil", everything)
 	w.write(filepath.Join(w.p.StateDir, "seen"), name, keyDoc)
 	s, _ = w.load()
 	wantCode(t, "a key document among them", s.Verify(w.tool(key(6), "a/b", w.now)), diag.KeyUnknown)
+}
+
+// A registry can serve any document: one that another key than the revoked one signed is
+// valid only if that key may revoke, and stays valid after that was verified once.
+func TestServedRevocation(t *testing.T) {
+	w := team(t, "sign", "revoke")
+	w.p.StateDir = t.TempDir()
+	w.add(key(4), "leo", everything, everything, key(1))
+	in := w.tool(key(4), "a/b", w.now)
+	serve := func(by sign.Signer) {
+		t.Helper()
+		_, b, err := doc.NewRevocation(t.Context(), doc.RevocationParams{Key: fp(key(4)), Reason: doc.ReasonCompromised, Now: w.now}, by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []bool{true, false} {
+			if changed, note, err := trust.RememberRevocations(w.p, w.clean(), [][]byte{b}); changed != want || note != "" || err != nil {
+				t.Fatalf("changed %v, %q, %v", changed, note, err)
+			}
+		}
+	}
+	serve(key(9))
+	if err := trust.Remember(w.p, w.clean()); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, "by a stranger", w.clean().Verify(in), "")
+	serve(key(2))
+	s := w.clean()
+	wantCode(t, "by an anchor", s.Verify(in), diag.Revoked)
+	if err := trust.Remember(w.p, s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trust.RemoveKey(w.userDir, fp(key(2))); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, "the anchor is gone", w.clean().Verify(in), diag.Revoked)
+}
+
+// servedIsBounded serves a revocation of a stranger, a forged one and one of a trusted key
+// while as many of strangers are remembered as are permitted.
+func servedIsBounded(w *world, s *trust.Store) {
+	w.t.Helper()
+	revocation := func(by sign.Signer, of sign.Fingerprint) []byte {
+		_, b, err := doc.NewRevocation(w.t.Context(), doc.RevocationParams{Key: of, Reason: doc.ReasonRetired, CutOff: w.now.Add(2 * time.Hour), Now: w.now}, by)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return b
+	}
+	// Another key's signature with the fingerprint of a trusted one.
+	forged := bytes.ReplaceAll(revocation(key(9), fp(key(4))), []byte(fp(key(9)).String()), []byte(fp(key(1)).String()))
+	texts := [][]byte{revocation(key(9), sign.Fingerprint{}), forged, revocation(key(1), sign.Fingerprint{})}
+	for _, want := range []bool{true, false} {
+		changed, note, err := trust.RememberRevocations(w.p, s, texts)
+		if changed != want || err != nil || !strings.HasPrefix(note, "1 revocations of registries are ignored: ") || !strings.Contains(note, "; 1 revocations of registries are not remembered") {
+			w.t.Errorf("changed %v, %q, %v", changed, note, err)
+		}
+	}
+	kept, _ := filepath.Glob(filepath.Join(w.p.StateDir, "seen", "revocation-"+fp(key(1)).String()+".*"))
+	if len(kept) != 2 {
+		w.t.Errorf("of the trusted key are remembered %v", kept)
+	}
 }
 
 // The claimed time of a signature decides only under a revocation that is not for

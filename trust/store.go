@@ -24,6 +24,7 @@ type Store struct {
 	registries map[string][]*doc.Registry // pins by host: of the machine, then of the user
 	texts      []PublisherText
 	unseen     []File    // revocations and rotations of the project that Remember writes
+	seen       seenCount // documents in the state directory
 	blind      string    // a directory or file that could not be read
 	floor      time.Time // a time known to have passed
 	floorFrom  string    // the source of floor

@@ -159,7 +159,10 @@ func (r *Registries) Revocations(ctx context.Context) (*trust.Store, error) {
 // rememberRevocations adds revocations to those that this account saw, and returns the
 // trust documents with them, nil if nothing is new.
 func (p *Project) rememberRevocations(texts [][]byte) (*trust.Store, error) {
-	changed, err := trust.RememberRevocations(p.TrustParams, texts)
+	changed, note, err := trust.RememberRevocations(p.TrustParams, p.Trust, texts)
+	if note != "" {
+		p.Env.Person.note("%s", note)
+	}
 	if err != nil || !changed {
 		return nil, err
 	}
