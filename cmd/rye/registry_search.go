@@ -124,8 +124,8 @@ func registryMonitorCommand() *cli.Command {
 		Name: "monitor", Usage: "list the log entries about a namespace since the last call", Args: "HOST",
 		Long: `Reads every entry of the log that is newer than the last call, verifies it and prints
 those about the namespace, after verifying the signed statement of each. With --key it
-fails if a release was published by another key: run it regularly for your own namespace,
-and you see what others publish in it.`,
+fails if another key or the operator changed something: run it regularly for your own
+namespace, and you see what others change in it.`,
 		Examples: []string{"rye registry monitor rye.acme.io --namespace acme.io --key FINGERPRINT"},
 		Codes:    registryCodes(diag.SourceMoved),
 		Flags: []cli.Flag{

@@ -177,7 +177,7 @@ func (p *Project) registrySigner(key string) RegistrySigner {
 }
 
 // MonitorRegistry returns the log entries about a namespace since the last call, and as
-// findings those releases among them that none of the keys published, and the entries whose
+// findings those among them that none of the keys demanded, and the entries whose
 // signed statement is not that of a key of the namespace.
 func (p *Project) MonitorRegistry(ctx context.Context, host, ns string, keys []string) (all []client.Seen, found []diag.Finding, err error) {
 	for i, k := range keys {
@@ -197,7 +197,7 @@ func (p *Project) MonitorRegistry(ctx context.Context, host, ns string, keys []s
 	}
 	if len(keys) > 0 {
 		for _, s := range client.Foreign(all, keys) {
-			found = append(found, diag.Errorf(diag.SourceMoved, 0, 0, "none of the keys published %s", client.Printable(s.Describe(s.Index))).WithReason("registry_publisher"))
+			found = append(found, diag.Errorf(diag.SourceMoved, 0, 0, "none of the keys demanded %s", client.Printable(s.Describe(s.Index))).WithReason("registry_publisher"))
 		}
 	}
 	for _, s := range client.Unproven(all) {

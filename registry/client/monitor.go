@@ -94,7 +94,13 @@ func Unproven(list []Seen) []Seen {
 	return slices.DeleteFunc(slices.Clone(list), func(s Seen) bool { return s.Unproven == "" })
 }
 
-// Foreign returns the releases whose publisher is not one of the keys.
+// Foreign returns the entries that none of the keys demanded: those of other keys, and those
+// of the operator, except that one of the keys was bound.
 func Foreign(list []Seen, keys []string) []Seen {
-	return slices.DeleteFunc(slices.Clone(list), func(s Seen) bool { return s.Type != log.Release || slices.Contains(keys, s.Publisher) })
+	return slices.DeleteFunc(slices.Clone(list), func(s Seen) bool {
+		if s.Type == log.Binding {
+			return slices.Contains(keys, s.Key)
+		}
+		return s.Statement != "" && slices.Contains(keys, s.Publisher)
+	})
 }

@@ -136,7 +136,15 @@ func (s *Server) changeKeys(ctx context.Context, r *request) (*wire.Receipt, err
 		if err := s.signer(ctx, m, r, ns, "/keys"); err != nil {
 			return nil, nil, err
 		}
-		return keyEntry(m, r, ns, b.Key)
+		e, l, err := keyEntry(m, r, ns, b.Key)
+		if err != nil {
+			return nil, nil, err
+		}
+		// Readers of the log make this comparison too: the body of key-remove has no document.
+		if why := st.Differs(e); why != "" {
+			return nil, nil, diag.New(diag.ValidationFailed, "changing the keys of %s: %s", ns, why)
+		}
+		return e, l, nil
 	}, nil)
 }
 
@@ -205,6 +213,9 @@ func (s *Server) revoke(ctx context.Context, r *request) (*wire.Receipt, error) 
 	var p problems
 	p.add(s.signer(ctx, s.snapshot(), r, ns, "/revocation"))
 	p.add(sameBody(r))
+	if !st.Revokes([]byte(b.Document)) {
+		p.add(diag.New(diag.ValidationFailed, "reading the body of the request: it is not version 1 of one with a revocation"))
+	}
 	p.add(s.ownRevocation(ns, []byte(b.Document)))
 	if err := p.err("storing the revocation"); err != nil {
 		return nil, err

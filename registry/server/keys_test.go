@@ -263,6 +263,10 @@ func TestRevocation(t *testing.T) {
 	if err := send("acme", f.document(1, nil), 1); err == nil {
 		t.Error("a key document was accepted as a revocation")
 	}
+	later := wire.RenderBody(wire.RevocationRequest{V: 2, Document: string(own)})
+	if _, err := f.send(statement(wire.ActionRevoke, "acme", "", later, ""), later, 1); diag.CodeOf(err) != diag.ValidationFailed || !strings.Contains(err.Error(), "version 1") {
+		t.Errorf("a body of another version: %v", err)
+	}
 	if err := send("acme", own, 1); err != nil {
 		t.Fatal(err)
 	}

@@ -101,12 +101,15 @@ func (t *Tree) Verify(ctx context.Context) (*TreeReport, error) {
 		return nil, err
 	}
 	r := &TreeReport{Host: t.Host, Key: t.Key, Entries: c.Tree.Size, Findings: []diag.Finding{}}
-	m := newModel(0)
+	m, used := newModel(0), map[string]bool{}
 	err = log.NewReader(t.source, c.Tree).Check(ctx, func(i int64, b []byte) error {
 		e, err := log.ParseEntry(b)
 		if err == nil {
 			m.apply(e, i, nil)
-			t.checkStatement(r, e, i)
+			if t.checkStatement(r, e, i); e.Statement != "" && used[e.Statement] {
+				r.add(diag.LogProof, wire.StatementPath(e.Statement), "log entry %d has the statement of an entry before", i)
+			}
+			used[e.Statement] = true
 		}
 		return err
 	})
@@ -161,7 +164,7 @@ func (t *Tree) checkStatement(r *TreeReport, e *log.Entry, index int64) {
 	if err == nil {
 		err = wire.CheckStatement(raw, e, t.Host, func(fp sign.Fingerprint) (ed25519.PublicKey, error) {
 			return t.publicKey(wire.NamespaceOf(e), wire.KeyText(fp))
-		})
+		}, func() ([]byte, error) { return t.read(wire.RevocationPath(e.Digest), doc.MaxDocument) })
 	}
 	if err != nil {
 		r.add(diag.LogProof, p, "it is not the signed statement of log entry %d: %v", index, err)

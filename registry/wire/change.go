@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/registry/log"
@@ -60,15 +61,29 @@ func (s *Signed) Differs(e *log.Entry) string {
 			return fmt.Sprintf("the %s of the log entry is %q, not %q", f.name, f.got, f.want)
 		}
 	}
+	switch skew := e.Time.Sub(s.Time).Abs(); {
+	case skew > MaxSkew+time.Second: // both times are whole seconds
+		return fmt.Sprintf("the time of the log entry is %s, and that of the statement %s", TimeText(e.Time), TimeText(s.Time))
+	case s.Action == ActionKeyRemove && s.Body != digestOf(RenderBody(KeyChange{V: 1, Key: e.Key})):
+		return fmt.Sprintf("the statement does not name the key %s of the log entry", e.Key)
+	}
 	return ""
+}
+
+// Revokes reports whether the statement demands that the registry stores a revocation with
+// this text.
+func (s *Statement) Revokes(text []byte) bool {
+	return s.Body == digestOf(RenderBody(RevocationRequest{V: 1, Document: string(text)}))
 }
 
 // Raw returns the text of the statement with its signature line. Its digest is Digest.
 func (s *Signed) Raw() []byte { return append(append([]byte{}, s.text...), s.line...) }
 
 // CheckStatement returns an error unless raw is the signed statement that caused an entry of
-// the log of a host. Public returns the public key with a fingerprint.
-func CheckStatement(raw []byte, e *log.Entry, host string, public func(sign.Fingerprint) (ed25519.PublicKey, error)) error {
+// the log of a host. Public returns the public key with a fingerprint, and revocation the
+// text of the revocation that an entry names. The key that key-add adds is not compared: its
+// statement names it by a key document, which may have been renewed since.
+func CheckStatement(raw []byte, e *log.Entry, host string, public func(sign.Fingerprint) (ed25519.PublicKey, error), revocation func() ([]byte, error)) error {
 	s, err := parseSigned(raw)
 	if err != nil {
 		return err
@@ -78,6 +93,15 @@ func CheckStatement(raw []byte, e *log.Entry, host string, public func(sign.Fing
 		return diag.New(diag.LogProof, "comparing the statement with its log entry: %s", why)
 	case s.Registry != host:
 		return diag.New(diag.LogProof, "comparing the statement with its log entry: it is for the registry %s", s.Registry)
+	}
+	if e.Type == log.Revocation {
+		text, err := revocation()
+		if err != nil {
+			return err
+		}
+		if digestOf(text) != e.Digest || !s.Revokes(text) {
+			return diag.New(diag.LogProof, "comparing the statement with its log entry: it is not about the revocation %s", e.Digest)
+		}
 	}
 	key, err := public(s.Key)
 	if err != nil {

@@ -92,14 +92,53 @@ func TestCheckStatement(t *testing.T) {
 		"another state":   {func(e *log.Entry) { e.State = StateUnlisted }, s.Registry, 1, diag.LogProof},
 		"another reason":  {func(e *log.Entry) { e.Reason = "fine" }, s.Registry, 1, diag.LogProof},
 		"another version": {func(e *log.Entry) { e.Version = "v1.0.1" }, s.Registry, 1, diag.LogProof},
+		"another day":     {func(e *log.Entry) { e.Time = testTime.AddDate(0, 0, 1) }, s.Registry, 1, diag.LogProof},
+		"a day before":    {func(e *log.Entry) { e.Time = testTime.AddDate(0, 0, -1) }, s.Registry, 1, diag.LogProof},
 		"other bytes":     {func(e *log.Entry) { e.Statement = digestOf([]byte("x")) }, s.Registry, 1, diag.LogProof},
 	} {
 		e := signed.Entry()
-		e.Statement, e.Reason = signed.Digest, s.Reason
+		e.Statement, e.Reason, e.Time = signed.Digest, s.Reason, testTime
 		c.change(e)
-		err := CheckStatement(signed.Raw(), e, c.host, func(sign.Fingerprint) (ed25519.PublicKey, error) { return testSigner(c.key).Public(), nil })
+		err := CheckStatement(signed.Raw(), e, c.host, func(sign.Fingerprint) (ed25519.PublicKey, error) { return testSigner(c.key).Public(), nil }, nil)
 		if diag.CodeOf(err) != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+// TestCheckStatementBody verifies that the owner signed which key is removed and which
+// document revokes.
+func TestCheckStatementBody(t *testing.T) {
+	signer := testSigner(1)
+	key, other := KeyText(sign.FingerprintOf(testSigner(2).Public())), KeyText(sign.FingerprintOf(testSigner(3).Public()))
+	text := []byte("a revocation")
+	for name, c := range map[string]struct {
+		action string
+		body   []byte
+		entry  log.Entry
+		want   diag.Code
+	}{
+		"the removed key":        {ActionKeyRemove, RenderBody(KeyChange{V: 1, Key: key}), log.Entry{Key: key}, ""},
+		"another key":            {ActionKeyRemove, RenderBody(KeyChange{V: 1, Key: key}), log.Entry{Key: other}, diag.LogProof},
+		"the revocation":         {ActionRevoke, RenderBody(&RevocationRequest{V: 1, Document: string(text)}), log.Entry{Digest: digestOf(text)}, ""},
+		"another revocation":     {ActionRevoke, RenderBody(&RevocationRequest{V: 1, Document: "x"}), log.Entry{Digest: digestOf(text)}, diag.LogProof},
+		"a revocation, unserved": {ActionRevoke, RenderBody(&RevocationRequest{V: 1, Document: string(text)}), log.Entry{Digest: digestOf([]byte("y"))}, diag.LogProof},
+	} {
+		s := Statement{Registry: "rye.acme.io", Action: c.action, ID: "acme.io", Body: digestOf(c.body)}
+		header, err := s.Sign(context.Background(), signer, testTime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed, err := ParseHeader(header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := signed.Entry()
+		e.Statement, e.Time, e.Key, e.Digest = signed.Digest, testTime, c.entry.Key, c.entry.Digest
+		err = CheckStatement(signed.Raw(), e, s.Registry, func(sign.Fingerprint) (ed25519.PublicKey, error) { return signer.Public(), nil },
+			func() ([]byte, error) { return text, nil })
+		if diag.CodeOf(err) != c.want {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
 }
