@@ -2,8 +2,10 @@ package client
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ryeos/rye/diag"
@@ -84,7 +86,8 @@ func TestOldIndex(t *testing.T) {
 	}
 }
 
-// The newest versions are remembered, up to a limit.
+// The newest versions are remembered, up to limits of number and bytes, and those alone that
+// an index could have.
 func TestHeadsTrim(t *testing.T) {
 	t.Parallel()
 	x := &heads{Newest: map[string]int64{}, Revocations: map[int64]string{}}
@@ -97,6 +100,57 @@ func TestHeadsTrim(t *testing.T) {
 	}
 	if _, old := x.Revocations[9]; len(x.Revocations) != maxHeads || old {
 		t.Errorf("%d revocations are kept, the old one: %v", len(x.Revocations), old)
+	}
+	x = &heads{Newest: map[string]int64{}}
+	for n := range int64(5) {
+		x.Newest[strings.Repeat("x", maxHeadsKeys/4)+fmt.Sprint(n)] = n
+	}
+	if x.trim(); len(x.Newest) != 3 || slices.Min(slices.Collect(maps.Values(x.Newest))) != 2 {
+		t.Errorf("%d long versions are kept", len(x.Newest))
+	}
+	x = &heads{Newest: map[string]int64{}}
+	for n, e := range []log.Entry{{ID: "acme/tools", Version: "v1.0.0"}, {ID: "acme/tools", Version: "1"}, {ID: "tools", Version: "v1.0.0"}} {
+		x.add(int64(n), &e)
+	}
+	if _, ok := x.Newest["acme/tools v1.0.0"]; !ok || len(x.Newest) != 1 {
+		t.Errorf("%v are remembered", x.Newest)
+	}
+}
+
+// What this account recorded about a log must be readable: a damaged file is not the first
+// contact.
+func TestDamagedRecords(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.release("v1.0.0")
+	s.put(wire.RevocationsPath, (&wire.Revocations{V: 1}).Render())
+	read := func() error {
+		h := s.host()
+		_, err := h.Index(t.Context(), s.id())
+		if err == nil {
+			_, err = h.Revocations(t.Context())
+		}
+		return err
+	}
+	if err := read(); err != nil {
+		t.Fatal(err)
+	}
+	dir := s.host().dir
+	for name, content := range map[string][]byte{headsName: []byte("{}"), revokedName: []byte("x")} {
+		for _, b := range [][]byte{content, make([]byte, wire.MaxRevocations+1)} {
+			if err := dir.Write(name, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := read(); diag.CodeOf(err) != diag.FileSystemError || !strings.Contains(err.Error(), dir.Path(name)) {
+				t.Errorf("%s of %d bytes: %v", name, len(b), err)
+			}
+		}
+		if err := dir.RemoveAll(name); err != nil {
+			t.Fatal(err)
+		}
+		if err := read(); err != nil {
+			t.Errorf("without %s: %v", name, err)
+		}
 	}
 }
 

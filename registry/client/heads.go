@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -23,21 +25,37 @@ type heads struct {
 }
 
 const (
-	headsName = "heads.json"
-	maxHeads  = 16 << 10 // versions, and revocations, that are remembered
-	maxBehind = 4096     // entries that are read at one time; older ones are skipped
+	headsName    = "heads.json"
+	maxHeads     = 16 << 10 // versions, and revocations, that are remembered
+	maxHeadsKeys = 2 << 20  // bytes of the ids and versions
+	maxHeadsFile = 6 << 20  // bytes; what these limits permit is smaller
+	maxBehind    = 4096     // entries that are read at one time; older ones are skipped
 )
 
-// readHeads returns what the account recorded; a missing or damaged file is the first
-// contact: entries before it are not read, so that a large log costs one proof.
-func (h *Host) readHeads() *heads {
-	out := &heads{Read: -1, Newest: map[string]int64{}}
-	b, err := openat.ReadRegular(h.dir.Path(headsName), 4<<20)
-	var have heads
-	if err == nil && json.Unmarshal(b, &have) == nil && have.Newest != nil && have.Read >= 0 {
-		return &have
+// readHeads returns what the account recorded. A missing file is the first contact: entries
+// before it are not read, so that a large log costs one proof. A file that cannot be read is
+// an error, because without it an old index could not be seen.
+func (h *Host) readHeads() (*heads, error) {
+	b, err := openat.ReadRegular(h.dir.Path(headsName), maxHeadsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &heads{Read: -1}, nil
 	}
-	return out
+	var have heads
+	if err == nil {
+		err = json.Unmarshal(b, &have)
+	}
+	if err == nil && (have.Newest == nil || have.Read < 0) {
+		err = errors.New("it does not state how far the log was read")
+	}
+	if err != nil {
+		return nil, h.damaged("the newest log entries", headsName, err)
+	}
+	return &have, nil
+}
+
+// damaged is the error for a file of the account that cannot be read.
+func (h *Host) damaged(what, name string, err error) error {
+	return diag.New(diag.FileSystemError, "reading %s of registry %s that this account saw: %s: %w; remove the file to record them again from now on", what, h.Name, h.dir.Path(name), err)
 }
 
 // newest returns the heads as of the checkpoint, reading the entries since the last call.
@@ -47,7 +65,10 @@ func (h *Host) newest(ctx context.Context) (*heads, error) {
 	have := h.heads
 	h.mu.Unlock()
 	if have == nil {
-		have = h.readHeads()
+		var err error
+		if have, err = h.readHeads(); err != nil {
+			return nil, err
+		}
 	}
 	if have.Read == tree.Size {
 		return have, nil
@@ -88,27 +109,39 @@ func (x *heads) add(n int64, e *log.Entry) {
 	case e.Type == log.Revocation:
 		x.Revocations[n] = e.Digest
 	case e.Version != "":
-		x.Newest[e.ID+" "+e.Version] = n
+		// No index has a line with another id or version.
+		if id, err := wire.ParseID(e.ID); err == nil && id.CheckVersion(e.Version) == nil {
+			x.Newest[e.ID+" "+e.Version] = n
+		}
 	}
 }
 
-// trim forgets the oldest entries beyond the limit.
+// trim forgets the oldest entries beyond the limits.
 func (x *heads) trim() {
-	if oldest := oldestKept(slices.Collect(maps.Values(x.Newest))); oldest > 0 {
-		maps.DeleteFunc(x.Newest, func(_ string, n int64) bool { return n < oldest })
+	size := map[int64]int{}
+	for k, n := range x.Newest {
+		size[n] = len(k)
 	}
-	if oldest := oldestKept(slices.Collect(maps.Keys(x.Revocations))); oldest > 0 {
-		maps.DeleteFunc(x.Revocations, func(n int64, _ string) bool { return n < oldest })
+	oldest := oldestKept(size, maxHeadsKeys)
+	maps.DeleteFunc(x.Newest, func(_ string, n int64) bool { return n < oldest })
+	clear(size)
+	for n, digest := range x.Revocations {
+		size[n] = len(digest)
 	}
+	oldest = oldestKept(size, maxHeadsKeys)
+	maps.DeleteFunc(x.Revocations, func(n int64, _ string) bool { return n < oldest })
 }
 
-// oldestKept returns the smallest of the maxHeads largest numbers, 0 if there are not more.
-func oldestKept(all []int64) int64 {
-	if len(all) <= maxHeads {
-		return 0
+// oldestKept returns the smallest of the largest numbers that are at most maxHeads and whose
+// sizes are together at most limit, 0 if all numbers are.
+func oldestKept(size map[int64]int, limit int) int64 {
+	all := slices.Sorted(maps.Keys(size))
+	for i, total := len(all)-1, 0; i >= 0; i-- {
+		if total += size[all[i]]; total > limit || len(all)-i > maxHeads {
+			return all[i] + 1
+		}
 	}
-	slices.Sort(all)
-	return all[len(all)-maxHeads]
+	return 0
 }
 
 // upToDate refuses an index that is older than the checkpoint.

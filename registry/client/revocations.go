@@ -70,7 +70,10 @@ func (h *Host) Revocations(ctx context.Context) ([]Revoked, error) {
 // knownRevocations returns the revocations that the list must have: those of the last list,
 // and those whose log entries this account read.
 func (h *Host) knownRevocations(ctx context.Context) ([]wire.Revocation, error) {
-	out := h.keptRevocations()
+	out, err := h.keptRevocations()
+	if err != nil {
+		return nil, err
+	}
 	x, err := h.newest(ctx)
 	if err != nil {
 		return nil, err
@@ -103,18 +106,21 @@ func isOldList(err error) bool {
 	return errors.As(err, &e) && e.Reason == "registry_old_revocations"
 }
 
-// keptRevocations returns the list that this account read last. A damaged file is an empty
-// list: it only finds that a registry withdraws one.
-func (h *Host) keptRevocations() []wire.Revocation {
+// keptRevocations returns the list that this account read last. A file that cannot be read
+// is an error, because without it a withdrawn revocation could not be seen.
+func (h *Host) keptRevocations() ([]wire.Revocation, error) {
 	b, err := openat.ReadRegular(h.dir.Path(revokedName), wire.MaxRevocations)
-	if err != nil {
-		return nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	list, err := wire.ParseRevocations(b)
-	if err != nil {
-		return nil
+	list := &wire.Revocations{}
+	if err == nil {
+		list, err = wire.ParseRevocations(b)
 	}
-	return list.Documents
+	if err != nil {
+		return nil, h.damaged("the revocations", revokedName, err)
+	}
+	return list.Documents, nil
 }
 
 func (h *Host) keepsRevocations(must []wire.Revocation, list *wire.Revocations) error {
