@@ -78,7 +78,7 @@ func (e *Engine) release(ctx context.Context, st *state, q Query) (*Release, err
 	return out, context.Cause(ctx)
 }
 
-// After adds what an engine of another space said about the same release before: its notes,
+// After adds the verdict of an engine of another space about the same release: its notes,
 // and why it refused the release, unless this engine found that it must not be read.
 func (r *Release) After(before *Release) {
 	r.Notes = append(slices.Clone(before.Notes), r.Notes...)
