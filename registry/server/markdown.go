@@ -257,7 +257,8 @@ func markup(s string, depth int) (element string, n int) {
 			return anchor(text, to, depth), n
 		}
 	case s[0] == '<':
-		if end := within(s, ">"); end > 0 && address(s[1:end]) != nil {
+		// An address has neither of the others, and each "<" of a text of them would read on.
+		if end := strings.IndexAny(s[1:min(len(s), maxSpan)], "<> \t\n") + 1; end > 0 && s[end] == '>' && address(s[1:end]) != nil {
 			return anchor(s[1:end], s[1:end], depth), end + 1
 		}
 	case (s[0] == '*' || s[0] == '_') && depth < maxMarks:

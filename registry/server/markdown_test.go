@@ -1,9 +1,12 @@
 package server
 
 import (
+	"html"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ryeos/rye/registry/wire"
 )
 
 // TestMarkdown renders what a publisher writes, and what one should not get rendered.
@@ -26,6 +29,8 @@ func TestMarkdown(t *testing.T) {
 		`\*not\*`:                       "<p>*not*</p>",
 		"[site](https://a.example/x)":   `<p><a href="https://a.example/x" rel="nofollow noopener noreferrer">site</a> (a.example)</p>`,
 		"<https://a.example/>":          `<p><a href="https://a.example/" rel="nofollow noopener noreferrer">https://a.example/</a></p>`,
+		"<https://a.example/ b>":        "<p>&lt;https://a.example/ b&gt;</p>",
+		"<https://a.example/<b>":        "<p>&lt;https://a.example/&lt;b&gt;</p>",
 		"[bank.example](https://e.vil)": `<p><a href="https://e.vil" rel="nofollow noopener noreferrer">bank.example</a> (e.vil)</p>`,
 		"![logo](https://a.example/l)":  "<p>[image: logo]</p>",
 		"<script>alert(1)</script>":     "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>",
@@ -42,6 +47,27 @@ func TestMarkdown(t *testing.T) {
 		if got := strings.TrimSpace(string(markdown(text))); got != want {
 			t.Errorf("%q:\n%s\nwant\n%s", text, got, want)
 		}
+	}
+}
+
+// TestTextsAreBounded shows texts of many links, which are much longer as HTML.
+func TestTextsAreBounded(t *testing.T) {
+	links, quotes := strings.Repeat("<http://a.b>\n", 1000), strings.Repeat(`"`, maxShownText)
+	var x archiveTexts
+	for range 4 {
+		x.add(wire.File{Path: "links.md", Data: []byte(links)})
+		x.add(wire.File{Path: ".ai/tools/quotes.py", Data: []byte(quotes)})
+	}
+	bytes := 0
+	for _, s := range x.shown {
+		bytes += max(len(s.HTML), len(html.EscapeString(s.Text)))
+	}
+	if bytes > maxRendered || bytes < maxRendered/2 || len(x.shown)+x.more != 8 {
+		t.Errorf("%d bytes of %d texts are shown, %d are not", bytes, len(x.shown), x.more)
+	}
+	x.add(wire.File{Path: "README.md", Data: []byte("short")})
+	if last := x.shown[len(x.shown)-1]; last.Path != "README.md" {
+		t.Errorf("a short text after them is not shown: %s is the last one", last.Path)
 	}
 }
 

@@ -295,6 +295,7 @@ func (s *Server) signers(m *model, b *bundleState) (out []shownSigner) {
 const (
 	maxTexts     = 20
 	maxShownText = 64 << 10
+	maxRendered  = 1 << 20 // bytes of HTML of all texts of a page
 )
 
 // textCache keeps the texts of archives that were shown.
@@ -306,6 +307,29 @@ type textCache struct {
 type archiveTexts struct {
 	shown []shownText
 	more  int
+	tried int // texts that were rendered: rendering costs time, also if the result is too long
+	bytes int // of the HTML of shown
+}
+
+// add adds the text of a file if the limits permit it.
+func (t *archiveTexts) add(f wire.File) {
+	if t.tried == maxTexts || len(f.Data) > maxShownText {
+		t.more++
+		return
+	}
+	t.tried++
+	text := shownText{Path: f.Path, Text: string(f.Data)}
+	size := len(template.HTMLEscapeString(text.Text))
+	if strings.HasSuffix(f.Path, ".md") {
+		text.HTML = markdown(text.Text)
+		size = max(size, len(text.HTML))
+	}
+	if t.bytes+size > maxRendered {
+		t.more++
+		return
+	}
+	t.bytes += size
+	t.shown = append(t.shown, text)
 }
 
 // maxCachedTexts is the number of archives whose texts are kept.
@@ -352,15 +376,7 @@ func (s *Server) readTexts(ctx context.Context, digest string) (t archiveTexts, 
 		if !strings.HasSuffix(f.Path, ".md") && !strings.HasPrefix(f.Path, ".ai/tools/") || strings.HasSuffix(f.Path, ".rye-sig") {
 			return nil
 		}
-		if len(t.shown) == maxTexts || len(f.Data) > maxShownText {
-			t.more++
-			return nil
-		}
-		text := shownText{Path: f.Path, Text: string(f.Data)}
-		if strings.HasSuffix(f.Path, ".md") {
-			text.HTML = markdown(text.Text)
-		}
-		t.shown = append(t.shown, text)
+		t.add(f)
 		return nil
 	})
 	return t, err
