@@ -225,6 +225,9 @@ func (p *Project) decidedNow(ctx context.Context, id string, q *threads.OpenQues
 			return false, diag.New(diag.ThreadState, "answering %s: the question was answered before, by %s: %s", id, got.By, got.Decision).WithReason("ended")
 		case got != nil && running:
 			return false, nil
+		case got != nil: // its process took the answer and has ended: only one that was killed goes on here
+			s, err := threads.ReadStarted(dir, id)
+			return err == nil && s.State == threads.Running, err
 		case !running:
 			return true, nil
 		case time.Now().After(end):
