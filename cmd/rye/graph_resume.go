@@ -11,6 +11,15 @@ import (
 	"github.com/ryeos/rye/internal/project"
 )
 
+// goOnFlags are the flags of the commands that go on from a state.
+func (o *graphOptions) goOnFlags() []cli.Flag {
+	return []cli.Flag{
+		cli.Strings(&o.set, "set", "set a value of the state: `KEY=VALUE`, or KEY:=JSON"),
+		cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending"),
+		cli.Bool(&o.locked, "locked", lockedUsage),
+	}
+}
+
 func graphResumeCommand() *cli.Command {
 	var o graphOptions
 	return &cli.Command{
@@ -21,12 +30,9 @@ log is verified first. If the graph or an item that it names has changed since t
 run started, the run continues only with --accept-changed.`,
 		Examples: []string{"rye graph resume release-01jd", "rye graph resume release-01jd --set go=true"},
 		Codes:    graphCodes(),
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			cli.Bool(&o.acceptChanged, "accept-changed", "continue although the graph or its items changed"),
-			cli.Strings(&o.set, "set", "set a value of the state: `KEY=VALUE`, or KEY:=JSON"),
-			cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending"),
-			cli.Bool(&o.locked, "locked", lockedUsage),
-		},
+		}, o.goOnFlags()...),
 		Complete: completeRuns,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphResume(ctx, c, &o, false) },
 	}
@@ -109,12 +115,9 @@ the node NODE was committed (the COUNT-th time). The first line of the new log n
 the line. The earlier run does not change.`,
 		Examples: []string{"rye graph fork release-01jd --at check --set go=false", "rye graph fork release-01jd --at 12"},
 		Codes:    graphCodes(),
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			cli.String(&o.at, "at", "the line or node to start after: `SEQ|NODE[:COUNT]`"),
-			cli.Strings(&o.set, "set", "set a value of the state: `KEY=VALUE`, or KEY:=JSON"),
-			cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending"),
-			cli.Bool(&o.locked, "locked", lockedUsage),
-		},
+		}, o.goOnFlags()...),
 		Complete: completeRuns,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphFork(ctx, c, &o) },
 	}

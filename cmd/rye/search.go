@@ -34,11 +34,13 @@ func searchCommand() *cli.Command {
 first. Every word is optional, so a question can be a sentence. +word requires a word,
 and so do AND and NOT in capitals; OR and parentheses combine words. "quoted words" must
 be adjacent, "two words"~5 close to each other. * matches any letters, word~1 allows one
-typing error. --space registry searches what the registries list that you pinned, on this
-computer: the query does not leave it. field:word searches one field: name, title, description, category, tags
+typing error. field:word searches one field: name, title, description, category, tags
 or body. type:tool, tool_type:runtime, space:user, ns:rye/core and signed-by:FINGERPRINT
 filter items; signed-by reads the signature line without verifying it, and the column
 TRUST shows the verdict. Without a query, all items are listed.
+
+--space registry searches what the registries list that you pinned, on this computer:
+the query does not leave it.
 
 Other spellings of a word are found with less weight: plurals, -ed and -ing, "time zone"
 for timezone, and similar words if no item has the word. A note states when no item has

@@ -56,7 +56,11 @@ answer is yes or no.`,
 			if _, err := threads.ReadStarted(p.Spaces.ProjectDir, id); err == nil {
 				yes, err := yesOrNo(value)
 				if err == nil {
-					_, err = decideThread(ctx, c, p, id, node, "", map[bool]threads.Reply{true: {Decision: threads.Once}, false: {Decision: threads.Deny}}[yes])
+					r := threads.Reply{Decision: threads.Deny}
+					if yes {
+						r.Decision = threads.Once
+					}
+					_, err = decideThread(ctx, c, p, id, node, "", r)
 				}
 				return err
 			}

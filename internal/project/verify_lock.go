@@ -128,7 +128,8 @@ func unsaid(fs, known []diag.Finding) []diag.Finding {
 
 // VerifyBase holds the lock and the sum against those of another revision: what
 // a change that touches nothing else must not do to them. The states of logs in both are
-// compared with those that this account saw. Nothing of it needs a network. accepted are the refs whose new prefer a maintainer accepts.
+// compared with those that this account saw. Nothing of it needs a network. accepted are
+// the refs whose new prefer a maintainer accepts.
 func (p *Project) VerifyBase(ctx context.Context, base string, accepted []string, report *verify.Report) error {
 	if p.files == nil {
 		return nil

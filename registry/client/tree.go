@@ -38,9 +38,9 @@ type treeCheck struct {
 }
 
 // VerifyTree verifies all static files of a registry: the log against its checkpoint, every
-// index line against its entries, every archive against both, and the revocations. The key must have signed
-// the checkpoint; "" takes the one that the files name, which proves their consistency
-// only. Each error is a finding.
+// index line against its entries, every archive against both, and the revocations. The key
+// must have signed the checkpoint; "" takes the one that the files name, which proves their
+// consistency only. Each error is a finding.
 func VerifyTree(ctx context.Context, read log.Source, host, key string) (*TreeReport, error) {
 	t := &treeCheck{read: read, signed: newStatements(read, host), out: &TreeReport{Host: host, Key: key, Findings: []diag.Finding{}},
 		releases: map[string][]*log.Entry{}, numbers: map[*log.Entry]int64{}, states: map[string]int64{}, entries: map[int64]*log.Entry{}}
