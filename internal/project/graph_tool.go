@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/primary/agent"
+	"github.com/ryeos/rye/threads"
 )
 
 // graphsTool is the function of the tool with which models handle runs. Its caller
@@ -220,16 +221,19 @@ func (p *Project) mayAs(ctx context.Context, in exec.NativeCall, as policy.Call,
 	case in.Ask == nil:
 		return unasked
 	}
-	within, cancel := context.WithTimeout(ctx, d.Timeout)
-	defer cancel()
-	yes, err := in.Ask(within, question)
-	switch {
-	case ctx.Err() == nil && within.Err() != nil:
+	tool := in.Chain.Tool()
+	q := &threads.Question{Tier: d.Tier.String(), Text: question, Capability: d.Capability(), Digest: tool.Digest, Timeout: d.Timeout}
+	switch r, err := confirm(ctx, q, false, in.Ask); {
+	case err != nil:
+		return err
+	case r == nil:
+		return unasked
+	case r.Late():
 		return d.Late(d.Timeout)
-	case err == nil && !yes:
-		return d.Denied("")
+	case r.Decision == threads.Deny:
+		return d.Denied(r.Feedback)
 	}
-	return err
+	return nil
 }
 
 // object returns a value as the data of a result.
