@@ -152,10 +152,12 @@ func (d *Digest) UnmarshalText(b []byte) (err error) {
 func ParseDigest(s string) (Digest, error) {
 	var d Digest
 	h, ok := strings.CutPrefix(s, "sha256:")
-	if !ok || len(h) != 2*len(d) || strings.ToLower(h) != h {
+	if !ok || len(h) != 2*len(d) || strings.ContainsAny(h, "ABCDEF") {
 		return d, diag.New(diag.ParsingError, "reading digest %q: want sha256: and 64 lower-case hexadecimal digits", s)
 	}
-	if _, err := hex.Decode(d[:], []byte(h)); err != nil {
+	var digits [2 * len(d)]byte
+	copy(digits[:], h)
+	if _, err := hex.Decode(d[:], digits[:]); err != nil {
 		return d, diag.New(diag.ParsingError, "reading digest %q: %w", s, err)
 	}
 	return d, nil

@@ -82,7 +82,8 @@ func (c Change) String() string {
 // then bundles, registries, members and items in their order. A nil lock has no entries.
 // It is empty exactly when both render the same bytes.
 func Compare(old, new *Lock) []Change {
-	a, b := old.records(), new.records()
+	old, new = old.sorted(), new.sorted()
+	a, b := old.records(new), new.records(old)
 	names := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.SortFunc(names, func(x, y entryName) int { return x.compare(y) })
 	var out []Change
@@ -113,26 +114,38 @@ func (n entryName) compare(o entryName) int {
 	return strings.Compare(n.name, o.name)
 }
 
-func (l *Lock) records() map[entryName]record {
+// sorted returns the lock in the format and the order that Render writes.
+func (l *Lock) sorted() *Lock {
+	if l == nil {
+		return nil
+	}
+	c := l.Clone()
+	c.Minor, c.System = max(l.Minor, LockMinor), System{}
+	c.Sort()
+	return c
+}
+
+// records returns the entries by name, without the items that are equal in other. Both are
+// sorted.
+func (l *Lock) records(other *Lock) map[entryName]record {
 	out := map[entryName]record{}
 	if l == nil {
 		return out
 	}
-	c := l.clone()
-	c.Minor, c.System = max(l.Minor, LockMinor), System{} // as Render
-	c.Sort()
-	out[entryName{kind: "head"}] = c.head()
-	for _, x := range c.Bundles {
+	out[entryName{kind: "head"}] = l.head()
+	for _, x := range l.Bundles {
 		out[entryName{"bundle", x.ID}] = x.record()
 	}
-	for _, x := range c.Registries {
+	for _, x := range l.Registries {
 		out[entryName{"registry", x.Host}] = x.record()
 	}
-	for _, x := range c.Members {
+	for _, x := range l.Members {
 		out[entryName{"member", x.Path}] = x.record()
 	}
-	for _, x := range c.Items {
-		out[entryName{"item", x.Ref.String()}] = x.record()
+	for _, x := range l.Items {
+		if same := other.Item(x.Ref); same == nil || !same.Equal(&x) {
+			out[entryName{"item", x.Ref.String()}] = x.record()
+		}
 	}
 	return out
 }

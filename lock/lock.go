@@ -1,8 +1,10 @@
 package lock
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
@@ -116,7 +118,7 @@ type Dep struct {
 }
 
 func compareDeps(a, b Dep) int {
-	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Digest.String(), b.Digest.String()))
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version), bytes.Compare(a.Digest[:], b.Digest[:]))
 }
 
 // SortDeps returns the wheels in the order of the lock, each once.
@@ -151,8 +153,11 @@ func (l *Lock) Bundle(id string) *Bundle {
 	return &l.Bundles[i]
 }
 
-// Item returns the entry of an item, or nil.
+// Item returns the entry of an item, or nil. A nil lock has none.
 func (l *Lock) Item(ref item.Ref) *Item {
+	if l == nil {
+		return nil
+	}
 	i, ok := slices.BinarySearchFunc(l.Items, ref, func(it Item, ref item.Ref) int { return CompareRefs(it.Ref, ref) })
 	if !ok {
 		return nil
@@ -180,6 +185,14 @@ func (l *Lock) SetItem(it Item) {
 	l.Items[i] = it
 }
 
+// SetItems makes the entries those given, of which the last one of a ref counts.
+func (l *Lock) SetItems(items []Item) {
+	items = slices.Clone(items)
+	slices.Reverse(items)
+	slices.SortStableFunc(items, func(a, b Item) int { return CompareRefs(a.Ref, b.Ref) })
+	l.Items = slices.CompactFunc(items, func(a, b Item) bool { return a.Ref == b.Ref })
+}
+
 // RemoveItem removes the entry of an item and reports whether there was one.
 func (l *Lock) RemoveItem(ref item.Ref) bool {
 	n := len(l.Items)
@@ -187,12 +200,16 @@ func (l *Lock) RemoveItem(ref item.Ref) bool {
 	return len(l.Items) < n
 }
 
-// CompareRefs compares refs as their strings, which it makes only for different kinds.
+// CompareRefs compares refs as their strings. It makes these only for kinds of which one
+// begins with the other.
 func CompareRefs(a, b item.Ref) int {
-	if a.Kind == b.Kind {
+	switch {
+	case a.Kind == b.Kind:
 		return cmp.Compare(a.ID, b.ID)
+	case strings.HasPrefix(string(a.Kind), string(b.Kind)), strings.HasPrefix(string(b.Kind), string(a.Kind)):
+		return cmp.Compare(a.String(), b.String())
 	}
-	return cmp.Compare(a.String(), b.String())
+	return cmp.Compare(a.Kind, b.Kind)
 }
 
 // Sort sorts the entries, and the lists whose order has no meaning.
@@ -217,7 +234,7 @@ func (l *Lock) Sort() {
 }
 
 func compareLinks(a, b Link) int {
-	return cmp.Or(CompareRefs(a.Ref, b.Ref), cmp.Compare(a.Digest.String(), b.Digest.String()))
+	return cmp.Or(CompareRefs(a.Ref, b.Ref), bytes.Compare(a.Digest[:], b.Digest[:]))
 }
 
 func compareModules(a, b Module) int {

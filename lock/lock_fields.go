@@ -66,7 +66,9 @@ func (f *fieldReader) failed() bool {
 
 func (f *fieldReader) digest(key string, required bool) (d item.Digest) {
 	f.checked(key, required, func(s string) (err error) {
-		d, err = item.ParseDigest(s)
+		if d, err = item.ParseDigest(s); err == nil && d == (item.Digest{}) {
+			err = errors.New("no file has a digest of zeros")
+		}
 		return err
 	})
 	return d

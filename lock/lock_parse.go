@@ -23,6 +23,14 @@ func ParseLock(b []byte) (*Lock, []diag.Finding) {
 		f := diag.Errorf(diag.ParsingError, line, 1, "the file contains conflict markers of a merge")
 		return nil, []diag.Finding{f.WithReason("conflict")}
 	}
+	if l := quickLock(b); l != nil {
+		return l, nil
+	}
+	return parseLock(b)
+}
+
+// parseLock reads a text that passed the checks of the file as a whole.
+func parseLock(b []byte) (*Lock, []diag.Finding) {
 	p := &lockParser{l: &Lock{}}
 	if b[len(b)-1] != '\n' {
 		p.out = append(p.out, at(diag.ParsingError, hidden.Position(b, len(b)), "the last line has no line end: the file is truncated"))
@@ -271,8 +279,13 @@ func (p *lockParser) canonical(b []byte) {
 	}
 	n := 1 + bytes.Count(b[:len(b)-len(rest)+equal], []byte("\n"))
 	f := diag.Warnf(diag.Drift, n, 1, "from this line on the file is not in canonical form: order, quotes or blank lines differ")
-	p.out = append(p.out, f.WithReason("form"))
+	p.out = append(p.out, f.WithReason(notCanonical))
 }
+
+const notCanonical = "form"
+
+// IsFormNote reports whether a finding of ParseLock is that the text is not canonical.
+func IsFormNote(f diag.Finding) bool { return f.Reason == notCanonical }
 
 // fieldReader takes the fields of one record one by one.
 type fieldReader struct {
@@ -284,7 +297,7 @@ type fieldReader struct {
 
 // fields reports lines that are not fields, and repeated fields.
 func (p *lockParser) fields(r record) *fieldReader {
-	f := &fieldReader{p: p, pos: diag.Position{Line: r.line, Column: 1}}
+	f := &fieldReader{p: p, pos: diag.Position{Line: r.line, Column: 1}, known: make([]string, 0, 8)}
 	for _, s := range r.stray[:min(len(r.stray), maxFindings)] {
 		p.fault(diag.ParsingError, s.at, "%s", s.fault)
 	}

@@ -15,9 +15,9 @@ func Merge(base, ours, theirs *Lock) (merged *Lock, ok bool) {
 	b, o, t := base.withoutItems(), ours.withoutItems(), theirs.withoutItems()
 	switch {
 	case bytes.Equal(o, t), bytes.Equal(t, b):
-		merged = ours.clone()
+		merged = ours.Clone()
 	case bytes.Equal(o, b):
-		merged = theirs.clone()
+		merged = theirs.Clone()
 	default:
 		return nil, false
 	}

@@ -53,8 +53,12 @@ type State struct {
 
 // ReadState reads the three files and the members of the workspace. Unlike
 // ReadLock it accepts a lock with conflict markers, so that both sides can be
-// resolved again.
-func ReadState(files Files) (*State, error) {
+// resolved again. parse is ParseLock, or a function with the same results that need not
+// parse a text again; nil is ParseLock.
+func ReadState(files Files, parse func([]byte) (*Lock, []diag.Finding)) (*State, error) {
+	if parse == nil {
+		parse = ParseLock
+	}
 	s := &State{}
 	var err error
 	if s.ProjectFile, s.ProjectText, err = ReadProjectFile(files, ""); err != nil {
@@ -70,7 +74,7 @@ func ReadState(files Files) (*State, error) {
 	case Conflicted(s.LockText):
 		s.Lock, s.Theirs, s.Notes = ParseLockConflict(s.LockText)
 	case s.LockText != nil:
-		s.Lock, s.Notes = ParseLock(s.LockText)
+		s.Lock, s.Notes = parse(s.LockText)
 	}
 	s.Notes = diag.WithPath(s.Notes, LockFile)
 	if err := diag.FromFindings("reading "+LockFile, s.Notes); err != nil {

@@ -23,7 +23,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 }
 
 func TestReadState(t *testing.T) {
-	s, err := ReadState(Dir(t.TempDir()))
+	s, err := ReadState(Dir(t.TempDir()), nil)
 	if err != nil || s.ProjectFile == nil || s.Lock != nil || s.Sum == nil || s.ProjectText != nil || s.LockText != nil || s.SumText != nil {
 		t.Fatalf("empty directory: %+v, %v", s, err)
 	}
@@ -40,7 +40,7 @@ func TestReadState(t *testing.T) {
 		ProjectFileName: manifest, LockFile: string(l.Render()), SumFile: "",
 		"bundles/x/rye.yaml": "rye: 1\nname: x\n", "bundles/y/rye.yaml": "", "bundles/none/file": "", "bundles/file": "",
 	})
-	if s, err = ReadState(Dir(dir)); err != nil {
+	if s, err = ReadState(Dir(dir), nil); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.Members) != 2 || s.Members[0].Path != "./bundles/x" || s.Members[1].Path != "./bundles/y" {
@@ -65,7 +65,7 @@ func TestReadStateErrors(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		writeFiles(t, dir, c.files)
-		_, err := ReadState(Dir(dir))
+		_, err := ReadState(Dir(dir), nil)
 		if fs := diag.FindingsOf(err); diag.CodeOf(err) != c.code || c.path != "" && (len(fs) == 0 || fs[0].Path != c.path) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"bytes"
 	"iter"
 	"slices"
 	"strconv"
@@ -13,19 +12,7 @@ import (
 // Render returns the canonical text of the lock. It does not depend on the order of
 // the entries.
 func (l *Lock) Render() []byte {
-	c := *l
-	c.Minor, c.System = max(l.Minor, LockMinor), System{}
-	return c.text()
-}
-
-// IsCanonical reports whether b is the canonical text of the lock in the format that
-// it was read in.
-func (l *Lock) IsCanonical(b []byte) bool { return bytes.Equal(b, l.text()) }
-
-// text returns the canonical text in the format of l.Minor.
-func (l *Lock) text() []byte {
-	c := l.clone()
-	c.Sort()
+	c := l.sorted()
 	b := make([]byte, 0, 512+1024*len(c.Bundles)+512*len(c.Items))
 	for r := range c.inOrder() {
 		b = r.append(b)
@@ -62,8 +49,9 @@ func (l *Lock) inOrder() iter.Seq[record] {
 	}
 }
 
-// clone copies the entries, so that sorting does not change l.
-func (l *Lock) clone() *Lock {
+// Clone copies the entries. They share the lists that they contain, which no function of
+// this package changes.
+func (l *Lock) Clone() *Lock {
 	c := *l
 	c.Bundles, c.Members, c.Items = slices.Clone(l.Bundles), slices.Clone(l.Members), slices.Clone(l.Items)
 	c.Registries = slices.Clone(l.Registries)

@@ -84,13 +84,20 @@ func appendWord(b []byte, s string) []byte {
 // plainPrefix returns the number of bytes at the start of s that need no quotes.
 func plainPrefix(s string) int {
 	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-./:@+=~*!", c) >= 0) {
+		if !plain[s[i]] {
 			return i
 		}
 	}
 	return len(s)
 }
+
+// plain has the bytes that need no quotes.
+var plain = func() (out [256]bool) {
+	for c := range out {
+		out[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-./:@+=~*!", byte(c)) >= 0
+	}
+	return out
+}()
 
 // scanValue reads the value of a field.
 func (f *field) scanValue() {
@@ -210,10 +217,20 @@ func (r *record) add(f field) {
 
 func scanField(s string, line, col int) field {
 	key, raw, ok := strings.Cut(s, ": ")
-	if !ok || key == "" || strings.Trim(key, "abcdefghijklmnopqrstuvwxyz-") != "" {
+	if !ok || !isKey(key) {
 		return field{at: diag.Position{Line: line, Column: col}, fault: `want "key: value"`}
 	}
 	f := field{key: key, raw: raw, at: diag.Position{Line: line, Column: col}}
 	f.scanValue()
 	return f
+}
+
+// isKey reports whether s is the key of a field: lower-case letters and hyphens.
+func isKey(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if (s[i] < 'a' || s[i] > 'z') && s[i] != '-' {
+			return false
+		}
+	}
+	return s != ""
 }

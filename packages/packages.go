@@ -68,6 +68,9 @@ type Params struct {
 	// installed, so that a crash leaves none that git would take in. Nil does nothing.
 	Ignore func() error
 
+	// ParseLock is lock.ParseLock, or a function with its results that knows the parsed
+	// lock already. Nil is lock.ParseLock.
+	ParseLock func([]byte) (*lock.Lock, []diag.Finding)
 	// Expect has the manifests that a user was shown: another one is refused. Nil
 	// expects none.
 	Expect map[lock.Module]item.Digest

@@ -2,6 +2,7 @@ package packages
 
 import (
 	"os"
+	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
@@ -24,7 +25,7 @@ type state struct {
 
 // load reads the files. An absent rye.yaml requires nothing.
 func (e *Engine) load() (*state, error) {
-	s, err := lock.ReadState(lock.Dir(e.p.Files))
+	s, err := lock.ReadState(lock.Dir(e.p.Files), e.p.ParseLock)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func (e *Engine) checkRevocations(st *state) error {
 
 // canonical reports whether the text of the lock is exactly as rye writes it.
 func (st *state) canonical() bool {
-	return st.lock != nil && st.theirs == nil && st.lock.IsCanonical(st.lockText)
+	return st.lock != nil && st.theirs == nil && !slices.ContainsFunc(st.notes, lock.IsFormNote)
 }
 
 // exists reports whether a path exists. A dangling link exists.

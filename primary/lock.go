@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -71,11 +72,17 @@ func (v *Verbs) lockEach(ctx context.Context, wanted func(resolve.Entry) bool) (
 	}
 	found := make([]*lockEntry, len(own))
 	bad := make([][]diag.Finding, len(own))
+	var next atomic.Int64
 	g, each := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i, e := range own {
+	for range runtime.GOMAXPROCS(0) { // few goroutines: the stack of each grows once
 		g.Go(func() (err error) {
-			found[i], bad[i], err = v.lockItem(each, e, files[e.Ref] > 1)
+			for err == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(own) {
+					break
+				}
+				found[i], bad[i], err = v.lockItem(each, own[i], files[own[i].Ref] > 1)
+			}
 			return err
 		})
 	}
@@ -230,17 +237,39 @@ type Judged struct {
 }
 
 // JudgeLock returns the entry of an item that was read, and compares its chain with the
-// lock. locked states that the lock has an entry for it.
-func (v *Verbs) JudgeLock(ctx context.Context, it *resolve.Item, locked bool) (Judged, error) {
+// lock. locked is its entry in the lock, or nil; an entry that did not change is returned
+// itself, so that it is in memory once.
+func (v *Verbs) JudgeLock(ctx context.Context, it *resolve.Item, locked *lock.Item) (Judged, error) {
+	if locked != nil && it.Skipped && v.p.Chains != nil && records(locked, it, v.p.Chains.Known(ctx, it)) {
+		return Judged{Entry: locked}, ctx.Err()
+	}
 	entry, chain, fs, err := v.entryOf(ctx, it)
 	out := Judged{Findings: fs}
 	if err != nil || entry == nil {
 		return out, err
 	}
-	if out.Entry = &entry.Item; locked {
+	if out.Entry = &entry.Item; locked != nil {
+		if locked.Equal(out.Entry) {
+			out.Entry = locked
+		}
 		out.Differs = v.p.Executor.CompareLock(ctx, chain)
 	}
 	return out, ctx.Err()
+}
+
+// records reports whether an entry is the one of a known chain, whose elements use no
+// other items.
+func records(entry *lock.Item, it *resolve.Item, chain []*resolve.Item) bool {
+	links := entry.Chain
+	if it.Ref.Kind != item.Tool && len(links) == 0 {
+		links = []lock.Link{{Ref: entry.Ref, Digest: entry.Digest}}
+	}
+	if chain == nil || entry.Ref != it.Ref || entry.Digest != it.Digest || len(entry.Uses)+len(entry.Deps)+len(entry.Extra) > 0 {
+		return false
+	}
+	return slices.EqualFunc(links, chain, func(l lock.Link, e *resolve.Item) bool {
+		return l.Ref == e.Ref && l.Digest == e.Digest && e.Root.Space != space.User
+	})
 }
 
 // lockedChain returns the verified elements of an item: of a tool its chain, nil if it

@@ -3,7 +3,6 @@ package resolve
 import (
 	"cmp"
 	"context"
-	"path"
 	"slices"
 	"strings"
 
@@ -19,6 +18,7 @@ type Entry struct {
 	Root   *space.Root
 	Rel    string
 	Shadow bool // another root defines the ref, so this file is not used
+	Alone  bool // the listing saw no detached signature beside the file
 }
 
 // All lists the items of a kind in every space, by id, then precedence.
@@ -34,6 +34,7 @@ func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry 
 	var out []Entry
 	seen := map[item.Ref]bool{}
 	var here []item.Ref // of this root and the bundles of the same rank
+	signed := map[string]bool{}
 	for i, root := range roots {
 		if i > 0 && !layersOfOne(roots[i-1], root) {
 			for _, ref := range here {
@@ -41,9 +42,12 @@ func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry 
 			}
 			here = here[:0]
 		}
+		clear(signed)
+		first := len(out)
 		// A directory that cannot be read is an error of reading an item in it.
 		_ = root.Walk(ext.Folder, func(e space.Entry) error {
-			if path.Ext(e.Rel) == extract.DetachedExt {
+			if of, detached := strings.CutSuffix(e.Rel, extract.DetachedExt); detached {
+				signed[of] = true
 				return nil
 			}
 			if p, ok := ext.Classify(e.Rel); ok && !p.Ref.IsZero() && root.Offers(p.Ref) {
@@ -54,6 +58,9 @@ func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry 
 			}
 			return nil
 		})
+		for i := range out[first:] {
+			out[first+i].Alone = !signed[out[first+i].Rel]
+		}
 	}
 	slices.SortStableFunc(out, func(a, b Entry) int { return cmp.Compare(a.Ref.ID, b.Ref.ID) })
 	return out

@@ -3,6 +3,7 @@ package resolve
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"slices"
 	"strings"
@@ -90,7 +91,10 @@ func (r *Resolver) judge(it *Item, b []byte) {
 	in := r.TrustInput(it)
 	in.Digest = it.Digest // here only: other callers of TrustInput exchange its bytes
 	it.Verdict = r.p.Trust.Verify(in)
-	it.kept = nil
+	it.kept, it.plain = nil, [sha256.Size]byte{}
+	if r.p.Plain != nil {
+		it.plain = it.plainDigest() // once: chains share their last elements
+	}
 	if it.Skipped = r.knownPlain(it); !it.Skipped {
 		it.Meta, it.Findings = r.metadata(it)
 	}

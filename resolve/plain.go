@@ -48,7 +48,7 @@ func (r *Resolver) OpenPlain(ctx context.Context, e Entry) (*Item, error) {
 	}
 	it := &Item{Ref: e.Ref, Root: e.Root, Rel: e.Rel, Extractor: ext, Type: typeOf(ext, e.Rel)}
 	it.walked = r.p.Plain != nil
-	return it, r.loadInto(ctx, it, true)
+	return it, r.loadInto(ctx, it, !e.Alone)
 }
 
 // Complete reads the metadata that were skipped.
@@ -89,6 +89,9 @@ func (it *Item) selfContained() bool {
 // findings about a self-contained one, depend on, except the program. ok is false if the
 // built-in extractor read it.
 func (it *Item) ReadDigest() (digest [sha256.Size]byte, ok bool) {
+	if it.plain != ([sha256.Size]byte{}) {
+		return it.plain, !it.Extractor.Boot
+	}
 	return it.plainDigest(), !it.Extractor.Boot
 }
 
@@ -103,5 +106,5 @@ func (it *Item) plainDigest() [sha256.Size]byte {
 
 // knownPlain reports whether the metadata of the item need not be read.
 func (r *Resolver) knownPlain(it *Item) bool {
-	return it.walked && !IsReader(it.Ref) && it.Ref.Kind != item.Config && !it.Extractor.Boot && r.p.Plain.Known(it.plainDigest())
+	return it.walked && !IsReader(it.Ref) && it.Ref.Kind != item.Config && !it.Extractor.Boot && r.p.Plain.Known(it.plain)
 }

@@ -9,6 +9,7 @@ package resolve
 
 import (
 	"context"
+	"crypto/sha256"
 	"slices"
 	"strings"
 	"sync"
@@ -132,7 +133,8 @@ type Item struct {
 	Verdict   trust.Verdict
 	Findings  []diag.Finding // metadata and lints, with the display path set
 
-	walked  bool // see Walked
+	plain   [sha256.Size]byte // see ReadDigest; zero if it is not known yet
+	walked  bool              // see Walked
 	kept    *kept
 	Skipped bool // Meta was not read: it is known that nothing is found in it
 }
@@ -213,12 +215,14 @@ func (r *Resolver) find(ctx context.Context, ref item.Ref, roots []*space.Root, 
 
 // Usable returns the reason why the item may not be used, or nil.
 func (it *Item) Usable() error {
-	if err := it.Verdict.Err(it.Path()); err != nil {
-		return err
+	if !it.Verdict.OK() {
+		return it.Verdict.Err(it.Path())
 	}
 	// Before Support: a file that does not parse has no tool_type either.
-	if err := diag.FromFindings("reading "+it.Ref.String(), it.Findings); err != nil {
-		return err
+	if len(it.Findings) > 0 {
+		if err := diag.FromFindings("reading "+it.Ref.String(), it.Findings); err != nil {
+			return err
+		}
 	}
 	if it.Support() {
 		return diag.New(diag.ToolNotFound, "finding %s: %s has no tool_type, so it is a support file, not a tool", it.Ref, it.Path())

@@ -22,7 +22,7 @@ type LockParams struct {
 	Params
 	Lock  *lock.Lock
 	Sum   *lock.Sum      // nil: no rye.sum
-	Items []lock.Item    // the entries of the project's items as they are now
+	Items []lock.Item    // the entries of the project's items as they are now, sorted
 	Stale []diag.Finding // differences between the project file and the lock
 	// Check compares an item with the lock, as a run does.
 	Check   func(ctx context.Context, ref item.Ref) error
@@ -137,13 +137,18 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 		f.Path = lock.LockFile
 		r.add(p.soften(f.WithReason("relock")))
 	}
-	now := map[item.Ref]bool{}
+	locked, gone := p.Lock.Items, []lock.Item(nil) // gone is what is not an item of the project now
 	for _, it := range p.Items {
-		now[it.Ref] = true
-		if p.Lock.Item(it.Ref) == nil {
+		n := 0
+		for n < len(locked) && lock.CompareRefs(locked[n].Ref, it.Ref) < 0 {
+			n++
+		}
+		gone, locked = append(gone, locked[:n]...), locked[n:]
+		if len(locked) == 0 || locked[0].Ref != it.Ref {
 			stale("%s is not in the lock", it.Ref)
 			continue
 		}
+		locked = locked[1:]
 		switch err := p.Check(ctx, it.Ref); {
 		case diag.CodeOf(err) == diag.LockMismatch:
 			r.Fail(lock.LockFile, err)
@@ -153,10 +158,11 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 			r.add(p.soften(f))
 		}
 	}
-	sparse := p.sparse(now)
-	for _, it := range p.Lock.Items {
+	gone = append(gone, locked...)
+	sparse := p.sparse(gone)
+	for _, it := range gone {
 		switch {
-		case now[it.Ref] || sparse[it.Ref]:
+		case sparse[it.Ref]:
 		case p.Partial:
 			p.own(ctx, r, it)
 		case p.refused(ctx, it.Ref): // reported with its file
@@ -172,19 +178,16 @@ func (p LockParams) refused(ctx context.Context, ref item.Ref) bool {
 	return err == nil && it.Root.Space == space.Project && !it.Root.Bundled() && !it.Support() && it.Usable() != nil
 }
 
-// sparse returns the locked items that do not exist because a sparse checkout
-// leaves them out.
-func (p LockParams) sparse(now map[item.Ref]bool) map[item.Ref]bool {
+// sparse returns the items that do not exist because a sparse checkout leaves them out.
+func (p LockParams) sparse(gone []lock.Item) map[item.Ref]bool {
 	if p.Sparse == nil {
 		return nil
 	}
-	var gone []item.Ref
-	for _, it := range p.Lock.Items {
-		if !now[it.Ref] {
-			gone = append(gone, it.Ref)
-		}
+	var refs []item.Ref
+	for _, it := range gone {
+		refs = append(refs, it.Ref)
 	}
-	return p.Sparse(gone)
+	return p.Sparse(refs)
 }
 
 // own compares the elements of an entry that are the project's own items with

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -44,12 +45,9 @@ func (j *LockJudge) Item(ctx context.Context, it *resolve.Item) error {
 		return nil
 	}
 	locked := j.p.Lock.Lock.Item(it.Ref)
-	found, err := j.p.Verbs.JudgeLock(j.once, it, locked != nil)
+	found, err := j.p.Verbs.JudgeLock(j.once, it, locked)
 	if err != nil {
 		return err
-	}
-	if locked != nil && found.Entry != nil && locked.Equal(found.Entry) {
-		found.Entry = locked // so that an unchanged entry is in memory once
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -65,7 +63,8 @@ func (j *LockJudge) Item(ctx context.Context, it *resolve.Item) error {
 func (j *LockJudge) result(ctx context.Context) ([]lock.Item, []diag.Finding) {
 	items := make([]lock.Item, 0, len(j.items))
 	var fs []diag.Finding
-	for ref, judged := range j.items {
+	for _, ref := range j.refs() {
+		judged := j.items[ref]
 		found := judged.Judged
 		if len(judged.files) > 1 {
 			if bad := j.p.Verbs.JudgeFiles(ctx, ref, judged.files); bad != nil { // nothing runs it
@@ -77,9 +76,23 @@ func (j *LockJudge) result(ctx context.Context) ([]lock.Item, []diag.Finding) {
 		}
 		fs = append(fs, found.Findings...)
 	}
-	slices.SortFunc(items, func(a, b lock.Item) int { return lock.CompareRefs(a.Ref, b.Ref) })
 	diag.Sort(fs)
 	return items, j.p.Verbs.NotIgnored(ctx, fs)
+}
+
+// refs returns the refs of the items that were judged, sorted. Most are in the lock, which
+// has that order.
+func (j *LockJudge) refs() []item.Ref {
+	out := make([]item.Ref, 0, len(j.items))
+	for i := range j.p.Lock.Lock.Items {
+		if ref := j.p.Lock.Lock.Items[i].Ref; j.items[ref] != nil {
+			out = append(out, ref)
+		}
+	}
+	if len(out) < len(j.items) {
+		out = slices.SortedFunc(maps.Keys(j.items), lock.CompareRefs)
+	}
+	return out
 }
 
 // differs returns how an item differs from the lock.

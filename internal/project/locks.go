@@ -1,6 +1,7 @@
 package project
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -98,6 +99,22 @@ func parseSpaceLock(sl *SpaceLock, where string) (*SpaceLock, error) {
 	}
 	sl.ProjectFile, _, err = lock.ReadProjectFile(sl.Files, where)
 	return sl, err
+}
+
+// written returns the text that Render writes for the lock as it was read.
+func (sl *SpaceLock) written() []byte {
+	if len(sl.notes) == 0 && sl.Lock.Minor == lock.LockMinor && !sl.lookup { // it was compared when it was parsed
+		return sl.text
+	}
+	return sl.Lock.Render()
+}
+
+// parseLock is lock.ParseLock, which need not parse the text of the project's lock again.
+func (p *Project) parseLock(b []byte) (*lock.Lock, []diag.Finding) {
+	if sl := p.Lock; sl != nil && !sl.lookup && bytes.Equal(b, sl.text) {
+		return sl.Lock.Clone(), slices.Clone(sl.notes)
+	}
+	return lock.ParseLock(b)
 }
 
 // Layers returns the bundles and workspace members of a lock.

@@ -9,8 +9,15 @@ import "strings"
 // Device reports whether Windows takes an element of a path, with any extension, for a
 // device.
 func Device(elem string) bool {
+	if elem == "" || strings.IndexByte("acnlpACNLP", elem[0]) < 0 {
+		return false // almost all names
+	}
 	base, _, _ := strings.Cut(elem, ".")
-	base = strings.ToUpper(strings.TrimRight(base, " "))
+	base = strings.TrimRight(base, " ")
+	if len(base) < len("CON") || len(base) > len("CONOUT$") {
+		return false
+	}
+	base = strings.ToUpper(base)
 	switch base {
 	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
 		return true
