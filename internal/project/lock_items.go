@@ -3,6 +3,7 @@ package project
 import (
 	"bytes"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/ryeos/rye/diag"
@@ -35,7 +36,7 @@ func (p *Project) openItems(ctx context.Context, changed bool) (*itemLock, error
 	x := &itemLock{project: p, dir: p.Spaces.ProjectDir, lock: &lock.Lock{}}
 	x.left = func(refs []item.Ref) map[item.Ref]bool { return p.leftOut(ctx, refs) }
 	if p.Lock != nil {
-		x.lock, x.before = p.Lock.Lock, p.Lock.Lock.Render()
+		x.lock, x.before = p.Lock.Lock, p.Lock.written()
 		return x, nil
 	}
 	m, err := ReadManifest(x.dir)
@@ -74,16 +75,12 @@ func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, e
 	items, late := x.project.refuseExpired(ctx, x.lock, items)
 	notes = append(notes, late...)
 	old := *x.lock
-	x.lock.Items = nil
-	for _, it := range items {
-		x.lock.SetItem(it)
-	}
+	x.lock.SetItems(items)
 	gone := slices.DeleteFunc(slices.Clone(old.Items), func(it lock.Item) bool { return x.lock.Item(it.Ref) != nil })
 	left := x.left(refsOf(gone))
-	for _, it := range gone {
-		if diag.Failed(notes) || left[it.Ref] {
-			x.lock.SetItem(it)
-		}
+	stay := slices.DeleteFunc(gone, func(it lock.Item) bool { return !diag.Failed(notes) && !left[it.Ref] })
+	if len(stay) > 0 {
+		x.lock.SetItems(slices.Concat(items, stay))
 	}
 	if len(x.lock.Items)+len(x.lock.Bundles)+len(x.lock.Members) == 0 && x.before == nil {
 		return nil, notes, nil // there is nothing to lock
@@ -126,12 +123,20 @@ func (e *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) er
 	if err != nil {
 		return err
 	}
+	left := map[diag.Code]int{}
 	for _, f := range notes {
 		if f.Code == diag.MissingDependency {
 			e.Person.finding(f) // with its hint; the entry is written without packages
 			continue
 		}
-		e.Person.warn("not locked: %s", f)
+		if left[f.Code]++; e.Person.All || left[f.Code] <= LongList {
+			e.Person.warn("not locked: %s", f)
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(left)) {
+		if more := left[code] - LongList; more > 0 && !e.Person.All {
+			e.Person.warn("not locked: %s with %s (-v lists them)", Count(more, "more item"), code)
+		}
 	}
 	r.Items = changes
 	for _, line := range summarised(changes, e.Person.All) {
