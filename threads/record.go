@@ -71,7 +71,8 @@ type heldSet struct {
 // Where the tools of a thread work.
 const (
 	Here     = "here"     // in the project
-	Worktree = "worktree" // in a copy of it
+	Worktree = "worktree" // in a copy of a commit of it
+	FullCopy = "copy"     // in a copy of all its files
 )
 
 // WorkingCopy is where the tools of a thread work.

@@ -18,13 +18,24 @@ func TestCopyCrashPoints(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills some processes")
 	}
-	t.Parallel()
+	for _, mode := range []string{"worktree", "copy"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			killCopies(t, mode)
+		})
+	}
+}
+
+func killCopies(t *testing.T, mode string) {
+	t.Helper()
 	l := newCrashLab(t)
 	l.git("init", "-q")
 	l.turns(newCrashServer(t), "again")
+	l.write("ignored/.gitignore", "*\n")
+	l.write("ignored/file", "not in git\n")
 	l.commit("base")
 	l.save()
-	run := []string{"run", "directive", "team/work", "--workspace", "worktree"}
+	run := []string{"run", "directive", "team/work", "--workspace", mode}
 	args := append([]string{"rye"}, run...)
 	first, out := l.trace("", args, 0)
 	if first.Status != 0 || !strings.Contains(out, `"label": "done"`) {
@@ -46,7 +57,7 @@ func TestCopyCrashPoints(t *testing.T) {
 		} else {
 			again++
 		}
-		l.wholeCopies(got)
+		l.wholeCopies(got, mode)
 		out, all, status := l.run(verb...)
 		if log.id != "" && status == 1 && strings.Contains(all, "it is completed") {
 			out, all, status = l.run("threads", "result", log.id)
@@ -71,14 +82,18 @@ func TestCopyCrashPoints(t *testing.T) {
 }
 
 // wholeCopies fails for a copy without a record or files.
-func (l *crashLab) wholeCopies(after testkit.Traced) {
+func (l *crashLab) wholeCopies(after testkit.Traced, mode string) {
 	l.t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(l.home, "state", "rye", "threads", "copies", "work-*"))
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	for _, dir := range dirs {
-		for _, name := range []string{"copy.json", "tree/.git/HEAD", "tree/.ai/directives/team/work.md"} {
+		names := []string{"copy.json", "tree/.git/HEAD", "tree/.ai/directives/team/work.md"}
+		if mode == "copy" {
+			names = append(names, "tree/ignored/file")
+		}
+		for _, name := range names {
 			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 				l.t.Errorf("killed at %s: %v", after.Changes[len(after.Changes)-1], err)
 			}

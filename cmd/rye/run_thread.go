@@ -47,7 +47,7 @@ func (o *threadOptions) flags() []cli.Flag {
 // copyFlags choose where the tools of a new thread work.
 func (o *threadOptions) copyFlags() []cli.Flag {
 	return []cli.Flag{
-		cli.String(&o.workspace, "workspace", "where the tools of a directive's thread work: `here` or worktree, a copy of the project at HEAD"),
+		cli.String(&o.workspace, "workspace", "where the tools of a directive's thread work: `here`, worktree (a copy of the project at HEAD) or copy (one of all its files)"),
 		cli.Bool(&o.carry, "carry", "with --workspace worktree, begin with the uncommitted changes of tracked files"),
 	}
 }

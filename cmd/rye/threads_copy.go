@@ -16,9 +16,9 @@ func threadsDiffCommand() *cli.Command {
 	return &cli.Command{
 		Name: "diff", Args: "THREAD",
 		Usage: "print what a thread changed in its working copy",
-		Long: `Compares the working copy of a thread that was started with --workspace worktree with
-the state that it began with. New files that git ignores are left out. A path that
-rye threads apply writes only if you name it is marked with its reason.`,
+		Long: `Compares the working copy of a thread that was started with --workspace worktree or copy
+with the state that it began with. New files that git ignores are left out of a worktree.
+A path that rye threads apply writes only if you name it is marked with its reason.`,
 		Examples: []string{"rye threads diff triage-01jd", "rye threads diff triage-01jd --stat"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState},
 		Flags:    []cli.Flag{cli.Bool(&stat, "stat", "print the paths only")},

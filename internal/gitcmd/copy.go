@@ -14,8 +14,8 @@ import (
 
 // CopyTo makes a repository with a work tree in an empty directory: a branch at a commit
 // of this repository, whose objects it reads and does not copy. The new repository has no
-// hooks and none of the settings of this one.
-func (r *Repo) CopyTo(ctx context.Context, dir, branch, commit string) (*Git, error) {
+// hooks and none of the settings of this one. Without files, the work tree stays empty.
+func (r *Repo) CopyTo(ctx context.Context, dir, branch, commit string, files bool) (*Git, error) {
 	g := r.In(dir)
 	format := "sha1"
 	if r.SHA256 {
@@ -44,8 +44,33 @@ func (r *Repo) CopyTo(ctx context.Context, dir, branch, commit string) (*Git, er
 	if _, err := g.run(ctx, nil, "symbolic-ref", "HEAD", "refs/heads/"+branch); err != nil {
 		return nil, err
 	}
-	_, err := g.guarded(ctx, nil, "read-tree", "-u", "--reset", "HEAD")
+	read := []string{"read-tree", "--reset", "HEAD"}
+	if files {
+		read = []string{"read-tree", "-u", "--reset", "HEAD"}
+	}
+	_, err := g.guarded(ctx, nil, read...)
 	return g, err
+}
+
+// Refresh has the index know the files of the work tree that do not differ from it.
+func (g *Git) Refresh(ctx context.Context) error {
+	_, err := g.guarded(ctx, nil, "update-index", "-q", "--refresh")
+	if diag.CodeOf(err) == diag.ExecutionFailed {
+		return nil // other files differ
+	}
+	return err
+}
+
+// Untracked returns the files below the directory of Git that git neither tracks nor ignores,
+// relative to that directory.
+func (g *Git) Untracked(ctx context.Context) ([]string, error) {
+	out, err := g.guarded(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
+	return nulled(out), err
+}
+
+// nulled returns the names that git printed.
+func nulled(out []byte) []string {
+	return slices.DeleteFunc(strings.Split(string(out), "\x00"), func(s string) bool { return s == "" })
 }
 
 // Objects returns the directory of the objects of the repository.
@@ -73,7 +98,7 @@ func (r *Repo) Over(tree string) *Git {
 // relative to that directory. Submodules are left out.
 func (r *Repo) Changed(ctx context.Context, commit string) ([]string, error) {
 	out, err := r.guarded(ctx, nil, "diff-index", "-z", "--name-only", "--relative", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", commit, "--", ".")
-	return slices.DeleteFunc(strings.Split(string(out), "\x00"), func(s string) bool { return s == "" }), err
+	return nulled(out), err
 }
 
 // CommitAll commits everything of the work tree, by a person that the texts name.

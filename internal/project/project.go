@@ -215,7 +215,10 @@ func (p *Project) newExecutor() *exec.Executor {
 	boundary := p.boundary(dir)
 	var fixed []string
 	if c := p.copied; c != nil {
-		dir, fixed, boundary = c.Dir(), []string{c.Objects}, p.copyBoundary(boundary)
+		dir, boundary = c.Dir(), p.copyBoundary(boundary)
+		if c.Objects != "" {
+			fixed = []string{c.Objects}
+		}
 	}
 	var locked *lock.Lock
 	if p.Lock != nil {

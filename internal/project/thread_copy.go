@@ -31,7 +31,11 @@ func (p *Project) workingCopy() threads.WorkingCopy {
 	if p.copied == nil {
 		return threads.WorkingCopy{Mode: threads.Here}
 	}
-	return threads.WorkingCopy{Mode: threads.Worktree, Copy: p.copied.ID}
+	w := threads.WorkingCopy{Mode: threads.Worktree, Copy: p.copied.ID}
+	if p.copied.All {
+		w.Mode = threads.FullCopy
+	}
+	return w
 }
 
 // inCopy returns the project with tools that work in a copy of it. Its items, lock, trust
@@ -77,24 +81,70 @@ func (p *Project) worksIn(ctx context.Context, o *ThreadOptions, id string) (*Pr
 		return p.inCopy(c), nil
 	case o.Workspace == "" || o.Workspace == threads.Here && p.copied == nil:
 		if o.Carry {
-			return nil, diag.New(diag.Usage, "reading the command line: --carry applies to --workspace worktree only")
+			return nil, carryError()
 		}
 		return p, nil
-	case o.Workspace != threads.Worktree:
-		return nil, diag.New(diag.Usage, "starting %s: %q is not a working copy; it must be here or worktree", o.Ref, o.Workspace)
+	case o.Workspace == "overlay":
+		return nil, diag.New(diag.Usage, "starting %s: rye has no overlay, because a directory can be the upper one of a single mount, and each tool and child has mounts of its own; --workspace copy gives the thread all files of the project too", o.Ref)
+	case o.Workspace != threads.Worktree && o.Workspace != threads.FullCopy:
+		return nil, diag.New(diag.Usage, "starting %s: %q is not a working copy; it must be here, worktree or copy", o.Ref, o.Workspace)
+	case o.Carry && o.Workspace != threads.Worktree:
+		return nil, carryError()
 	}
-	dir, err := p.copiesDir()
+	params, err := p.copyParams(ctx, o, id)
 	if err != nil {
 		return nil, err
 	}
-	c, err := workcopy.Create(ctx, workcopy.Params{
-		Dir: dir, ID: id, Project: realPath(p.Spaces.ProjectDir, links.Seen{}), Environ: p.Env.Environ(), Carry: o.Carry, From: p.copied, Now: p.Env.Now(),
-	})
+	c, err := workcopy.Create(ctx, *params)
 	if err != nil {
 		return nil, err
 	}
 	return p.inCopy(c), nil
 }
+
+func carryError() error {
+	return diag.New(diag.Usage, "reading the command line: --carry applies to --workspace worktree only")
+}
+
+// copyParams returns how the working copy of a new thread is made.
+func (p *Project) copyParams(ctx context.Context, o *ThreadOptions, id string) (*workcopy.Params, error) {
+	dir, err := p.copiesDir()
+	if err != nil {
+		return nil, err
+	}
+	out := &workcopy.Params{
+		Dir: dir, ID: id, Project: realPath(p.Spaces.ProjectDir, links.Seen{}), Environ: p.Env.Environ(), Carry: o.Carry, From: p.copied, Now: p.Env.Now(),
+	}
+	if o.Workspace != threads.FullCopy {
+		return out, nil
+	}
+	limits, err := p.copySettings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out.All = &workcopy.All{
+		MaxFiles: limits.files, MaxBytes: limits.bytes, Skip: staysBehind,
+		Skipped: func(rel string) {
+			p.Env.Person.warn("the working copy has no %s: it is not a file, a directory or a link", rel)
+		},
+	}
+	for _, d := range p.privateDirs(links.Seen{}) {
+		if !d.Readable {
+			out.All.Private = append(out.All.Private, d.Path)
+		}
+	}
+	return out, nil
+}
+
+// staysBehind reports whether a file of the project is not for a copy of it: tools do not
+// read it, or rye makes it for the project alone.
+func staysBehind(rel string) bool {
+	row, _, ok := policy.Protected(rel)
+	return ok && (row.Secret || row.Path == cacheDir)
+}
+
+// cacheDir is the protected path of what rye computed.
+const cacheDir = space.Dir + "/cache"
 
 // openCopy opens a working copy of this project.
 func (p *Project) openCopy(id string) (*workcopy.Copy, error) {

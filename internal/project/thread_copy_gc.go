@@ -26,7 +26,7 @@ type OldCopy struct {
 // oldCopies returns the working copies of the project, and which of them gc removes. logs are
 // those of the project.
 func (p *Project) oldCopies(ctx context.Context, logs []loggedThread) ([]OldCopy, error) {
-	days, warn, err := p.copyDays(ctx)
+	settings, err := p.copySettings(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -43,10 +43,10 @@ func (p *Project) oldCopies(ctx context.Context, logs []loggedThread) ([]OldCopy
 				o.Reason = cmp.Or(o.Reason, l.reason)
 			}
 		}
-		o.Removed = o.Updated.AddDate(0, 0, days)
+		o.Removed = o.Updated.AddDate(0, 0, settings.days)
 		now := p.Env.Now()
 		o.Dropped = o.Reason == "" && !now.Before(o.Removed)
-		o.Soon = o.Reason == "" && !o.Dropped && !now.Before(o.Updated.AddDate(0, 0, warn))
+		o.Soon = o.Reason == "" && !o.Dropped && !now.Before(o.Updated.AddDate(0, 0, settings.warn))
 		out = append(out, o)
 	}
 	return out, err
@@ -61,21 +61,32 @@ func (p *Project) copies() ([]*workcopy.Copy, error) {
 	return workcopy.List(dir, realPath(p.Spaces.ProjectDir, links.Seen{}))
 }
 
-// copyDays returns after how many days without an event gc removes a working copy, and after
-// how many a person is warned.
-func (p *Project) copyDays(ctx context.Context) (days, warn int, err error) {
+// copySettings are those of working copies: after how many days without an event gc removes
+// one, and after how many a person is warned; and what a copy of all files may have.
+type copySettings struct {
+	days, warn   int
+	files, bytes int64
+}
+
+func (p *Project) copySettings(ctx context.Context) (*copySettings, error) {
 	s, err := p.Resolver.Config(ctx, recordsConfig)
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
 	r := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
 	section := r.Map("copies")
-	days, warn = int(section.Int("older_than_days", 14, 0, 36_500)), int(section.Int("warn_days", 7, 0, 36_500))
-	return days, warn, diag.FromFindings("reading config:"+recordsConfig, r.Findings())
+	out := &copySettings{
+		days: int(section.Int("older_than_days", 14, 0, 36_500)), warn: int(section.Int("warn_days", 7, 0, 36_500)),
+		files: section.Int("max_files", 200_000, 1, 10_000_000), bytes: section.Int("max_bytes", 4<<30, 1, 1<<40),
+	}
+	return out, diag.FromFindings("reading config:"+recordsConfig, r.Findings())
 }
 
-// dropCopies removes those that are to be removed.
-func dropCopies(ctx context.Context, copies []OldCopy) error {
+// dropCopies removes those that are to be removed, and what a stopped process left.
+func (p *Project) dropCopies(ctx context.Context, copies []OldCopy) error {
+	if dir, err := p.copiesDir(); err == nil {
+		workcopy.Sweep(dir, p.Env.Now())
+	}
 	for _, c := range copies {
 		if c.Dropped {
 			if err := c.copied.Drop(ctx); err != nil {
@@ -92,11 +103,11 @@ func (p *Project) OldCopies(ctx context.Context) ([]OldCopy, error) {
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	_, warn, err := p.copyDays(ctx)
+	settings, err := p.copySettings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	due := p.Env.Now().AddDate(0, 0, -warn).UTC().Format(time.RFC3339Nano)
+	due := p.Env.Now().AddDate(0, 0, -settings.warn).UTC().Format(time.RFC3339Nano)
 	if !slices.ContainsFunc(found, func(c *workcopy.Copy) bool { return c.Created <= due }) {
 		return nil, nil // and no log needs to be read
 	}

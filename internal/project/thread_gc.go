@@ -76,7 +76,7 @@ func (p *Project) RemoveThreads(ctx context.Context, o GCOptions) (*GCReport, er
 		return nil, err
 	}
 	if !o.DryRun {
-		if err := dropCopies(ctx, out.Copies); err != nil {
+		if err := p.dropCopies(ctx, out.Copies); err != nil {
 			return nil, err
 		}
 	}

@@ -25,7 +25,8 @@ const (
 	whyLarge  = "it has more than 256 MiB"
 )
 
-// Diff returns what changed in the copy. New files that git ignores are left out.
+// Diff returns what changed in the copy. New files that git ignores are left out, unless the
+// copy began with such files.
 func (c *Copy) Diff(ctx context.Context, environ []string, judge Judge) ([]Change, error) {
 	is, err := list(ctx, c.Dir(), c.Files)
 	if err != nil {
@@ -101,7 +102,7 @@ func (c *Copy) ignored(ctx context.Context, environ []string, all []Change) (map
 			added = append(added, ch.Path)
 		}
 	}
-	if len(added) == 0 {
+	if len(added) == 0 || c.All {
 		return nil, nil
 	}
 	g, err := gitcmd.New(gitcmd.Params{Dir: c.Project, Environ: environ})
@@ -179,11 +180,15 @@ func (c *Copy) content(ch *Change) ([]byte, error) {
 }
 
 // base returns the content that a file had when the copy began. ok is false if neither
-// the copy nor the commit has it: a filter of git had changed it.
+// the copy nor the commit has it: a filter of git had changed it, git ignores it, or the copy
+// has no repository.
 func (c *Copy) base(ctx context.Context, environ []string, ch *Change) (b []byte, ok bool, err error) {
 	kept := filepath.Join(c.dir, baseDir, ch.was.Digest)
 	if b, err := openat.ReadRegular(kept, maxFile); err == nil && digest(b) == ch.was.Digest {
 		return b, true, nil
+	}
+	if c.Commit == "" {
+		return nil, false, nil
 	}
 	g, err := gitcmd.New(gitcmd.Params{Dir: c.Project, Environ: environ})
 	if err != nil {

@@ -46,9 +46,10 @@ const maxRecord = 256 << 20
 // Copy is a working copy.
 type Copy struct {
 	ID      string          `json:"id"`
-	Project string          `json:"project"` // the directory of the project, without links
-	Prefix  string          `json:"prefix"`  // of the project below the top of its repository, "" or ending in "/"
-	Commit  string          `json:"commit"`
+	All     bool            `json:"all,omitempty"`  // began with all files of the project, not with those of a commit
+	Project string          `json:"project"`        // the directory of the project, without links
+	Prefix  string          `json:"prefix"`         // of the project below the top of its repository, "" or ending in "/"
+	Commit  string          `json:"commit"`         // "" in a copy without a repository
 	Objects string          `json:"objects"`        // the directory of the repository that has the commit
 	From    string          `json:"from,omitempty"` // the id of the copy that it began with
 	Created string          `json:"created"`
@@ -64,6 +65,7 @@ type Params struct {
 	Project string
 	Environ []string
 	Carry   bool  // begin with the uncommitted changes of tracked files
+	All     *All  // begin with all files; nil begins with those of a commit
 	From    *Copy // begin with the state of another copy; nil begins with the project
 	Now     time.Time
 }
@@ -107,29 +109,64 @@ func List(dir, project string) ([]*Copy, error) {
 	return out, nil
 }
 
-// Create makes a working copy. A copy exists whole or not at all.
-func Create(ctx context.Context, p Params) (*Copy, error) {
+// located finds the repository that a copy is made from, nil if it is one without.
+func located(ctx context.Context, p Params) (*gitcmd.Repo, string, error) {
+	if p.From != nil && p.From.Commit == "" {
+		if p.All != nil {
+			return nil, "", nil
+		}
+		return nil, "", diag.New(diag.ConfigError, "making a working copy: the copy %s, which it begins with, has no git repository", p.From.ID).WithReason("no_repository")
+	}
 	g, err := gitcmd.New(gitcmd.Params{Dir: p.Project, Environ: p.Environ})
+	if err != nil && p.All != nil {
+		return nil, "", nil // git is not installed
+	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	repo, err := g.Repo(ctx)
-	if diag.CodeOf(err) == diag.SourceNotFound || err == nil && repo.WorkTree == "" {
-		return nil, diag.New(diag.ConfigError, "making a working copy: %s is not in a git repository", p.Project).WithReason("no_repository")
+	missing := diag.CodeOf(err) == diag.SourceNotFound || err == nil && repo.WorkTree == ""
+	switch {
+	case missing && p.All != nil:
+		return nil, "", nil
+	case missing:
+		return nil, "", diag.New(diag.ConfigError, "making a working copy: %s is not in a git repository", p.Project).WithReason("no_repository")
+	case err != nil:
+		return nil, "", err
+	case p.From != nil:
+		return repo, p.From.Commit, nil
 	}
+	commit, err := repo.Commit(ctx, "HEAD")
+	switch {
+	case err != nil && p.All != nil && ctx.Err() == nil:
+		return nil, "", nil
+	case err != nil:
+		return nil, "", diag.New(diag.ConfigError, "making a working copy: the repository of %s has no commit", p.Project).WithReason("no_commit")
+	}
+	return repo, commit, nil
+}
+
+// Create makes a working copy. A copy exists whole or not at all.
+func Create(ctx context.Context, p Params) (*Copy, error) {
+	repo, commit, err := located(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	objects, err := objectsOf(repo)
-	if err != nil {
-		return nil, err
+	c := &Copy{ID: p.ID, Project: p.Project, Commit: commit, All: p.All != nil, Created: p.Now.UTC().Format(time.RFC3339Nano)}
+	if repo != nil {
+		c.Prefix = repo.Prefix
+		if c.Objects, err = objectsOf(repo); err != nil {
+			return nil, err
+		}
 	}
-	c := &Copy{ID: p.ID, Project: p.Project, Prefix: repo.Prefix, Objects: objects, Created: p.Now.UTC().Format(time.RFC3339Nano)}
-	if c.Commit, err = repo.Commit(ctx, "HEAD"); err != nil {
-		return nil, diag.New(diag.ConfigError, "making a working copy: the repository of %s has no commit", p.Project).WithReason("no_commit")
-	}
+	from := p.Project
 	if p.From != nil {
-		c.Commit, c.From = p.From.Commit, p.From.ID
+		c.From, from = p.From.ID, p.From.Dir()
+	}
+	if p.All != nil {
+		if err := p.All.measure(ctx, from, p.Dir); err != nil {
+			return nil, err
+		}
 	}
 	c.dir = filepath.Join(p.Dir, unfinished+p.ID)
 	Sweep(p.Dir, p.Now)
@@ -137,8 +174,16 @@ func Create(ctx context.Context, p Params) (*Copy, error) {
 	if err := errors.Join(base.RemoveAll(treeDir), base.MkdirAll(treeDir), base.MkdirAll(baseDir)); err != nil {
 		return nil, diag.New(diag.FileSystemError, "making a working copy: %w", err)
 	}
-	if err := c.fill(ctx, repo, p); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(c.dir))
+	if p.All != nil {
+		err = c.fillAll(ctx, repo, from, p)
+	} else {
+		err = c.fill(ctx, repo, p)
+	}
+	if err == nil {
+		err = c.recordFiles(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, removeAll(c.dir))
 	}
 	final := filepath.Join(p.Dir, p.ID)
 	if err := os.Rename(c.dir, final); err != nil {
@@ -162,9 +207,9 @@ func objectsOf(repo *gitcmd.Repo) (string, error) {
 	return dir, nil
 }
 
-// fill writes the files of the copy and its record.
+// fill writes the files of a commit into the copy.
 func (c *Copy) fill(ctx context.Context, repo *gitcmd.Repo, p Params) error {
-	g, err := repo.CopyTo(ctx, filepath.Join(c.dir, treeDir), "rye/"+p.ID, c.Commit)
+	g, err := repo.CopyTo(ctx, filepath.Join(c.dir, treeDir), "rye/"+p.ID, c.Commit, true)
 	if err != nil {
 		return err
 	}
@@ -189,10 +234,13 @@ func (c *Copy) fill(ctx context.Context, repo *gitcmd.Repo, p Params) error {
 	if err != nil {
 		return err
 	}
+	c.Modules, err = c.submodules(ctx, repo.Git)
+	return err
+}
+
+// recordFiles writes the record of the copy, with the files that it has.
+func (c *Copy) recordFiles(ctx context.Context) (err error) {
 	if c.Files, err = list(ctx, c.Dir(), nil); err != nil {
-		return err
-	}
-	if c.Modules, err = c.submodules(ctx, repo.Git); err != nil {
 		return err
 	}
 	b, err := json.Marshal(c)

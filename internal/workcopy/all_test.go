@@ -1,0 +1,177 @@
+package workcopy
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// plain is a project without git.
+func plain(t *testing.T) *lab {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lab{t: t, project: filepath.Join(dir, "project"), copies: filepath.Join(dir, "copies")}
+	l.write(l.project, map[string]string{"a": "a\n", "b": "b\n", "c/d": "d\n", "text": "1\n2\n3\n4\n5\n", "kept/secret": "s\n"})
+	return l
+}
+
+func allOf() *All {
+	return &All{MaxFiles: 100, MaxBytes: 1 << 20, Skip: func(rel string) bool { return rel == "kept/secret" }, Skipped: func(string) {}}
+}
+
+func (l *lab) all(id string, from *Copy, a *All) (*Copy, error) {
+	l.t.Helper()
+	return Create(l.t.Context(), Params{Dir: l.copies, ID: id, Project: l.project, Environ: os.Environ(), From: from, All: a, Now: time.Now()})
+}
+
+// A copy of all files is one without git, and its files are other files with the same content,
+// mode and time.
+func TestCreateAll(t *testing.T) {
+	l := plain(t)
+	old := time.Now().Add(-time.Hour).Truncate(time.Second)
+	at := filepath.Join(l.project, "a")
+	if err := errors.Join(os.Chtimes(at, old, old), os.Chmod(at, 0o755), os.Mkdir(filepath.Join(l.project, "empty"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "windows" {
+		if err := errors.Join(os.Link(at, filepath.Join(l.project, "hard")), os.Symlink("../../outside", filepath.Join(l.project, "link"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := l.all("one", nil, allOf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := l.files(l.project)
+	delete(want, "kept/secret")
+	if got := compare(want, l.files(c.Dir())); got != nil {
+		t.Errorf("differs: %v", got)
+	}
+	src, err := os.Stat(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst, err := os.Stat(filepath.Join(c.Dir(), "a"))
+	if err != nil || os.SameFile(src, dst) || dst.Mode() != src.Mode() || !dst.ModTime().Equal(old) {
+		t.Errorf("%v %v, want %v %v; %v", dst.Mode(), dst.ModTime(), src.Mode(), old, err)
+	}
+	if fi, err := os.Stat(filepath.Join(c.Dir(), "empty")); err != nil || !fi.IsDir() {
+		t.Error(err)
+	}
+	if got, err := c.Diff(t.Context(), os.Environ(), nothing); err != nil || len(got) != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+	l.write(c.Dir(), map[string]string{"text": "1\n", "new": "n\n"})
+	l.write(l.project, map[string]string{"text": "2\n"})
+	before := l.files(l.project)
+	if err := l.apply(c); diag.CodeOf(err) != diag.Conflict || compare(before, l.files(l.project)) != nil {
+		t.Errorf("got %v", err)
+	}
+	l.write(l.project, map[string]string{"text": "1\n2\n3\n4\n5\n"})
+	if err := l.apply(c); err != nil || compare(l.files(c.Dir()), l.files(l.project))[0].Path != "kept/secret" {
+		t.Errorf("%v, %v", err, compare(l.files(c.Dir()), l.files(l.project)))
+	}
+}
+
+// A copy that would have too much is not begun, and one in the project does not contain itself
+// or a directory of the user.
+func TestCreateAllBounds(t *testing.T) {
+	for name, c := range map[string]struct{ files, bytes, want int64 }{
+		"files": {3, 1 << 20, 0}, "bytes": {100, 15, 0}, "exact": {5, 1 << 20, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := plain(t)
+			l.copies = filepath.Join(l.project, "state", "copies")
+			private := filepath.Join(l.project, "keys")
+			l.write(private, map[string]string{"key": "k\n"})
+			l.write(l.copies, map[string]string{"other/tree/x": "x\n"})
+			l.write(l.project, map[string]string{".git/config": "x\n", "c/.rye-tmp-1": "x\n", "c/e": "e\n"})
+			a := allOf()
+			a.MaxFiles, a.MaxBytes, a.Private = c.files, c.bytes, []string{private, filepath.Join(l.project, "absent")}
+			got, err := l.all("one", nil, a)
+			if c.want == 0 {
+				if _, serr := os.Stat(filepath.Join(l.copies, unfinished+"one")); diag.CodeOf(err) != diag.LimitExceeded || !errors.Is(serr, fs.ErrNotExist) {
+					t.Errorf("%v, %v", err, serr)
+				}
+				return
+			}
+			if err == nil && int64(len(got.Files)) != c.want {
+				err = fmt.Errorf("%d files", len(got.Files))
+			}
+			if err != nil {
+				// a .git directory that is not a repository is one that git does not find
+				t.Errorf("%v: %v", err, got)
+			}
+		})
+	}
+}
+
+// A copy in a repository has the changes that git sees, and merges what the commit does not
+// have; a child begins with the state of its parent.
+func TestCreateAllGit(t *testing.T) {
+	l := newLab(t)
+	l.write(l.project, map[string]string{".gitignore": "ignored\n", "ignored": "1\n2\n3\n", "untracked": "1\n2\n3\n4\n5\n", "text": "one\n2\n3\n4\n5\n"})
+	parent, err := l.all("parent", nil, allOf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := compare(l.files(l.project), l.files(parent.Dir())); got != nil {
+		t.Errorf("differs: %v", got)
+	}
+	kept, err := os.ReadDir(filepath.Join(l.copies, "parent", baseDir))
+	if err != nil || len(kept) != 3 { // .gitignore, untracked, text
+		t.Errorf("%v, %v", kept, err)
+	}
+	l.write(parent.Dir(), map[string]string{"ignored": "changed\n", "untracked": "1\n2\n3\n4\nfive\n", "text": "one\n2\n3\n4\nfive\n"})
+	child, err := l.all("child", parent, allOf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := compare(l.files(parent.Dir()), l.files(child.Dir())); got != nil {
+		t.Errorf("the child differs: %v", got)
+	}
+	l.write(l.project, map[string]string{"untracked": "first\n2\n3\n4\n5\n", "text": "first\n2\n3\n4\n5\n"})
+	if err := l.apply(parent); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"untracked": "first\n2\n3\n4\nfive\n", "text": "first\n2\n3\n4\nfive\n", "ignored": "changed\n"} {
+		if b, err := os.ReadFile(filepath.Join(l.project, name)); err != nil || string(b) != want {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+}
+
+// Pipes and sockets are named once, and a project below the top of its repository has the
+// files of the commit around it.
+func TestCreateAllBelow(t *testing.T) {
+	l := newLab(t)
+	l.project = filepath.Join(l.project, "c")
+	l.write(l.project, map[string]string{"untracked": "u\n"})
+	if err := os.Remove(filepath.Join(l.project, "d")); err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.all("one", nil, allOf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for rel := range l.files(filepath.Dir(c.Dir())) {
+		names = append(names, rel)
+	}
+	slices.Sort(names)
+	if got := strings.Join(names, " "); got != "a b c/untracked text" {
+		t.Errorf("got %s", got)
+	}
+}
