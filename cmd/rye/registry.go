@@ -18,7 +18,7 @@ func registryCommand() *cli.Command {
 		Subs: slices.Concat([]*cli.Command{
 			registryAddCommand(), registryListCommand(), registryUseCommand(), registryRemoveCommand(), registryForgiveCommand(),
 			registrySearchCommand(), registryInfoCommand(), registryPullCommand(), registryMonitorCommand(), registryVerifyCommand(),
-			registryLoginCommand(), registryLogoutCommand(), registryWhoamiCommand(), registryPublishCommand(),
+			registryLoginCommand(), registryLogoutCommand(), registryWhoamiCommand(), registryPublishCommand(), registryPushCommand(),
 		}, registryStateCommands(), []*cli.Command{
 			registryRevokeCommand(), registryServeCommand(), registryExportCommand(), registryImportCommand(), registryWitnessCommand(), registryAdminCommand(),
 		}),

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -73,7 +74,12 @@ func runRegistryPublish(ctx context.Context, c *cli.Call, o *registryPublishOpti
 	if err != nil {
 		return err
 	}
-	if o.dryRun {
+	return publishPacked(ctx, c, h, b, o.dryRun)
+}
+
+// publishPacked publishes a packed bundle, or shows what the registry would answer.
+func publishPacked(ctx context.Context, c *cli.Call, h *project.Project, b *project.PackedBundle, dryRun bool) error {
+	if dryRun {
 		note, err := h.JudgeBundle(ctx, b)
 		if note != "" {
 			c.UI.Note("%s", note)
@@ -105,6 +111,57 @@ func packedBundle(ctx context.Context, c *cli.Call, h *project.Project, o *regis
 		return nil, diag.New(diag.Usage, "publishing a prepared bundle: --prepared names it whole, so DIR and --as have no meaning")
 	}
 	return h.PreparedBundle(ctx, o.prepared)
+}
+
+// registryPushOptions are the flags of rye registry push.
+type registryPushOptions struct {
+	as, host, namespace, version, key string
+	dryRun                            bool
+}
+
+func registryPushCommand() *cli.Command {
+	var o registryPushOptions
+	return &cli.Command{
+		Name: "push", Usage: "publish one item as a bundle", Args: "REF",
+		Long: `Packs an item of the project as a bundle with one item and publishes it, as rye registry
+publish does. tool:gh/issue becomes NS/tool.gh.issue in the version of the item. The item
+must be signed; its bundle also has the signed files in the folder of a tool that are not
+items, and requires the bundles that the item needs. An item that needs another item of
+the project is refused: publish a bundle of both. Your release key signs the manifest,
+which is not written into the project, also with --dry-run.`,
+		Examples: []string{
+			"rye registry push tool:gh/issue --dry-run",
+			"rye registry push tool:gh/issue --registry rye.acme.io --namespace acme.io",
+			"rye registry push tool:gh/issue --as registry:rye.acme.io/acme.io/issue --version 1.2.0",
+		},
+		Codes: writeCodes(diag.Unsigned, diag.VersionMismatch, diag.TooLarge, diag.ToolNotFound, diag.ItemNotFound),
+		Flags: []cli.Flag{
+			cli.String(&o.as, "as", "publish it as this `ID`: registry:HOST/NS/NAME"),
+			cli.String(&o.host, "registry", "`HOST` of the registry (default: the default registry, or the only pinned one)"),
+			cli.String(&o.namespace, "namespace", "`NS` of the bundle (default: the only one that you bound there)"),
+			cli.String(&o.version, "version", "semantic `VERSION` (default: that of the item)"),
+			cli.Bool(&o.dryRun, "dry-run", "run the checks of the registry here, show what would be sent and send nothing"),
+			cli.String(&o.key, "key", keyUsage),
+		},
+		Complete: completeItems(item.Tool, item.Directive, item.Knowledge),
+		Run:      func(ctx context.Context, c *cli.Call) error { return runRegistryPush(ctx, c, &o) },
+	}
+}
+
+func runRegistryPush(ctx context.Context, c *cli.Call, o *registryPushOptions) error {
+	h, err := envWithKey(c, o.key).Open(ctx, project.Lenient)
+	if err != nil {
+		return err
+	}
+	ref, err := h.Resolver.Ref(ctx, c.Arg(0))
+	if err != nil {
+		return err
+	}
+	b, err := h.PackItem(ctx, project.ItemBundle{Ref: ref, As: o.as, Host: o.host, Namespace: o.namespace, Version: o.version})
+	if err != nil {
+		return err
+	}
+	return publishPacked(ctx, c, h, b, o.dryRun)
 }
 
 // registryStateCommands are the commands that change the state of a published version.

@@ -22,6 +22,7 @@ func signers() map[string]string {
 		"internal/githook.sign":               "run.record",
 		"internal/project.WriteManifest":      "recordManifest",
 		"internal/project.SignFiles":          "Record of the same workspace",
+		"internal/project.signManifest":       "RecordManifest",
 		"cmd/rye.cosign":                      "recordManifest",
 		"cmd/rye.keyDocuments":                "makeKeyOf and runKeyRotate, with recordDocuments",
 		"cmd/rye.succession":                  "runKeyRotate, with recordDocuments",

@@ -214,11 +214,8 @@ func (r registryItems) itemOf(ctx context.Context, release *packages.Release, fr
 // resolverOf returns a resolver over a release and the system bundle. It judges by the trust
 // documents that the release was judged by: those of the project may be older.
 func (p *Project) resolverOf(ctx context.Context, release *packages.Release) (*resolve.Resolver, error) {
-	var files []wire.File
-	if err := release.Snapshot.Each(ctx, func(f source.File, b []byte) error {
-		files = append(files, wire.File{Path: f.Path, Executable: f.Executable, Data: b})
-		return nil
-	}); err != nil {
+	files, err := filesOf(ctx, release.Snapshot)
+	if err != nil {
 		return nil, err
 	}
 	spaces := &space.Spaces{Roots: []*space.Root{space.NewFiles(space.User, sentFiles(nil))}}
@@ -229,6 +226,15 @@ func (p *Project) resolverOf(ctx context.Context, release *packages.Release) (*r
 	}
 	spaces.Roots = append(spaces.Roots, system.Roots...)
 	return resolve.New(resolve.Params{Spaces: spaces, Trust: cmp.Or(release.Trust, p.Trust), Check: checkItem, Lenient: true, NoCache: true}), nil
+}
+
+// filesOf returns the files of a snapshot.
+func filesOf(ctx context.Context, s *source.Snapshot) (files []wire.File, err error) {
+	err = s.Each(ctx, func(f source.File, b []byte) error {
+		files = append(files, wire.File{Path: f.Path, Executable: f.Executable, Data: b})
+		return nil
+	})
+	return files, err
 }
 
 // installed returns the item if a lock of the project or of the user has its bundle: then

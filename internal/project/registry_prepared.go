@@ -45,17 +45,17 @@ func (p *Project) PreparedBundle(ctx context.Context, id string) (*PackedBundle,
 		return nil, diag.New(diag.Usage, "reading the prepared bundle %q: an id has %d hexadecimal digits", id, preparedLen)
 	}
 	at := filepath.Join(p.RegistryState(), preparedDir, id+preparedExt)
-	b, err := openat.ReadRegular(at, wire.MaxArchive)
+	archive, err := openat.ReadRegular(at, wire.MaxArchive)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, diag.New(diag.SourceNotFound, "reading the prepared bundle %s: it does not exist", id)
 	case err != nil:
 		return nil, diag.New(diag.FileSystemError, "reading the prepared bundle %s: %w", id, err)
-	case !strings.HasPrefix(item.DigestOf(b).Hex(), id):
+	case !strings.HasPrefix(item.DigestOf(archive).Hex(), id):
 		return nil, diag.New(diag.HashMismatch, "reading the prepared bundle %s: %s is another archive; prepare the bundle again", id, at)
 	}
 	files, executable := map[string][]byte{}, map[string]bool{}
-	if _, err := wire.Unpack(ctx, bytes.NewReader(b), func(f wire.File) error {
+	if _, err := wire.Unpack(ctx, bytes.NewReader(archive), func(f wire.File) error {
 		files[f.Path], executable[f.Path] = bytes.Clone(f.Data), f.Executable
 		return nil
 	}); err != nil {
@@ -65,7 +65,11 @@ func (p *Project) PreparedBundle(ctx context.Context, id string) (*PackedBundle,
 	if err != nil {
 		return nil, err
 	}
-	return p.packSnapshot(ctx, snap, "")
+	b, err := p.packed(ctx, snap, "", false)
+	if err != nil || len(b.Signers) > 0 {
+		return b, err
+	}
+	return p.signAndPack(ctx, snap) // prepared from one item: a person signs its manifest now
 }
 
 // releaseItems returns the items of a release, with the verdicts that the user's trust

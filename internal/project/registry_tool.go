@@ -219,8 +219,39 @@ func (c registryCall) pull(ctx context.Context) (any, error) {
 	return out, nil
 }
 
-// prepare packs a bundle of the project for a person to publish.
+// prepare packs a bundle or one item of the project for a person to publish.
 func (c registryCall) prepare(ctx context.Context) (any, error) {
+	b, note, err := c.prepared(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, err := c.p.KeepPrepared(b)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"prepared": id, "id": b.Full(), "version": b.Version, "archive": b.Archive, "bytes": b.Bytes, "sum": b.Sum, "signers": b.Signers, "files": b.Files,
+		"note": joinNotes(note, "nothing is published. A person reviews it and publishes it with: rye registry publish --prepared "+id)}, nil
+}
+
+func (c registryCall) prepared(ctx context.Context) (b *PackedBundle, note string, err error) {
+	if c.text("ref") == "" {
+		if b, err = c.prepareDir(ctx); err == nil {
+			note, err = c.p.JudgeBundle(ctx, b)
+		}
+		return b, note, err
+	}
+	if c.text("dir") != "" {
+		return nil, "", diag.New(diag.ValidationFailed, "calling rye/core/registry/registry: prepare takes ref or dir")
+	}
+	ref, err := item.ParseRef(c.text("ref"), "")
+	if err == nil {
+		b, err = c.p.PrepareItem(ctx, ItemBundle{Ref: ref, As: c.text("id"), Version: c.text("version")})
+	}
+	return b, "its manifest is not signed yet, so the registry's checks run when a person publishes it", err
+}
+
+// prepareDir packs the bundle of a directory of the project.
+func (c registryCall) prepareDir(ctx context.Context) (*PackedBundle, error) {
 	root, err := c.p.NeedProject()
 	if err != nil {
 		return nil, err
@@ -237,20 +268,7 @@ func (c registryCall) prepare(ctx context.Context) (any, error) {
 	if rel, err := filepath.Rel(base, real); err != nil || !filepath.IsLocal(rel) {
 		return nil, diag.New(diag.PathEscape, "preparing %q: it leads out of the project", c.text("dir"))
 	}
-	b, err := c.p.PackBundle(ctx, real, "")
-	if err != nil {
-		return nil, err
-	}
-	note, err := c.p.JudgeBundle(ctx, b)
-	if err != nil {
-		return nil, err
-	}
-	id, err := c.p.KeepPrepared(b)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{"prepared": id, "id": b.Full(), "version": b.Version, "archive": b.Archive, "bytes": b.Bytes, "sum": b.Sum, "signers": b.Signers, "files": b.Files,
-		"note": joinNotes(note, "nothing is published. A person reviews it and publishes it with: rye registry publish --prepared "+id)}, nil
+	return c.p.PackBundle(ctx, real, "")
 }
 
 // releaseKinds returns the kinds of items that a release can have.

@@ -65,6 +65,11 @@ func (p *Project) PackBundle(ctx context.Context, dir, as string) (*PackedBundle
 
 // packSnapshot is PackBundle for files that were read.
 func (p *Project) packSnapshot(ctx context.Context, snap *source.Snapshot, as string) (*PackedBundle, error) {
+	return p.packed(ctx, snap, as, true)
+}
+
+// packed is packSnapshot, also for a manifest that needs no signature yet.
+func (p *Project) packed(ctx context.Context, snap *source.Snapshot, as string, signed bool) (*PackedBundle, error) {
 	var err error
 	if as == "" {
 		if as, err = registryName(snap); err != nil {
@@ -80,7 +85,7 @@ func (p *Project) packSnapshot(ctx context.Context, snap *source.Snapshot, as st
 		return nil, err
 	}
 	b := &PackedBundle{Host: host, ID: name.String(), Sum: snap.Sum}
-	if err := b.manifest(snap); err != nil {
+	if err := b.manifest(snap, signed); err != nil {
 		return nil, err
 	}
 	if err := name.CheckVersion(b.Version); err != nil {
@@ -108,7 +113,7 @@ func registryName(snap *source.Snapshot) (string, error) {
 }
 
 // manifest reads the one manifest of the bundle.
-func (b *PackedBundle) manifest(snap *source.Snapshot) error {
+func (b *PackedBundle) manifest(snap *source.Snapshot, signed bool) error {
 	for _, f := range snap.Files {
 		if _, ok := bundle.ManifestID(f.Path); !ok {
 			continue
@@ -129,10 +134,12 @@ func (b *PackedBundle) manifest(snap *source.Snapshot) error {
 		if err != nil {
 			return err
 		}
-		if !sp.Signed {
+		if !sp.Signed && signed {
 			return diag.New(diag.Unsigned, "packing the bundle: %s is not signed", f.Path).WithReason("registry_unsigned")
 		}
-		b.Signers = []string{wire.KeyText(sp.Line.Key)}
+		if b.Signers = []string{}; sp.Signed {
+			b.Signers = []string{wire.KeyText(sp.Line.Key)}
+		}
 	}
 	if b.Manifest == "" {
 		return diag.New(diag.Unsigned, "packing the bundle: it has no manifest").WithReason("registry_unsigned")

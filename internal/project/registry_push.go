@@ -1,0 +1,339 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/packages/source"
+	"github.com/ryeos/rye/registry/wire"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/verify"
+)
+
+// ItemBundle states which item is packed as a bundle of its own, and where it belongs.
+type ItemBundle struct {
+	Ref       item.Ref
+	As        string // the whole id; "" makes it from the other fields
+	Host      string // "" is the default registry, or the only pinned one
+	Namespace string // "" is the only one that this account bound at the host
+	Version   string // "" is that of the item
+}
+
+// PackItem packs one item of the project as a bundle, whose manifest the user's release key
+// signs. The files of the project do not change.
+func (p *Project) PackItem(ctx context.Context, in ItemBundle) (*PackedBundle, error) {
+	snap, err := p.itemSnapshot(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return p.signAndPack(ctx, snap)
+}
+
+// PrepareItem is PackItem without a signature of the manifest, which a person adds when the
+// prepared bundle is published.
+func (p *Project) PrepareItem(ctx context.Context, in ItemBundle) (*PackedBundle, error) {
+	snap, err := p.itemSnapshot(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	b, err := p.packed(ctx, snap, "", false)
+	if err != nil {
+		return nil, err
+	}
+	return b, p.onlyOwn(ctx, snap)
+}
+
+// itemSnapshot returns the files of a bundle with one item: the item, the files that belong
+// to it, a rye.yaml with its name, and a manifest without a signature.
+func (p *Project) itemSnapshot(ctx context.Context, in ItemBundle) (*source.Snapshot, error) {
+	it, err := p.Resolver.Find(ctx, in.Ref)
+	if err != nil {
+		return nil, err
+	}
+	if it.Root.Space != space.Project || it.Root.Bundled() {
+		return nil, diag.New(diag.Usage, "packing %s: it is %s, and only an item of the project itself is published", in.Ref, it.Path())
+	}
+	version := strings.TrimPrefix(in.Version, "v")
+	if version == "" {
+		version = it.Meta.Version
+	}
+	if err := item.CheckVersion(version); err != nil {
+		return nil, diag.New(diag.VersionMismatch, "packing %s: %w", in.Ref, err).WithReason("push_version")
+	}
+	full, err := p.itemBundleID(in, version)
+	if err != nil {
+		return nil, err
+	}
+	requires, err := p.itemRequires(ctx, it)
+	if err != nil {
+		return nil, err
+	}
+	support, err := p.supportFiles(ctx, it)
+	if err != nil {
+		return nil, err
+	}
+	files, executable := map[string][]byte{}, map[string]bool{}
+	for _, x := range append(support, it) {
+		at := space.Dir + "/" + x.Rel
+		files[at], executable[at] = x.Bytes, executableFile(x)
+		if x.Signature != nil {
+			files[at+extract.DetachedExt] = x.Signature
+		}
+	}
+	files[lock.ProjectFileName] = itemProjectFile(full, requires)
+	_, name, err := wire.ParseFull(full)
+	if err != nil {
+		return nil, err
+	}
+	body, err := bundle.Create(ctx, treeOf(files, executable), bundle.Params{ID: name.Name, Version: version, Description: it.Meta.Description,
+		Entrypoint: entrypoint(it.Ref), SourceDateEpoch: p.Env.Getenv("SOURCE_DATE_EPOCH")})
+	if err != nil {
+		return nil, err
+	}
+	files[bundle.ManifestPath(name.Name)] = body
+	return source.InMemory(source.Origin{}, files, func(path string) bool { return executable[path] })
+}
+
+func executableFile(it *resolve.Item) bool { return executable(it.Root, it.Rel) }
+
+// entrypoint returns what a manifest names as the item to run first.
+func entrypoint(ref item.Ref) string {
+	if ref.Kind == item.Tool || ref.Kind == item.Directive {
+		return ref.String()
+	}
+	return ""
+}
+
+// itemBundleID returns the id that an item is published under: NS/KIND.ID with dots for
+// slashes, and the major version from 2 on.
+func (p *Project) itemBundleID(in ItemBundle, version string) (string, error) {
+	if in.As != "" {
+		full, err := p.Env.FullRegistryID(in.As)
+		if err == nil {
+			_, _, err = wire.ParseFull(full)
+		}
+		return full, err
+	}
+	fail := func(reason, format string, args ...any) error {
+		return diag.New(diag.Usage, "packing "+in.Ref.String()+": "+format, args...).WithReason(reason).WithDetail("item", in.Ref.String())
+	}
+	host, ns := in.Host, in.Namespace
+	if host == "" {
+		host = p.DefaultRegistry()
+	}
+	if pinned := p.Trust.Registries(); host == "" && len(pinned) == 1 {
+		host = pinned[0]
+	}
+	if host == "" {
+		return "", fail("push_host", "it is not clear for which registry")
+	}
+	if bound := p.RegistryBindings(host); ns == "" && len(bound) == 1 {
+		ns = bound[0].Namespace
+	}
+	if ns == "" {
+		return "", fail("push_namespace", "it is not clear in which namespace of %s", host)
+	}
+	id := wire.ID{NS: ns, Name: string(in.Ref.Kind) + "." + strings.ReplaceAll(in.Ref.ID, "/", ".")}
+	if major, _, _ := strings.Cut(version, "."); major != "0" && major != "1" {
+		id.Major = "v" + major
+	}
+	if !wire.CheckName(id.Name) {
+		return "", fail("push_name", "%q cannot be the name of a bundle: 1 to 64 lower-case letters, digits, ., _ and -", id.Name)
+	}
+	return id.Full(host), nil
+}
+
+// itemRequires returns the bundles that an item needs. An item of the project that it needs
+// would be missing for others.
+func (p *Project) itemRequires(ctx context.Context, it *resolve.Item) (map[string]string, error) {
+	elements := []*resolve.Item{it}
+	if it.Ref.Kind == item.Tool {
+		c, err := p.Executor.Walk(ctx, it.Ref)
+		if err != nil {
+			return nil, err
+		}
+		elements = c.Elements
+	}
+	uses, found, err := p.Executor.Uses(ctx, elements)
+	if err == nil {
+		err = diag.FromFindings("packing "+it.Ref.String(), found)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, x := range append(elements[1:len(elements):len(elements)], uses...) {
+		switch root := x.Root; {
+		case root.Embedded():
+		case root.Bundled():
+			out[root.Layer] = root.Version()
+		default:
+			return nil, diag.New(diag.Usage, "packing %s: it needs %s of the %s space, which a bundle with one item does not have", it.Ref, x.Ref, root.Space).
+				WithReason("push_needs").WithDetail("item", it.Ref.String()).WithDetail("needs", x.Ref.String())
+		}
+	}
+	return out, nil
+}
+
+// supportFiles returns the files in the folder of a tool, and below, that are not items:
+// modules that it imports, for example. Each must be verified.
+func (p *Project) supportFiles(ctx context.Context, it *resolve.Item) (out []*resolve.Item, err error) {
+	if it.Ref.Kind != item.Tool {
+		return nil, nil
+	}
+	entries, err := p.Resolver.All(ctx, item.Tool)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.Root != it.Root || !strings.HasPrefix(e.Rel, path.Dir(it.Rel)+"/") {
+			continue
+		}
+		x, err := p.Resolver.Open(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		if !x.Support() {
+			continue
+		}
+		if err := x.Verdict.Err(x.Path()); err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// itemProjectFile returns the rye.yaml of a bundle with one item. It has one form, so that
+// a prepared one can be compared.
+func itemProjectFile(name string, requires map[string]string) []byte {
+	var b bytes.Buffer
+	b.WriteString("rye: 1\nname: " + name + "\n")
+	for i, id := range slices.Sorted(maps.Keys(requires)) {
+		if i == 0 {
+			b.WriteString("require:\n")
+		}
+		b.WriteString("  " + id + ": " + requires[id] + "\n")
+	}
+	return b.Bytes()
+}
+
+// treeOf returns the tree of the files of a bundle in memory.
+func treeOf(files map[string][]byte, executable map[string]bool) bundle.Tree {
+	var list []wire.File
+	for name, b := range files {
+		list = append(list, wire.File{Path: name, Executable: executable[name], Data: b})
+	}
+	tree, _, _ := verify.BundleTree(space.NewFiles(space.Project, sentFiles(list))) // files in memory open nothing
+	return tree
+}
+
+// signAndPack signs the manifest of a bundle with one item and packs it.
+func (p *Project) signAndPack(ctx context.Context, snap *source.Snapshot) (*PackedBundle, error) {
+	if _, err := p.packed(ctx, snap, "", false); err != nil { // before the key signs anything
+		return nil, err
+	}
+	if err := p.onlyOwn(ctx, snap); err != nil {
+		return nil, err
+	}
+	signer, err := p.SignerFor(ctx, "release")
+	if err != nil {
+		return nil, err
+	}
+	list, err := filesOf(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	files, executable := map[string][]byte{}, map[string]bool{}
+	for _, f := range list {
+		id, manifest := bundle.ManifestID(f.Path)
+		if manifest {
+			if f.Data, err = p.signManifest(ctx, id, f.Data, signer); err != nil {
+				return nil, err
+			}
+		}
+		files[f.Path], executable[f.Path] = f.Data, f.Executable
+	}
+	if snap, err = source.InMemory(source.Origin{}, files, func(path string) bool { return executable[path] }); err != nil {
+		return nil, err
+	}
+	return p.packSnapshot(ctx, snap, "")
+}
+
+func (p *Project) signManifest(ctx context.Context, id string, body []byte, signer sign.Signer) ([]byte, error) {
+	out, _, err := sign.Sign(ctx, body, sign.Hash(), bundle.Subject(id), signer, p.Env.Now())
+	if err != nil {
+		return nil, err
+	}
+	return out, p.RecordManifest(ctx, p.Spaces.ProjectDir, bundle.Subject(id), item.DigestOf(out), signer)
+}
+
+// onlyOwn returns an error unless a bundle without a signed manifest has only what the user
+// would sign without looking: one item and its files, each with a signature that the user
+// trusts, and a rye.yaml in its one form. A prepared bundle may be the work of an agent.
+func (p *Project) onlyOwn(ctx context.Context, snap *source.Snapshot) error {
+	files, err := filesOf(ctx, snap)
+	if err != nil {
+		return err
+	}
+	root := space.NewFiles(space.Project, sentFiles(files))
+	resolver, err := p.resolverOf(ctx, &packages.Release{Snapshot: snap})
+	if err != nil {
+		return err
+	}
+	items := 0
+	fail := func(format string, args ...any) error {
+		return diag.New(diag.Unsigned, "signing the manifest of a bundle with one item: "+format, args...).WithReason("registry_unsigned")
+	}
+	for _, f := range snap.Files {
+		rel, inside := strings.CutPrefix(f.Path, space.Dir+"/")
+		if _, manifest := bundle.ManifestID(f.Path); manifest || f.Path == lock.ProjectFileName || strings.HasSuffix(f.Path, extract.DetachedExt) {
+			continue
+		}
+		if !inside {
+			return fail("%s is not a file of an item", f.Path)
+		}
+		it, err := resolver.File(ctx, root, rel) // a file that no signature covers is UNSIGNED
+		if err == nil {
+			err = it.Verdict.Err(f.Path)
+		}
+		if err != nil {
+			return err
+		}
+		if !it.Support() {
+			items++
+		}
+	}
+	if items != 1 {
+		return fail("it has %d items", items)
+	}
+	if text, err := snap.Read(lock.ProjectFileName); err != nil || !isItemProjectFile(text) {
+		return fail("its %s has something else than a name and requirements", lock.ProjectFileName)
+	}
+	return nil
+}
+
+// isItemProjectFile reports whether a rye.yaml has the form that itemProjectFile writes.
+func isItemProjectFile(text []byte) bool {
+	m, _ := lock.ParseProjectFile(text)
+	if m == nil {
+		return false
+	}
+	needs := map[string]string{}
+	for _, n := range m.Requires() {
+		needs[n.ID] = n.Version
+	}
+	return bytes.Equal(text, itemProjectFile(m.ID, needs))
+}
