@@ -19,7 +19,7 @@ func registryCommand() *cli.Command {
 			registryAddCommand(), registryListCommand(), registryUseCommand(), registryRemoveCommand(), registryForgiveCommand(),
 			registrySearchCommand(), registryInfoCommand(), registryPullCommand(), registryMonitorCommand(), registryVerifyCommand(),
 			registryLoginCommand(), registryLogoutCommand(), registryWhoamiCommand(), registryPublishCommand(), registryPushCommand(),
-		}, registryStateCommands(), []*cli.Command{
+		}, registryKeyCommands(), registryStateCommands(), []*cli.Command{
 			registryRevokeCommand(), registryServeCommand(), registryExportCommand(), registryImportCommand(), registryWitnessCommand(), registryAdminCommand(),
 		}),
 	}

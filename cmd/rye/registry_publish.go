@@ -4,11 +4,13 @@ import (
 	"context"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/registry/client"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -239,19 +241,21 @@ func registryLoginCommand() *cli.Command {
 		Long: `There are no accounts: a namespace belongs to keys. A namespace with a dot is a DNS name;
 its owner proves it by a TXT record (--method dns) or a file on its host (--method
 well-known). Without --method rye prints both, for you to publish one. ALIAS~OWNER is
-proven by an ID token of the issuer ALIAS (--method oidc --token-file FILE). Others are
+proven by an ID token of the issuer ALIAS (--method oidc): rye shows a code that you enter
+at the issuer (RFC 8628), or reads the token of a CI job from --token-file. Others are
 granted by the operator. A binding is an entry of the log and lasts one year; repeating
 the proof renews it.`,
 		Examples: []string{
 			"rye registry login rye.acme.io --namespace acme.io",
 			"rye registry login rye.acme.io --namespace acme.io --method dns",
+			"rye registry login rye.acme.io --namespace github~acme --method oidc",
 			"rye registry login rye.acme.io --namespace github~acme --method oidc --token-file token",
 		},
 		Codes: writeCodes(diag.FileSystemError),
 		Flags: []cli.Flag{
 			cli.String(&o.namespace, "namespace", "`NS` that the key is bound to"),
 			cli.String(&o.method, "method", "what proves it: `METHOD` dns, well-known or oidc").OneOf("dns", "well-known", "oidc"),
-			cli.String(&o.token, "token-file", "`FILE` with the ID token of oidc"),
+			cli.String(&o.token, "token-file", "`FILE` with the ID token of oidc (default: ask the issuer)"),
 			cli.String(&o.key, "key", keyUsage),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error { return runRegistryLogin(ctx, c, &o) },
@@ -276,6 +280,13 @@ func runRegistryLogin(ctx context.Context, c *cli.Call, o *registryLoginOptions)
 			return diag.New(diag.FileSystemError, "reading the token: %w", err)
 		}
 		proof.Token = strings.TrimSpace(string(b))
+	} else if o.method == wire.MethodOIDC {
+		proof.Token, err = h.DeviceToken(ctx, c.Arg(0), o.namespace, func(d client.DeviceCode) {
+			c.UI.Note("Open %s and enter the code %s until %s.", d.URI, d.Code, d.Expires.Local().Format(time.TimeOnly))
+		})
+		if err != nil {
+			return err
+		}
 	}
 	b, err := h.BindNamespace(ctx, c.Arg(0), o.namespace, proof)
 	if err != nil {
@@ -297,11 +308,49 @@ func showProofs(ctx context.Context, c *cli.Call, h *project.Project, ns string)
 			c.UI.Out("dns         TXT record %s%s = %q", wire.DNSPrefix, ns, txt)
 			c.UI.Out("well-known  https://%s%s = %s", ns, wire.WellKnownPath, file)
 		case wire.FormOIDC:
-			c.UI.Out("Get an ID token of the issuer, then repeat the command with --method oidc --token-file FILE.")
+			c.UI.Out("Repeat the command with --method oidc, in a job of CI with --token-file FILE.")
 		default:
 			c.UI.Out("Only the operator of the registry grants %s. Send your key document (rye key export); your key is %s.", ns, key)
 		}
 	})
+}
+
+// registryKeyCommands are the commands by which a key of a namespace changes its keys.
+func registryKeyCommands() []*cli.Command {
+	return []*cli.Command{
+		registryKeyCommand("key-add", "add a key to a namespace", "FILE",
+			`FILE is the key document, which rye key export writes; the key needs the use release. Your
+key signs, and the new one is bound as long as yours: only a proof of the namespace makes
+a binding longer.`, (*project.Project).AddNamespaceKey),
+		registryKeyCommand("key-remove", "remove a key from a namespace", "KEY",
+			`KEY is a fingerprint. What the key published stays. The last key that may publish cannot
+be removed.`, (*project.Project).RemoveNamespaceKey),
+	}
+}
+
+func registryKeyCommand(name, usage, arg, long string, change func(p *project.Project, ctx context.Context, host, ns, arg string) (*project.RegistryChange, error)) *cli.Command {
+	var namespace, key string
+	example := map[string]string{"FILE": "leo.toml", "KEY": "b600306c…"}[arg]
+	return &cli.Command{
+		Name: name, Usage: usage, Args: "HOST " + arg, Long: long,
+		Examples: []string{"rye registry " + name + " rye.acme.io " + example + " --namespace acme.io"},
+		Codes:    writeCodes(diag.FileSystemError),
+		Flags: []cli.Flag{
+			cli.String(&namespace, "namespace", "`NS` whose keys change"),
+			cli.String(&key, "key", keyUsage),
+		},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			h, err := envWithKey(c, key).Open(ctx, project.Lenient)
+			if err != nil {
+				return err
+			}
+			r, err := change(h, ctx, c.Arg(0), namespace, c.Arg(1))
+			if err != nil {
+				return err
+			}
+			return c.UI.Show(r, func() { c.UI.Out("%s: %s at %s, log entry %d", name, namespace, r.Host, r.Log) })
+		},
+	}
 }
 
 func registryLogoutCommand() *cli.Command {
@@ -351,12 +400,12 @@ names, each with the log entry that bound it, which rye verifies.`,
 				}
 				list = append(list, k)
 			}
-			return c.UI.Show(map[string]any{"host": host, "namespaces": list}, func() { showNamespaces(c.UI, host, list) })
+			return c.UI.Show(map[string]any{"host": host, "namespaces": list}, func() { showNamespaces(c.UI, host, list, h.Env.Now()) })
 		},
 	}
 }
 
-func showNamespaces(u *cli.UI, host string, list []*project.RegistryKeys) {
+func showNamespaces(u *cli.UI, host string, list []*project.RegistryKeys, now time.Time) {
 	if len(list) == 0 {
 		u.Out("this account bound no namespace at %s; --namespace NS shows another one", host)
 		return
@@ -365,8 +414,11 @@ func showNamespaces(u *cli.UI, host string, list []*project.RegistryKeys) {
 		u.Out("%s", n.Namespace)
 		for _, k := range n.Keys {
 			state := "until " + k.Until
-			if k.Removed != nil {
+			switch from, err := wire.ParseTime(k.From); {
+			case k.Removed != nil:
 				state = "removed"
+			case err == nil && now.Before(from):
+				state = "from " + k.From + " " + state
 			}
 			u.Out("  %s  by %s, log entry %d, %s", k.Key, k.Method, k.Log, state)
 		}

@@ -59,6 +59,7 @@ func scriptCommands() map[string]scriptCmd {
 		"serve":       cmdServe,
 		"evidence":    cmdEvidence,
 		"regkey":      cmdRegKey,
+		"issuer":      cmdIssuer,
 		"regserve":    cmdRegServe,
 		"regtree":     cmdRegTree,
 		"servekeys":   cmdServeKeys,

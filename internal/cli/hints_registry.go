@@ -36,6 +36,7 @@ func registryHints() map[situation]string {
 		{diag.SourceMoved, "registry_name"}:               "report it to the operator of the registry and to the author; do not use the files",
 		{diag.SourceMoved, "registry_publisher"}:          "revoke the release, and ask the operator of the registry to block its publisher",
 		{diag.SourceMoved, "registry_as"}:                 "write {expected} into its rye.yaml and run rye bundle create again, or leave out --as",
+		{diag.AuthFailed, "registry_issuer"}:              "repeat the command, or ask the operator of the registry about its issuer",
 		{diag.Usage, "push_host"}:                         "name it with --registry HOST",
 		{diag.Usage, "push_namespace"}:                    "name it with --namespace NS",
 		{diag.Usage, "push_name"}:                         "name the bundle with --as registry:HOST/NS/NAME",

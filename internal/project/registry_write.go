@@ -367,6 +367,52 @@ func (p *Project) BindingKey(ctx context.Context) (key, txt, wellKnown string, e
 	return wire.KeyText(fp), wire.TXTRecord(fp), string(b), err
 }
 
+// DeviceToken returns an ID token for a namespace ALIAS~OWNER, which a person permits at the
+// issuer of the registry.
+func (p *Project) DeviceToken(ctx context.Context, host, ns string, show func(client.DeviceCode)) (string, error) {
+	if err := p.needPin(host); err != nil {
+		return "", err
+	}
+	h, err := p.Registries().Host(ctx, host)
+	if err != nil {
+		return "", err
+	}
+	return h.DeviceToken(ctx, ns, show)
+}
+
+// AddNamespaceKey binds the key in a document to a namespace, by a key of it.
+func (p *Project) AddNamespaceKey(ctx context.Context, host, ns, file string) (*RegistryChange, error) {
+	text, err := openat.ReadRegular(p.Env.path(file), doc.MaxDocument)
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading the key document: %w", err)
+	}
+	d, found := doc.ParseAnyName(text)
+	k := doc.As[*doc.Key](d, found)
+	if k == nil {
+		return nil, diag.New(diag.ValidationFailed, "reading %s: it is not a key document, which rye key export writes", file)
+	}
+	return p.changeKey(ctx, host, ns, wire.ActionKeyAdd, wire.KeyChange{V: 1, Key: wire.KeyText(k.Fingerprint), Document: string(text)})
+}
+
+// RemoveNamespaceKey removes a key from a namespace, by a key of it.
+func (p *Project) RemoveNamespaceKey(ctx context.Context, host, ns, key string) (*RegistryChange, error) {
+	if !strings.HasPrefix(key, "ed25519:") {
+		key = "ed25519:" + key
+	}
+	if _, err := wire.ParseKey(key); err != nil {
+		return nil, diag.New(diag.Usage, "reading the key: %w", err)
+	}
+	return p.changeKey(ctx, host, ns, wire.ActionKeyRemove, wire.KeyChange{V: 1, Key: key})
+}
+
+func (p *Project) changeKey(ctx context.Context, host, ns, action string, change wire.KeyChange) (*RegistryChange, error) {
+	if err := wire.CheckNamespace(ns); err != nil {
+		return nil, err
+	}
+	body := wire.RenderBody(&change)
+	return p.changeRegistry(ctx, wire.Statement{Registry: host, Action: action, ID: ns, Body: item.DigestOf(body).String()}, body)
+}
+
 // BindNamespace proves a namespace to a registry and binds the user's release key to it.
 func (p *Project) BindNamespace(ctx context.Context, host, ns string, proof RegistryProof) (*RegistryBinding, error) {
 	if err := wire.CheckNamespace(ns); err != nil {

@@ -58,6 +58,7 @@ type Params struct {
 	Offline bool
 	Proxy   string
 	Now     func() time.Time
+	Sleep   func(ctx context.Context, d time.Duration) error // nil waits, or ends with ctx
 }
 
 // Client reads registries. It contacts each host once for a checkpoint. It is safe for
@@ -79,10 +80,24 @@ func New(p Params) *Client {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
+	if p.Sleep == nil {
+		p.Sleep = wait
+	}
 	if p.Known == nil {
 		p.Known = func(string) []Known { return nil }
 	}
 	return &Client{p: p, hosts: map[string]*opening{}}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // Host is a registry as of one verified checkpoint.
