@@ -182,8 +182,8 @@ func Remember(p Params, s *Store) error {
 }
 
 // RememberRevocations writes revocations and rotations that a registry served into the
-// user's state directory, as Remember does with those of a project, and reports whether one
-// of them is new. The store states which keys are trusted: documents of other keys are
+// user's state directory, as Remember does with those of a project, and reports whether the
+// store lacks one of the directory: a new one, or one that another process wrote. The store states which keys are trusted: documents of other keys are
 // bounded, so that a registry or a namespace cannot displace those that matter. The note
 // states how many were left out, "" for none. A text that is not a revocation is an error.
 func RememberRevocations(p Params, s *Store, texts [][]byte) (changed bool, note string, err error) {
@@ -197,7 +197,7 @@ func RememberRevocations(p Params, s *Store, texts [][]byte) (changed bool, note
 	}
 	have := s.seen
 	if later := len(names) - have.all; later > 0 { // since the store was loaded
-		have = seenCount{len(names), have.unknown + later}
+		have, changed = seenCount{len(names), have.unknown + later}, true
 	}
 	free, freeUnknown := have.free()
 	base, forged, unknown := atomicfile.Private(p.StateDir), 0, 0

@@ -157,7 +157,8 @@ func (r *Registries) Revocations(ctx context.Context) (*trust.Store, error) {
 }
 
 // rememberRevocations adds revocations to those that this account saw, and returns the
-// trust documents with them, nil if nothing is new.
+// trust documents with them, nil if this process knew all of them. Another process may have
+// remembered them since this one read its trust documents.
 func (p *Project) rememberRevocations(texts [][]byte) (*trust.Store, error) {
 	changed, note, err := trust.RememberRevocations(p.TrustParams, p.Trust, texts)
 	if note != "" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/httpx"
@@ -78,11 +79,53 @@ func TestOldIndex(t *testing.T) {
 		if _, err := s.host().Index(t.Context(), s.id()); !isOldIndex(err) {
 			t.Errorf("%s is withheld from a process without a copy: %v", c.name, err)
 		}
+		// An account that never used the registry reads the newest entries.
+		account := s.state
+		s.state = t.TempDir()
+		if _, err := s.host().Index(t.Context(), s.id()); !isOldIndex(err) {
+			t.Errorf("%s is withheld at the first contact: %v", c.name, err)
+		}
+		s.state = account
 		// A cache on the way is asked to read the registry.
 		s.fresh = map[string][]byte{siteIndex: rendered(newest)}
 		if lines, err := s.host().Index(t.Context(), s.id()); err != nil || len(lines) != len(newest) {
 			t.Errorf("%s through a cache: %v, %v", c.name, lines, err)
 		}
+	}
+}
+
+// The first contact reads a bounded number of entries, however long the log is.
+func TestFirstContact(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.release("v1.0.0")
+	var entries [][]byte
+	for i := range 2000 {
+		e := &log.Entry{Type: log.State, ID: "acme/other", Version: fmt.Sprintf("v1.0.%d", i), State: wire.StateYanked, Time: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)}
+		b, err := e.Render()
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, b)
+	}
+	if _, err := s.w.Append(t.Context(), entries...); err != nil {
+		t.Fatal(err)
+	}
+	h := s.host()
+	if _, err := h.Index(t.Context(), s.id()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(h.heads.Newest); n != firstBehind {
+		t.Errorf("%d entries were read", n)
+	}
+	bundles := 0
+	for _, p := range s.asked {
+		if strings.Contains(p, "tile/entries/") {
+			bundles++
+		}
+	}
+	if bundles == 0 || bundles > 3 {
+		t.Errorf("%d bundles of entries were read", bundles)
 	}
 }
 

@@ -30,10 +30,11 @@ const (
 	maxHeadsKeys = 2 << 20  // bytes of the ids and versions
 	maxHeadsFile = 6 << 20  // bytes; what these limits permit is smaller
 	maxBehind    = 4096     // entries that are read at one time; older ones are skipped
+	firstBehind  = 512      // entries that are read at the first contact: at most three bundles
 )
 
-// readHeads returns what the account recorded. A missing file is the first contact: entries
-// before it are not read, so that a large log costs one proof. A file that cannot be read is
+// readHeads returns what the account recorded. A missing file is the first contact: only the
+// newest entries are read then, so that a large log costs three bundles of entries. A file that cannot be read is
 // an error, because without it an old index could not be seen.
 func (h *Host) readHeads() (*heads, error) {
 	b, err := openat.ReadRegular(h.dir.Path(headsName), maxHeadsFile)
@@ -76,22 +77,24 @@ func (h *Host) newest(ctx context.Context) (*heads, error) {
 	next := &heads{Read: tree.Size, Newest: map[string]int64{}, Revocations: map[int64]string{}}
 	maps.Copy(next.Newest, have.Newest)
 	maps.Copy(next.Revocations, have.Revocations)
-	if have.Read >= 0 {
-		err := h.proven(tree, func(r *log.Reader) error {
-			for n := max(have.Read, tree.Size-maxBehind); n < tree.Size; n++ {
-				raw, err := r.Entry(ctx, n)
-				if err != nil {
-					return err
-				}
-				if e, err := log.ParseEntry(raw); err == nil { // a type of a later version is not read
-					next.add(n, e)
-				}
+	from := max(have.Read, tree.Size-maxBehind)
+	if have.Read < 0 {
+		from = max(0, tree.Size-firstBehind)
+	}
+	err := h.proven(tree, func(r *log.Reader) error {
+		for n := from; n < tree.Size; n++ {
+			raw, err := r.Entry(ctx, n)
+			if err != nil {
+				return err
 			}
-			return nil
-		})
-		if err != nil {
-			return nil, h.proofError("reading the new entries of the log", err)
+			if e, err := log.ParseEntry(raw); err == nil { // a type of a later version is not read
+				next.add(n, e)
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, h.proofError("reading the new entries of the log", err)
 	}
 	next.trim()
 	h.mu.Lock()

@@ -408,6 +408,15 @@ func TestRefusals(t *testing.T) {
 	if _, err := f.post("/publish", header, b); diag.CodeOf(err) != diag.AuthFailed {
 		t.Errorf("a replayed statement: %v", err)
 	}
+	sent, err := wire.ParseHeader(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	yank := statement(wire.ActionYank, "acme/tools", "v1.0.0", nil, "")
+	yank.Nonce = sent.Nonce
+	if _, err := f.send(yank, nil, 1); diag.CodeOf(err) != diag.AuthFailed || !strings.Contains(err.Error(), "nonce was used before") {
+		t.Errorf("another statement with the nonce: %v", err)
+	}
 	f.check()
 }
 
