@@ -11,11 +11,29 @@ import (
 // TestGraphRules: each rule on the page about rules of graphs names a test, each test and
 // script that the page names exists, and each script of graphs is on the page.
 func TestGraphRules(t *testing.T) {
-	page, err := os.ReadFile("../../docs/design/graph-rules.md")
+	scripts, named := rulesPage(t, "graph-rules.md", 60)
+	for name := range scripts {
+		if strings.HasPrefix(name, "graph_") && !named[name] {
+			t.Errorf("the page does not name the script %s", name)
+		}
+	}
+}
+
+// TestRegistryAttacks: each attack on the page about registries names a test, and each test
+// and script that the page names exists.
+func TestRegistryAttacks(t *testing.T) {
+	rulesPage(t, "registry-attacks.md", 35)
+}
+
+// rulesPage compares a page whose tables name tests and scripts in their last column with
+// those that exist. It returns all scripts, and the names on the page.
+func rulesPage(t *testing.T, name string, least int) (scripts, named map[string]bool) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/design/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	scripts := map[string]bool{}
+	scripts, named = map[string]bool{}, map[string]bool{}
 	found, err := filepath.Glob("../../testdata/scripts/*.txtar")
 	if err != nil || len(found) < 100 {
 		t.Fatal(found, err)
@@ -24,14 +42,10 @@ func TestGraphRules(t *testing.T) {
 		scripts[strings.TrimSuffix(filepath.Base(f), ".txtar")] = true
 	}
 	tests := testNames(t)
-	named := map[string]bool{}
 	for _, m := range regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+|[a-z]+_[a-z0-9_]+)`").FindAllStringSubmatch(string(page), -1) {
-		name := m[1]
-		named[name] = true
-		if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") {
-			if !tests[name] {
-				t.Errorf("the page names %s, which does not exist", name)
-			}
+		named[m[1]] = true
+		if (strings.HasPrefix(m[1], "Test") || strings.HasPrefix(m[1], "Fuzz")) && !tests[m[1]] {
+			t.Errorf("the page names %s, which does not exist", m[1])
 		}
 	}
 	rules := 0
@@ -51,14 +65,10 @@ func TestGraphRules(t *testing.T) {
 			}
 		}
 	}
-	if rules < 60 {
+	if rules < least {
 		t.Errorf("the page has %d rules", rules)
 	}
-	for name := range scripts {
-		if strings.HasPrefix(name, "graph_") && !named[name] {
-			t.Errorf("the page does not name the script %s", name)
-		}
-	}
+	return scripts, named
 }
 
 // testNames returns the names of all tests and fuzz targets of this module.
