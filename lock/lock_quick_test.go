@@ -48,7 +48,7 @@ func TestQuickLock(t *testing.T) {
 		changed := slices.Clone(lines)
 		i, j := random.IntN(len(changed)), random.IntN(len(changed))
 		switch random.IntN(4) {
-		case 0: // two lines change places
+		case 0: // two lines are exchanged
 			changed[i], changed[j] = changed[j], changed[i]
 		case 1:
 			changed = slices.Delete(changed, i, i+1)

@@ -18,7 +18,7 @@ type Entry struct {
 	Root   *space.Root
 	Rel    string
 	Shadow bool // another root defines the ref, so this file is not used
-	Alone  bool // the listing saw no detached signature beside the file
+	Alone  bool // the listing saw no detached signature of the file
 }
 
 // All lists the items of a kind in every space, by id, then precedence.
