@@ -84,20 +84,21 @@ func appendWord(b []byte, s string) []byte {
 // plainPrefix returns the number of bytes at the start of s that need no quotes.
 func plainPrefix(s string) int {
 	for i := 0; i < len(s); i++ {
-		if !plain[s[i]] {
+		if !plain(s[i]) {
 			return i
 		}
 	}
 	return len(s)
 }
 
-// plain has the bytes that need no quotes.
-var plain = func() (out [256]bool) {
-	for c := range out {
-		out[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-./:@+=~*!", byte(c)) >= 0
+// plain reports whether a byte needs no quotes.
+func plain(c byte) bool {
+	switch c {
+	case '_', '-', '.', '/', ':', '@', '+', '=', '~', '*', '!':
+		return true
 	}
-	return out
-}()
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
 
 // scanValue reads the value of a field.
 func (f *field) scanValue() {
