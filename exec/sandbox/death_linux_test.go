@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,7 +26,16 @@ func TestMain(m *testing.M) {
 		if dir := os.Getenv(delegationVar); dir != "" {
 			ladder.cgroup = &delegation{dir: dir}
 		}
-		_, _, err := Wrap(&cmd, Grant{Self: self, Rung: Rung(rung), Project: project, Read: []string{project}, Net: "none"}, ladder)
+		rung, by, _ := strings.Cut(rung, "+")
+		g := Grant{Self: self, Rung: Rung(rung), Project: project, Read: []string{project}, Net: "none"}
+		if by != "" {
+			g.Warm = NewWarm(self, Probe)
+			g.Warm.starter.wanted = starterFrom - 1
+		}
+		_, _, err := Wrap(&cmd, g, ladder)
+		if err == nil && by != "" && g.Warm.starter.p == nil {
+			err = errors.New("the starter did not start the helper")
+		}
 		if err == nil {
 			_, err = proc.Run(context.Background(), cmd)
 		}
@@ -38,35 +48,41 @@ func TestMain(m *testing.M) {
 // TestDeathOfRye kills the process that started a program: the kernel ends the program
 // and its children.
 func TestDeathOfRye(t *testing.T) {
-	onRungs(t, func(t *testing.T, r Rung) {
-		self, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir := project(t)
-		rye := exec.Command(self)
-		rye.Env = append(os.Environ(), deathVar+"="+string(r)+" "+dir)
-		out, err := rye.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := rye.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if line, err := bufio.NewReader(out).ReadString('\n'); line != "up\n" {
-			t.Fatalf("%q %v", line, err)
-		}
-		if len(inDirectory(dir)) == 0 {
-			t.Fatal("no program was found while it ran")
-		}
-		_ = rye.Process.Kill()
-		_ = rye.Wait()
-		for deadline := time.Now().Add(10 * time.Second); len(inDirectory(dir)) > 0; time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%v survived", inDirectory(dir))
-			}
-		}
+	onRungs(t, func(t *testing.T, r Rung) { deathOfRye(t, string(r)) })
+	t.Run("starter", func(t *testing.T) {
+		needs(t, Strict)
+		deathOfRye(t, string(Strict)+"+starter")
 	})
+}
+
+func deathOfRye(t *testing.T, how string) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := project(t)
+	rye := exec.Command(self)
+	rye.Env = append(os.Environ(), deathVar+"="+how+" "+dir)
+	out, err := rye.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rye.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "up\n" {
+		t.Fatalf("%q %v", line, err)
+	}
+	if len(inDirectory(dir)) == 0 {
+		t.Fatal("no program was found while it ran")
+	}
+	_ = rye.Process.Kill()
+	_ = rye.Wait()
+	for deadline := time.Now().Add(10 * time.Second); len(inDirectory(dir)) > 0; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%v survived", inDirectory(dir))
+		}
+	}
 }
 
 // inDirectory returns the sleeps that have a working directory.

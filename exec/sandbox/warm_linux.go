@@ -16,30 +16,33 @@ import (
 )
 
 // Warm starts helpers before it is known what they confine: their start and the decisions
-// about a run go on at the same time. At most one waits; a helper serves one program.
+// about a run go on at the same time. At most one waits; a helper serves one program. It
+// has the starter of the process, too.
 type Warm struct {
-	self   string
-	ladder func() Ladder
+	self    string
+	ladder  func() Ladder
+	early   bool // there is a processor for a helper that waits
+	starter starter
 
 	mu      sync.Mutex
 	waiting *helper
 	next    func() *helper // starts the one after that, if it was announced too
 }
 
-// NewWarm returns a Warm for the best rung of this system, or nil on a machine with one
-// processor. It starts nothing.
+// NewWarm returns a Warm for the best rung of this system, which on a machine with one
+// processor starts nothing early. It starts nothing yet.
 func NewWarm(self string, ladder func() Ladder) *Warm {
-	if self == "" || runtime.GOMAXPROCS(0) < 2 {
+	if self == "" {
 		return nil
 	}
-	return &Warm{self: self, ladder: ladder}
+	return &Warm{self: self, ladder: ladder, early: runtime.GOMAXPROCS(0) > 1, starter: starter{self: self}}
 }
 
 // Ahead announces a run that probably needs a helper: one starts unless one waits. If
 // another run comes first (after), the one that waits is for that run, and the next starts
 // when it is taken. The caller calls Drop in the end.
 func (w *Warm) Ahead(ctx context.Context, after bool) {
-	if w == nil {
+	if w == nil || !w.early {
 		return
 	}
 	w.mu.Lock()
@@ -59,7 +62,7 @@ func (w *Warm) begin(ctx context.Context) *helper {
 		defer close(h.started)
 		l := w.ladder()
 		if h.rung = l.Best; h.rung != Basic {
-			h.start(ctx, w.self, l.cgroup)
+			h.start(ctx, w, l.cgroup)
 		}
 	}()
 	return h
@@ -91,6 +94,19 @@ func (w *Warm) take(g Grant) *helper {
 	return h
 }
 
+// again returns a helper of the starter for the caller alone, or nil: it starts none that
+// is in a cgroup, because a clone with the same parent excludes that.
+func (w *Warm) again(g Grant, l Ladder) *helper {
+	if w == nil || g.Rung != Strict || l.cgroup != nil || g.Self != w.self {
+		return nil
+	}
+	p, fd := w.starter.helper(inNamespaces(g.Net != policy.NetAny))
+	if p == nil {
+		return nil
+	}
+	return &helper{p: p, fd: fd}
+}
+
 // Drop ends the helper that waits.
 func (w *Warm) Drop() {
 	if w == nil {
@@ -115,7 +131,12 @@ type helper struct {
 	used    atomic.Bool
 }
 
-func (h *helper) start(ctx context.Context, self string, in *delegation) {
+func (h *helper) start(ctx context.Context, w *Warm, in *delegation) {
+	if h.rung == Strict && in == nil {
+		if h.p, h.fd = w.starter.helper(inNamespaces(true)); h.p != nil {
+			return
+		}
+	}
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return
@@ -132,10 +153,10 @@ func (h *helper) start(ctx context.Context, self string, in *delegation) {
 	cmd.Attr = func(a *syscall.SysProcAttr) {
 		h.group.enclose(a)
 		if h.rung == Strict {
-			inNamespaces(a, true)
+			enter(a, inNamespaces(true))
 		}
 	}
-	p, err := proc.Start(ctx, self, cmd, []*os.File{nil, nil, nil, nil, theirs})
+	p, err := proc.Start(ctx, w.self, cmd, []*os.File{nil, nil, nil, nil, theirs})
 	if err != nil {
 		unix.Close(fds[0])
 		h.group.close()

@@ -204,7 +204,11 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 		}
 	})
 	var group *cgroup
-	if h := w.g.Warm.take(w.g); h != nil {
+	h := w.g.Warm.take(w.g)
+	if h == nil {
+		h = w.g.Warm.again(w.g, w.ladder)
+	}
+	if h != nil {
 		w.inbox, group = inboxOf(h.fd, w.g.Listen, exited), h.group
 		w.inbox.early = h.p
 		cmd.Files = append([]*os.File{spec}, cmd.Files...)
@@ -239,26 +243,34 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 	cmd.Attr = func(a *syscall.SysProcAttr) {
 		w.cgroup.enclose(a)
 		if w.spec.Namespaces {
-			inNamespaces(a, w.g.Net != policy.NetAny)
+			enter(a, inNamespaces(w.g.Net != policy.NetAny))
 		}
 	}
 	return nil
 }
 
-// inNamespaces sets the namespaces of the helper. Its user id stays that of this process,
+// inNamespaces returns the namespaces of the helper. Its user id stays that of this process,
 // so that files which the program writes belong to the user. The capabilities are for
 // the mounts: the helper gives them up before it starts the program.
-func inNamespaces(a *syscall.SysProcAttr, network bool) {
-	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
+func inNamespaces(network bool) *syscall.SysProcAttr {
+	uid, gid := os.Geteuid(), os.Getegid()
+	a := &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
+	}
 	if network {
 		a.Cloneflags |= unix.CLONE_NEWNET
 	}
-	uid, gid := os.Geteuid(), os.Getegid()
-	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
-	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	if uid != 0 {
 		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 	}
+	return a
+}
+
+// enter adds namespaces to the attributes of a process.
+func enter(a, in *syscall.SysProcAttr) {
+	a.Cloneflags, a.UidMappings, a.GidMappings, a.AmbientCaps = in.Cloneflags, in.UidMappings, in.GidMappings, in.AmbientCaps
 }
 
 // memory returns a file without a name that contains b.

@@ -113,14 +113,11 @@ var inherited sync.Once
 // spawn starts the program. A file that was just written can be busy for a moment,
 // while a process forked elsewhere has its descriptor open: spawn tries again.
 func spawn(ctx context.Context, path string, c Cmd, env []string, files []*os.File) (*os.Process, error) {
-	inherited.Do(keepInherited)
 	if c.Spawn != nil {
+		inherited.Do(keepInherited)
 		return c.Spawn(files)
 	}
-	attr := &os.ProcAttr{Dir: c.Dir, Env: env, Files: files, Sys: groupAttr(c.Orderly)}
-	if c.Attr != nil {
-		c.Attr(attr.Sys)
-	}
+	attr := attributes(c, env, files)
 	for pause := time.Millisecond; ; pause *= 2 {
 		p, err := os.StartProcess(path, c.Argv, attr)
 		if err == nil || !isBusy(err) || pause > 200*time.Millisecond {
@@ -132,6 +129,21 @@ func spawn(ctx context.Context, path string, c Cmd, env []string, files []*os.Fi
 		case <-time.After(pause):
 		}
 	}
+}
+
+// attributes returns how a program is started: no descriptor but files reaches it.
+func attributes(c Cmd, env []string, files []*os.File) *os.ProcAttr {
+	inherited.Do(keepInherited)
+	attr := &os.ProcAttr{Dir: c.Dir, Env: env, Files: files, Sys: groupAttr(c.Orderly)}
+	if c.Attr != nil {
+		c.Attr(attr.Sys)
+	}
+	return attr
+}
+
+// StartSelf is Start for the file of this process, which nothing writes to: it tries once.
+func StartSelf(self string, c Cmd, files []*os.File) (*os.Process, error) {
+	return os.StartProcess(self, c.Argv, attributes(c, c.Env, files))
 }
 
 // Start starts the program at a path with Argv, Env, Dir and Attr of c, and with files as

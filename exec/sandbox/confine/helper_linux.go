@@ -8,8 +8,13 @@ import (
 )
 
 func init() {
-	if n := len(os.Args); n >= 2 && os.Args[1] == Command && (n == 2 || n == 3 && os.Args[2] == Early) {
+	n := len(os.Args)
+	switch {
+	case n < 2 || os.Args[1] != Command:
+	case n == 2 || n == 3 && os.Args[2] == Early:
 		os.Exit(run())
+	case n == 3 && os.Args[2] == Starter:
+		os.Exit(starter())
 	}
 }
 

@@ -2,6 +2,9 @@
 // of a Spec to itself, starts the program, ends it with all its children, and reports
 // the outcome.
 //
+// A second process of the package, the starter, starts helpers for a process that needs
+// several.
+//
 // It decides nothing: the process that started it has turned the profile into steps.
 // The program starts with all restrictions of the Spec, or not at all.
 //
@@ -14,10 +17,11 @@ package confine
 
 // Command is the first argument of the helper. With Early as the second one it is started
 // before its request exists, and receives SpecFD and the descriptors of the program in one
-// message on ReportFD.
+// message on ReportFD. With Starter the process is the one that starts helpers.
 const (
 	Command = "sandbox-helper"
 	Early   = "early"
+	Starter = "starter"
 )
 
 // Descriptors of the helper. Those of the program follow Report.
@@ -122,6 +126,16 @@ type Watch struct {
 	Memory    int64 // bytes
 	Processes int64
 	Disk      int64 // bytes
+}
+
+// Start is what the starter does for one helper: it starts the file at Path as an early
+// helper in new namespaces.
+type Start struct {
+	Path  string
+	Flags uint64 // the namespaces, flags of clone
+	UID   int    // the only ids that exist in the user namespace
+	GID   int
+	Caps  []uint64 // ambient capabilities
 }
 
 // Message is what the helper reports: exactly one of its fields is set. Without

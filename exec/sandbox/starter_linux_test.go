@@ -1,0 +1,295 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ryeos/rye/exec/sandbox/confine"
+	"github.com/ryeos/rye/internal/proc"
+)
+
+// startStarter returns a starter that serves the next helper.
+func startStarter(t *testing.T) *starter {
+	t.Helper()
+	s := &starter{self: executable(t), wanted: starterFrom - 1}
+	if !s.begin() {
+		t.Fatal("the starter was not started")
+	}
+	t.Cleanup(s.stop)
+	return s
+}
+
+// stop ends the starter of a test.
+func (s *starter) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.p != nil && !s.broken {
+		s.end()
+	}
+}
+
+// byStarter returns a Warm whose starter starts the next helper.
+func byStarter(t *testing.T) *Warm {
+	t.Helper()
+	needs(t, Strict)
+	w := NewWarm(executable(t), Probe)
+	w.starter.wanted = starterFrom - 1
+	t.Cleanup(w.starter.stop)
+	return w
+}
+
+// runSh runs a command line of sh in the rung strict. started are the fields of
+// /proc/PID/stat of its helper from the state on.
+func runSh(t *testing.T, w *Warm, net, script string) (res proc.Result, started []string, spawned bool) {
+	t.Helper()
+	dir := project(t)
+	cmd := proc.Cmd{Argv: []string{"sh", "-c", script}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir, OnStart: func(pid int) {
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		_, text, _ := strings.Cut(string(b), ") ")
+		started = append(strings.Fields(text), fmt.Sprint(pid))
+	}}
+	_, end, err := Wrap(&cmd, Grant{Self: w.self, Rung: Strict, Project: dir, Read: []string{dir}, Net: net, Warm: w}, Probe())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spawned = cmd.Spawn != nil
+	if res, err = proc.Run(context.Background(), cmd); err == nil {
+		err = end(&res)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, started, spawned
+}
+
+// TestStarter runs programs in one process: the later helpers come from the starter, and
+// are children of this process in groups of their own and in its session, like the others.
+func TestStarter(t *testing.T) {
+	needs(t, Strict)
+	w := NewWarm(executable(t), Probe)
+	t.Cleanup(w.starter.stop)
+	session, err := unix.Getsid(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range starterFrom + 2 {
+		net := []string{"none", "any"}[i%2]
+		res, stat, spawned := runSh(t, w, net, "echo out; exit 7")
+		if !strings.HasPrefix(string(res.Stdout), "out\n") || res.ExitCode != 7 {
+			t.Fatalf("program %d: %+v", i+1, res)
+		}
+		if want := i+1 >= starterFrom && !Probe().Has(layerCgroup); spawned != want {
+			t.Errorf("program %d: by the starter: %t", i+1, spawned)
+		}
+		pid := stat[len(stat)-1]
+		if stat[1] != fmt.Sprint(os.Getpid()) || stat[2] != pid || stat[3] != fmt.Sprint(session) {
+			t.Errorf("program %d: the helper %s has the parent, group and session %v", i+1, pid, stat[1:4])
+		}
+	}
+}
+
+// TestStarterNamespaces compares the namespaces of a helper of the starter with those of this
+// process: all that were wanted differ, and the network only where it was.
+func TestStarterNamespaces(t *testing.T) {
+	needs(t, Strict)
+	for _, network := range []bool{true, false} {
+		s := startStarter(t)
+		p, fd := s.helper(inNamespaces(network))
+		if p == nil {
+			t.Fatal("there is no helper")
+		}
+		for _, kind := range []string{"user", "mnt", "pid", "ipc", "uts", "net"} {
+			own, err := os.Readlink("/proc/self/ns/" + kind)
+			its, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", p.Pid, kind))
+			if want := kind != "net" || network; err != nil || err2 != nil || (own != its) != want {
+				t.Errorf("%s: %s and %s: %v %v", kind, own, its, err, err2)
+			}
+		}
+		unix.Close(fd)
+		if state, err := p.Wait(); err != nil || state.ExitCode() != confine.Failed {
+			t.Errorf("%v %v", state, err)
+		}
+	}
+}
+
+// TestStarterHoldsNothing examines the descriptors and the environment of the starter while
+// this process has others. Another process of an ordinary user cannot read them at all.
+func TestStarterHoldsNothing(t *testing.T) {
+	needs(t, Strict)
+	t.Setenv("CANARY", "secret")
+	s := startStarter(t)
+	p, fd := s.helper(inNamespaces(true))
+	if p == nil {
+		t.Fatal("there is no helper")
+	}
+	defer func() { unix.Close(fd); _, _ = p.Wait() }()
+	at := fmt.Sprintf("/proc/%d/", s.p.Pid)
+	entries, err := os.ReadDir(at + "fd")
+	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 {
+		return // it is not dumpable: only root sees its descriptors
+	}
+	if err != nil || os.Geteuid() != 0 {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		to, _ := os.Readlink(at + "fd/" + e.Name())
+		if to != "/dev/null" && (e.Name() != "3" || !strings.HasPrefix(to, "socket:")) {
+			t.Errorf("the descriptor %s is %s", e.Name(), to)
+		}
+	}
+	b, err := os.ReadFile(at + "environ")
+	got := strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
+	if err != nil || !slices.Equal(got, confine.Environ()) {
+		t.Errorf("%q %v", got, err)
+	}
+	if dir, err := os.Readlink(at + "cwd"); dir != "/" {
+		t.Errorf("%q %v", dir, err)
+	}
+	s.stop()
+	gone(t, s.p.Pid)
+}
+
+// TestStarterEnds kills the starter: later programs are started without it.
+func TestStarterEnds(t *testing.T) {
+	w := byStarter(t)
+	if Probe().Has(layerCgroup) {
+		t.Skip("helpers in a cgroup are started without it")
+	}
+	if _, _, spawned := runSh(t, w, "none", "true"); !spawned {
+		t.Fatal("the starter was not used")
+	}
+	first := w.starter.p.Pid
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		res, _, spawned := runSh(t, w, "none", "echo ok")
+		if spawned || string(res.Stdout) != "ok\n" {
+			t.Errorf("by the starter: %t, %+v", spawned, res)
+		}
+	}
+	gone(t, first)
+}
+
+// TestStarterOutlived ends the starter while a program of it runs: the program, whose parent
+// is this process, goes on.
+func TestStarterOutlived(t *testing.T) {
+	needs(t, Strict)
+	s := startStarter(t)
+	p, fd := s.helper(inNamespaces(true))
+	if p == nil {
+		t.Fatal("there is no helper")
+	}
+	s.stop()
+	gone(t, s.p.Pid)
+	if err := unix.Kill(p.Pid, 0); err != nil {
+		t.Errorf("the helper ended with the starter: %v", err)
+	}
+	if s.helper(inNamespaces(true)); s.p == nil || !s.broken {
+		t.Error("a starter was started again")
+	}
+	unix.Close(fd)
+	if state, err := p.Wait(); err != nil || state.ExitCode() != confine.Failed {
+		t.Errorf("%v %v", state, err)
+	}
+}
+
+// TestStarterNonsense has another process in the place of the starter, and answers that are
+// not a child of this process: no helper is taken from it, and it is ended.
+func TestStarterNonsense(t *testing.T) {
+	next := confine.AppendStarted(nil, 4711, 0)
+	next[len("rye started\x00")]++
+	for name, answer := range map[string][]byte{
+		"nothing":         nil,
+		"garbage":         []byte("pid 7"),
+		"another version": next,
+		"process 1":       confine.AppendStarted(nil, 1, 0),
+		"this process":    confine.AppendStarted(nil, os.Getpid(), 0),
+		"the parent":      confine.AppendStarted(nil, os.Getppid(), 0),
+		"an error":        confine.AppendStarted(nil, 0, unix.EAGAIN),
+		"the starter":     {0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := exec.Command("sleep", "60")
+			if err := other.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if len(answer) == 1 {
+				answer = confine.AppendStarted(nil, other.Process.Pid, 0)
+			}
+			s := &starter{self: executable(t), wanted: starterFrom, p: other.Process, fd: fds[0]}
+			var served sync.WaitGroup
+			served.Go(func() {
+				defer unix.Close(fds[1])
+				b := make([]byte, 4096)
+				n, _, err := unix.Recvfrom(fds[1], b, 0)
+				if start, bad := confine.ParseStart(b[:max(n, 0)]); err != nil || bad != nil || start.Path != s.self {
+					t.Error(err, bad)
+				}
+				if answer != nil {
+					_ = unix.Send(fds[1], answer, 0)
+				}
+			})
+			if p, fd := s.helper(inNamespaces(true)); p != nil || fd != -1 || !s.broken {
+				t.Errorf("%v was taken as a helper", p)
+			}
+			served.Wait()
+			gone(t, other.Process.Pid)
+		})
+	}
+}
+
+// TestStarterOfAnotherVersion starts a starter whose file is another program.
+func TestStarterOfAnotherVersion(t *testing.T) {
+	self := t.TempDir() + "/rye"
+	if err := os.WriteFile(self, []byte("#!/bin/sh\nexit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := &starter{self: self, wanted: starterFrom}
+	if p, _ := s.helper(inNamespaces(true)); p != nil || !s.broken {
+		t.Errorf("%v was taken as a helper", p)
+	}
+}
+
+// TestStarterRefuses sends the starter requests that it must not serve: it ends.
+func TestStarterRefuses(t *testing.T) {
+	good := confine.AppendStart(nil, &confine.Start{Path: "/bin/true"})
+	for name, c := range map[string]struct {
+		request []byte
+		socket  bool
+	}{"garbage": {[]byte("x"), true}, "no socket": {good, false}, "one byte more": {append(good[:len(good):len(good)], 0), true}} {
+		s := startStarter(t)
+		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rights []byte
+		if c.socket {
+			rights = unix.UnixRights(fds[1])
+		}
+		err = unix.Sendmsg(s.fd, c.request, rights, nil, 0)
+		n, _, received := unix.Recvfrom(s.fd, make([]byte, 64), 0)
+		if err != nil || n > 0 {
+			t.Errorf("%s: %v, %d bytes %v", name, err, n, received)
+		}
+		err = errors.Join(unix.Close(fds[0]), unix.Close(fds[1]))
+		if state, waited := s.p.Wait(); err != nil || waited != nil || state.ExitCode() != confine.Failed {
+			t.Errorf("%s: %v %v %v", name, state, waited, err)
+		}
+	}
+}
