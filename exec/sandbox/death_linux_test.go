@@ -76,11 +76,35 @@ func deathOfRye(t *testing.T, how string) {
 	if len(inDirectory(dir)) == 0 {
 		t.Fatal("no program was found while it ran")
 	}
+	children := childrenOf(rye.Process.Pid) // the helper, and the starter
+	if want := 1 + strings.Count(how, "+"); len(children) != want {
+		t.Errorf("%d children of rye, want %d: %v", len(children), want, children)
+	}
 	_ = rye.Process.Kill()
 	_ = rye.Wait()
+	for _, c := range children {
+		ended(t, c.pid)
+	}
 	for deadline := time.Now().Add(10 * time.Second); len(inDirectory(dir)) > 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%v survived", inDirectory(dir))
+		}
+	}
+}
+
+// ended waits for the end of a process that is not a child of this one: who reaps it
+// is not decided here.
+func ended(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		_, text, _ := strings.Cut(string(b), ") ")
+		if err != nil || strings.HasPrefix(text, "Z") || strings.HasPrefix(text, "X") {
+			return
+		}
+		if time.Now().After(deadline) {
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			t.Fatalf("%d survived: %q", pid, line)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"os"
 	"sync"
 	"syscall"
@@ -23,6 +24,7 @@ const starterFrom = 4
 // do this process does itself, as for the first helpers.
 type starter struct {
 	self string
+	wait time.Duration // starterWait, if not 0
 
 	mu     sync.Mutex
 	wanted int // helpers that it was asked for
@@ -66,8 +68,8 @@ func (s *starter) begin() bool {
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "starter")
 	defer theirs.Close()
-	wait := unix.NsecToTimeval(starterWait.Nanoseconds())
-	cmd := proc.Cmd{Argv: []string{"rye", confine.Command, confine.Starter}, Env: confine.Environ(), Dir: "/"}
+	wait := unix.NsecToTimeval(cmp.Or(s.wait, starterWait).Nanoseconds())
+	cmd := proc.Cmd{Argv: []string{"rye", confine.Command, confine.Starter}, Env: confine.StarterEnviron(), Dir: "/"}
 	if err = unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait); err == nil {
 		s.p, err = proc.StartSelf(s.self, cmd, []*os.File{nil, nil, nil, theirs})
 	}
@@ -81,7 +83,7 @@ func (s *starter) begin() bool {
 
 // ask returns the answer for one helper with a socket.
 func (s *starter) ask(a *syscall.SysProcAttr, socket int) (pid int, err error) {
-	request := confine.Start{Path: s.self, Flags: uint64(a.Cloneflags), UID: a.UidMappings[0].HostID, GID: a.GidMappings[0].HostID}
+	request := confine.Start{Number: uint64(s.wanted), Path: s.self, Flags: uint64(a.Cloneflags), UID: a.UidMappings[0].HostID, GID: a.GidMappings[0].HostID}
 	for _, c := range a.AmbientCaps {
 		request.Caps = append(request.Caps, uint64(c))
 	}
@@ -89,10 +91,10 @@ func (s *starter) ask(a *syscall.SysProcAttr, socket int) (pid int, err error) {
 		return 0, err
 	}
 	b := make([]byte, 64)
-	for {
+	for deadline := time.Now().Add(cmp.Or(s.wait, starterWait)); ; {
 		n, _, err := unix.Recvfrom(s.fd, b, 0)
-		if err == unix.EINTR {
-			continue
+		if err == unix.EINTR && time.Now().Before(deadline) {
+			continue // each signal begins the time of the socket anew
 		}
 		if err != nil {
 			return 0, err
@@ -100,7 +102,7 @@ func (s *starter) ask(a *syscall.SysProcAttr, socket int) (pid int, err error) {
 		if n == 0 {
 			return 0, unix.ECONNRESET // the starter has ended
 		}
-		return confine.ParseStarted(b[:n])
+		return confine.ParseStarted(b[:n], request.Number)
 	}
 }
 

@@ -7,11 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -150,7 +153,7 @@ func TestStarterHoldsNothing(t *testing.T) {
 	}
 	b, err := os.ReadFile(at + "environ")
 	got := strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
-	if err != nil || !slices.Equal(got, confine.Environ()) {
+	if err != nil || !slices.Equal(got, confine.StarterEnviron()) {
 		t.Errorf("%q %v", got, err)
 	}
 	if dir, err := os.Readlink(at + "cwd"); dir != "/" {
@@ -208,17 +211,19 @@ func TestStarterOutlived(t *testing.T) {
 // TestStarterNonsense has another process in the place of the starter, and answers that are
 // not a child of this process: no helper is taken from it, and it is ended.
 func TestStarterNonsense(t *testing.T) {
-	next := confine.AppendStarted(nil, 4711, 0)
+	number := uint64(starterFrom + 1)
+	next := confine.AppendStarted(nil, number, 4711, 0)
 	next[len("rye started\x00")]++
 	for name, answer := range map[string][]byte{
 		"nothing":         nil,
 		"garbage":         []byte("pid 7"),
 		"another version": next,
-		"process 1":       confine.AppendStarted(nil, 1, 0),
-		"this process":    confine.AppendStarted(nil, os.Getpid(), 0),
-		"the parent":      confine.AppendStarted(nil, os.Getppid(), 0),
-		"an error":        confine.AppendStarted(nil, 0, unix.EAGAIN),
+		"process 1":       confine.AppendStarted(nil, number, 1, 0),
+		"this process":    confine.AppendStarted(nil, number, os.Getpid(), 0),
+		"the parent":      confine.AppendStarted(nil, number, os.Getppid(), 0),
+		"an error":        confine.AppendStarted(nil, number, 0, unix.EAGAIN),
 		"the starter":     {0},
+		"another request": confine.AppendStarted(nil, number-1, child(t), 0),
 	} {
 		t.Run(name, func(t *testing.T) {
 			fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -230,7 +235,7 @@ func TestStarterNonsense(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(answer) == 1 {
-				answer = confine.AppendStarted(nil, other.Process.Pid, 0)
+				answer = confine.AppendStarted(nil, number, other.Process.Pid, 0)
 			}
 			s := &starter{self: executable(t), wanted: starterFrom, p: other.Process, fd: fds[0]}
 			var served sync.WaitGroup
@@ -252,6 +257,167 @@ func TestStarterNonsense(t *testing.T) {
 			gone(t, other.Process.Pid)
 		})
 	}
+}
+
+// child returns another child of this process, which is no helper.
+func child(t *testing.T) int {
+	c := exec.Command("sleep", "60")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	return c.Process.Pid
+}
+
+// TestStarterStopped stops the starter: the helpers that are wanted then wait for it once,
+// together, and no longer if signals interrupt them.
+func TestStarterStopped(t *testing.T) {
+	s := startStarter(t)
+	s.stop()
+	s = &starter{self: s.self, wanted: starterFrom, wait: time.Second}
+	if !s.begin() {
+		t.Fatal("the starter was not started")
+	}
+	if err := s.p.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	began, done := time.Now(), make(chan struct{})
+	var interrupting, waiting sync.WaitGroup
+	interrupting.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+			threads, _ := os.ReadDir("/proc/self/task")
+			for _, e := range threads {
+				if tid, err := strconv.Atoi(e.Name()); err == nil {
+					_ = unix.Tgkill(os.Getpid(), tid, unix.SIGURG)
+				}
+			}
+		}
+	})
+	for range 5 {
+		waiting.Go(func() {
+			if p, _ := s.helper(inNamespaces(true)); p != nil {
+				t.Error("a stopped starter started a helper")
+			}
+		})
+	}
+	waiting.Wait()
+	took := time.Since(began)
+	close(done)
+	interrupting.Wait()
+	if took < s.wait/2 || took > 3*s.wait {
+		t.Errorf("five helpers waited %v for the starter", took)
+	}
+	gone(t, s.p.Pid)
+}
+
+// TestStarterMemory asks the starter for what it refuses, very often: it keeps nothing of
+// the requests.
+func TestStarterMemory(t *testing.T) {
+	s := startStarter(t)
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fds[0])
+	defer unix.Close(fds[1])
+	a := inNamespaces(true)
+	self := s.self
+	s.self = "/" + strings.Repeat("x/", 2000)
+	first := 0
+	for i := range 5000 {
+		if _, err := s.ask(a, fds[1]); err != unix.ENOENT && err != unix.EACCES {
+			t.Fatal(err)
+		}
+		if i == 500 {
+			first = resident(t, s.p.Pid)
+		}
+	}
+	if last := resident(t, s.p.Pid); last > first+8<<10 {
+		t.Errorf("the starter grew from %d kB to %d kB", first, last)
+	}
+	s.self = self
+	p, fd := s.helper(a)
+	if p == nil {
+		t.Fatal("the starter started no helper after this")
+	}
+	unix.Close(fd)
+	_, _ = p.Wait()
+}
+
+// resident returns the resident memory of a process in kB.
+func resident(t *testing.T, pid int) (kb int) {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(b), "VmRSS:")
+	if _, err := fmt.Sscan(text, &kb); err != nil {
+		t.Fatal(err)
+	}
+	return kb
+}
+
+// TestStarterDescriptors compares the descriptors of a program whose helper the starter started
+// with those of one whose helper this process started.
+func TestStarterDescriptors(t *testing.T) {
+	w := byStarter(t)
+	script := "ls -l /proc/$$/fd | sed 's/.*[0-9]:[0-9]* //; s/[[].*//'"
+	theirs, _, spawned := runSh(t, w, "none", script)
+	if spawned == Probe().Has(layerCgroup) {
+		t.Errorf("by the starter: %t", spawned)
+	}
+	w.starter.stop()
+	ours, _, spawned := runSh(t, w, "none", script)
+	if got := string(theirs.Stdout); spawned || got != string(ours.Stdout) || !strings.Contains(got, "1 -> pipe:") || strings.Contains(got, "socket:") {
+		t.Errorf("%t\n%s\nwithout the starter\n%s", spawned, got, ours.Stdout)
+	}
+}
+
+// TestStarterNoZombies runs programs before and after the starter is killed: none of the
+// processes remains as a zombie.
+func TestStarterNoZombies(t *testing.T) {
+	w := byStarter(t)
+	for i := range 6 {
+		if i == 3 && w.starter.p != nil {
+			_ = w.starter.p.Kill()
+		}
+		runSh(t, w, "none", "sleep 0.01 & true")
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		zombies := slices.DeleteFunc(childrenOf(os.Getpid()), func(p process) bool { return p.state != "Z" })
+		if len(zombies) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("zombies: %v", zombies)
+		}
+	}
+}
+
+// process is a process of the system.
+type process struct {
+	pid           int
+	state, parent string
+}
+
+// childrenOf returns the children of a process.
+func childrenOf(parent int) (list []process) {
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, f := range files {
+		b, _ := os.ReadFile(f)
+		_, text, _ := strings.Cut(string(b), ") ")
+		if fields := strings.Fields(text); len(fields) > 2 && fields[1] == strconv.Itoa(parent) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+			list = append(list, process{pid, fields[0], fields[1]})
+		}
+	}
+	return list
 }
 
 // TestStarterOfAnotherVersion starts a starter whose file is another program.

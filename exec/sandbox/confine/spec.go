@@ -40,6 +40,10 @@ func Environ() []string {
 	return []string{"GOMAXPROCS=2", "GOGC=off", "GODEBUG=containermaxprocs=0,updatemaxprocs=0"}
 }
 
+// StarterEnviron is the environment of the starter, which collects its garbage: it lives as
+// long as its parent, and each clone copies the tables of the pages that it has.
+func StarterEnviron() []string { return []string{Environ()[0], Environ()[2]} }
+
 // Spec is what the helper does, in the order of the fields.
 type Spec struct {
 	Namespaces bool // the helper is process 1 of its own namespaces
@@ -131,11 +135,12 @@ type Watch struct {
 // Start is what the starter does for one helper: it starts the file at Path as an early
 // helper in new namespaces.
 type Start struct {
-	Path  string
-	Flags uint64 // the namespaces, flags of clone
-	UID   int    // the only ids that exist in the user namespace
-	GID   int
-	Caps  []uint64 // ambient capabilities
+	Number uint64 // of the request, which its answer repeats
+	Path   string
+	Flags  uint64 // the namespaces, flags of clone
+	UID    int    // the only ids that exist in the user namespace
+	GID    int
+	Caps   []uint64 // ambient capabilities
 }
 
 // Message is what the helper reports: exactly one of its fields is set. Without

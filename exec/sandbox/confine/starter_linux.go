@@ -15,6 +15,7 @@ const starterFD = 3
 // request, the one of the helper.
 func starter() int {
 	_ = prctl(prSetDumpable, 0, 0)
+	syscall.CloseOnExec(starterFD)
 	b, oob := make([]byte, maxStart), make([]byte, syscall.CmsgSpace(4))
 	for {
 		n, on, flags, _, err := syscall.Recvmsg(starterFD, b, oob, syscall.MSG_CMSG_CLOEXEC)
@@ -35,7 +36,7 @@ func starter() int {
 		if err != nil && no == 0 {
 			no = syscall.EINVAL
 		}
-		if syscall.Sendmsg(starterFD, AppendStarted(nil, pid, no), nil, nil, syscall.MSG_NOSIGNAL) != nil {
+		if syscall.Sendmsg(starterFD, AppendStarted(nil, s.Number, pid, no), nil, nil, syscall.MSG_NOSIGNAL) != nil {
 			return Failed
 		}
 	}

@@ -28,6 +28,9 @@ const SignalStep = "signal"
 // ErrProtocol states that the other process is another version of rye.
 var ErrProtocol = errors.New("another version of rye")
 
+// ErrOtherRequest states that an answer is not that to the request.
+var ErrOtherRequest = errors.New("the answer to another request")
+
 var errTruncated = errors.New("the message is not complete")
 
 // AppendSpec appends a Spec in the form that ParseSpec reads.
@@ -105,7 +108,7 @@ func ParseSpec(b []byte) (*Spec, error) {
 // AppendStart appends a Start in the form that ParseStart reads.
 func AppendStart(b []byte, s *Start) []byte {
 	w := writer{append(b, asking...)}
-	w.num(Protocol)
+	w.nums(Protocol, s.Number)
 	w.text(s.Path)
 	w.nums(s.Flags, uint64(s.UID), uint64(s.GID), uint64(len(s.Caps)))
 	w.nums(s.Caps...)
@@ -118,7 +121,7 @@ func ParseStart(b []byte) (*Start, error) {
 	if !r.prefix(asking) || r.num() != Protocol {
 		return nil, ErrProtocol
 	}
-	s := &Start{Path: r.text(), Flags: r.num(), UID: int(r.num()), GID: int(r.num())}
+	s := &Start{Number: r.num(), Path: r.text(), Flags: r.num(), UID: int(r.num()), GID: int(r.num())}
 	for range r.count() {
 		s.Caps = append(s.Caps, r.num())
 	}
@@ -128,21 +131,25 @@ func ParseStart(b []byte) (*Start, error) {
 	return s, nil
 }
 
-// AppendStarted appends the answer of the starter in the form that ParseStarted reads.
-func AppendStarted(b []byte, pid int, errno syscall.Errno) []byte {
+// AppendStarted appends the answer to a request in the form that ParseStarted reads.
+func AppendStarted(b []byte, number uint64, pid int, errno syscall.Errno) []byte {
 	w := writer{append(b, answer...)}
-	w.nums(Protocol, uint64(pid), uint64(errno))
+	w.nums(Protocol, number, uint64(pid), uint64(errno))
 	return w.b
 }
 
-// ParseStarted reads the answer of the starter: the process, or why there is none.
-func ParseStarted(b []byte) (pid int, err error) {
+// ParseStarted reads the answer of the starter to a request: the process, or why there is
+// none. Its error is ErrOtherRequest if it answers another one.
+func ParseStarted(b []byte, number uint64) (pid int, err error) {
 	r := reader{b: b}
 	if !r.prefix(answer) || r.num() != Protocol {
 		return 0, ErrProtocol
 	}
+	other := r.num() != number
 	pid, no := int(r.num()), syscall.Errno(r.num())
 	switch {
+	case other:
+		return 0, ErrOtherRequest
 	case r.bad || len(r.b) > 0 || no == 0 && (pid <= 1 || pid > math.MaxInt32):
 		return 0, errTruncated
 	case no != 0:

@@ -142,21 +142,26 @@ func TestStartKeepsEveryField(t *testing.T) {
 }
 
 func TestAnswerOfTheStarter(t *testing.T) {
-	good := confine.AppendStarted(nil, 4711, 0)
-	if pid, err := confine.ParseStarted(good); pid != 4711 || err != nil {
+	good := confine.AppendStarted(nil, 5, 4711, 0)
+	if pid, err := confine.ParseStarted(good, 5); pid != 4711 || err != nil {
 		t.Errorf("%d %v", pid, err)
 	}
-	if pid, err := confine.ParseStarted(confine.AppendStarted(nil, 0, syscall.EAGAIN)); pid != 0 || err != syscall.EAGAIN {
+	if pid, err := confine.ParseStarted(confine.AppendStarted(nil, 5, 0, syscall.EAGAIN), 5); pid != 0 || err != syscall.EAGAIN {
 		t.Errorf("%d %v", pid, err)
+	}
+	for _, b := range [][]byte{good, confine.AppendStarted(nil, 5, 0, syscall.EAGAIN)} {
+		if _, err := confine.ParseStarted(b, 6); err != confine.ErrOtherRequest {
+			t.Errorf("%v", err)
+		}
 	}
 	// Signals to these would reach every process, this group, or process 1.
 	for _, pid := range []int{-1, 0, 1} {
-		if got, err := confine.ParseStarted(confine.AppendStarted(nil, pid, 0)); err == nil {
+		if got, err := confine.ParseStarted(confine.AppendStarted(nil, 5, pid, 0), 5); err == nil {
 			t.Errorf("%d was read as %d", pid, got)
 		}
 	}
 	for i := range good {
-		if _, err := confine.ParseStarted(good[:i]); err == nil {
+		if _, err := confine.ParseStarted(good[:i], 5); err == nil {
 			t.Fatalf("%d of %d bytes were read", i, len(good))
 		}
 	}
