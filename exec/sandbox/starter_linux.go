@@ -94,7 +94,7 @@ func (s *starter) ask(a *syscall.SysProcAttr, socket int) (pid int, err error) {
 	for deadline := time.Now().Add(cmp.Or(s.wait, starterWait)); ; {
 		n, _, err := unix.Recvfrom(s.fd, b, 0)
 		if err == unix.EINTR && time.Now().Before(deadline) {
-			continue // each signal begins the time of the socket anew
+			continue // after each signal the time of the socket begins again
 		}
 		if err != nil {
 			return 0, err

@@ -259,7 +259,7 @@ func TestStarterNonsense(t *testing.T) {
 	}
 }
 
-// child returns another child of this process, which is no helper.
+// child returns another child of this process, for which it asked nothing.
 func child(t *testing.T) int {
 	c := exec.Command("sleep", "60")
 	if err := c.Start(); err != nil {
