@@ -282,7 +282,10 @@ func runRegistryLogin(ctx context.Context, c *cli.Call, o *registryLoginOptions)
 		proof.Token = strings.TrimSpace(string(b))
 	} else if o.method == wire.MethodOIDC {
 		proof.Token, err = h.DeviceToken(ctx, c.Arg(0), o.namespace, func(d client.DeviceCode) {
+			c.UI.Note("Registry %s asks its issuer %s who you are.", c.Arg(0), d.Issuer)
 			c.UI.Note("Open %s and enter the code %s until %s.", d.URI, d.Code, d.Expires.Local().Format(time.TimeOnly))
+			// Another registry, or an attacker in its name, could pass on the code of an application.
+			c.UI.Note("Refuse if the page names another application than %s.", c.Arg(0))
 		})
 		if err != nil {
 			return err

@@ -22,6 +22,8 @@ const (
 	maxDeviceWait   = 30 * time.Minute
 	deviceInterval  = 5 * time.Second // RFC 8628: without another one, and what slow_down adds
 	maxInterval     = time.Minute
+	maxUserCode     = 64
+	maxVerifyURI    = 512
 	deviceGrant     = "urn:ietf:params:oauth:grant-type:device_code"
 )
 
@@ -110,9 +112,18 @@ func (x *issuer) token(ctx context.Context, show func(DeviceCode)) (string, erro
 	if err := x.endpoint("verification_uri", code.URI); err != nil {
 		return "", err
 	}
+	if !enterable(code.User, maxUserCode) || !enterable(code.URI, maxVerifyURI) {
+		return "", x.failed("a person cannot enter its code %q at %q", printable(code.User), printable(code.URI))
+	}
 	until := x.h.c.p.Now().Add(min(time.Duration(min(code.Expires, 86400))*time.Second, maxDeviceWait))
 	show(DeviceCode{Issuer: printable(x.about.Issuer), URI: printable(code.URI), Code: printable(code.User), Expires: until})
 	return x.poll(ctx, about.Token, code, until)
+}
+
+// enterable reports whether a text is what a person types: visible ASCII without spaces. A
+// longer one, or one in words, could ask the person for something else.
+func enterable(s string, limit int) bool {
+	return len(s) <= limit && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // deviceCode is the answer of a device authorization endpoint.

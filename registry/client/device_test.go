@@ -98,7 +98,12 @@ func TestDeviceFlow(t *testing.T) {
 		"another host": {do: func(d *deviceIssuer) {
 			d.about = map[string]any{"device_authorization_endpoint": "http://169.254.169.254/x"}
 		}, fails: "does not begin with https://"},
-		"address to open":   {do: func(d *deviceIssuer) { d.code = map[string]any{"verification_uri": "file:///etc/passwd"} }, fails: "does not begin with https://"},
+		"address to open": {do: func(d *deviceIssuer) { d.code = map[string]any{"verification_uri": "file:///etc/passwd"} }, fails: "does not begin with https://"},
+		"code in words":   {do: func(d *deviceIssuer) { d.code = map[string]any{"user_code": "ABCD, then run x"} }, fails: "a person cannot enter"},
+		"long code":       {do: func(d *deviceIssuer) { d.code = map[string]any{"user_code": strings.Repeat("A", 65)} }, fails: "a person cannot enter"},
+		"look-alike host": {do: func(d *deviceIssuer) {
+			d.code = map[string]any{"verification_uri": "https://g\u0456thub.example/"}
+		}, fails: "a person cannot enter"},
 		"no code":           {do: func(d *deviceIssuer) { d.code = map[string]any{"error": "unauthorized_client"} }, fails: "it gave no code: unauthorized_client"},
 		"issuer not listed": {ns: "gitlab~acme", do: func(*deviceIssuer) {}, fails: `names no issuer "gitlab"`},
 	} {
