@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -39,13 +40,14 @@ verifies. A version is published once; its number is never used again. --dry-run
 the checks of the registry here, by what it serves, and sends nothing.
 
 --prepared publishes what an agent packed with rye/core/registry/registry. Everything is
-read from the archive and checked again; review it with --dry-run first.`,
+read from the archive and checked again; review it with --dry-run first. At a terminal
+rye shows the files and asks you before it signs.`,
 		Examples: []string{
 			"rye registry publish --dry-run",
 			"rye registry publish --prepared 9f2c01ab34cd56ef --dry-run  # what an agent prepared",
 			"rye registry publish ./tools --as registry:rye.acme.io/acme.io/tools",
 		},
-		Codes: writeCodes(diag.Unsigned, diag.VersionMismatch, diag.TooLarge),
+		Codes: writeCodes(diag.Unsigned, diag.VersionMismatch, diag.TooLarge, diag.ApprovalDenied),
 		Flags: []cli.Flag{
 			cli.String(&o.as, "as", "refuse a bundle that rye.yaml does not name this `ID`: registry:HOST/NS/NAME"),
 			cli.Bool(&o.dryRun, "dry-run", "run the checks of the registry here, show what would be sent and send nothing"),
@@ -91,6 +93,9 @@ func publishPacked(ctx context.Context, c *cli.Call, h *project.Project, b *proj
 		}
 		return c.UI.Show(b, func() {
 			c.UI.Out("would publish %s %s: %s, %d bytes", b.Full(), b.Version, plural(len(b.Files), "file"), b.Bytes)
+			for f := range strings.SplitSeq(shownFiles(b), "\n") {
+				c.UI.Out("  %s", f)
+			}
 			c.UI.Out("archive   %s", b.Archive)
 			c.UI.Out("sum       %s", b.Sum)
 			c.UI.Out("signed by %s", strings.Join(b.Signers, ", "))
@@ -112,7 +117,39 @@ func packedBundle(ctx context.Context, c *cli.Call, h *project.Project, o *regis
 	if c.Arg(0) != "" || as != "" {
 		return nil, diag.New(diag.Usage, "publishing a prepared bundle: --prepared names it whole, so DIR and --as have no meaning")
 	}
-	return h.PreparedBundle(ctx, o.prepared)
+	return h.PreparedBundle(ctx, o.prepared, func(b *project.PackedBundle) error { return reviewPrepared(c, b, o.dryRun) })
+}
+
+// maxShownFiles is the number of files of a bundle in the output for people.
+const maxShownFiles = 100
+
+// shownFiles returns the files of a bundle, one a line.
+func shownFiles(b *project.PackedBundle) string {
+	list := b.Files
+	if more := len(list) - maxShownFiles; more > 0 {
+		list = append(list[:maxShownFiles:maxShownFiles], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(list, "\n")
+}
+
+// reviewPrepared shows what an agent prepared, before a key signs it. At a terminal the user
+// is asked.
+func reviewPrepared(c *cli.Call, b *project.PackedBundle, dryRun bool) error {
+	if dryRun {
+		return nil // which shows it and sends nothing
+	}
+	c.UI.Note("An agent prepared %s %s, %s:", b.Full(), b.Version, plural(len(b.Files), "file"))
+	for f := range strings.SplitSeq(shownFiles(b), "\n") {
+		c.UI.Note("  %s", f)
+	}
+	if c.UI.AsJSON || !c.Isatty(c.Stdin) {
+		return nil
+	}
+	yes, err := c.Confirm("Sign and publish it?")
+	if err == nil && !yes {
+		err = diag.New(diag.ApprovalDenied, "publishing the prepared bundle %s %s: you refused it", b.Full(), b.Version)
+	}
+	return err
 }
 
 // registryPushOptions are the flags of rye registry push.

@@ -41,6 +41,7 @@ func registryHints() map[situation]string {
 		{diag.Usage, "push_namespace"}:                    "name it with --namespace NS",
 		{diag.Usage, "push_name"}:                         "name the bundle with --as registry:HOST/NS/NAME",
 		{diag.Usage, "push_needs"}:                        "publish {item} and {needs} as one bundle: rye bundle create, then rye registry publish",
+		{diag.Usage, "push_local"}:                        "publish the bundle {bundle} first, and require what was published",
 		{diag.VersionMismatch, "push_version"}:            "write a version into the item, or name one with --version",
 		{diag.Usage, "registry_none"}:                     "rye registry add HOST",
 		{diag.Unsigned, "registry_unsigned"}:              "rye bundle create ID --version VERSION writes and signs it",

@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 // Prepared publications are archives in the user's state. Their name is the beginning of
@@ -39,8 +40,9 @@ func (p *Project) KeepPrepared(b *PackedBundle) (string, error) {
 }
 
 // PreparedBundle returns a prepared bundle. Everything about it is read from the archive and
-// checked again: the file is not evidence of what was prepared.
-func (p *Project) PreparedBundle(ctx context.Context, id string) (*PackedBundle, error) {
+// checked again: the file is not evidence of what was prepared. Review is called with the
+// bundle before a key signs anything about it; its error ends the call.
+func (p *Project) PreparedBundle(ctx context.Context, id string, review func(*PackedBundle) error) (*PackedBundle, error) {
 	if !preparedName().MatchString(id) {
 		return nil, diag.New(diag.Usage, "reading the prepared bundle %q: an id has %d hexadecimal digits", id, preparedLen)
 	}
@@ -66,14 +68,20 @@ func (p *Project) PreparedBundle(ctx context.Context, id string) (*PackedBundle,
 		return nil, err
 	}
 	b, err := p.packed(ctx, snap, "", false)
+	if err == nil && len(b.Signers) == 0 {
+		err = p.onlyOwn(ctx, snap)
+	}
+	if err == nil {
+		err = review(b)
+	}
 	if err != nil || len(b.Signers) > 0 {
 		return b, err
 	}
 	return p.signAndPack(ctx, snap) // prepared from one item: a person signs its manifest now
 }
 
-// releaseItems returns the items of a release, with the verdicts that the user's trust
-// documents give.
+// releaseItems returns the items and support files of a release, with the verdicts that the
+// user's trust documents give.
 func (p *Project) releaseItems(ctx context.Context, release *packages.Release) ([]*resolve.Item, error) {
 	resolver, err := p.resolverOf(ctx, release)
 	if err != nil {
@@ -93,15 +101,13 @@ func (p *Project) releaseItems(ctx context.Context, release *packages.Release) (
 			if err != nil {
 				return nil, err
 			}
-			if !it.Support() {
-				out = append(out, it)
-			}
+			out = append(out, it)
 		}
 	}
 	return out, nil
 }
 
-// notByAgents returns an error if the key of an agent signed the manifest or an item of a
+// notByAgents returns an error if the key of an agent signed the manifest or a file of a
 // bundle: only what a person signed is published.
 func (p *Project) notByAgents(ctx context.Context, b *PackedBundle, snap *source.Snapshot) error {
 	release := &packages.Release{Snapshot: snap}
@@ -110,20 +116,21 @@ func (p *Project) notByAgents(ctx context.Context, b *PackedBundle, snap *source
 	if err != nil {
 		return err
 	}
-	fail := func(what string) error {
-		return diag.New(diag.Scope, "packing the bundle: the key of an agent signed %s, and only what a person signed is published", what).WithReason("registry_agent")
-	}
 	for _, it := range items {
 		if it.Verdict.Agent {
-			return fail(it.Ref.String())
+			return byAgent(space.Dir + "/" + it.Rel)
 		}
 	}
 	for _, s := range b.Signers {
 		if fp, err := wire.ParseKey(s); err == nil {
 			if k, ok := p.Trust.Key(fp); ok && k.Agent() {
-				return fail("its manifest")
+				return byAgent("its manifest")
 			}
 		}
 	}
 	return nil
+}
+
+func byAgent(what string) error {
+	return diag.New(diag.Scope, "packing the bundle: the key of an agent signed %s, and only what a person signed is published", what).WithReason("registry_agent")
 }

@@ -97,8 +97,7 @@ func (p *Project) itemSnapshot(ctx context.Context, in ItemBundle) (*source.Snap
 	if err != nil {
 		return nil, err
 	}
-	body, err := bundle.Create(ctx, treeOf(files, executable), bundle.Params{ID: name.Name, Version: version, Description: it.Meta.Description,
-		Entrypoint: entrypoint(it.Ref), SourceDateEpoch: p.Env.Getenv("SOURCE_DATE_EPOCH")})
+	body, err := itemManifest(ctx, files, executable, it, bundle.Params{ID: name.Name, Version: version, SourceDateEpoch: p.Env.Getenv("SOURCE_DATE_EPOCH")})
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +176,9 @@ func (p *Project) itemRequires(ctx context.Context, it *resolve.Item) (map[strin
 	for _, x := range append(elements[1:len(elements):len(elements)], uses...) {
 		switch root := x.Root; {
 		case root.Embedded():
+		case root.Bundled() && (root.Version() == "" || root.Version() == lock.LocalVersion): // a directory
+			return nil, diag.New(diag.Usage, "packing %s: it needs %s of the bundle %s, which is only on this computer", it.Ref, x.Ref, root.Layer).
+				WithReason("push_local").WithDetail("bundle", root.Layer)
 		case root.Bundled():
 			out[root.Layer] = root.Version()
 		default:
@@ -281,8 +283,9 @@ func (p *Project) signManifest(ctx context.Context, id string, body []byte, sign
 }
 
 // onlyOwn returns an error unless a bundle without a signed manifest has only what the user
-// would sign without looking: one item and its files, each with a signature that the user
-// trusts, and a rye.yaml in its one form. A prepared bundle may be the work of an agent.
+// would sign without looking: one item and its files, each with a signature of a person that
+// the user trusts, a rye.yaml in its one form, and the manifest that rye makes of them. A
+// prepared bundle may be the work of an agent.
 func (p *Project) onlyOwn(ctx context.Context, snap *source.Snapshot) error {
 	files, err := filesOf(ctx, snap)
 	if err != nil {
@@ -293,36 +296,82 @@ func (p *Project) onlyOwn(ctx context.Context, snap *source.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	items := 0
-	fail := func(format string, args ...any) error {
-		return diag.New(diag.Unsigned, "signing the manifest of a bundle with one item: "+format, args...).WithReason("registry_unsigned")
-	}
+	var items []*resolve.Item
 	for _, f := range snap.Files {
 		rel, inside := strings.CutPrefix(f.Path, space.Dir+"/")
-		if _, manifest := bundle.ManifestID(f.Path); manifest || f.Path == lock.ProjectFileName || strings.HasSuffix(f.Path, extract.DetachedExt) {
+		base, signature := strings.CutSuffix(rel, extract.DetachedExt)
+		switch _, manifest := bundle.ManifestID(f.Path); {
+		case manifest || f.Path == lock.ProjectFileName:
 			continue
+		case !inside || signature && !root.Exists(base):
+			return notOwn("%s is not a file of an item", f.Path)
+		case signature:
+			rel = base
 		}
-		if !inside {
-			return fail("%s is not a file of an item", f.Path)
-		}
-		it, err := resolver.File(ctx, root, rel) // a file that no signature covers is UNSIGNED
+		it, err := resolver.File(ctx, root, rel) // UNSIGNED if no signature covers it; both of two signatures are verified
 		if err == nil {
 			err = it.Verdict.Err(f.Path)
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case it.Verdict.Agent:
+			return byAgent(f.Path)
+		case !signature && !it.Support():
+			items = append(items, it)
 		}
-		if !it.Support() {
-			items++
+	}
+	if len(items) != 1 {
+		return notOwn("it has %d items", len(items))
+	}
+	return ownManifest(ctx, snap, files, items[0])
+}
+
+func notOwn(format string, args ...any) error {
+	return diag.New(diag.Unsigned, "signing the manifest of a bundle with one item: "+format, args...).WithReason("registry_unsigned")
+}
+
+// ownManifest returns an error unless rye.yaml and the manifest of a bundle are those that
+// itemSnapshot makes of its other files.
+func ownManifest(ctx context.Context, snap *source.Snapshot, list []wire.File, it *resolve.Item) error {
+	text, err := snap.Read(lock.ProjectFileName)
+	if err != nil || !isItemProjectFile(text) {
+		return notOwn("its %s has something else than a name and requirements", lock.ProjectFileName)
+	}
+	full, err := registryName(snap)
+	if err != nil {
+		return err
+	}
+	_, name, err := wire.ParseFull(full)
+	if err != nil {
+		return err
+	}
+	at := bundle.ManifestPath(name.Name)
+	have, err := snap.Read(at)
+	if err != nil {
+		return notOwn("%s cannot be read: %w", at, err)
+	}
+	m, found := bundle.Parse(have)
+	if m == nil {
+		return diag.FromFindings("reading "+at, diag.WithPath(found, at))
+	}
+	files, executable := map[string][]byte{}, map[string]bool{}
+	for _, f := range list {
+		if f.Path != at {
+			files[f.Path], executable[f.Path] = f.Data, f.Executable
 		}
 	}
-	if items != 1 {
-		return fail("it has %d items", items)
+	want, err := itemManifest(ctx, files, executable, it, bundle.Params{ID: name.Name, Version: m.Version, SourceDateEpoch: bundle.ParamsOf(m).SourceDateEpoch})
+	if err == nil && !bytes.Equal(want, have) {
+		return notOwn("%s is not the manifest that rye makes of its files", at)
 	}
-	if text, err := snap.Read(lock.ProjectFileName); err != nil || !isItemProjectFile(text) {
-		return fail("its %s has something else than a name and requirements", lock.ProjectFileName)
-	}
-	return nil
+	return err
+}
+
+// itemManifest returns the manifest of a bundle with one item.
+func itemManifest(ctx context.Context, files map[string][]byte, executable map[string]bool, it *resolve.Item, params bundle.Params) ([]byte, error) {
+	params.Description, params.Entrypoint = it.Meta.Description, entrypoint(it.Ref)
+	return bundle.Create(ctx, treeOf(files, executable), params)
 }
 
 // isItemProjectFile reports whether a rye.yaml has the form that itemProjectFile writes.

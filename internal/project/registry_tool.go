@@ -205,6 +205,9 @@ func (c registryCall) pull(ctx context.Context) (any, error) {
 	b := release.Bundle
 	list := []pulledItem{}
 	for _, it := range items {
+		if it.Support() {
+			continue
+		}
 		x := pulledItem{Ref: it.Ref.String(), Trust: it.Verdict.Word(), LoadID: it.Ref.ID + "@" + b.ID + "@" + b.Version}
 		if it.Verdict.OK() { // else they are texts of an unknown signer
 			x.Type, x.Version = it.Meta.ToolType, it.Meta.Version
