@@ -46,10 +46,8 @@ func (c *Copy) fillAll(ctx context.Context, repo *gitcmd.Repo, from string, p Pa
 			return err
 		}
 	}
-	if c.Prefix != "" {
-		if err := errors.Join(os.RemoveAll(c.Dir()), os.MkdirAll(c.Dir(), 0o755)); err != nil {
-			return diag.New(diag.FileSystemError, "making a working copy: %w", err)
-		}
+	if err := c.enter(true); err != nil {
+		return err
 	}
 	w := p.All.walker(ctx, p.Dir)
 	w.skipped = func(string) {} // measure has named it

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -149,6 +150,48 @@ func TestCreateAllGit(t *testing.T) {
 	for name, want := range map[string]string{"untracked": "first\n2\n3\n4\nfive\n", "text": "first\n2\n3\n4\nfive\n", "ignored": "changed\n"} {
 		if b, err := os.ReadFile(filepath.Join(l.project, name)); err != nil || string(b) != want {
 			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+}
+
+// A link of the commit in the place of a directory above the project is not followed: what it
+// leads to is neither removed nor copied.
+func TestCreateBelowLink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a privilege")
+	}
+	l := newLab(t)
+	outside := filepath.Join(filepath.Dir(l.project), "outside")
+	l.write(outside, map[string]string{"below/precious": "p\n"})
+	top := l.project
+	at := filepath.Join(top, "linked")
+	if err := os.Symlink(outside, at); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "link"}} {
+		if out, err := exec.Command("git", append([]string{"-C", top}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v %s", args, err, out)
+		}
+	}
+	if err := os.Remove(at); err != nil {
+		t.Fatal(err)
+	}
+	l.project = filepath.Join(at, "below")
+	l.write(l.project, map[string]string{"own": "o\n"})
+	before := l.files(outside)
+	for mode, a := range map[string]*All{"worktree": nil, "copy": allOf()} {
+		c, err := l.all(mode, nil, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fi, err := os.Lstat(filepath.Dir(c.Dir())); err != nil || !fi.IsDir() {
+			t.Errorf("%s: %v, %v", mode, fi, err)
+		}
+		if _, ok := c.Files["own"]; ok != (a != nil) || len(c.Files) > 1 {
+			t.Errorf("%s has %v", mode, c.Files)
+		}
+		if got := compare(before, l.files(outside)); got != nil {
+			t.Errorf("%s: outside changed: %v", mode, got)
 		}
 	}
 }

@@ -213,8 +213,8 @@ func (c *Copy) fill(ctx context.Context, repo *gitcmd.Repo, p Params) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(c.Dir(), 0o755); err != nil {
-		return diag.New(diag.FileSystemError, "making a working copy: %w", err)
+	if err := c.enter(false); err != nil {
+		return err
 	}
 	message := ""
 	switch {
@@ -236,6 +236,36 @@ func (c *Copy) fill(ctx context.Context, repo *gitcmd.Repo, p Params) error {
 	}
 	c.Modules, err = c.submodules(ctx, repo.Git)
 	return err
+}
+
+// enter makes the directory of the project in a copy of the repository around it, empty if it
+// must be. The commit can have a link in the place of a directory above the project: followed,
+// it would lead to files of the person.
+func (c *Copy) enter(empty bool) error {
+	root, err := os.OpenRoot(filepath.Join(c.dir, treeDir))
+	if err != nil {
+		return diag.New(diag.FileSystemError, "making a working copy: %w", err)
+	}
+	defer root.Close()
+	dir := strings.TrimSuffix(c.Prefix, "/")
+	for i := range len(dir) + 1 {
+		if err != nil || dir == "" || i < len(dir) && dir[i] != '/' {
+			continue
+		}
+		if fi, serr := root.Lstat(dir[:i]); serr == nil && !fi.IsDir() {
+			err = root.Remove(dir[:i])
+		}
+	}
+	if err == nil && empty && dir != "" {
+		err = root.RemoveAll(dir)
+	}
+	if err == nil && dir != "" {
+		err = root.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
+		return diag.New(diag.FileSystemError, "making a working copy: %w", err)
+	}
+	return nil
 }
 
 // recordFiles writes the record of the copy, with the files that it has.
