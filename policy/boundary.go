@@ -46,7 +46,7 @@ func (b Boundary) CheckProject() error {
 // CheckWrite returns an error if tools do not write a path relative to the
 // project. given is the path in the error.
 func (b Boundary) CheckWrite(rel, given string) error {
-	if dir, ok := b.private(rel); ok {
+	if dir, ok := b.Own(rel); ok {
 		return diag.New(diag.PolicyDenied, "writing %q: tools do not write files of %s", given, dir.What).WithReason("protected_path")
 	}
 	if row, at, ok := ProtectedExcept(b.Removed)(rel); ok {
@@ -93,7 +93,7 @@ func (b Boundary) CheckCreate(dir, given string) error {
 
 // CheckRead returns an error if tools do not read a path relative to the project.
 func (b Boundary) CheckRead(rel, given string) error {
-	if dir, ok := b.private(rel); ok && !dir.Readable {
+	if dir, ok := b.Own(rel); ok && !dir.Readable {
 		return diag.New(diag.PolicyDenied, "reading %q: tools do not read files of %s", given, dir.What).WithReason("protected_path")
 	}
 	if row, at, ok := ProtectedExcept(b.Removed)(rel); ok && row.Secret {
@@ -116,8 +116,8 @@ func (p ProtectedPath) named(rel, at string) string {
 	return name
 }
 
-// private returns the user's directory that contains a path of the project.
-func (b Boundary) private(rel string) (Private, bool) {
+// Own returns the user's directory that contains a path of the project.
+func (b Boundary) Own(rel string) (Private, bool) {
 	if len(b.Private) == 0 {
 		return Private{}, false
 	}

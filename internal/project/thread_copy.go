@@ -274,10 +274,17 @@ func (p *Project) copyJudge(ctx context.Context) (workcopy.Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	protected, boundary := policy.ProtectedExcept(removed), policy.Boundary{}
+	protected, boundary := policy.ProtectedExcept(removed), p.boundary(p.Spaces.ProjectDir)
+	boundary.Removed = removed
 	return func(rel string) string {
 		if row, _, ok := protected(rel); ok {
 			return "it is a protected path: " + row.Why
+		}
+		if dir, ok := boundary.Own(rel); ok {
+			return "it is in a directory of your own: " + dir.What
+		}
+		if boundary.CheckWrite(rel, rel) != nil {
+			return "it is in a git repository: git runs programs that its files name"
 		}
 		for dir := path.Dir(rel); dir != "."; dir = path.Dir(dir) {
 			if dir != space.Dir && boundary.CheckCreate(dir, rel) != nil {
