@@ -9,6 +9,9 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
+// NonBlock is a flag of opening a file: one that a program replaced by a pipe does not block.
+const NonBlock = nonblock
+
 // OpenRegular opens the file at path for reading. Links are followed: it is for the
 // directories of the user, which keeps some settings as links. Unlike os.Open it
 // does not wait for the writer of a pipe. What is not a regular file is

@@ -101,6 +101,7 @@ type walker struct {
 	ctx          context.Context
 	private      []fs.FileInfo
 	files, bytes int64
+	dirs         int64
 	skipped      func(rel string)
 	plain        bool // the file system shares no blocks
 }
@@ -206,6 +207,9 @@ func (w *walker) sub(src, dst *os.Root, rel string, fi fs.FileInfo) error {
 	if slices.ContainsFunc(w.private, func(p fs.FileInfo) bool { return os.SameFile(p, fi) }) {
 		return nil
 	}
+	if w.dirs++; w.dirs > w.MaxFiles {
+		return diag.New(diag.LimitExceeded, "making a working copy: the project has more than %d directories", w.MaxFiles).WithReason("copy_size").WithDetail("setting", "copies.max_files")
+	}
 	name := path.Base(rel)
 	below, err := src.OpenRoot(name)
 	if err != nil {
@@ -235,7 +239,7 @@ func (w *walker) sub(src, dst *os.Root, rel string, fi fs.FileInfo) error {
 // file copies a file with its mode and time. It has the same blocks if the file system can
 // share them, and is never the same file.
 func (w *walker) file(src, dst *os.Root, name string, fi fs.FileInfo) error {
-	in, err := src.Open(name)
+	in, err := src.OpenFile(name, os.O_RDONLY|openat.NonBlock, 0)
 	if err != nil {
 		return err
 	}

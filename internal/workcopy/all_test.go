@@ -218,3 +218,57 @@ func TestCreateAllBelow(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// Names that are not UTF-8 stay what they are in the record, and apply leaves them.
+func TestCreateAllNames(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the file system has UTF-8 names only")
+	}
+	l := plain(t)
+	l.write(l.project, map[string]string{"caf\xe9": "old\n", "caf\xe8": "stays\n"})
+	if err := os.Symlink("caf\xe9", filepath.Join(l.project, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.all("one", nil, allOf()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(l.copies, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Diff(t.Context(), os.Environ(), nothing); err != nil || len(got) != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+	l.write(c.Dir(), map[string]string{"new\xe9": "n\n"})
+	at := filepath.Join(c.Dir(), "link")
+	if err := errors.Join(os.Remove(filepath.Join(c.Dir(), "caf\xe9")), os.Remove(at), os.Symlink("caf\xe8", at)); err != nil {
+		t.Fatal(err)
+	}
+	before := l.files(l.project)
+	if err := l.apply(c); err != nil {
+		t.Fatal(err)
+	}
+	got := compare(before, l.files(l.project))
+	if len(got) != 1 || got[0].Path != "link" || got[0].is.Target != "caf\xe8" {
+		t.Errorf("changed: %+v", got)
+	}
+	all, err := c.Diff(t.Context(), os.Environ(), nothing)
+	if err != nil || len(all) != 3 || all[0].Why != whyName || all[2].Why != whyName {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// Directories are bound too: they need no file to fill a disk.
+func TestCreateAllDirectories(t *testing.T) {
+	l := plain(t)
+	for i := range 20 {
+		if err := os.MkdirAll(filepath.Join(l.project, "d", fmt.Sprint(i)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := allOf()
+	a.MaxFiles = 10
+	if _, err := l.all("one", nil, a); diag.CodeOf(err) != diag.LimitExceeded || !strings.Contains(err.Error(), "directories") {
+		t.Errorf("got %v", err)
+	}
+}

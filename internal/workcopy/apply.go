@@ -39,6 +39,16 @@ type plan struct {
 	Steps []step `json:"steps"`
 }
 
+// renamed returns the plan with the names that a function returns.
+func (p plan) renamed(name func(string) string) plan {
+	p.Steps = slices.Clone(p.Steps)
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		s.Path, s.From.Target, s.To.Target = name(s.Path), name(s.From.Target), name(s.To.Target)
+	}
+	return p
+}
+
 // step is one write.
 type step struct {
 	Path string `json:"path"`
@@ -106,7 +116,7 @@ func choose(all []Change, paths []string, person bool) (*Applied, error) {
 		case !chosen:
 		case ch.Why == whyLarge && named:
 			return nil, diag.New(diag.TooLarge, "applying %s: %s", ch.Path, ch.Why).WithReason("copy_path")
-		case (ch.Why == whyLink || ch.Why == whyModule) && named:
+		case (ch.Why == whyLink || ch.Why == whyModule || ch.Why == whyName) && named:
 			return nil, diag.New(diag.PathEscape, "applying %s: %s", ch.Path, ch.Why).WithReason("copy_path")
 		case ch.Why != "" && !(named && person):
 			out.Withheld = append(out.Withheld, ch)
@@ -256,7 +266,7 @@ func (c *Copy) stage(dir string, steps []step) error {
 			return err
 		}
 	}
-	b, err := json.Marshal(plan{dir, steps})
+	b, err := json.Marshal(plan{dir, steps}.renamed(packed))
 	if err != nil {
 		return diag.New(diag.Internal, "recording a change: %w", err)
 	}
@@ -278,6 +288,7 @@ func (c *Copy) finish() error {
 	if err != nil {
 		return diag.New(diag.FileSystemError, "reading an unfinished change, %s: %w", filepath.Join(c.dir, planFile), err)
 	}
+	p = p.renamed(unpacked)
 	root, err := os.OpenRoot(p.Dir)
 	if err != nil {
 		return diag.New(diag.FileSystemError, "opening the project: %w", err)

@@ -14,10 +14,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // Kinds of a File.
@@ -121,7 +123,7 @@ func read(root *os.Root, rel string) (File, []byte, error) {
 	case fi.Size() > maxFile:
 		return File{Kind: Large, Digest: fmt.Sprintf("%d bytes of %s", fi.Size(), fi.ModTime().UTC().Format(time.RFC3339Nano))}, nil, nil
 	}
-	f, err := root.Open(rel)
+	f, err := root.OpenFile(rel, os.O_RDONLY|openat.NonBlock, 0)
 	if err != nil {
 		return File{}, nil, err
 	}
@@ -131,6 +133,34 @@ func read(root *os.Root, rel string) (File, []byte, error) {
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	return File{Kind: Regular, Exec: fi.Mode()&0o100 != 0, Digest: digest(b)}, b, err
+}
+
+// packed returns a name as a record has it: JSON has no names that are not UTF-8, and would
+// give two files one name.
+func packed(name string) string {
+	if utf8.ValidString(name) {
+		return name
+	}
+	return "\x00" + hex.EncodeToString([]byte(name))
+}
+
+// unpacked returns the name that a record has.
+func unpacked(name string) string {
+	text, ok := strings.CutPrefix(name, "\x00")
+	if b, err := hex.DecodeString(text); ok && err == nil {
+		return string(b)
+	}
+	return name
+}
+
+// renamed returns the files with the names and targets of links that a function returns.
+func renamed(files map[string]File, name func(string) string) map[string]File {
+	out := make(map[string]File, len(files))
+	for rel, f := range files {
+		f.Target = name(f.Target)
+		out[name(rel)] = f
+	}
+	return out
 }
 
 // isGit reports whether some file system takes a name for the directory of git.

@@ -90,6 +90,7 @@ func Open(dir, id string) (*Copy, error) {
 	if err := json.Unmarshal(b, c); err != nil || c.ID != id {
 		return nil, diag.New(diag.FileSystemError, "reading %s: it is not the record of the working copy %s", filepath.Join(at, recordFile), id)
 	}
+	c.Files = renamed(c.Files, unpacked)
 	return c, nil
 }
 
@@ -273,9 +274,14 @@ func (c *Copy) recordFiles(ctx context.Context) (err error) {
 	if c.Files, err = list(ctx, c.Dir(), nil); err != nil {
 		return err
 	}
-	b, err := json.Marshal(c)
+	record := *c
+	record.Files = renamed(c.Files, packed)
+	b, err := json.Marshal(&record)
 	if err != nil {
 		return diag.New(diag.Internal, "recording a working copy: %w", err)
+	}
+	if len(b) > maxRecord { // Open would refuse it, and no gc would find the copy
+		return diag.New(diag.TooLarge, "recording a working copy: the names of its files have more than %d bytes", maxRecord)
 	}
 	return atomicfile.Private(c.dir).Write(recordFile, b, 0o600)
 }
