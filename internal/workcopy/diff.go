@@ -23,7 +23,7 @@ const (
 	whyLink   = "it is a link that leads out of the project"
 	whyModule = "it is in a submodule, which has a repository of its own"
 	whyLarge  = "it has more than 256 MiB"
-	whyName   = "its name is not UTF-8"
+	whyName   = "its name is not UTF-8, or has a character or form that rye does not write"
 )
 
 // Diff returns what changed in the copy. New files that git ignores are left out, unless the
@@ -57,7 +57,7 @@ func (c *Copy) Diff(ctx context.Context, environ []string, judge Judge) ([]Chang
 		if ch.is.Kind == Large {
 			ch.Why = whyLarge
 		}
-		if !utf8.ValidString(ch.Path) {
+		if openat.CheckRel(ch.Path) != nil {
 			ch.Why = whyName
 		}
 		if c.inModule(ch.Path) {
