@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -271,5 +272,46 @@ func TestCreateAllDirectories(t *testing.T) {
 	a.MaxFiles = 10
 	if _, err := l.all("one", nil, a); diag.CodeOf(err) != diag.LimitExceeded || !strings.Contains(err.Error(), "directories") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A process that takes a copy in the making for one that was left cannot make it incomplete:
+// the copy is whole, or an error.
+func TestSweepWhileMaking(t *testing.T) {
+	l := plain(t)
+	for i := range 80 {
+		l.write(l.project, map[string]string{fmt.Sprintf("many/%d/file", i): "text\n"})
+	}
+	a := allOf()
+	a.MaxFiles = 1000
+	for i := range 30 {
+		stop := make(chan struct{})
+		var sweeps sync.WaitGroup
+		sweeps.Go(func() {
+			time.Sleep(time.Duration(i) * time.Millisecond)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					Sweep(l.copies, time.Now().Add(2*time.Hour))
+				}
+			}
+		})
+		c, err := l.all(fmt.Sprint("c", i), nil, a)
+		close(stop)
+		sweeps.Wait()
+		if err != nil {
+			if _, err := Open(l.copies, fmt.Sprint("c", i)); !errors.Is(err, fs.ErrNotExist) {
+				t.Fatalf("after an error there is a copy: %v", err)
+			}
+			continue
+		}
+		if got, err := c.Diff(t.Context(), os.Environ(), nothing); err != nil || len(got) != 0 {
+			t.Fatalf("the copy is not whole: %+v, %v", got, err)
+		}
+		if got := len(l.files(c.Dir())); got < 84 {
+			t.Fatalf("the copy has %d files", got)
+		}
 	}
 }

@@ -8,6 +8,7 @@ package workcopy
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -31,6 +32,7 @@ const (
 	baseDir    = "base"  // contents, by digest, that the commit does not have
 	applyDir   = "apply" // what is being written into the project
 	planFile   = "apply.json"
+	markFile   = "making" // while the copy is made, with a text that only its maker knows
 	lockFile   = "lock"
 )
 
@@ -175,13 +177,20 @@ func Create(ctx context.Context, p Params) (*Copy, error) {
 	if err := errors.Join(base.RemoveAll(treeDir), base.MkdirAll(treeDir), base.MkdirAll(baseDir)); err != nil {
 		return nil, diag.New(diag.FileSystemError, "making a working copy: %w", err)
 	}
-	if p.All != nil {
+	mark := rand.Text()
+	err = base.Create(markFile, []byte(mark), 0o600)
+	switch {
+	case err != nil:
+	case p.All != nil:
 		err = c.fillAll(ctx, repo, from, p)
-	} else {
+	default:
 		err = c.fill(ctx, repo, p)
 	}
 	if err == nil {
 		err = c.recordFiles(ctx)
+	}
+	if err == nil {
+		err = c.stillMarked(mark)
 	}
 	if err != nil {
 		return nil, errors.Join(err, removeAll(c.dir))
@@ -192,6 +201,16 @@ func Create(ctx context.Context, p Params) (*Copy, error) {
 	}
 	c.dir = final
 	return c, nil
+}
+
+// stillMarked returns an error if another process took the directory that the copy is made
+// in for one that a stopped process left, and removed it: files would be missing.
+func (c *Copy) stillMarked(mark string) error {
+	at := filepath.Join(c.dir, markFile)
+	if b, err := os.ReadFile(at); err != nil || string(b) != mark {
+		return diag.New(diag.FileSystemError, "making a working copy: another process removed it, as more than an hour passed: start the thread again")
+	}
+	return os.Remove(at)
 }
 
 // objectsOf returns the directory of the objects of a repository, without links. Tools may
@@ -357,9 +376,12 @@ func Sweep(dir string, now time.Time) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		fi, err := e.Info()
-		made := err == nil && strings.HasPrefix(e.Name(), unfinished) && now.Sub(fi.ModTime()) > time.Hour
-		if made || strings.HasPrefix(e.Name(), dropped) {
-			_ = removeAll(filepath.Join(dir, e.Name()))
+		at := filepath.Join(dir, e.Name())
+		if err == nil && strings.HasPrefix(e.Name(), unfinished) && now.Sub(fi.ModTime()) > time.Hour {
+			gone := filepath.Join(dir, dropped+e.Name()) // as a whole: its maker may be slow
+			_ = errors.Join(removeAll(gone), os.Rename(at, gone), removeAll(gone))
+		} else if strings.HasPrefix(e.Name(), dropped) {
+			_ = removeAll(at)
 		}
 	}
 }
