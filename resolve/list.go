@@ -58,8 +58,8 @@ func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry 
 			}
 			return nil
 		})
-		for i := range out[first:] {
-			out[first+i].Alone = !signed[out[first+i].Rel]
+		for i := range out[first:] { // of the index of git, only files that it has already are listed
+			out[first+i].Alone = root.OnDisk() && !signed[out[first+i].Rel]
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Entry) int { return cmp.Compare(a.Ref.ID, b.Ref.ID) })
