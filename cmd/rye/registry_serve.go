@@ -14,7 +14,10 @@ import (
 )
 
 // registryServeOptions are the flags of rye registry serve.
-type registryServeOptions struct{ dir, addr, public string }
+type registryServeOptions struct {
+	dir, addr, public string
+	witnesses         []string
+}
 
 // dataUsage is the text of --data.
 const dataUsage = "the `DIR` of the registry"
@@ -27,6 +30,10 @@ func registryServeCommand() *cli.Command {
 serve as well, a database, and the key of the log. The first call creates it and needs
 --public-url, whose host becomes part of the ids of all bundles and cannot change.
 
+Each --witness is asked to sign a checkpoint before clients see it. A witness that does not
+answer delays a change by 3 seconds at most, and the next ones not at all; it is asked
+again every 30 seconds, and its signature is added then.
+
 The registry speaks HTTP. Put a proxy that adds TLS before it, unless it serves this
 machine only.`,
 		Examples: []string{
@@ -38,6 +45,7 @@ machine only.`,
 			cli.String(&o.dir, "data", dataUsage),
 			cli.String(&o.addr, "addr", "listen on `HOST:PORT` (default 127.0.0.1:7480)"),
 			cli.String(&o.public, "public-url", "the `URL` by which clients reach the registry"),
+			cli.Strings(&o.witnesses, "witness", "ask the witness `KEY=URL` to sign each checkpoint"),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error { return runRegistryServe(ctx, c, &o) },
 	}
@@ -87,6 +95,13 @@ func runRegistryServe(ctx context.Context, c *cli.Call, o *registryServeOptions)
 		if err := server.Create(p); err != nil {
 			return err
 		}
+	}
+	for _, text := range o.witnesses {
+		w, err := server.ParseWitness(text)
+		if err != nil {
+			return err
+		}
+		p.Witnesses = append(p.Witnesses, w)
 	}
 	prepareServerProcess(c)
 	s, err := server.Open(ctx, p)

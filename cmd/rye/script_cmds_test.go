@@ -61,6 +61,7 @@ func scriptCommands() map[string]scriptCmd {
 		"regkey":      cmdRegKey,
 		"issuer":      cmdIssuer,
 		"regserve":    cmdRegServe,
+		"witup":       cmdWitUp,
 		"regtree":     cmdRegTree,
 		"servekeys":   cmdServeKeys,
 		"spend":       cmdSpend,

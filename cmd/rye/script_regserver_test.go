@@ -30,11 +30,24 @@ var registries sync.Map
 
 // cmdRegUp serves the registry in a directory and sets a variable to its address.
 func cmdRegUp(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, len(args) == 2 || len(args) == 3, "regup DIR VARIABLE [PUBLIC-URL]")
+	need(ts, neg, len(args) >= 2, "regup DIR VARIABLE [PUBLIC-URL [FLAG...]]")
 	words := []string{"registry", "serve", "--data", args[0], "--addr", "127.0.0.1:0"}
-	if len(args) == 3 {
-		words = append(words, "--public-url", args[2])
+	if len(args) > 2 {
+		words = append(append(words, "--public-url", args[2]), args[3:]...)
 	}
+	serveFor(ts, args[0], words, map[string]string{args[1]: `on (http://\S+):`})
+}
+
+// cmdWitUp serves the witness in a directory for a log, and sets NAME to its key and address.
+func cmdWitUp(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 4, "witup DIR VARIABLE NAME LOGKEY")
+	words := []string{"registry", "witness", "--data", args[0], "--addr", "127.0.0.1:0", "--name", args[2], "--log", args[3]}
+	serveFor(ts, args[0], words, map[string]string{args[1] + "_URL": `on (http://\S+)`, args[1]: `key of the witness: (\S+)`})
+}
+
+// serveFor starts rye in the background, until the script or regdown ends it. It sets each
+// variable to what its pattern finds in the messages.
+func serveFor(ts *testscript.TestScript, dir string, words []string, set map[string]string) {
 	c := exec.Command("rye", words...)
 	c.Dir = ts.MkAbs(".")
 	for _, name := range []string{"HOME", "PATH", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "LANG", "TZ"} {
@@ -43,19 +56,24 @@ func cmdRegUp(ts *testscript.TestScript, neg bool, args []string) {
 	out, err := c.StderrPipe()
 	ts.Check(err)
 	ts.Check(c.Start())
-	registries.Store(ts.MkAbs(args[0]), c)
+	registries.Store(ts.MkAbs(dir), c)
 	ts.Defer(func() { _ = c.Process.Kill(); _ = c.Wait() })
 	r := bufio.NewReader(out)
 	for text := ""; ; {
 		line, err := r.ReadString('\n')
 		text += line
-		if m := regexp.MustCompile(`on (http://\S+):`).FindStringSubmatch(line); m != nil {
-			ts.Setenv(args[1], m[1])
+		for name, pattern := range set {
+			if m := regexp.MustCompile(pattern).FindStringSubmatch(line); m != nil {
+				ts.Setenv(name, m[1])
+				delete(set, name)
+			}
+		}
+		if len(set) == 0 {
 			go io.Copy(io.Discard, r)
 			return
 		}
 		if err != nil {
-			ts.Fatalf("the registry did not start: %s", text)
+			ts.Fatalf("rye %s did not start: %s", words[1], text)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -207,6 +208,35 @@ func (w *Writer) publish(ctx context.Context) error {
 			w.broken = err
 		}
 		return err
+	}
+	w.note = msg
+	return nil
+}
+
+// Own returns the newest checkpoint with the signature of the log alone.
+func (w *Writer) Own() ([]byte, error) { return w.signer.Sign(w.origin, w.tree) }
+
+// Cosigned writes the newest checkpoint with cosignatures of witnesses, which the caller has
+// verified. If it does not change, nothing is written.
+func (w *Writer) Cosigned(ctx context.Context, lines ...string) error {
+	own, err := w.Own()
+	if err != nil {
+		return err
+	}
+	msg := append(own, strings.Join(lines, "")...)
+	switch {
+	case w.broken != nil:
+		return w.broken
+	case bytes.Equal(msg, w.note):
+		return nil
+	case len(msg) > MaxCheckpoint:
+		return fmt.Errorf("adding cosignatures: the checkpoint would have %d bytes, at most %d are allowed", len(msg), MaxCheckpoint)
+	}
+	if err := w.files.Write(CheckpointName, msg); err != nil {
+		if have, bad := w.files.Read(context.WithoutCancel(ctx), CheckpointName, MaxCheckpoint); bad == nil && bytes.Equal(have, msg) {
+			w.note = msg
+		}
+		return fmt.Errorf("writing the checkpoint: %w", err)
 	}
 	w.note = msg
 	return nil

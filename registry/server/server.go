@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -71,7 +72,9 @@ type Params struct {
 	// Lookup and Fetch read what proves a namespace. Nil uses the network.
 	Lookup func(ctx context.Context, name string) ([]string, error)
 	Fetch  func(ctx context.Context, url string, limit int64) ([]byte, error)
-	Note   func(text string) // what the operator should know; nil: nothing is shown
+	// Witnesses sign each checkpoint before clients see it, unless they do not answer.
+	Witnesses []Witness
+	Note      func(text string) // what the operator should know; nil: nothing is shown
 }
 
 // Server is an open registry. One process at a time has it open.
@@ -84,6 +87,8 @@ type Server struct {
 	lock   *os.File
 	meta   *meta
 	writer *log.Writer
+	asked  []*asked
+	shown  atomic.Pointer[[]byte] // the checkpoint that is served while witnesses sign the next one
 
 	mu                              sync.RWMutex // for the model
 	model                           *model
@@ -108,6 +113,9 @@ func Open(ctx context.Context, p Params) (_ *Server, err error) {
 		known: make(chan struct{}, maxKnown), strangers: make(chan struct{}, maxStrangers), judges: make(chan struct{}, maxJudged()), pages: make(chan struct{}, maxPages)}
 	if s.p.Now == nil {
 		s.p.Now = time.Now
+	}
+	for _, w := range p.Witnesses {
+		s.asked = append(s.asked, &asked{Witness: w})
 	}
 	if s.p.Note == nil {
 		s.p.Note = func(string) {}
@@ -269,6 +277,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go s.serveQueue(ctx)
+	go s.cosignLoop(ctx)
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(l) }()
 	select {

@@ -36,7 +36,8 @@ type fixture struct {
 	txt  map[string][]string
 	web  map[string]string
 	// judge replaces the judgement of bundles.
-	judge Judge
+	judge     Judge
+	witnesses []Witness
 }
 
 func newFixture(t testing.TB) *fixture {
@@ -52,7 +53,7 @@ func newFixture(t testing.TB) *fixture {
 }
 
 func (f *fixture) params() Params {
-	return Params{Dir: f.dir, Host: testHost, Now: func() time.Time { return f.now }, Note: func(s string) { f.t.Log(s) },
+	return Params{Dir: f.dir, Host: testHost, Witnesses: f.witnesses, Now: func() time.Time { return f.now }, Note: func(s string) { f.t.Log(s) },
 		Judge: func(ctx context.Context, s Submission) (*Content, []diag.Finding, error) {
 			if f.judge != nil {
 				return f.judge(ctx, s)

@@ -70,6 +70,12 @@ func (s *Server) static(w http.ResponseWriter, h *http.Request) {
 		s.missing(w, h)
 		return
 	}
+	if shown := s.shown.Load(); shown != nil && p == wire.LogPath+"/checkpoint" {
+		header := w.Header()
+		header["Content-Type"], header["Cache-Control"], header["X-Content-Type-Options"] = []string{kind}, []string{cache}, nosniff
+		_, _ = w.Write(*shown)
+		return
+	}
 	file := s.base.Path(publicDir + p)
 	b, err := s.cache.get(file)
 	switch {

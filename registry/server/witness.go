@@ -1,0 +1,229 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/wire"
+)
+
+// Witness is a witness that the registry asks to sign its checkpoints.
+type Witness struct {
+	Key string
+	URL string // of its service, without add-checkpoint
+}
+
+// ParseWitness reads KEY=URL. A key has no "=".
+func ParseWitness(text string) (Witness, error) {
+	key, address, _ := strings.Cut(text, "=")
+	fail := func(format string, args ...any) error {
+		return diag.New(diag.Usage, "reading the witness %q: "+format, append([]any{text}, args...)...)
+	}
+	if err := log.CheckWitness(key); err != nil {
+		return Witness{}, fail("want KEY=URL: %w", err)
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
+		u.Scheme != "https" && (u.Scheme != "http" || !wire.IsLoopback(u.Host)) {
+		return Witness{}, fail("want KEY=https://HOST, or http for this machine")
+	}
+	return Witness{key, strings.TrimSuffix(address, "/")}, nil
+}
+
+// Times of the collection of cosignatures.
+const (
+	askTimeout  = 3 * time.Second  // for one witness; a change waits for it
+	askRest     = time.Minute      // after a failure, changes do not wait for the witness
+	askAgain    = 30 * time.Second // between two looks for missing cosignatures
+	askFresh    = 12 * time.Hour   // a cosignature of that age is made again
+	maxCosigned = 4 << 10          // bytes of an answer
+)
+
+// asked is what the registry knows of a witness.
+type asked struct {
+	Witness
+
+	mu    sync.Mutex
+	size  int64     // of the tree that it signed last, as far as is known
+	tree  log.Tree  // that line signs
+	line  string    // its cosignature
+	at    time.Time // of the cosignature
+	until time.Time // changes do not wait for it before
+	why   string    // the last failure, "" if it signed
+}
+
+// witnesses asks all witnesses at the same time, and returns the cosignatures of a tree,
+// those that were made before included. A change does not ask those that failed a moment
+// ago.
+func (s *Server) witnesses(ctx context.Context, own []byte, tree log.Tree, change bool) []string {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	lines := make([]string, len(s.asked))
+	var all sync.WaitGroup
+	for i, w := range s.asked {
+		all.Go(func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if now := s.p.Now(); !change || now.After(w.until) {
+				s.ask(ctx, w, own, tree, now)
+			}
+			if w.tree == tree {
+				lines[i] = w.line
+			}
+		})
+	}
+	all.Wait()
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+}
+
+// ask asks one witness, unless it signed the tree a short time ago.
+func (s *Server) ask(ctx context.Context, w *asked, own []byte, tree log.Tree, now time.Time) {
+	if w.tree == tree && w.line != "" && now.Sub(w.at) < askFresh {
+		return
+	}
+	line, err := s.cosignature(ctx, w, own, tree)
+	why := ""
+	if err != nil {
+		why, w.until = err.Error(), now.Add(askRest)
+	} else {
+		w.size, w.tree, w.line, w.at, w.until = tree.Size, tree, line, now, time.Time{}
+	}
+	name := log.KeyName(w.Key)
+	switch {
+	case why == w.why:
+	case why != "":
+		s.p.Note(fmt.Sprintf("the witness %s does not sign: %s", name, why))
+	default:
+		s.p.Note(fmt.Sprintf("the witness %s signs again", name))
+	}
+	w.why = why
+}
+
+// errLonger is the refusal of a witness that signed more entries than the log has.
+var errLonger = errors.New("it signed a longer log: this registry lost entries, as after an incomplete restore")
+
+// cosignature returns the verified line with which a witness signs a tree. The witness names
+// the size that it signed last if that is another one than the request names.
+func (s *Server) cosignature(ctx context.Context, w *asked, own []byte, tree log.Tree) (string, error) {
+	old := w.size
+	for range 3 {
+		status, kind, answer, err := s.addCheckpoint(ctx, w.URL, old, own, tree)
+		switch {
+		case err != nil:
+			return "", err
+		case status == http.StatusOK:
+			return s.pickLine(w.Key, own, answer)
+		case status != http.StatusConflict || kind != "text/x.tlog.size":
+			return "", fmt.Errorf("it answers %d %s", status, http.StatusText(status))
+		}
+		if old, err = strconv.ParseInt(strings.TrimSuffix(answer, "\n"), 10, 64); err != nil || old < 0 {
+			return "", errors.New("the size that it names cannot be read")
+		}
+		if old > tree.Size {
+			return "", errLonger
+		}
+	}
+	return "", errors.New("it names another size each time")
+}
+
+// addCheckpoint is one request of C2SP tlog-witness.
+func (s *Server) addCheckpoint(ctx context.Context, address string, old int64, own []byte, tree log.Tree) (status int, kind, answer string, err error) {
+	r := log.NewReader(logFiles{s.base}.Read, tree)
+	older, err := r.Prefix(ctx, old)
+	if err != nil {
+		return 0, "", "", err
+	}
+	var proof log.Proof
+	if old < tree.Size { // the same tree needs none
+		if proof, err = r.Consistency(ctx, older); err != nil {
+			return 0, "", "", err
+		}
+	}
+	body := fmt.Sprintf("old %d\n%s\n%s", old, proof, own)
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/add-checkpoint", strings.NewReader(body))
+	if err != nil {
+		return 0, "", "", err
+	}
+	got, err := askClient.Do(q)
+	if err != nil {
+		return 0, "", "", err
+	}
+	defer got.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(got.Body, maxCosigned))
+	kind, _, _ = mime.ParseMediaType(got.Header.Get("Content-Type"))
+	return got.StatusCode, kind, string(b), err
+}
+
+// askClient follows no redirect: the operator named the address.
+var askClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// pickLine returns the line of an answer that is a cosignature of the witness.
+func (s *Server) pickLine(key string, own []byte, answer string) (string, error) {
+	v := log.Verifier{Origin: s.host + wire.LogPath, Key: s.key, Witnesses: []string{key}, Quorum: 1, Now: s.p.Now}
+	var last error
+	for line := range strings.Lines(answer) {
+		_, err := v.Verify(append(slices.Clone(own), line...))
+		if err == nil {
+			return line, nil
+		}
+		last = err
+	}
+	return "", fmt.Errorf("its answer has no valid cosignature: %w", cmp.Or(last, errEmpty))
+}
+
+var errEmpty = errors.New("it is empty")
+
+// cosign collects cosignatures for the checkpoint of a change. The caller holds the lock.
+func (s *Server) cosign(ctx context.Context) {
+	if len(s.asked) == 0 {
+		return
+	}
+	tree := s.writer.Tree()
+	if own, err := s.writer.Own(); err == nil {
+		_ = s.writer.Cosigned(ctx, s.witnesses(ctx, own, tree, true)...) // else the next look adds them
+	}
+}
+
+// cosignLoop adds cosignatures that are missing or old.
+func (s *Server) cosignLoop(ctx context.Context) {
+	if len(s.asked) == 0 {
+		return
+	}
+	t := time.NewTicker(askAgain)
+	defer t.Stop()
+	for {
+		s.mu.RLock()
+		tree := s.writer.Tree()
+		own, err := s.writer.Own()
+		s.mu.RUnlock()
+		if err == nil {
+			lines := s.witnesses(ctx, own, tree, false)
+			s.mu.Lock()
+			if s.writer.Tree() == tree && s.writer.Broken() == nil {
+				err = s.writer.Cosigned(ctx, lines...)
+			}
+			s.mu.Unlock()
+		}
+		if err != nil {
+			s.p.Note("adding cosignatures to the checkpoint: " + err.Error())
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
