@@ -2,12 +2,17 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
@@ -25,10 +30,13 @@ import (
 const (
 	preparedDir = "prepared"
 	preparedExt = ".tgz"
-	preparedLen = 16 // digits of the digest
+	preparedLen = 32 // digits of the digest: finding two archives with one name takes 2^64 attempts
+	maxPrepared = 32 // a model can prepare any number
 )
 
-func preparedName() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{16}$`) }
+func preparedName() *regexp.Regexp {
+	return regexp.MustCompile(fmt.Sprintf(`^[0-9a-f]{%d}$`, preparedLen))
+}
 
 // KeepPrepared keeps a packed bundle for a person to publish, and returns its id.
 func (p *Project) KeepPrepared(b *PackedBundle) (string, error) {
@@ -36,7 +44,34 @@ func (p *Project) KeepPrepared(b *PackedBundle) (string, error) {
 	if err := atomicfile.Private(p.RegistryState()).Write(preparedDir+"/"+id+preparedExt, b.archive, 0o600); err != nil {
 		return "", diag.New(diag.FileSystemError, "keeping the prepared bundle %s: %w", b.Full(), err)
 	}
-	return id, nil
+	return id, p.dropPrepared(id)
+}
+
+// dropPrepared removes the oldest prepared publications beyond the limit, never the one with
+// the id. They can be prepared again.
+func (p *Project) dropPrepared(keep string) error {
+	dir := filepath.Join(p.RegistryState(), preparedDir)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return diag.New(diag.FileSystemError, "listing prepared bundles: %w", err)
+	}
+	type archive struct {
+		name string
+		at   time.Time
+	}
+	var all []archive
+	for _, e := range entries {
+		if fi, err := e.Info(); err == nil && strings.HasSuffix(e.Name(), preparedExt) && e.Name() != keep+preparedExt {
+			all = append(all, archive{e.Name(), fi.ModTime()})
+		}
+	}
+	slices.SortFunc(all, func(a, b archive) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.name, b.name)) })
+	for _, a := range all[:max(0, len(all)-maxPrepared+1)] {
+		if err := atomicfile.Private(p.RegistryState()).Remove(preparedDir + "/" + a.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return diag.New(diag.FileSystemError, "removing an old prepared bundle: %w", err)
+		}
+	}
+	return nil
 }
 
 // PreparedBundle returns a prepared bundle. Everything about it is read from the archive and
