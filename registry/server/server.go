@@ -88,7 +88,7 @@ type Server struct {
 	meta   *meta
 	writer *log.Writer
 	asked  []*asked
-	shown  atomic.Pointer[[]byte] // the checkpoint that is served while witnesses sign the next one
+	shown  atomic.Pointer[cachedFile] // the checkpoint that is served, nil without witnesses: the file
 
 	mu                              sync.RWMutex // for the model
 	model                           *model
@@ -113,9 +113,6 @@ func Open(ctx context.Context, p Params) (_ *Server, err error) {
 		known: make(chan struct{}, maxKnown), strangers: make(chan struct{}, maxStrangers), judges: make(chan struct{}, maxJudged()), pages: make(chan struct{}, maxPages)}
 	if s.p.Now == nil {
 		s.p.Now = time.Now
-	}
-	for _, w := range p.Witnesses {
-		s.asked = append(s.asked, &asked{Witness: w})
 	}
 	if s.p.Note == nil {
 		s.p.Note = func(string) {}
@@ -149,6 +146,9 @@ func Open(ctx context.Context, p Params) (_ *Server, err error) {
 		return nil, diag.Doing("opening the log of the registry", err)
 	}
 	if err := s.load(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.openWitnesses(); err != nil {
 		return nil, err
 	}
 	go s.commitLoop(context.WithoutCancel(ctx))
@@ -275,9 +275,11 @@ func (s *Server) httpServer() *http.Server {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := s.httpServer()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	go s.serveQueue(ctx)
-	go s.cosignLoop(ctx)
+	var asking sync.WaitGroup
+	asking.Go(func() { s.cosignLoop(ctx) })
+	defer asking.Wait() // after Close, another process may write the checkpoint
+	defer cancel()
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(l) }()
 	select {

@@ -70,14 +70,11 @@ func (s *Server) static(w http.ResponseWriter, h *http.Request) {
 		s.missing(w, h)
 		return
 	}
-	if shown := s.shown.Load(); shown != nil && p == wire.LogPath+"/checkpoint" {
-		header := w.Header()
-		header["Content-Type"], header["Cache-Control"], header["X-Content-Type-Options"] = []string{kind}, []string{cache}, nosniff
-		_, _ = w.Write(*shown)
-		return
-	}
 	file := s.base.Path(publicDir + p)
-	b, err := s.cache.get(file)
+	b, err := s.shown.Load(), error(nil)
+	if b == nil || p != wire.LogPath+"/checkpoint" {
+		b, err = s.cache.get(file)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		s.missing(w, h)
@@ -205,10 +202,14 @@ func (c *fileCache) get(file string) (*cachedFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(b)
-	f := &cachedFile{info: info, data: b, etag: []string{`"` + hex.EncodeToString(sum[:16]) + `"`}}
+	f := newCachedFile(info, b)
 	c.put(file, f)
 	return f, nil
+}
+
+func newCachedFile(info os.FileInfo, b []byte) *cachedFile {
+	sum := sha256.Sum256(b)
+	return &cachedFile{info: info, data: b, etag: []string{`"` + hex.EncodeToString(sum[:16]) + `"`}}
 }
 
 // put keeps a file. A full cache is emptied: files that clients often read return at once.

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -50,19 +51,52 @@ const (
 	askAgain    = 30 * time.Second // between two looks for missing cosignatures
 	askFresh    = 12 * time.Hour   // a cosignature of that age is made again
 	maxCosigned = 4 << 10          // bytes of an answer
+
+	maxWitnesses = 32 // a note with more than 100 signatures cannot be read
 )
 
 // asked is what the registry knows of a witness.
 type asked struct {
 	Witness
 
-	mu    sync.Mutex
-	size  int64     // of the tree that it signed last, as far as is known
-	tree  log.Tree  // that line signs
-	line  string    // its cosignature
-	at    time.Time // of the cosignature
-	until time.Time // changes do not wait for it before
-	why   string    // the last failure, "" if it signed
+	until atomic.Int64 // nanoseconds since 1970: changes do not wait for it before
+
+	mu   sync.Mutex
+	size int64     // of the tree that it signed last, as far as is known
+	tree log.Tree  // that line signs
+	line string    // its cosignature
+	at   time.Time // of the cosignature
+	why  string    // the last failure, "" if it signed
+}
+
+// openWitnesses prepares the collection with the cosignatures that the checkpoint has.
+func (s *Server) openWitnesses() error {
+	if len(s.p.Witnesses) == 0 {
+		return nil
+	}
+	if n := len(s.p.Witnesses); n > maxWitnesses {
+		return diag.New(diag.Usage, "opening the registry: it has %d witnesses, at most %d are allowed", n, maxWitnesses)
+	}
+	own, err := s.writer.Own()
+	if err != nil {
+		return err
+	}
+	have, seen := string(s.writer.Checkpoint()), map[string]bool{}
+	_, have, _ = strings.Cut(have, "\n\n")
+	for _, p := range s.p.Witnesses {
+		if seen[p.Key] {
+			return diag.New(diag.Usage, "opening the registry: the witness %s is named twice", p.Key)
+		}
+		seen[p.Key] = true
+		w := &asked{Witness: p}
+		if line, at, err := s.pickLine(p.Key, own, have); err == nil {
+			w.tree, w.line, w.at = s.writer.Tree(), line, at
+			w.size = w.tree.Size
+		}
+		s.asked = append(s.asked, w)
+	}
+	s.shown.Store(newCachedFile(nil, s.writer.Checkpoint()))
+	return nil
 }
 
 // witnesses asks all witnesses at the same time, and returns the cosignatures of a tree,
@@ -75,10 +109,14 @@ func (s *Server) witnesses(ctx context.Context, own []byte, tree log.Tree, chang
 	var all sync.WaitGroup
 	for i, w := range s.asked {
 		all.Go(func() {
+			rests := func() bool { return change && s.p.Now().UnixNano() <= w.until.Load() }
+			if rests() { // also while it is asked again
+				return
+			}
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if now := s.p.Now(); !change || now.After(w.until) {
-				s.ask(ctx, w, own, tree, now)
+			if !rests() {
+				s.ask(ctx, w, own, tree, s.p.Now())
 			}
 			if w.tree == tree {
 				lines[i] = w.line
@@ -94,12 +132,17 @@ func (s *Server) ask(ctx context.Context, w *asked, own []byte, tree log.Tree, n
 	if w.tree == tree && w.line != "" && now.Sub(w.at) < askFresh {
 		return
 	}
-	line, err := s.cosignature(ctx, w, own, tree)
+	line, at, err := s.cosignature(ctx, w, own, tree)
+	if context.Cause(ctx) == context.Canceled { // the registry ends
+		return
+	}
 	why := ""
 	if err != nil {
-		why, w.until = err.Error(), now.Add(askRest)
+		why = err.Error()
+		w.until.Store(now.Add(askRest).UnixNano())
 	} else {
-		w.size, w.tree, w.line, w.at, w.until = tree.Size, tree, line, now, time.Time{}
+		w.size, w.tree, w.line, w.at = tree.Size, tree, line, at
+		w.until.Store(0)
 	}
 	name := log.KeyName(w.Key)
 	switch {
@@ -117,26 +160,26 @@ var errLonger = errors.New("it signed a longer log: this registry lost entries, 
 
 // cosignature returns the verified line with which a witness signs a tree. The witness names
 // the size that it signed last if that is another one than the request names.
-func (s *Server) cosignature(ctx context.Context, w *asked, own []byte, tree log.Tree) (string, error) {
+func (s *Server) cosignature(ctx context.Context, w *asked, own []byte, tree log.Tree) (line string, at time.Time, err error) {
 	old := w.size
 	for range 3 {
 		status, kind, answer, err := s.addCheckpoint(ctx, w.URL, old, own, tree)
 		switch {
 		case err != nil:
-			return "", err
+			return "", at, err
 		case status == http.StatusOK:
 			return s.pickLine(w.Key, own, answer)
 		case status != http.StatusConflict || kind != "text/x.tlog.size":
-			return "", fmt.Errorf("it answers %d %s", status, http.StatusText(status))
+			return "", at, fmt.Errorf("it answers %d %s", status, http.StatusText(status))
 		}
 		if old, err = strconv.ParseInt(strings.TrimSuffix(answer, "\n"), 10, 64); err != nil || old < 0 {
-			return "", errors.New("the size that it names cannot be read")
+			return "", at, errors.New("the size that it names cannot be read")
 		}
 		if old > tree.Size {
-			return "", errLonger
+			return "", at, errLonger
 		}
 	}
-	return "", errors.New("it names another size each time")
+	return "", at, errors.New("it names another size each time")
 }
 
 // addCheckpoint is one request of C2SP tlog-witness.
@@ -170,31 +213,36 @@ func (s *Server) addCheckpoint(ctx context.Context, address string, old int64, o
 // askClient follows no redirect: the operator named the address.
 var askClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// pickLine returns the line of an answer that is a cosignature of the witness.
-func (s *Server) pickLine(key string, own []byte, answer string) (string, error) {
+// pickLine returns the line of an answer that is a cosignature of the witness, and its time.
+func (s *Server) pickLine(key string, own []byte, answer string) (string, time.Time, error) {
 	v := log.Verifier{Origin: s.host + wire.LogPath, Key: s.key, Witnesses: []string{key}, Quorum: 1, Now: s.p.Now}
 	var last error
 	for line := range strings.Lines(answer) {
-		_, err := v.Verify(append(slices.Clone(own), line...))
+		c, err := v.Verify(append(slices.Clone(own), line...))
 		if err == nil {
-			return line, nil
+			return line, c.Time, nil
 		}
 		last = err
 	}
-	return "", fmt.Errorf("its answer has no valid cosignature: %w", cmp.Or(last, errEmpty))
+	return "", time.Time{}, fmt.Errorf("its answer has no valid cosignature: %w", cmp.Or(last, errEmpty))
 }
 
 var errEmpty = errors.New("it is empty")
 
-// cosign collects cosignatures for the checkpoint of a change. The caller holds the lock.
+// cosign collects cosignatures for the checkpoint of a change. The caller holds the lock,
+// which is released while witnesses are asked: reads go on, and see the state before.
 func (s *Server) cosign(ctx context.Context) {
 	if len(s.asked) == 0 {
 		return
 	}
 	tree := s.writer.Tree()
 	if own, err := s.writer.Own(); err == nil {
-		_ = s.writer.Cosigned(ctx, s.witnesses(ctx, own, tree, true)...) // else the next look adds them
+		s.mu.Unlock()
+		lines := s.witnesses(ctx, own, tree, true)
+		s.mu.Lock()
+		_ = s.writer.Cosigned(ctx, lines...) // else the next look adds them
 	}
+	s.shown.Store(newCachedFile(nil, s.writer.Checkpoint()))
 }
 
 // cosignLoop adds cosignatures that are missing or old.
@@ -214,6 +262,7 @@ func (s *Server) cosignLoop(ctx context.Context) {
 			s.mu.Lock()
 			if s.writer.Tree() == tree && s.writer.Broken() == nil {
 				err = s.writer.Cosigned(ctx, lines...)
+				s.shown.Store(newCachedFile(nil, s.writer.Checkpoint()))
 			}
 			s.mu.Unlock()
 		}
