@@ -114,9 +114,7 @@ func Open(ctx context.Context, p Params) (_ *Server, err error) {
 	if s.p.Now == nil {
 		s.p.Now = time.Now
 	}
-	if s.p.Note == nil {
-		s.p.Note = func(string) {}
-	}
+	s.p.Note = oneAtATime(p.Note)
 	if err := s.readHost(); err != nil {
 		return nil, err
 	}
@@ -153,6 +151,19 @@ func Open(ctx context.Context, p Params) (_ *Server, err error) {
 	}
 	go s.commitLoop(context.WithoutCancel(ctx))
 	return s, nil
+}
+
+// oneAtATime returns a function for several goroutines that passes texts on.
+func oneAtATime(note func(string)) func(string) {
+	if note == nil {
+		return func(string) {}
+	}
+	var mu sync.Mutex
+	return func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		note(text)
+	}
 }
 
 // takeLock holds the lock of the directory until the process ends.
