@@ -63,7 +63,7 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 	}
 	r := &Result{ThreadID: id, Status: state, Text: text, Model: s.Model, Cost: s.Cost}
 	r.Cost.Spend += t.spent
-	r.Cost.DurationMS = active(lines).Milliseconds()
+	r.Cost.DurationMS = transcript.Active(lines, evStarted).Milliseconds()
 	ended := diag.New(diag.Cancelled, "running %s: %s by a person", s.Directive.Ref, state)
 	if state == Failed {
 		ended = diag.New(diag.ThreadState, "running %s: orphaned: its process was stopped; rye threads resume continues it", s.Directive.Ref)

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
@@ -248,24 +247,9 @@ func (t *Thread) replay(lines []transcript.Line) (state string, err error) {
 	if len(lines) == 0 || lines[0].Event != evStarted {
 		return "", diag.New(diag.ThreadNotFound, "resuming %s: it is not a thread", t.id).WithReason("no_thread").WithDetail("id", t.id)
 	}
-	t.active += active(lines)
+	t.active += transcript.Active(lines, evStarted)
 	t.pendingReturn()
 	return state, nil
-}
-
-// active returns how long processes have run a thread.
-func active(lines []transcript.Line) (d time.Duration) {
-	if len(lines) == 0 {
-		return 0
-	}
-	since := lines[0].At()
-	for i := range lines {
-		if i > 0 && lines[i].Event == evResumed {
-			d += lines[i-1].At().Sub(since)
-			since = lines[i].At()
-		}
-	}
-	return d + lines[len(lines)-1].At().Sub(since)
 }
 
 // pendingReturn finds the outputs of a directive_return whose result the log has.

@@ -109,26 +109,16 @@ func (w *walker) inFlight() []string {
 
 // replay sets the walker to the position that the lines of the log state.
 func (w *walker) replay(lines []transcript.Line) error {
-	var since time.Time // when the process began
 	for i := range lines {
 		l := &lines[i]
 		if err := w.line(l); err != nil {
 			return diag.New(diag.TranscriptBroken, "reading the log of %s: line %d: %w", w.log.ID(), l.Seq, err)
 		}
-		switch l.Event {
-		case evStarted:
-			since = l.At()
+		if l.Event == evStarted {
 			w.startedAt = l.At().UTC().Format(time.RFC3339)
-		case evResumed:
-			if i > 0 {
-				w.active += lines[i-1].At().Sub(since)
-			}
-			since = l.At()
 		}
 	}
-	if len(lines) > 0 {
-		w.active += lines[len(lines)-1].At().Sub(since)
-	}
+	w.active += transcript.Active(lines, evStarted)
 	if w.started == nil {
 		return diag.New(diag.TranscriptBroken, "reading the log of %s: it has no start", w.log.ID())
 	}
