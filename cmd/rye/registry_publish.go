@@ -44,7 +44,7 @@ read from the archive and checked again; review it with --dry-run first. At a te
 rye shows the files and asks you before it signs.`,
 		Examples: []string{
 			"rye registry publish --dry-run",
-			"rye registry publish --prepared 9f2c01ab34cd56ef --dry-run  # what an agent prepared",
+			"rye registry publish --prepared 9f2c01ab34cd56ef78900112233445ff --dry-run  # what an agent prepared",
 			"rye registry publish ./tools --as registry:rye.acme.io/acme.io/tools",
 		},
 		Codes: writeCodes(diag.Unsigned, diag.VersionMismatch, diag.TooLarge, diag.ApprovalDenied),

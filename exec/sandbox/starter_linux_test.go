@@ -110,7 +110,7 @@ func TestStarterNamespaces(t *testing.T) {
 		s := startStarter(t)
 		p, fd := s.helper(inNamespaces(network))
 		if p == nil {
-			t.Fatal("there is no helper")
+			t.Fatal("no helper was started")
 		}
 		for _, kind := range []string{"user", "mnt", "pid", "ipc", "uts", "net"} {
 			own, err := os.Readlink("/proc/self/ns/" + kind)
@@ -134,7 +134,7 @@ func TestStarterHoldsNothing(t *testing.T) {
 	s := startStarter(t)
 	p, fd := s.helper(inNamespaces(true))
 	if p == nil {
-		t.Fatal("there is no helper")
+		t.Fatal("no helper was started")
 	}
 	defer func() { unix.Close(fd); _, _ = p.Wait() }()
 	at := fmt.Sprintf("/proc/%d/", s.p.Pid)
@@ -192,7 +192,7 @@ func TestStarterOutlived(t *testing.T) {
 	s := startStarter(t)
 	p, fd := s.helper(inNamespaces(true))
 	if p == nil {
-		t.Fatal("there is no helper")
+		t.Fatal("no helper was started")
 	}
 	s.stop()
 	gone(t, s.p.Pid)

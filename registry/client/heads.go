@@ -34,8 +34,8 @@ const (
 )
 
 // readHeads returns what the account recorded. A missing file is the first contact: only the
-// newest entries are read then, so that a large log costs three bundles of entries. A file that cannot be read is
-// an error, because without it an old index could not be seen.
+// newest entries are read then, so that a large log costs three bundles of entries. A file
+// that cannot be read is an error, because without it an old index could not be seen.
 func (h *Host) readHeads() (*heads, error) {
 	b, err := openat.ReadRegular(h.dir.Path(headsName), maxHeadsFile)
 	if errors.Is(err, fs.ErrNotExist) {
