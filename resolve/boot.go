@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
@@ -48,8 +49,9 @@ func extractorRef(k item.Kind) item.Ref {
 }
 
 type kindEntry struct {
-	ext *extract.Extractor
-	err error
+	once sync.Once
+	ext  *extract.Extractor
+	err  error
 }
 
 // Extractor returns the extractor of a kind, itself resolved and verified in
@@ -59,13 +61,14 @@ func (r *Resolver) Extractor(ctx context.Context, k item.Kind) (*extract.Extract
 		return nil, err
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	e, ok := r.kinds[k]
 	if !ok {
 		e = &kindEntry{}
-		e.ext, e.err = r.loadExtractor(ctx, k)
 		r.kinds[k] = e
 	}
+	r.mu.Unlock()
+	// Without r.mu: a run loads the extractors of two kinds at the same time.
+	e.once.Do(func() { e.ext, e.err = r.loadExtractor(ctx, k) })
 	return e.ext, e.err
 }
 
@@ -105,18 +108,21 @@ func bootValues(it *Item) (*tree.Doc, []diag.Finding) {
 }
 
 type parserEntry struct {
+	once  sync.Once
 	codec string
 	err   error
 }
 
-// codec returns the codec of a parser item. It reads each parser item once; the
-// caller holds r.mu.
+// codec returns the codec of a parser item. It reads each parser item once.
 func (r *Resolver) codec(ctx context.Context, id string) (string, error) {
+	r.mu.Lock()
 	e, ok := r.parsers[id]
 	if !ok {
-		e.codec, e.err = r.loadParser(ctx, id)
+		e = &parserEntry{}
 		r.parsers[id] = e
 	}
+	r.mu.Unlock()
+	e.once.Do(func() { e.codec, e.err = r.loadParser(ctx, id) })
 	return e.codec, e.err
 }
 
@@ -189,8 +195,10 @@ type Note struct {
 	Skipped string // the path of the file, "" for the items of a kind or a space
 }
 
-// note adds a reason for Notes, once; the caller holds r.mu.
+// note adds a reason for Notes, once.
 func (r *Resolver) note(file, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	n := Note{diag.Warnf(diag.SchemaNotFound, 0, 0, format, args...), file}
 	if !slices.ContainsFunc(r.notes, func(o Note) bool { return n.Equal(o.Finding) }) {
 		r.notes = append(r.notes, n)
@@ -246,8 +254,6 @@ func (r *Resolver) Table(ctx context.Context) (*extract.Table, error) {
 }
 
 func (r *Resolver) skip(what string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.note("", "skipping %s: %s", what, err)
 }
 

@@ -57,7 +57,7 @@ type Resolver struct {
 
 	mu      sync.Mutex
 	kinds   map[item.Kind]*kindEntry
-	parsers map[string]parserEntry
+	parsers map[string]*parserEntry
 	notes   []Note // why an extractor was skipped
 	cache   *metaCache
 
@@ -79,7 +79,7 @@ func New(p Params) *Resolver {
 	if p.Trust == nil {
 		p.Trust, _ = trust.Load(trust.Params{})
 	}
-	r := &Resolver{p: p, kinds: map[item.Kind]*kindEntry{}, parsers: map[string]parserEntry{},
+	r := &Resolver{p: p, kinds: map[item.Kind]*kindEntry{}, parsers: map[string]*parserEntry{},
 		listed: map[*space.Root]map[string]listing{}, locked: map[*space.Root]func() *lockedFiles{}, cache: newMetaCache(4096)}
 	if p.NoCache {
 		r.cache.max = 0

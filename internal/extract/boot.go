@@ -2,6 +2,7 @@ package extract
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
@@ -9,8 +10,11 @@ import (
 
 // Boot returns the compiled-in table: the four kinds with their directories,
 // extensions and comment styles. The first extractor is read with it, and sign,
-// verify and trust can work with it alone. Its schemas are the built-in minimum.
-func Boot() *Table {
+// verify and trust can work with it alone. Its schemas are the built-in minimum. All
+// callers get the same extractors and do not change them.
+func Boot() *Table { return &Table{list: slices.Clone(bootExtractors())} }
+
+var bootExtractors = sync.OnceValue(func() []*Extractor {
 	hash, slash, html := style("#"), style("//"), style("<!--")
 	text := func(codec string, s sign.Style, exts ...string) []FileType {
 		var out []FileType
@@ -27,7 +31,7 @@ func Boot() *Table {
 	tool = append(tool, text(CodecTOML, hash, ".toml")...)
 	tool = append(tool, FileType{Ext: ".json", Style: style("bare"), Detached: true, Codec: CodecJSON})
 
-	return &Table{list: []*Extractor{
+	return []*Extractor{
 		{Kind: item.Directive, Folder: "directives", ID: IDPath, Boot: true,
 			Types: text(CodecDirective, html, ".md"), Schema: minimum("name", "version", "description")},
 		{Kind: item.Tool, Folder: "tools", ID: IDPath, Boot: true, Types: tool,
@@ -35,8 +39,8 @@ func Boot() *Table {
 		{Kind: item.Knowledge, Folder: "knowledge", ID: IDPath, Boot: true,
 			Types: append(text(CodecKnowledge, html, ".md"), yaml...), Schema: minimum("version", "title")},
 		{Kind: item.Config, Folder: "config", ID: IDPath, Boot: true, Types: yaml},
-	}}
-}
+	}
+})
 
 func style(name string) sign.Style {
 	s, _ := sign.StyleByName(name)

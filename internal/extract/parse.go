@@ -35,7 +35,7 @@ func Parse(doc *tree.Doc, codecOf func(parserID string) (string, error)) (*Extra
 	schema.Only("fields")
 	e.Schema.Fields = readFields(schema.Map("fields"))
 	if b := Boot().Kind(e.Kind); b != nil && !r.Has("validation_schema") {
-		e.Schema = b.Schema // the minimum of a kind of the boot table
+		e.Schema.Fields = slices.Clone(b.Schema.Fields) // the minimum of a kind of the boot table
 	}
 	seal(e)
 	return e, r.Findings()
