@@ -12,7 +12,7 @@ import (
 // start of the program parses one: 60 files take 0.1 ms this way and 0.7 ms with a
 // YAML parser. It guesses line by line, renders the result and compares. A text
 // that differs in one byte, or is not valid, is left to the YAML parser.
-func canonical(b []byte) (*Manifest, bool) {
+func canonical(b []byte, accepted bool) (*Manifest, bool) {
 	style := sign.Hash()
 	sp, err := sign.SplitFile(b, style)
 	if err != nil || len(sp.Head) > 0 {
@@ -24,7 +24,7 @@ func canonical(b []byte) (*Manifest, bool) {
 	}
 	m := &Manifest{}
 	m.guessHeader(head)
-	if !m.guessFiles(files) || !bytes.Equal(m.Render(), sp.Tail) || !m.sound() {
+	if !m.guessFiles(files) || !accepted && (!bytes.Equal(m.Render(), sp.Tail) || !m.sound()) {
 		return nil, false
 	}
 	return m, true

@@ -22,6 +22,10 @@ type Opened struct {
 // signature. The hash of each file is compared when the file is read, since every start
 // of the program opens the bundle and few read more than some files.
 func Open(fsys fs.FS, id string, check func(manifest []byte) error) (*Opened, error) {
+	return openKnown(fsys, id, item.Digest{}, check)
+}
+
+func openKnown(fsys fs.FS, id string, known item.Digest, check func(manifest []byte) error) (*Opened, error) {
 	if err := CheckID(id); err != nil {
 		return nil, err
 	}
@@ -32,7 +36,8 @@ func Open(fsys fs.FS, id string, check func(manifest []byte) error) (*Opened, er
 	if err := check(b); err != nil {
 		return nil, err
 	}
-	m, bad := Parse(b)
+	digest := item.DigestOf(b)
+	m, bad := parse(b, digest == known)
 	if m == nil {
 		return nil, diag.FromFindings("opening bundle "+id, diag.WithPath(bad, ManifestPath(id)))
 	}
@@ -43,7 +48,7 @@ func Open(fsys fs.FS, id string, check func(manifest []byte) error) (*Opened, er
 	if sp, err := sign.SplitFile(b, sign.Hash()); err == nil && sp.Signed {
 		o.signer = sp.Line.Key
 	}
-	return &Opened{Manifest: m, Digest: item.DigestOf(b), FS: o}, nil
+	return &Opened{Manifest: m, Digest: digest, FS: o}, nil
 }
 
 // checked are the files of a bundle. It returns no byte that differs from the manifest,

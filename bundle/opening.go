@@ -16,12 +16,13 @@ type Opening struct {
 	err    error
 }
 
-// Begin starts Open in the background and returns. The caller calls Wait.
-func Begin(fsys fs.FS, id string, check func(manifest []byte) error) *Opening {
+// Begin starts Open in the background and returns. The caller calls Wait. known is the
+// digest of a manifest that Parse accepts, as the program knows about its own.
+func Begin(fsys fs.FS, id string, known item.Digest, check func(manifest []byte) error) *Opening {
 	o := &Opening{fsys: fsys, done: make(chan struct{})}
 	go func() {
 		defer close(o.done)
-		o.opened, o.err = Open(fsys, id, check)
+		o.opened, o.err = openKnown(fsys, id, known, check)
 	}()
 	return o
 }

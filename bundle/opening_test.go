@@ -3,6 +3,7 @@ package bundle
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -21,7 +22,7 @@ func TestOpening(t *testing.T) {
 	}
 	fsys[".ai/tools/acme/x"] = &fstest.MapFile{}
 	verdict := make(chan error)
-	o := Begin(fsys, "acme", func([]byte) error { return <-verdict })
+	o := Begin(fsys, "acme", item.Digest{}, func([]byte) error { return <-verdict })
 	if _, err := fs.Stat(o, file); err != nil {
 		t.Errorf("its name is known before: %v", err)
 	}
@@ -46,7 +47,7 @@ func TestOpening(t *testing.T) {
 	}
 
 	refused := errors.New("refused")
-	o = Begin(fsys, "acme", func([]byte) error { return refused })
+	o = Begin(fsys, "acme", item.Digest{}, func([]byte) error { return refused })
 	if _, err := o.ReadFile(file); !errors.Is(err, refused) {
 		t.Error(err)
 	}
@@ -58,5 +59,34 @@ func TestOpening(t *testing.T) {
 	}
 	if _, err := o.Wait(); !errors.Is(err, refused) {
 		t.Error(err)
+	}
+}
+
+// TestKnownManifest checks the form of every manifest but the one whose digest the program knows.
+func TestKnownManifest(t *testing.T) {
+	root := folder(t)
+	text := []byte(read(t, root, ManifestPath("acme")))
+	sound, _ := Parse(text)
+	if sound == nil {
+		t.Fatal("the manifest of the test is not valid")
+	}
+	// A path that nothing but a known digest permits.
+	wrong := *sound
+	wrong.Files = slices.Clone(sound.Files)
+	wrong.Files[0].Path = ".ai/../x"
+	changed := signed(t, wrong.Render(), "acme", newKey('a'))
+	fsys := fstest.MapFS{ManifestPath("acme"): {Data: changed}}
+	accept := func([]byte) error { return nil }
+	for name, known := range map[string]item.Digest{"none": {}, "of another text": item.DigestOf(text)} {
+		if _, err := Begin(fsys, "acme", known, accept).Wait(); err == nil {
+			t.Errorf("known is the digest %s: a manifest with the path .ai/../x is accepted", name)
+		}
+	}
+	if _, err := Begin(fsys, "acme", item.DigestOf(changed), accept).Wait(); err != nil {
+		t.Errorf("the known manifest: %v", err)
+	}
+	refused := errors.New("refused")
+	if _, err := Begin(fsys, "acme", item.DigestOf(changed), func([]byte) error { return refused }).Wait(); !errors.Is(err, refused) {
+		t.Errorf("the signature of a known manifest is not checked: %v", err)
 	}
 }

@@ -18,12 +18,15 @@ import (
 
 // Parse reads a manifest and validates its form. It ignores the signature. The
 // Manifest is nil exactly when a finding is an error. Findings have no path.
-func Parse(b []byte) (*Manifest, []diag.Finding) {
+func Parse(b []byte) (*Manifest, []diag.Finding) { return parse(b, false) }
+
+// parse is Parse. accepted states that Parse has accepted this text before.
+func parse(b []byte, accepted bool) (*Manifest, []diag.Finding) {
 	if len(b) > MaxManifest {
 		return nil, []diag.Finding{diag.Errorf(diag.TooLarge, 0, 0,
 			"the manifest has %d bytes, at most %d are allowed", len(b), MaxManifest)}
 	}
-	if m, ok := canonical(b); ok {
+	if m, ok := canonical(b, accepted); ok {
 		return m, nil
 	}
 	doc, fs := yamlx.Parse(b)

@@ -18,18 +18,26 @@ var lastGood atomic.Pointer[[ed25519.PublicKeySize]byte]
 // standard library accepts the identity point, under which one signature
 // verifies every message, and mixed-order points, on which implementations
 // disagree.
-func CheckKey(pub []byte) error {
+func CheckKey(pub []byte) error { return CheckKeyKnown(pub, nil) }
+
+// CheckKeyKnown is CheckKey with proofs that may know the key. They can be nil.
+func CheckKeyKnown(pub []byte, proofs Proofs) error {
 	if len(pub) != ed25519.PublicKeySize {
 		return weak("it has %d bytes, want %d", len(pub), ed25519.PublicKeySize)
 	}
 	key := [ed25519.PublicKeySize]byte(pub)
-	if good := lastGood.Load(); good != nil && *good == key {
+	if proofs != nil && proofs.KnownKey(key) {
 		return nil
 	}
-	if err := checkPoint(pub); err != nil {
-		return err
+	if good := lastGood.Load(); good == nil || *good != key {
+		if err := checkPoint(pub); err != nil {
+			return err
+		}
+		lastGood.Store(&key)
 	}
-	lastGood.Store(&key)
+	if proofs != nil {
+		proofs.ValidKey(key)
+	}
 	return nil
 }
 

@@ -304,3 +304,32 @@ func TestV10OtherFingerprint(t *testing.T) {
 	_, err = Verify([]byte(file), style(t, "#"), tool("demo/hello"), honest)
 	wantCode(t, "V10 known key, its fingerprint is in the statement", err, diag.SigInvalid)
 }
+
+// TestCheckKeyKnown asks the proofs about each key, adds the sound ones, and never a weak one.
+func TestCheckKeyKnown(t *testing.T) {
+	good, other := pubOf(goldenKey()), pubOf(otherKey())
+	known := knownKeys{}
+	for _, pub := range [][]byte{good, other, good} {
+		if err := CheckKeyKnown(pub, known); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(known) != 2 || !known[[32]byte(good)] || !known[[32]byte(other)] {
+		t.Errorf("known are %v", known)
+	}
+	for _, enc := range smallEncodings(t) {
+		wantCode(t, "weak", CheckKeyKnown(enc, known), diag.KeyWeak)
+	}
+	wantCode(t, "short", CheckKeyKnown(good[:31], known), diag.KeyWeak)
+	if len(known) != 2 {
+		t.Errorf("a weak key was added: %v", known)
+	}
+}
+
+// knownKeys are Proofs about keys only.
+type knownKeys map[[32]byte]bool
+
+func (knownKeys) Known(Signature) bool         { return false }
+func (knownKeys) Valid(Signature)              {}
+func (k knownKeys) KnownKey(pub [32]byte) bool { return k[pub] }
+func (k knownKeys) ValidKey(pub [32]byte)      { k[pub] = true }

@@ -93,13 +93,18 @@ func VerifyBoth(file, sigfile []byte, s Style, sub Subject, keys Keys, proofs Pr
 	return sp.Line, sp.verify(sub, keys, proofs)
 }
 
-// Proofs know which signatures are valid, so that they need not be computed. They know
-// this mathematical fact and nothing about the key: whether it is trusted is asked anew.
+// Proofs know which signatures are valid and which keys are sound, so that this need not
+// be computed. They know these mathematical facts and no others: whether a key is trusted
+// is asked anew.
 type Proofs interface {
 	// Known reports whether a signature is valid. False states nothing.
 	Known(s Signature) bool
 	// Valid is called for every signature that was computed and is valid.
 	Valid(s Signature)
+	// KnownKey reports whether a key passes CheckKey. False states nothing.
+	KnownKey(pub [ed25519.PublicKeySize]byte) bool
+	// ValidKey is called for every key that was checked and passed.
+	ValidKey(pub [ed25519.PublicKeySize]byte)
 }
 
 // Signature is what a verification depends on.

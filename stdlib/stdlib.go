@@ -16,6 +16,7 @@ package stdlib
 import (
 	"embed"
 	"io/fs"
+	"strings"
 )
 
 // Bundle is the id of the system bundle.
@@ -39,3 +40,24 @@ var files embed.FS
 
 // FS returns the bundle's files; every path begins with ".ai/".
 func FS() fs.FS { return files }
+
+//go:embed facts
+var facts string
+
+// Facts are what follows from the bytes of the bundle and of its key alone. They are
+// computed when the bundle is signed, so that each start of the program need not do it; a
+// test computes them again.
+type Facts struct {
+	Manifest  string // SHA-256 of a manifest that is well formed, in hexadecimal
+	Signature string // sign.Signature.Digest of its signature, which is valid, in hexadecimal
+	Tree      string // lock.HashTree of the files that it lists
+}
+
+// Known returns the facts about the embedded bundle.
+func Known() Facts {
+	line := strings.Fields(facts)
+	if len(line) != 3 {
+		return Facts{} // none is known
+	}
+	return Facts{line[0], line[1], line[2]}
+}

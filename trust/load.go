@@ -71,7 +71,7 @@ func (b *builder) readFile(from origin, path string) {
 	if from.tier == TierProject {
 		b.projectBytes += len(data)
 	}
-	d, fs := doc.Read(path, data)
+	d, fs := doc.Read(path, data, b.p.Proofs)
 	b.add(d, from, fs)
 }
 

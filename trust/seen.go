@@ -63,7 +63,7 @@ func (b *builder) readSeen() {
 			continue
 		}
 		stem, _, _ := strings.Cut(name, ".")
-		d, fs := doc.Read(stem+".toml", data)
+		d, fs := doc.Read(stem+".toml", data, b.p.Proofs)
 		h := d.Head()
 		h.Path = path
 		switch d.(type) {

@@ -119,6 +119,12 @@ func (v covered) Known(s sign.Signature) bool { return s.Key == sign.Fingerprint
 // Valid implements sign.Proofs.
 func (covered) Valid(sign.Signature) {}
 
+// KnownKey implements sign.Proofs.
+func (covered) KnownKey([ed25519.PublicKeySize]byte) bool { return false }
+
+// ValidKey implements sign.Proofs.
+func (covered) ValidKey([ed25519.PublicKeySize]byte) {}
+
 // candidate returns the key if a basis makes it trusted in this space. It also
 // returns a weak key, so that the verdict is KEY_WEAK and not KEY_UNKNOWN.
 func (s *Store) candidate(fp sign.Fingerprint, embedded bool, now time.Time) (ed25519.PublicKey, bool) {

@@ -86,3 +86,7 @@ type claimed struct{ s sign.Signature }
 func (c *claimed) Known(s sign.Signature) bool { c.s = s; return true }
 
 func (c *claimed) Valid(sign.Signature) {}
+
+func (*claimed) KnownKey([ed25519.PublicKeySize]byte) bool { return false }
+
+func (*claimed) ValidKey([ed25519.PublicKeySize]byte) {}

@@ -36,6 +36,7 @@ const (
 	Chain     Kind = 3 // the digest of the elements of a chain: it is complete
 	File      Kind = 4 // the digest of a file and what it is: its signature line is valid
 	Listings  Kind = 5 // the digest of a file of listings: this program wrote it
+	Key       Kind = 6 // the digest of a public key: it is a sound point
 )
 
 // The table is an array of buckets, 4 MiB in all. A tag is only in its bucket, and a full

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -236,30 +235,6 @@ func visibleItems(id string, use []string, prefer map[string]string) func(item.R
 		}
 		return lock.Uses(use, ref)
 	}
-}
-
-// systemOf returns a function that computes, once, what a lock records of the
-// system bundle. Most commands never call it.
-func systemOf(system *bundle.Opening) func() lock.System {
-	return sync.OnceValue(func() lock.System {
-		if system == nil {
-			return lock.System{}
-		}
-		opened, err := system.Wait()
-		if err != nil {
-			return lock.System{}
-		}
-		m := opened.Manifest
-		files := make([]lock.TreeFile, len(m.Files))
-		for i, f := range m.Files {
-			files[i] = lock.TreeFile{Path: f.Path, Mode: lock.ModeRegular, Size: f.Size, Digest: f.Digest}
-		}
-		sum, err := lock.HashTree(files)
-		if err != nil { // the embedded bundle was checked when it was opened
-			return lock.System{}
-		}
-		return lock.System{ID: m.ID, Version: "v" + strings.TrimPrefix(m.Version, "v"), Sum: sum}
-	})
 }
 
 // SetLocked takes over the flag --locked.

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -43,6 +44,16 @@ func (p proofs) Known(s sign.Signature) bool { return p.memo.Known(proofKind(s),
 
 // Valid implements sign.Proofs.
 func (p proofs) Valid(s sign.Signature) { p.memo.Add(proofKind(s), fact(s)) }
+
+// KnownKey implements sign.Proofs.
+func (p proofs) KnownKey(pub [ed25519.PublicKeySize]byte) bool {
+	return p.memo.Known(memo.Key, sha256.Sum256(pub[:]))
+}
+
+// ValidKey implements sign.Proofs.
+func (p proofs) ValidKey(pub [ed25519.PublicKeySize]byte) {
+	p.memo.Add(memo.Key, sha256.Sum256(pub[:]))
+}
 
 func proofKind(s sign.Signature) memo.Kind {
 	if s.File {

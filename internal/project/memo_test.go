@@ -152,3 +152,7 @@ func (r recording) Known(s sign.Signature) bool {
 }
 
 func (r recording) Valid(s sign.Signature) { r[s] = true }
+
+func (recording) KnownKey([ed25519.PublicKeySize]byte) bool { return false }
+
+func (recording) ValidKey([ed25519.PublicKeySize]byte) {}

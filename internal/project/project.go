@@ -2,8 +2,6 @@ package project
 
 import (
 	"context"
-	"encoding/hex"
-	"io/fs"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -23,7 +21,6 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/stdlib"
 	"github.com/ryeos/rye/trust"
-	"github.com/ryeos/rye/trust/doc"
 )
 
 // Project is an opened project: what commands, servers and hooks work with. It is
@@ -151,26 +148,6 @@ func (p *Project) open(ctx context.Context, m Mode, system *bundle.Opening) erro
 	return p.checkRevoked(m)
 }
 
-// system opens the embedded bundle. It verifies the manifest's signature, and the hash of
-// each file before the file is used. It returns nil for a binary
-// without a bundle, whose system space is empty.
-func (e *Env) system() *bundle.Opening {
-	if e.Stdlib == nil {
-		return nil
-	}
-	if _, err := fs.Stat(e.Stdlib, space.Dir); err != nil {
-		return nil
-	}
-	return bundle.Begin(e.Stdlib, stdlib.Bundle, func(manifest []byte) error {
-		anchors, _ := trust.Load(trust.Params{Anchors: CompiledAnchors(), Now: e.Now})
-		where := bundle.ManifestPath(stdlib.Bundle)
-		return anchors.Verify(trust.ManifestInput(trust.Input{
-			Space: string(space.System), Embedded: true, Path: where,
-			Bytes: manifest, Subject: bundle.Subject(stdlib.Bundle),
-		})).Err(where)
-	})
-}
-
 // UserDirs returns the directories of rye in the user's home.
 func (e *Env) UserDirs() userdirs.Dirs { return userdirs.For(e.Getenv, runtime.GOOS) }
 
@@ -192,19 +169,6 @@ func (e *Env) systemTrust() []string {
 		return []string{filepath.Join(dir, "trust")}
 	}
 	return nil
-}
-
-// CompiledAnchors returns the key that signs the embedded bundle. It is trusted
-// for embedded files only.
-func CompiledAnchors() []trust.Anchor {
-	pub, err := hex.DecodeString(stdlib.DevPublic)
-	if err != nil {
-		panic("stdlib.DevPublic is not hexadecimal")
-	}
-	return []trust.Anchor{{
-		Public: pub, Owner: "rye development key", EmbeddedOnly: true,
-		Scope: doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release", "provider"}},
-	}}
 }
 
 func (p *Project) newExecutor() *exec.Executor {

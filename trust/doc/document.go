@@ -76,7 +76,8 @@ type Header struct {
 	Weak    error // why a key in the document may not be used, with the code KEY_WEAK
 	Invalid error // why the signature is not valid; nil also if another key signs, which SignedBy checks
 
-	data []byte
+	data   []byte
+	proofs sign.Proofs
 }
 
 // Head returns h.

@@ -16,13 +16,14 @@ import (
 // read, and finish reports all others. Every finding has a position.
 type fields struct {
 	*tree.Reader
-	known []string
+	known  []string
+	proofs sign.Proofs
 }
 
 // sub returns the table under key. An absent table is empty.
 func (f *fields) sub(key string) *fields {
 	f.known = append(f.known, key)
-	return &fields{Reader: f.Map(key)}
+	return &fields{Reader: f.Map(key), proofs: f.proofs}
 }
 
 // finish reports the fields that were not read.
@@ -167,7 +168,7 @@ func (f *fields) signingKey(key string) (pub ed25519.PublicKey, fp sign.Fingerpr
 	if pub == nil {
 		return nil, fp, nil
 	}
-	if weak = sign.CheckKey(pub); weak != nil {
+	if weak = sign.CheckKeyKnown(pub, f.proofs); weak != nil {
 		f.RejectErr(key, diag.New(diag.KeyWeak, "the public key may not be used: %w", weak))
 	}
 	return pub, sign.FingerprintOf(pub), weak

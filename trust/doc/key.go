@@ -226,7 +226,7 @@ func plainGrant(p PermissionParams) (w writer, key sign.Fingerprint, err error) 
 // keyDocument reads a key document under the name that its key determines.
 func keyDocument(b []byte) (*Key, error) {
 	const doing = "granting a key document"
-	d, fs := Read("key.toml", b)
+	d, fs := Read("key.toml", b, nil)
 	key, ok := d.(*Key)
 	if !ok || key.Public == nil {
 		return nil, diag.FromFindings(doing, append(fs, diag.Errorf(diag.ValidationFailed, 1, 1, "it is not a key document")))

@@ -18,7 +18,7 @@ import (
 // the document, a valid signature. The Document is nil exactly if a finding is
 // an error.
 func Parse(name string, b []byte) (Document, []diag.Finding) {
-	return orNil(Read(name, b))
+	return orNil(Read(name, b, nil))
 }
 
 // ParseAnyName is Parse for a file that may have any name. The document is read
@@ -42,9 +42,10 @@ func orNil(d Document, fs []diag.Finding) (Document, []diag.Finding) {
 }
 
 // Read is Parse, but it also returns the fields of an invalid document that
-// could be read. The Document is never nil.
-func Read(name string, b []byte) (Document, []diag.Finding) {
-	h := Header{Path: name, Digest: item.DigestOf(b), data: b}
+// could be read. The Document is never nil. proofs may know its keys and signatures, and
+// can be nil.
+func Read(name string, b []byte, proofs sign.Proofs) (Document, []diag.Finding) {
+	h := Header{Path: name, Digest: item.DigestOf(b), data: b, proofs: proofs}
 	stem, isTOML := strings.CutSuffix(filepath.Base(name), ".toml")
 	h.Stem = stem
 	fs := checkBytes(b)
@@ -59,7 +60,7 @@ func Read(name string, b []byte) (Document, []diag.Finding) {
 	if table == nil || diag.Failed(syntax) {
 		return &Unknown{h}, diag.WithPath(fs, name)
 	}
-	f := &fields{Reader: tree.NewReader(table, diag.ValidationFailed)}
+	f := &fields{Reader: tree.NewReader(table, diag.ValidationFailed), proofs: proofs}
 	f.word("schema", Schema)
 	h.Kind = f.word("kind", KindKey, KindGrant, KindRevocation, KindEndorsement, KindRotation, KindRevocations, KindReleaseRevocation, KindPublisher, KindRegistry)
 	d := newDocument(h)
@@ -79,11 +80,11 @@ func Read(name string, b []byte) (Document, []diag.Finding) {
 // ReadAnyName is Read for a file that may have any name. If the kind can be
 // read, the document is read under the name that its content determines.
 func ReadAnyName(name string, b []byte) (Document, []diag.Finding) {
-	d, fs := Read(name, b)
+	d, fs := Read(name, b, nil)
 	if h := d.Head(); h.Kind == "" || h.Named {
 		return d, fs
 	}
-	return Read(d.Name(), b)
+	return Read(d.Name(), b, nil)
 }
 
 // checkBytes reports why bytes cannot be a trust document, before they are
@@ -137,7 +138,7 @@ func (h *Header) SignedBy(pub ed25519.PublicKey) error {
 	if want := sign.FingerprintOf(pub); h.Signer != want {
 		return diag.New(diag.SigInvalid, "verifying: key %s signed it, but key %s must", h.Signer.Short(), want.Short())
 	}
-	_, err := sign.Verify(h.data, style(), subject(h.Kind, h.Stem), sign.OnlyKey(pub))
+	_, err := sign.VerifyBoth(h.data, nil, style(), subject(h.Kind, h.Stem), sign.OnlyKey(pub), h.proofs)
 	return err
 }
 

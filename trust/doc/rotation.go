@@ -43,7 +43,7 @@ func (d *Rotation) read(f *fields) {
 	d.Public, d.Fingerprint, d.Weak = f.signingKey("public-key")
 	d.Successor = f.publicKey("successor")
 	if d.Successor != nil {
-		if err := sign.CheckKey(d.Successor); err != nil {
+		if err := sign.CheckKeyKnown(d.Successor, f.proofs); err != nil {
 			d.Weak = err
 			f.RejectErr("successor", diag.New(diag.KeyWeak, "the key may not be used: %w", err))
 		}
