@@ -2,6 +2,7 @@ package yamlx
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -12,7 +13,7 @@ import (
 const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 
 // value returns the value of a node and reports the errors in it.
-func (r *reader) value(n *yaml.Node, path string, depth int) any {
+func (r *reader) value(n *node, path string, depth int) any {
 	r.properties(n)
 	switch n.Kind {
 	case yaml.MappingNode, yaml.SequenceNode:
@@ -30,16 +31,16 @@ func (r *reader) value(n *yaml.Node, path string, depth int) any {
 }
 
 // properties refuses anchors, aliases and tags.
-func (r *reader) properties(n *yaml.Node) {
+func (r *reader) properties(n *node) {
 	if n.Kind == yaml.AliasNode {
 		r.fail(r.position(n), "aliases (*%s) are not allowed", n.Value)
 		return
 	}
-	if n.Anchor != "" {
-		r.fail(r.position(n), "anchors (&%s) are not allowed", n.Anchor)
+	if n.props != nil && n.props.anchor != "" {
+		r.fail(r.position(n), "anchors (&%s) are not allowed", n.props.anchor)
 	}
 	if n.Style&yaml.TaggedStyle != 0 {
-		r.fail(r.position(n), "tags (%s) are not allowed", n.Tag)
+		r.fail(r.position(n), "tags (%s) are not allowed", n.props.tag)
 	} else if r.bang && r.bareTag(n) {
 		r.fail(r.position(n), "tags (!) are not allowed")
 	}
@@ -48,15 +49,15 @@ func (r *reader) properties(n *yaml.Node) {
 // bareTag reports whether a node has the tag "!". The module keeps nothing of it
 // but the position: the node begins at the "!". A block mapping begins at its
 // first key.
-func (r *reader) bareTag(n *yaml.Node) bool {
+func (r *reader) bareTag(n *node) bool {
 	if n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Line == n.Content[0].Line && n.Column == n.Content[0].Column {
 		return false
 	}
-	off := r.offset(n)
-	return off < len(r.b) && r.b[off] == '!' && n.Anchor == ""
+	off := r.offset(int(n.Line), int(n.Column))
+	return off < len(r.b) && r.b[off] == '!' && (n.props == nil || n.props.anchor == "")
 }
 
-func (r *reader) mapping(n *yaml.Node, path string, depth int) any {
+func (r *reader) mapping(n *node, path string, depth int) any {
 	out := make(map[string]any, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
@@ -68,7 +69,7 @@ func (r *reader) mapping(n *yaml.Node, path string, depth int) any {
 			r.fail(r.position(k), "the keys down to here have more than %d bytes", MaxPath)
 			continue
 		}
-		sub := tree.Join(path, k.Value)
+		sub := r.join(path, k.Value)
 		if _, twice := out[k.Value]; twice {
 			r.fail(r.position(k), "duplicate key %q, first given in line %d", k.Value, r.pos[sub].Line)
 			r.value(v, sub, depth+1)
@@ -80,8 +81,25 @@ func (r *reader) mapping(n *yaml.Node, path string, depth int) any {
 	return out
 }
 
+// join is tree.Join. The paths of a document are in few allocations.
+func (r *reader) join(path, key string) string {
+	if path == "" || strings.IndexByte(key, '.') >= 0 || strings.IndexByte(key, '\\') >= 0 {
+		return tree.Join(path, key)
+	}
+	need := len(path) + 1 + len(key)
+	if r.paths.Cap()-r.paths.Len() < need {
+		r.paths.Reset()
+		r.paths.Grow(max(need, 1<<10))
+	}
+	from := r.paths.Len()
+	r.paths.WriteString(path)
+	r.paths.WriteByte('.')
+	r.paths.WriteString(key)
+	return r.paths.String()[from:]
+}
+
 // key reports whether k is a string, and adds findings about it.
-func (r *reader) key(k *yaml.Node) bool {
+func (r *reader) key(k *node) bool {
 	r.properties(k)
 	at := r.position(k)
 	switch {
@@ -107,17 +125,17 @@ func (r *reader) key(k *yaml.Node) bool {
 	return true
 }
 
-func (r *reader) sequence(n *yaml.Node, path string, depth int) any {
+func (r *reader) sequence(n *node, path string, depth int) any {
 	out := make([]any, len(n.Content))
 	for i, c := range n.Content {
-		sub := tree.Index(path, i)
+		sub := r.join(path, strconv.Itoa(i))
 		r.pos[sub] = r.position(c)
 		out[i] = r.value(c, sub, depth+1)
 	}
 	return out
 }
 
-func (r *reader) scalar(n *yaml.Node) any {
+func (r *reader) scalar(n *node) any {
 	if n.Style&quoted != 0 {
 		return n.Value
 	}

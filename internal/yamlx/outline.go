@@ -62,7 +62,7 @@ type outliner struct{ reader }
 // node returns a node with its offsets; indent is the column, from 0, of the
 // mapping or list around it, -1 for none.
 func (o *outliner) node(n *yaml.Node, indent int) *Node {
-	start := o.offset(n)
+	start := o.offset(n.Line, n.Column)
 	out := &Node{Start: start, End: start, Flow: n.Style&yaml.FlowStyle != 0}
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -7,11 +7,39 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
+// node is what the values of a document are read from. It is smaller than the node of the
+// module, which has fields for comments.
+type node struct {
+	Kind    yaml.Kind
+	Style   yaml.Style
+	Line    int32
+	Column  int32
+	Value   string
+	Content []*node
+	props   *properties // nil for most
+}
+
+// properties are refused, with the name that the text gives them.
+type properties struct{ anchor, tag string }
+
+// ofModule returns a node of the module with the nodes below it. What an alias refers to
+// is not below it.
+func ofModule(n *yaml.Node) *node {
+	out := &node{Kind: n.Kind, Style: n.Style, Line: int32(n.Line), Column: int32(n.Column), Value: n.Value}
+	if n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 {
+		out.props = &properties{n.Anchor, n.Tag}
+	}
+	for _, c := range n.Content {
+		out.Content = append(out.Content, ofModule(c))
+	}
+	return out
+}
+
 // simple parses the YAML that items are mostly written in: block mappings and lists,
 // values on one line, folded and literal text without blank lines. It returns the same
 // tree as the module, in a tenth of the time, or nil for a text with anything else and
 // for every text with an error: the module then decides.
-func simple(b []byte) *yaml.Node {
+func simple(b []byte) *node {
 	if bytes.IndexByte(b, '\t') >= 0 || bytes.IndexByte(b, '\r') >= 0 {
 		return nil
 	}
@@ -24,7 +52,7 @@ func simple(b []byte) *yaml.Node {
 	if _, more := p.peek(); n == nil || more || n.Kind != yaml.MappingNode {
 		return nil
 	}
-	return &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{n}}
+	return n
 }
 
 // simpleDepth is the depth from which the module decides.
@@ -35,6 +63,22 @@ type simpleParser struct {
 	lines []string
 	at    int // the next line
 	depth int
+	free  []node  // allocated together, for the next nodes
+	stack []*node // the parts of the collections that are being read
+	parts []*node // allocated together, for the parts of the next collections
+}
+
+// collect returns the parts that were pushed since the stack had a length.
+func (p *simpleParser) collect(from int) []*node {
+	n := len(p.stack) - from
+	if n > len(p.parts) {
+		p.parts = make([]*node, max(n, 64))
+	}
+	out := p.parts[:n:n]
+	p.parts = p.parts[n:]
+	copy(out, p.stack[from:])
+	p.stack = p.stack[:from]
+	return out
 }
 
 // peek moves to the next line with content and returns its indent.
@@ -50,12 +94,18 @@ func (p *simpleParser) peek() (indent int, ok bool) {
 }
 
 // node returns a node at a column, from 0, of the current line.
-func (p *simpleParser) node(kind yaml.Kind, style yaml.Style, col int) *yaml.Node {
-	return &yaml.Node{Kind: kind, Style: style, Line: p.at + 1, Column: col + 1}
+func (p *simpleParser) node(kind yaml.Kind, style yaml.Style, col int) *node {
+	if len(p.free) == 0 {
+		p.free = make([]node, 32)
+	}
+	n := &p.free[0]
+	p.free = p.free[1:]
+	*n = node{Kind: kind, Style: style, Line: int32(p.at + 1), Column: int32(col + 1)}
+	return n
 }
 
 // block parses the mapping or list whose first line is the current one.
-func (p *simpleParser) block(indent int) *yaml.Node {
+func (p *simpleParser) block(indent int) *node {
 	if p.depth++; p.depth > simpleDepth {
 		return nil
 	}
@@ -63,10 +113,11 @@ func (p *simpleParser) block(indent int) *yaml.Node {
 	if !isEntry(p.lines[p.at][indent:]) {
 		return p.mapping(indent)
 	}
-	out := p.node(yaml.SequenceNode, 0, indent)
+	out, from := p.node(yaml.SequenceNode, 0, indent), len(p.stack)
 	for {
 		in, ok := p.peek()
 		if !ok || in < indent {
+			out.Content = p.collect(from)
 			return out
 		}
 		l := p.lines[p.at]
@@ -77,7 +128,7 @@ func (p *simpleParser) block(indent int) *yaml.Node {
 		if col == len(l) || l[col] == '#' || isEntry(l[col:]) {
 			return nil
 		}
-		var c *yaml.Node
+		var c *node
 		if key, _ := p.key(l, col); key != nil {
 			c = p.mapping(col)
 		} else {
@@ -86,7 +137,7 @@ func (p *simpleParser) block(indent int) *yaml.Node {
 		if c == nil {
 			return nil
 		}
-		out.Content = append(out.Content, c)
+		p.stack = append(p.stack, c)
 	}
 }
 
@@ -94,11 +145,12 @@ func (p *simpleParser) block(indent int) *yaml.Node {
 func isEntry(s string) bool { return s == "-" || strings.HasPrefix(s, "- ") }
 
 // mapping parses a block mapping whose first key is at a column of the current line.
-func (p *simpleParser) mapping(col int) *yaml.Node {
-	out := p.node(yaml.MappingNode, 0, col)
+func (p *simpleParser) mapping(col int) *node {
+	out, from := p.node(yaml.MappingNode, 0, col), len(p.stack)
 	for first := true; ; first = false {
 		in, ok := p.peek()
 		if !first && (!ok || in < col) {
+			out.Content = p.collect(from)
 			return out
 		}
 		l := p.lines[p.at]
@@ -110,7 +162,7 @@ func (p *simpleParser) mapping(col int) *yaml.Node {
 			return nil
 		}
 		at := end + len(l[end:]) - len(strings.TrimLeft(l[end:], " "))
-		var v *yaml.Node
+		var v *node
 		if at == len(l) || l[at] == '#' {
 			p.at++
 			if in, ok := p.peek(); ok && in > col {
@@ -122,12 +174,12 @@ func (p *simpleParser) mapping(col int) *yaml.Node {
 		if v == nil {
 			return nil
 		}
-		out.Content = append(out.Content, key, v)
+		p.stack = append(p.stack, key, v)
 	}
 }
 
 // key parses a key and its colon. end is the offset after the colon.
-func (p *simpleParser) key(l string, col int) (key *yaml.Node, end int) {
+func (p *simpleParser) key(l string, col int) (key *node, end int) {
 	if key, end = p.quotedScalar(l, col); key == nil {
 		end = col
 		for end < len(l) && keyChar(l[end]) {
@@ -151,7 +203,7 @@ func keyChar(c byte) bool {
 
 // value parses a value that begins on the current line, in a mapping or list with that
 // indent, and moves behind it.
-func (p *simpleParser) value(l string, col, indent int) *yaml.Node {
+func (p *simpleParser) value(l string, col, indent int) *node {
 	if rest := l[col:]; rest == ">-" || rest == "|" {
 		return p.text(rest, col, indent)
 	}
@@ -171,7 +223,7 @@ func (p *simpleParser) value(l string, col, indent int) *yaml.Node {
 }
 
 // text parses folded (>-) or literal (|) text.
-func (p *simpleParser) text(style string, col, indent int) *yaml.Node {
+func (p *simpleParser) text(style string, col, indent int) *node {
 	n := p.node(yaml.ScalarNode, yaml.FoldedStyle, col)
 	var lines []string
 	depth := 0
@@ -218,7 +270,7 @@ func plainASCII(s string) bool {
 }
 
 // flow parses a scalar or a flow collection on one line. depth counts brackets.
-func (p *simpleParser) flow(l string, col, depth int) (n *yaml.Node, end int) {
+func (p *simpleParser) flow(l string, col, depth int) (n *node, end int) {
 	switch {
 	case col >= len(l) || depth > simpleDepth:
 		return nil, 0
@@ -231,7 +283,7 @@ func (p *simpleParser) flow(l string, col, depth int) (n *yaml.Node, end int) {
 }
 
 // quotedScalar parses a quoted text without escapes.
-func (p *simpleParser) quotedScalar(l string, col int) (n *yaml.Node, end int) {
+func (p *simpleParser) quotedScalar(l string, col int) (n *node, end int) {
 	if col >= len(l) || l[col] != '"' && l[col] != '\'' {
 		return nil, 0
 	}
@@ -255,7 +307,7 @@ func (p *simpleParser) quotedScalar(l string, col int) (n *yaml.Node, end int) {
 
 // plainScalar parses a text without quotes, up to a comment, the end of the line, or in
 // brackets a character that ends it.
-func (p *simpleParser) plainScalar(l string, col int, inside bool) (n *yaml.Node, end int) {
+func (p *simpleParser) plainScalar(l string, col int, inside bool) (n *node, end int) {
 	if strings.IndexByte("-?:,[]{}#&*!|>'\"%@`=<", l[col]) >= 0 {
 		return nil, 0
 	}
@@ -283,12 +335,13 @@ func (p *simpleParser) plainScalar(l string, col int, inside bool) (n *yaml.Node
 }
 
 // collection parses a flow list or mapping that ends on the same line.
-func (p *simpleParser) collection(l string, col, depth int) (n *yaml.Node, end int) {
+func (p *simpleParser) collection(l string, col, depth int) (n *node, end int) {
 	kind, closing := yaml.SequenceNode, byte(']')
 	if l[col] == '{' {
 		kind, closing = yaml.MappingNode, '}'
 	}
 	n = p.node(kind, yaml.FlowStyle, col)
+	from := len(p.stack)
 	skip := func(i int) int { return i + len(l[i:]) - len(strings.TrimLeft(l[i:], " ")) }
 	at := skip(col + 1)
 	if at < len(l) && l[at] == closing {
@@ -300,19 +353,20 @@ func (p *simpleParser) collection(l string, col, depth int) (n *yaml.Node, end i
 			if key == nil {
 				return nil, 0
 			}
-			n.Content = append(n.Content, key)
+			p.stack = append(p.stack, key)
 			at = skip(end)
 		}
 		v, end := p.flow(l, at, depth+1)
 		if v == nil {
 			return nil, 0
 		}
-		n.Content = append(n.Content, v)
+		p.stack = append(p.stack, v)
 		at = skip(end)
 		switch {
 		case at >= len(l):
 			return nil, 0
 		case l[at] == closing:
+			n.Content = p.collect(from)
 			return n, at + 1
 		case l[at] != ',' || at+1 >= len(l) || l[at+1] != ' ':
 			return nil, 0

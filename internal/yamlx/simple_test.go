@@ -30,15 +30,15 @@ func sameTree(t *testing.T, name string, b []byte) (read bool) {
 	if next, err := decode(dec); err == nil {
 		t.Fatalf("%s: a second document at line %d\n%s", name, next.Line, b)
 	}
-	compareTrees(t, name, b, got.Content[0], want.Content[0])
+	compareTrees(t, name, b, got, ofModule(want.Content[0]))
 	return true
 }
 
-func compareTrees(t *testing.T, name string, b []byte, got, want *yaml.Node) {
+func compareTrees(t *testing.T, name string, b []byte, got, want *node) {
 	t.Helper()
 	const styles = quoted | yaml.FlowStyle | yaml.TaggedStyle
 	if got.Kind != want.Kind || got.Value != want.Value || got.Line != want.Line || got.Column != want.Column || got.Style&styles != want.Style&styles ||
-		want.Anchor != "" || len(got.Content) != len(want.Content) {
+		want.props != nil || len(got.Content) != len(want.Content) {
 		t.Fatalf("%s: kind %d %q at %d:%d style %d with %d parts, want %d %q at %d:%d style %d with %d\n%s", name,
 			got.Kind, got.Value, got.Line, got.Column, got.Style, len(got.Content), want.Kind, want.Value, want.Line, want.Column, want.Style, len(want.Content), b)
 	}

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -58,7 +59,8 @@ func parseMapping(b []byte, large bool) (*tree.Doc, []diag.Finding) {
 func ParseAny(b []byte) (any, map[string]diag.Position, []diag.Finding) { return parse(b, false) }
 
 func parse(b []byte, large bool) (any, map[string]diag.Position, []diag.Finding) {
-	r := reader{b: b, large: large, pos: map[string]diag.Position{}}
+	// Most lines and commas have a value with a position.
+	r := reader{b: b, large: large, pos: make(map[string]diag.Position, min(bytes.Count(b, []byte{'\n'})+bytes.Count(b, []byte{','}), 1<<12))}
 	if r.found = precheck(b); len(r.found) > 0 {
 		return nil, nil, r.found
 	}
@@ -77,29 +79,31 @@ type reader struct {
 	bang  bool // the text contains "!", so it may have tags
 	last  struct{ line, column, off int }
 	pos   map[string]diag.Position
+	paths strings.Builder // the last of the keys of pos
 	found []diag.Finding
 }
 
 func (r *reader) document() any {
 	r.ascii, r.bang = isASCII(r.b), bytes.IndexByte(r.b, '!') >= 0
 	if n := simple(r.b); n != nil {
-		r.pos[""] = r.position(n.Content[0])
-		return r.value(n.Content[0], "", 1)
+		r.pos[""] = r.position(n)
+		return r.value(n, "", 1)
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(r.b))
-	n, err := decode(dec)
+	doc, err := decode(dec)
 	switch {
 	case errors.Is(err, io.EOF):
 		return r.fail(diag.Position{Line: 1, Column: 1}, "the document is empty")
 	case err != nil:
 		return r.syntax(err)
 	}
-	r.pos[""] = r.position(n.Content[0])
-	v := r.value(n.Content[0], "", 1)
+	n := ofModule(doc.Content[0])
+	r.pos[""] = r.position(n)
+	v := r.value(n, "", 1)
 	next, err := decode(dec)
 	switch {
 	case err == nil:
-		r.fail(r.position(next), "a second document begins; one is allowed")
+		r.fail(r.position(&node{Line: int32(next.Line), Column: int32(next.Column)}), "a second document begins; one is allowed")
 	case !errors.Is(err, io.EOF):
 		r.syntax(err)
 	}
@@ -132,40 +136,42 @@ func (r *reader) warn(at diag.Position, format string, args ...any) {
 
 // position returns the position of a node. The module's column counts characters,
 // that of the result bytes.
-func (r *reader) position(n *yaml.Node) diag.Position {
+func (r *reader) position(n *node) diag.Position {
+	line, column := int(n.Line), int(n.Column)
 	if r.ascii {
-		return diag.Position{Line: n.Line, Column: n.Column}
+		return diag.Position{Line: line, Column: column}
 	}
-	off := r.offset(n)
-	if n.Line > len(r.lines) {
-		return diag.Position{Line: n.Line, Column: n.Column}
+	off := r.offset(line, column)
+	if line > len(r.lines) {
+		return diag.Position{Line: line, Column: column}
 	}
-	return diag.Position{Line: n.Line, Column: off - r.lines[n.Line-1] + 1}
+	return diag.Position{Line: line, Column: off - r.lines[line-1] + 1}
 }
 
-// offset returns the offset of a node. Nodes come in the order of the text, so
-// counting continues from the node before: the time for a long line is linear.
-func (r *reader) offset(n *yaml.Node) int {
+// offset returns the offset of a node at a line and column of the module. Nodes come in
+// the order of the text, so counting continues from the node before: the time for a long
+// line is linear.
+func (r *reader) offset(line, column int) int {
 	if r.lines == nil {
 		r.lines = lineStarts(r.b)
 	}
-	if n.Line < 1 || n.Line > len(r.lines) {
+	if line < 1 || line > len(r.lines) {
 		return len(r.b)
 	}
-	if r.last.line != n.Line || r.last.column > n.Column {
-		r.last.line, r.last.column, r.last.off = n.Line, 1, r.lines[n.Line-1]
+	if r.last.line != line || r.last.column > column {
+		r.last.line, r.last.column, r.last.off = line, 1, r.lines[line-1]
 	}
 	if r.ascii {
-		return r.lines[n.Line-1] + n.Column - 1
+		return r.lines[line-1] + column - 1
 	}
 	off := r.last.off
-	for c := r.last.column; c < n.Column && off < len(r.b); c++ {
+	for c := r.last.column; c < column && off < len(r.b); c++ {
 		off++
 		for off < len(r.b) && r.b[off]&0xC0 == 0x80 {
 			off++
 		}
 	}
-	r.last.column, r.last.off = n.Column, off
+	r.last.column, r.last.off = column, off
 	return off
 }
 
