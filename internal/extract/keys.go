@@ -145,7 +145,7 @@ func (e *Extractor) misspelledLines(src []byte, m *item.Metadata, found []diag.F
 		if number++; number > maxHeader || !isComment(text) {
 			break
 		}
-		k := patterns().comment.FindStringSubmatch(text)
+		k := commentKey().FindStringSubmatch(text)
 		if k == nil || slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Line == number }) {
 			continue
 		}

@@ -63,13 +63,17 @@ func nearToolKey(name string) string {
 	return ""
 }
 
-// patterns are the lines that look like metadata: a comment with a key, and a constant
-// with underscores around its name.
-var patterns = sync.OnceValue(func() (p struct{ comment, constant *regexp.Regexp }) {
-	p.comment = regexp.MustCompile(`^(?:#|//|/\*+|\*|--|;)?[ \t]*([A-Za-z_][A-Za-z_-]*)[ \t]*[:=]([^=]|$)`)
-	p.constant = regexp.MustCompile(`^(?:(?:export[ \t]+)?(?:const|let|var)[ \t]+)?(__?[A-Za-z_]+__?)[ \t]*(?::[^=]*)?=([^=]|$)`)
-	return p
-})
+// Lines that look like metadata. Few runs need both.
+var (
+	// commentKey is a comment with a key.
+	commentKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:#|//|/\*+|\*|--|;)?[ \t]*([A-Za-z_][A-Za-z_-]*)[ \t]*[:=]([^=]|$)`)
+	})
+	// namedConstant is a constant with underscores around its name.
+	namedConstant = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:(?:export[ \t]+)?(?:const|let|var)[ \t]+)?(__?[A-Za-z_]+__?)[ \t]*(?::[^=]*)?=([^=]|$)`)
+	})
+)
 
 // misreadHeader searches the comments at the top, and constants below them.
 func misreadHeader(t FileType, src []byte) []diag.Finding {
@@ -81,9 +85,9 @@ func misreadHeader(t FileType, src []byte) []diag.Finding {
 		text := strings.TrimFunc(string(line), unicode.IsSpace)
 		comment := isComment(text)
 		key := ""
-		if m := patterns().constant.FindStringSubmatch(text); m != nil && t.Codec != CodecHeaderHash {
+		if m := namedConstant().FindStringSubmatch(text); m != nil && t.Codec != CodecHeaderHash {
 			key = m[1]
-		} else if m := patterns().comment.FindStringSubmatch(withoutSpaces(text)); m != nil && top && comment {
+		} else if m := commentKey().FindStringSubmatch(withoutSpaces(text)); m != nil && top && comment {
 			key = m[1]
 		}
 		switch near := nearToolKey(key); {

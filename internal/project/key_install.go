@@ -76,7 +76,7 @@ func (p *Project) finishKeys(ctx context.Context) {
 		f.Path = j.Record
 		p.BadTrust = append(p.BadTrust, f)
 	}
-	if why := p.Env.trackedWith(ctx, p.Spaces.ProjectDir, keys); why != "" {
+	if why := p.Env.trackedWith(ctx, p.resolvedDir(), keys); why != "" {
 		warn(diag.Warnf(diag.TrustChanged, 0, 0, "%s: a repository cannot bring its own trust, so the change of a key in this file is not made", why).WithReason("home_tracked"))
 		return
 	}

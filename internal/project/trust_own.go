@@ -15,8 +15,9 @@ import (
 // directory is removed too.
 func (p *Project) dropTrackedTrust(ctx context.Context) (fs []diag.Finding) {
 	p.TrustParams.LegacyDir = legacyDir(p.Spaces.UserDir)
+	project := p.resolvedDir()
 	for _, dir := range []*string{&p.TrustParams.UserDir, &p.TrustParams.LegacyDir, &p.Dirs.State} {
-		if why := p.Env.trackedWith(ctx, p.Spaces.ProjectDir, *dir); why != "" {
+		if why := p.Env.trackedWith(ctx, project, *dir); why != "" {
 			f := diag.Warnf(diag.TrustChanged, 0, 0, "%s: a repository cannot bring its own trust, so this directory is not used", why)
 			f.Path = *dir
 			f.Reason = "home_tracked"
@@ -30,9 +31,18 @@ func (p *Project) dropTrackedTrust(ctx context.Context) (fs []diag.Finding) {
 	return fs
 }
 
-// trackedWith returns why a directory may have come with the project, or "".
+// resolvedDir returns the directory of the project without links, "" without a project.
+func (p *Project) resolvedDir() string {
+	if p.Spaces.ProjectDir == "" {
+		return ""
+	}
+	return resolved(p.Spaces.ProjectDir)
+}
+
+// trackedWith returns why a directory may have come with the project, or "". project is
+// resolved.
 func (e *Env) trackedWith(ctx context.Context, project, dir string) string {
-	if project == "" || dir == "" || !e.sameOrigin(ctx, resolved(project), resolved(dir)) {
+	if project == "" || dir == "" || !e.sameOrigin(ctx, project, resolved(dir)) {
 		return ""
 	}
 	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
