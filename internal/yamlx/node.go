@@ -89,7 +89,7 @@ func (r *reader) join(path, key string) string {
 	need := len(path) + 1 + len(key)
 	if r.paths.Cap()-r.paths.Len() < need {
 		r.paths.Reset()
-		r.paths.Grow(max(need, 1<<10))
+		r.paths.Grow(max(need, min(len(r.b)/2, 1<<10)))
 	}
 	from := r.paths.Len()
 	r.paths.WriteString(path)

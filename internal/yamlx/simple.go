@@ -3,6 +3,7 @@ package yamlx
 import (
 	"bytes"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 )
@@ -39,11 +40,11 @@ func ofModule(n *yaml.Node) *node {
 // values on one line, folded and literal text without blank lines. It returns the same
 // tree as the module, in a tenth of the time, or nil for a text with anything else and
 // for every text with an error: the module then decides.
-func simple(b []byte) *node {
+func (p *simpleParser) simple(b []byte) *node {
 	if bytes.IndexByte(b, '\t') >= 0 || bytes.IndexByte(b, '\r') >= 0 {
 		return nil
 	}
-	p := &simpleParser{lines: strings.Split(string(b), "\n")}
+	p.lines = strings.Split(string(b), "\n")
 	in, ok := p.peek()
 	if !ok || in != 0 {
 		return nil
@@ -63,9 +64,27 @@ type simpleParser struct {
 	lines []string
 	at    int // the next line
 	depth int
-	free  []node  // allocated together, for the next nodes
-	stack []*node // the parts of the collections that are being read
-	parts []*node // allocated together, for the parts of the next collections
+	nodes [][]node // allocated together
+	used  int      // nodes
+	stack []*node  // the parts of the collections that are being read
+	parts []*node  // allocated together, for the parts of the next collections
+}
+
+// parsers keep their nodes for the next text: each page of the heap that a new process
+// touches costs time.
+var parsers = sync.Pool{New: func() any { return new(simpleParser) }}
+
+// release ends the use of the nodes. A large text does not keep its memory.
+func (p *simpleParser) release() {
+	if p.used > 2000 {
+		return
+	}
+	for i := range p.nodes {
+		clear(p.nodes[i]) // they refer to the text
+	}
+	clear(p.stack[:cap(p.stack)])
+	*p = simpleParser{nodes: p.nodes, stack: p.stack[:0]}
+	parsers.Put(p)
 }
 
 // collect returns the parts that were pushed since the stack had a length.
@@ -95,11 +114,12 @@ func (p *simpleParser) peek() (indent int, ok bool) {
 
 // node returns a node at a column, from 0, of the current line.
 func (p *simpleParser) node(kind yaml.Kind, style yaml.Style, col int) *node {
-	if len(p.free) == 0 {
-		p.free = make([]node, 32)
+	const slab = 64
+	if p.used == slab*len(p.nodes) {
+		p.nodes = append(p.nodes, make([]node, slab))
 	}
-	n := &p.free[0]
-	p.free = p.free[1:]
+	n := &p.nodes[p.used/slab][p.used%slab]
+	p.used++
 	*n = node{Kind: kind, Style: style, Line: int32(p.at + 1), Column: int32(col + 1)}
 	return n
 }

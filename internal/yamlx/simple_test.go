@@ -18,7 +18,7 @@ func sameTree(t *testing.T, name string, b []byte) (read bool) {
 	if len(precheck(b)) > 0 {
 		return false
 	}
-	got := simple(b)
+	got := new(simpleParser).simple(b)
 	if got == nil {
 		return false
 	}
@@ -134,7 +134,7 @@ func BenchmarkSimple(b *testing.B) {
 	b.Run("simple", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if simple(text) == nil {
+			if new(simpleParser).simple(text) == nil {
 				b.Fatal("it is not simple")
 			}
 		}

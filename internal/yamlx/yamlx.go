@@ -85,7 +85,9 @@ type reader struct {
 
 func (r *reader) document() any {
 	r.ascii, r.bang = isASCII(r.b), bytes.IndexByte(r.b, '!') >= 0
-	if n := simple(r.b); n != nil {
+	p := parsers.Get().(*simpleParser)
+	defer p.release()
+	if n := p.simple(r.b); n != nil {
 		r.pos[""] = r.position(n)
 		return r.value(n, "", 1)
 	}
