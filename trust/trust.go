@@ -50,6 +50,7 @@ const (
 type Anchor struct {
 	Public       ed25519.PublicKey
 	Owner        string
+	Sound        bool // sign.CheckKey accepts it, which a test of the program shows
 	EmbeddedOnly bool // trusted for items of the embedded space only
 	Scope        doc.Scope
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ryeos/rye/internal/stack"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
@@ -72,6 +73,7 @@ func looksConfined(args []string) bool {
 // run reads again and reports it.
 func (p *Project) Prefetch(ctx context.Context) {
 	go func() {
+		stack.Reserve()
 		if _, err := resolve.Risk(ctx, p.Resolver); err == nil {
 			_, _, _ = p.Allowance(ctx)
 		}

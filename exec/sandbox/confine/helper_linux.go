@@ -5,9 +5,12 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+
+	"github.com/ryeos/rye/internal/stack"
 )
 
 func init() {
+	stack.Reserve() // also for all that the main goroutine does after this in another command
 	n := len(os.Args)
 	switch {
 	case n < 2 || os.Args[1] != Command:
