@@ -54,12 +54,19 @@ func stated(schema, params map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, v := range params {
 		prop, _ := props[name].(map[string]any)
-		want, has := prop["default"]
-		a, aerr := json.Marshal(v)
-		b, berr := json.Marshal(want)
-		if !has || aerr != nil || berr != nil || !bytes.Equal(a, b) {
+		if want, has := prop["default"]; !has || !sameJSON(v, want) {
 			out[name] = v
 		}
 	}
 	return out
+}
+
+// sameJSON reports whether two values are written as the same JSON.
+func sameJSON(a, b any) bool {
+	x, err := json.Marshal(a)
+	if err != nil {
+		return false
+	}
+	y, err := json.Marshal(b)
+	return err == nil && bytes.Equal(x, y)
 }
