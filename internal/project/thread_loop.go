@@ -153,7 +153,7 @@ func (r *threadRun) runStep(ctx context.Context, t *threads.Thread, name string,
 		in.ConversationFile = filepath.Join(dir, conversationName)
 		ctx = exec.WithReadable(ctx, dir)
 	}
-	parameters, err := asObject(in)
+	parameters, err := in.Object()
 	if err != nil {
 		return id, nil, err
 	}
@@ -189,16 +189,12 @@ func withinStep(ref item.Ref, data map[string]any) error {
 
 // output reads the envelope of a step and records its events.
 func (r *threadRun) output(ctx context.Context, t *threads.Thread, id threads.Identity, data map[string]any) (steps.Output, error) {
-	var out steps.Output
-	raw, err := jsonx.Marshal(data)
-	if err == nil {
-		err = json.Unmarshal(raw, &out)
-	}
 	inner, ok := data["data"].(map[string]any)
+	success, err := succeeded(data)
+	out := steps.Output{Success: success, Data: inner}
 	if err != nil || !ok {
 		return out, diag.New(diag.ExecutionFailed, "running the step %s: its result must be {success, data, events}", id.Ref)
 	}
-	out.Data = inner
 	var events []threads.Event
 	list, _ := data["events"].([]any)
 	for _, v := range list {
@@ -208,6 +204,21 @@ func (r *threadRun) output(ctx context.Context, t *threads.Thread, id threads.Id
 		events = append(events, threads.Event{Event: name, Data: d})
 	}
 	return out, t.Step(ctx, id, events)
+}
+
+// succeeded returns what the envelope of a step states, and an error for one with values of
+// other types. The envelope of a native step has no keys but those of it.
+func succeeded(data map[string]any) (bool, error) {
+	success, isBool := data["success"].(bool)
+	if _, has := data["data"]; isBool && has && len(data) == 2 {
+		return success, nil
+	}
+	var out steps.Output
+	raw, err := jsonx.Marshal(data)
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
+	}
+	return out.Success, err
 }
 
 // stepInput returns the input of a step. The parameters of the node are in it, with
@@ -252,7 +263,8 @@ func (r *threadRun) known(ctx context.Context, t *threads.Thread, name string, p
 	case "run_hooks":
 		delete(p, "hooks") // those of the thread only: a program must not bring its own
 		r.hookContext(t, p)
-		return add(map[string]any{"hooks": r.hooks}, nil)
+		hooks, err := r.hooksFor(ctx, p["event"])
+		return add(map[string]any{"hooks": hooks}, err)
 	case "dispatch":
 		a, _, err := r.p.Allowance(ctx)
 		if err != nil {
@@ -326,22 +338,24 @@ func readableLine(l *transcript.Line) map[string]any {
 }
 
 func asObject(v any) (map[string]any, error) {
-	raw, err := jsonx.Marshal(v)
+	out, err := jsonx.Plain(v)
 	if err != nil {
 		return nil, diag.New(diag.Internal, "writing the input of a step: %w", err)
 	}
-	out, _ := jsonx.ParseMessage(raw)
 	m, _ := out.(map[string]any)
 	return m, nil
 }
 
 type threadRunKey struct{}
 
+// stepFunc returns the name of the function of a step.
+func stepFunc(name string) string { return "step_" + name }
+
 // stepNatives returns the functions of the step items that rye ships.
 func (p *Project) stepNatives() map[string]exec.Native {
 	out := map[string]exec.Native{}
 	for name, step := range steps.All() {
-		out["step_"+name] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+		out[stepFunc(name)] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 			input, err := steps.Decode(name, in.Parameters)
 			if err != nil {
 				return nil, err
@@ -356,7 +370,7 @@ func (p *Project) stepNatives() map[string]exec.Native {
 			if name == "control" || name == "emitter" {
 				return asTool(ctx, in, res)
 			}
-			return asObject(res)
+			return res.Object()
 		}
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/directive"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/tree"
@@ -146,6 +147,22 @@ func (r *threadRun) loadHooks(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// hooksFor returns the hooks that the step run_hooks receives: a program gets all of the
+// thread, the function of rye those of the event, because it leaves out the others.
+func (r *threadRun) hooksFor(ctx context.Context, event any) ([]steps.Hook, error) {
+	chain, err := r.chain(ctx, item.Ref{Kind: item.Tool, ID: steps.Dir + "run_hooks"})
+	if err != nil || chain.Primitive().Ref.ID != exec.NativeStep || chain.Tool().Meta.Config["func"] != stepFunc("run_hooks") {
+		return r.hooks, err
+	}
+	own := []steps.Hook{}
+	for _, h := range r.hooks {
+		if h.Event == event {
+			own = append(own, h)
+		}
+	}
+	return own, nil
 }
 
 // hookContext adds what the conditions of every hook can read.

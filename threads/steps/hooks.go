@@ -118,6 +118,9 @@ type HookResult struct {
 //
 // Params: {event, context, hooks}. Result: HookResult.
 func runHooks(ctx context.Context, in Input) (Output, error) {
+	if nothingToRun(in.Params) {
+		return done(HookResult{Texts: []HookText{}})
+	}
 	p, err := params[struct {
 		Event   string         `json:"event"`
 		Context map[string]any `json:"context"`
@@ -127,7 +130,6 @@ func runHooks(ctx context.Context, in Input) (Output, error) {
 		return Output{}, err
 	}
 	p.Hooks = slices.DeleteFunc(p.Hooks, func(h Hook) bool { return h.Event != p.Event })
-	// Most events of most threads have no hooks, and a turn has many events.
 	if len(p.Hooks) == 0 && slices.Contains(directive.Events(), p.Event) {
 		return done(HookResult{Texts: []HookText{}})
 	}
@@ -152,6 +154,15 @@ func runHooks(ctx context.Context, in Input) (Output, error) {
 		}
 	}
 	return done(r.result, r.events...)
+}
+
+// nothingToRun reports whether parameters are those of an event without hooks, as most
+// events of most threads are. A turn has many of them: their context is not decoded.
+func nothingToRun(p map[string]any) bool {
+	event, isText := p["event"].(string)
+	hooks, isList := p["hooks"].([]any)
+	_, isMap := p["context"].(map[string]any)
+	return isText && isList && isMap && len(p) == 3 && len(hooks) == 0 && slices.Contains(directive.Events(), event)
 }
 
 // eventRule is what hooks of an event may do.

@@ -10,13 +10,9 @@
 package steps
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"time"
 
-	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -116,16 +112,6 @@ type Action struct {
 	Event string `json:"event,omitempty"`
 }
 
-// Decode returns the input of a step from the parameters of its item. The parameters
-// of control and emitter are those of the step itself: hooks and graphs call them as
-// tools.
-func Decode(name string, parameters map[string]any) (Input, error) {
-	if name == "control" || name == "emitter" {
-		return Input{Params: parameters}, nil
-	}
-	return params[Input](name, Input{Params: parameters})
-}
-
 // All returns the steps by name.
 func All() map[string]Step {
 	return map[string]Step{
@@ -149,44 +135,6 @@ func All() map[string]Step {
 // Called returns the steps that rye or a hook calls, in addition to those that a loop names:
 // the name of each.
 func Called() []string { return []string{"result_guard", "control", "emitter"} }
-
-// params decodes the parameters of a step. Unknown fields are errors: a misspelled
-// parameter would change the run without notice.
-func params[T any](name string, in Input) (T, error) {
-	var v T
-	if len(in.Params) == 0 {
-		return v, nil
-	}
-	raw, err := jsonx.Marshal(in.Params)
-	if err == nil {
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.DisallowUnknownFields()
-		d.UseNumber()
-		err = d.Decode(&v)
-	}
-	if err != nil {
-		return v, diag.New(diag.ValidationFailed, "reading the parameters of the step %s: %w", name, err)
-	}
-	return v, nil
-}
-
-// done returns the output of a step that succeeded.
-func done(data any, events ...Event) (Output, error) {
-	m, err := object(data)
-	return Output{Success: true, Data: m, Events: events}, err
-}
-
-// object converts a struct, or a mapping with structs in it, to the types of parsed
-// JSON.
-func object(v any) (map[string]any, error) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, diag.New(diag.Internal, "writing the result of a step: %w", err)
-	}
-	out, _ := jsonx.ParseMessage(raw)
-	m, _ := out.(map[string]any)
-	return m, nil
-}
 
 // event returns an event whose data is a struct.
 func event(name string, data any) Event {
