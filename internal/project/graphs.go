@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -145,7 +146,20 @@ func sameJSON(a, b any) bool {
 
 // ParseGraph parses the graph in an item.
 func ParseGraph(it *resolve.Item) (*graph.Graph, []diag.Finding) {
-	return graph.Parse(it.Ref, it.Path(), graphDoc(it))
+	p, _ := resolve.Derive(it, graphKey{it.Path()}, func() (parsedGraph, error) {
+		g, findings := graph.Parse(it.Ref, it.Path(), graphDoc(it))
+		return parsedGraph{g, findings}, nil
+	})
+	return p.graph, slices.Clone(p.findings)
+}
+
+// graphKey is the key of resolve.Derive for a graph, whose findings name its file.
+type graphKey struct{ path string }
+
+// parsedGraph is a graph, which nothing changes, and what was found in its item.
+type parsedGraph struct {
+	graph    *graph.Graph
+	findings []diag.Finding
 }
 
 // graphDoc returns the document of a graph with its positions.
