@@ -85,6 +85,9 @@ func runGraphRun(ctx context.Context, c *cli.Call, o *graphOptions) error {
 	if o.events {
 		c.UI.AsJSON, c.UI.Lines = true, true
 	}
+	if !o.async {
+		c.OnClose(envOf(c).PrestartGraph(c.Args))
+	}
 	p, err := openGraphs(ctx, c, o)
 	if err != nil {
 		return err
@@ -205,7 +208,7 @@ func openGraphs(ctx context.Context, c *cli.Call, o *graphOptions) (*project.Pro
 	if err != nil {
 		return nil, err
 	}
-	p.Prefetch(ctx)
+	p.PrefetchRun(ctx)
 	return p, nil
 }
 

@@ -118,6 +118,9 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	if err != nil {
 		return err
 	}
+	if ref.Kind == item.Directive && !o.dryRun && !o.print && !o.thread.explain {
+		h.PrefetchThread(ctx)
+	}
 	params, err := readParams(c, o.params)
 	if err != nil {
 		return err

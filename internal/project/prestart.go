@@ -3,6 +3,7 @@ package project
 import (
 	"bytes"
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -10,6 +11,8 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/threads/steps"
 )
 
 // Prestart has Open start a helper of the sandbox if the arguments of a run look like those
@@ -24,11 +27,43 @@ func (e *Env) Prestart(args []string) (drop func()) {
 	return e.Warm.Drop
 }
 
+// PrestartGraph is Prestart for a run of a graph: its file must name a tool that looks like
+// one that needs a helper.
+func (e *Env) PrestartGraph(args []string) (drop func()) {
+	e.starting, e.startingGraph = args, true
+	return e.Warm.Drop
+}
+
 // prestart starts the helper of Prestart.
 func (p *Project) prestart(ctx context.Context) {
-	if args := p.Env.starting; len(args) > 0 && !p.looksUnconfined(args) {
-		p.Env.Warm.Ahead(ctx, false)
+	args := p.Env.starting
+	if len(args) == 0 || p.Env.startingGraph && !p.looksCalling(args[0]) || !p.Env.startingGraph && p.looksUnconfined(args) {
+		return
 	}
+	p.Env.Warm.Ahead(ctx, false)
+}
+
+// looksCalling reports whether the file of the project with the id of a graph names a tool
+// that needs a sandbox. The run decides that by the item that a node calls.
+func (p *Project) looksCalling(word string) bool {
+	ref, err := item.ParseRef(word, item.Tool)
+	if err != nil || p.Spaces.ProjectDir == "" {
+		return false
+	}
+	b, err := p.Spaces.Roots[0].Read("tools/"+ref.ID+".yaml", resolve.MaxItem)
+	if err != nil {
+		return false
+	}
+	for rest, found := b, true; found; {
+		if _, rest, found = bytes.Cut(rest, []byte("item_id:")); !found {
+			break
+		}
+		name := string(bytes.TrimLeft(rest[:min(len(rest), 200)], " \"'"))
+		if end := strings.IndexAny(name, " \"',}\r\n"); end > 0 && !strings.Contains(name[:end], "$") && looksConfined([]string{name[:end]}) {
+			return true
+		}
+	}
+	return false
 }
 
 // looksUnconfined reports whether a file of the project with the id of a tool states that
@@ -76,6 +111,36 @@ func (p *Project) Prefetch(ctx context.Context) {
 		stack.Reserve()
 		if _, err := resolve.Risk(ctx, p.Resolver); err == nil {
 			_, _, _ = p.Allowance(ctx)
+		}
+	}()
+}
+
+// PrefetchRun is Prefetch for a run that is recorded: it reads the runtime key as well. The
+// first use of such a key computes a table, which takes longer than reading it.
+func (p *Project) PrefetchRun(ctx context.Context) {
+	p.Prefetch(ctx)
+	go p.prefetchKey()
+}
+
+func (p *Project) prefetchKey() {
+	if dir := p.Dirs.Keys(); dir != "" {
+		if signer, err := sign.OpenFileSigner(filepath.Join(dir, runtimeKeyFile), nil); err == nil {
+			_, _ = p.RuntimePublic(sign.FingerprintOf(signer.Public()))
+		}
+	}
+}
+
+// PrefetchThread reads and verifies the settings and the steps of the loop of a thread while
+// the caller finds the directive and its model. The thread reads them again: what is kept
+// is what follows from the bytes of a file.
+func (p *Project) PrefetchThread(ctx context.Context) {
+	go func() {
+		p.prefetchKey()
+		for _, id := range []string{steps.EventsConfig, steps.HooksConfig} {
+			_, _ = p.Resolver.Config(ctx, id)
+		}
+		if loop, err := p.Resolver.Find(ctx, loopRef()); err == nil {
+			_, _ = p.loopSteps(ctx, loop)
 		}
 	}()
 }

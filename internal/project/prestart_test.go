@@ -56,3 +56,41 @@ func TestPrestartGuess(t *testing.T) {
 		t.Error("a file was found without a project")
 	}
 }
+
+// TestPrestartGraph starts a helper early for a graph whose file names a tool that looks
+// like one that needs it.
+func TestPrestartGraph(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files := map[string]string{
+		"bash":    "nodes: {a: {action: {item_id: rye/bash/bash, params: {command: x}}}}\n",
+		"own":     "nodes:\n  a:\n    action:\n      item_id: \"demo/tool\"\n",
+		"late":    "a: {item_id: rye/file-system/read}\nb: {item_id: 'tool:demo/x'}\n",
+		"native":  "a: {item_id: rye/file-system/read}\nb: {item_id: directive:demo/x}\n",
+		"dynamic": "a: {item_id: \"${state.tool}\"}\n",
+		"none":    "a: {type: return}\n",
+		"cut":     "a: {item_id:",
+		"empty":   "a: {item_id: }\n",
+	}
+	at := filepath.Join(dir, ".ai", "tools", "demo")
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(at, name+".yaml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := &Project{Spaces: &space.Spaces{ProjectDir: dir, Roots: []*space.Root{space.NewDir(space.Project, "", dir, false)}}}
+	for word, want := range map[string]bool{
+		"demo/bash": true, "tool:demo/own": true, "demo/late": true, "demo/native": false, "demo/dynamic": false, "demo/none": false,
+		"demo/cut": false, "demo/empty": false, "demo/missing": false, "../../etc/passwd": false, "": false,
+	} {
+		if got := in.looksCalling(word); got != want {
+			t.Errorf("%q: %t, want %t", word, got, want)
+		}
+	}
+	if (&Project{Spaces: &space.Spaces{}}).looksCalling("demo/bash") {
+		t.Error("a file was found without a project")
+	}
+}
