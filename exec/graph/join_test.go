@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -31,15 +32,23 @@ config:
       next: last
     last: {action: {item_id: t/echo}}
 `
+	all := []string{"a", "b", "each", "last", "p", "p.right.y", "pure"}
+	settle := func(p *Params, open *bool) {
+		p.Settles = func() bool { return *open }
+		p.Settle = func(context.Context, string) (*policy.USD, error) { return nil, nil }
+	}
 	for name, c := range map[string]struct {
 		text string
 		with func(*Params)
 		want []string // the nodes whose start is flushed together with the line before it
+		end  bool     // the end of the run is, too
 	}{
-		"effects":  {nodes, func(*Params) {}, []string{"a", "b", "each", "last", "p", "p.right.y", "pure"}},
-		"one step": {nodes, func(p *Params) { p.OneStep = true }, nil},
-		"hooks":    {nodes + "  hooks: [{event: node_completed, action: {item_id: t/pure}}]\n", func(*Params) {}, nil},
-		"snapshot": {nodes + "  snapshot_every: 1\n", func(*Params) {}, nil},
+		"effects":    {nodes, func(*Params) {}, all, true},
+		"no account": {nodes, func(p *Params) { settle(p, new(bool)) }, all, true},
+		"an account": {nodes, func(p *Params) { open := true; settle(p, &open) }, all, false},
+		"one step":   {nodes, func(p *Params) { p.OneStep = true }, nil, false},
+		"hooks":      {nodes + "  hooks: [{event: node_completed, action: {item_id: t/pure}}]\n", func(*Params) {}, nil, false},
+		"snapshot":   {nodes + "  snapshot_every: 1\n", func(*Params) {}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake()
@@ -76,7 +85,11 @@ config:
 			if err := w.begun(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			r, err := w.finish(t.Context(), w.run(t.Context()))
+			err = w.run(t.Context())
+			if w.owed != c.end {
+				t.Errorf("the last line is flushed with the end: %t, want %t", w.owed, c.end)
+			}
+			r, err := w.finish(t.Context(), err)
 			if err != nil || r.Status == StateError {
 				t.Fatalf("%+v %v", r, err)
 			}

@@ -134,6 +134,8 @@ type Params struct {
 	// Settle closes what the run has opened to pay threads below it, when the run rests in
 	// a state, and returns what they have cost, nil if there were none. It may be nil.
 	Settle func(ctx context.Context, state string) (*policy.USD, error)
+	// Settles reports whether Settle will do something. Nil: it always does.
+	Settles func() bool
 	// NoSuspend ends a run that would suspend with APPROVAL_REQUIRED.
 	NoSuspend bool
 	// OneStep suspends the run after one node was committed.

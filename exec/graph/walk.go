@@ -313,7 +313,7 @@ func (w *walker) joins(f *frame, next string) bool {
 		return false
 	}
 	if next == "" {
-		return f.base == nil && w.p.Settle == nil
+		return f.base == nil && (w.p.Settle == nil || w.p.Settles != nil && !w.p.Settles())
 	}
 	n := f.nodes[next]
 	return n != nil && (n.Type == TypeAction || n.Type == TypeForeach || n.Type == TypeParallel)

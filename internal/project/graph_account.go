@@ -257,6 +257,14 @@ func (a *runAccount) settle(ctx context.Context, state string) (spent *policy.US
 	return &account.Actual, err
 }
 
+// settles reports whether settle has an account to close: a run that started no thread has
+// none, unless an earlier process of it opened one.
+func (a *runAccount) settles() bool {
+	a.tree.Lock()
+	defer a.tree.Unlock()
+	return a.owner != nil || a.again
+}
+
 // endAccounts releases the accounts of runs that no process runs any more, the lowest
 // first.
 func (p *Project) endAccounts(ctx context.Context, runs []string, state string) error {

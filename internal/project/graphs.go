@@ -201,7 +201,7 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]
 	}
 	account := p.runAccount(ctx, g, it.Digest)
 	if account != nil {
-		params.Dispatcher, params.Settle = graphDispatcher{p, account}, account.settle
+		params.Dispatcher, params.Settle, params.Settles = graphDispatcher{p, account}, account.settle, account.settles
 	}
 	if o.Warn != nil && child == nil && o.Resume == "" {
 		for _, f := range findings {
