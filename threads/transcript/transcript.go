@@ -9,6 +9,7 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -92,20 +93,37 @@ func Create(ctx context.Context, p Params) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = p.base().Create(File, nil, 0o600); err == nil || errors.Is(err, fs.ErrExist) {
-		if l.file, err = p.base().OpenFile(File, os.O_RDWR, 0); err == nil {
-			err = l.unused()
-		}
-	}
-	if err == nil {
-		err = l.claim(ctx)
-	}
-	if err != nil {
+	if err = l.create(ctx); err != nil {
 		_ = l.Close()
 		return nil, diag.Doing("creating the log of "+p.ID, err)
 	}
 	l.head = format(p.ID).Start()
 	return l, nil
+}
+
+// create makes the files of a new log. The log and its origin wait for the disk at the same
+// time, if no stopped process left a log that may have lines.
+func (l *Log) create(ctx context.Context) error {
+	base := l.p.base()
+	var claimed chan error
+	if _, err := base.Stat(File); errors.Is(err, fs.ErrNotExist) {
+		claimed = make(chan error, 1)
+		go func() { claimed <- l.claim(ctx) }()
+	}
+	err := base.Create(File, nil, 0o600)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		if l.file, err = base.OpenFile(File, os.O_RDWR, 0); err == nil {
+			err = l.unused()
+		}
+	}
+	if claimed != nil {
+		unclaimed := <-claimed
+		return cmp.Or(err, unclaimed)
+	}
+	if err != nil {
+		return err
+	}
+	return l.claim(ctx)
 }
 
 // unused removes the beginning of a first line, and refuses a log with a whole line.
