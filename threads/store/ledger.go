@@ -50,7 +50,7 @@ type account struct {
 }
 
 func (t *tx) account(thread string) (a account, err error) {
-	err = t.QueryRow("SELECT max, actual, reserved, overspent, parent, status FROM ledger WHERE thread = ?", thread).
+	err = t.QueryRow(accountQuery, thread).
 		Scan(&a.Max, &a.Actual, &a.Reserved, &a.Overspent, &a.parent, &a.status)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound(thread)
@@ -77,7 +77,7 @@ func scanReservation(row interface{ Scan(...any) error }) (r reservation, err er
 
 // reservation returns a reservation. ok is false if it does not exist.
 func (t *tx) reservation(id string) (r reservation, ok bool, err error) {
-	r, err = scanReservation(t.QueryRow("SELECT "+reservationColumns+" FROM reservations WHERE id = ?", id))
+	r, err = scanReservation(t.QueryRow(reservationQuery, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, false, nil
 	}
@@ -89,6 +89,7 @@ func (t *tx) reservation(id string) (r reservation, ok bool, err error) {
 // error is BUDGET_EXCEEDED if it does not fit; its detail limit is spend,
 // spend.per_day or spend.per_month.
 func (o *Owner) Reserve(ctx context.Context, id, model string, amount policy.USD) error {
+	o.store.prepare(ctx)
 	return o.write(ctx, "reserving in", func(t *tx) error {
 		r := reservation{id: id, thread: o.thread, kind: kindCall, model: model, amount: amount, created: t.now}
 		if done, err := t.reserve(r); done || err != nil {
@@ -137,11 +138,11 @@ func (t *tx) reserve(r reservation) (done bool, err error) {
 		return false, budgetExceeded(r.thread, "spend", a.Actual+a.Reserved+r.amount, a.Max, "reserving %s USD for a call of %s: %s USD of its %s USD is spent or reserved",
 			r.amount, r.thread, a.Actual+a.Reserved, a.Max)
 	}
-	if _, err := t.Exec("INSERT INTO reservations("+reservationColumns+") VALUES(?, ?, ?, ?, ?, ?, 0, 0, 'open', ?)",
+	if _, err := t.Exec(reservationInsert,
 		r.id, r.thread, r.kind, r.child, r.model, int64(r.amount), r.created.UnixMilli()); err != nil {
 		return false, err
 	}
-	_, err = t.Exec("UPDATE ledger SET reserved = reserved + ? WHERE thread = ?", int64(r.amount), r.thread)
+	_, err = t.Exec(ledgerReserve, int64(r.amount), r.thread)
 	return false, err
 }
 
@@ -212,14 +213,14 @@ func (t *tx) settle(r reservation, actual policy.USD, assumed bool, maximums pol
 	case actual < 0 || actual > math.MaxInt64/4-before.Actual:
 		return out, diag.New(diag.Internal, "settling in the ledger: a cost of %d is outside of the range", int64(actual))
 	}
-	if _, err := t.Exec("UPDATE reservations SET status = 'settled', settled = ?, assumed = ? WHERE id = ?", int64(actual), assumed, r.id); err != nil {
+	if _, err := t.Exec(reservationSettled, int64(actual), assumed, r.id); err != nil {
 		return out, err
 	}
 	// Overspent first: the constraint of the table is checked after each statement.
 	if err := t.overspend(r.thread, over); err != nil {
 		return out, err
 	}
-	if _, err := t.Exec("UPDATE ledger SET reserved = reserved - ?, actual = actual + ? WHERE thread = ?", int64(r.amount), int64(actual), r.thread); err != nil {
+	if _, err := t.Exec(ledgerSettle, int64(r.amount), int64(actual), r.thread); err != nil {
 		return out, err
 	}
 	out.Thread.Reserved -= r.amount
@@ -264,6 +265,7 @@ func (t *tx) overspend(thread string, amount policy.USD) error {
 
 // Left returns what the thread can reserve now.
 func (o *Owner) Left(ctx context.Context) (left policy.USD, err error) {
+	o.store.prepare(ctx)
 	err = o.store.read(ctx, "reading", func(t *tx) error {
 		a, err := t.account(o.thread)
 		left = a.Left()
@@ -295,7 +297,7 @@ func periodsOf(at time.Time, p policy.Periods) []period {
 
 func (t *tx) period(p period) (Account, error) {
 	a := Account{Max: p.most}
-	err := t.QueryRow("SELECT actual, reserved FROM user_spend WHERE period = ?", p.name).Scan(&a.Actual, &a.Reserved)
+	err := t.QueryRow(periodQuery, p.name).Scan(&a.Actual, &a.Reserved)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -303,9 +305,9 @@ func (t *tx) period(p period) (Account, error) {
 }
 
 func (t *tx) addToPeriod(name string, actual, reserved policy.USD) error {
-	_, err := t.Exec("INSERT INTO user_spend(period, actual, reserved) VALUES(?1, 0, 0) ON CONFLICT DO NOTHING", name)
+	_, err := t.Exec(periodInsert, name)
 	if err == nil {
-		_, err = t.Exec("UPDATE user_spend SET actual = actual + ?, reserved = reserved + ? WHERE period = ?", int64(actual), int64(reserved), name)
+		_, err = t.Exec(periodUpdate, int64(actual), int64(reserved), name)
 	}
 	return err
 }

@@ -72,7 +72,8 @@ CREATE INDEX threads_parent ON threads(parent);
 // tx is one transaction, at one time.
 type tx struct {
 	*sql.Tx
-	now time.Time
+	now      time.Time
+	prepared map[string]*sql.Stmt
 }
 
 // migrate brings the schema to the version of this program.

@@ -57,6 +57,8 @@ type Store struct {
 	mu      sync.Mutex
 	db      *sql.DB
 	opened  fs.FileInfo // of the file that db has open
+
+	prepared map[string]*sql.Stmt // nil before the first reservation
 }
 
 // Dir is the directory of the store below the state directory of a user.
@@ -177,7 +179,7 @@ func (s *Store) transact(ctx context.Context, o *sql.TxOptions, do func(*tx) err
 		return err
 	}
 	defer begun.Rollback()
-	if err := do(&tx{begun, s.now().UTC()}); err != nil {
+	if err := do(&tx{begun, s.now().UTC(), s.prepared}); err != nil {
 		return err
 	}
 	return begun.Commit()

@@ -142,7 +142,7 @@ func (t *tx) reactivate(thread string, b Budget) error {
 func (o *Owner) write(ctx context.Context, doing string, do func(*tx) error) error {
 	return o.store.write(ctx, doing, func(t *tx) error {
 		var fence int64
-		switch err := t.QueryRow("SELECT fence FROM threads WHERE id = ?", o.thread).Scan(&fence); {
+		switch err := t.QueryRow(fenceQuery, o.thread).Scan(&fence); {
 		case errors.Is(err, sql.ErrNoRows):
 			return notFound(o.thread)
 		case err != nil:
