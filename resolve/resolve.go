@@ -198,6 +198,24 @@ func (r *Resolver) Holds(ctx context.Context, ref item.Ref, root *space.Root) bo
 	return at != nil || err != nil
 }
 
+// Missing reports whether no space has an item. Unlike the error of Find it does not list
+// the items to suggest another one: it is for items that need not exist.
+func (r *Resolver) Missing(ctx context.Context, ref item.Ref) (bool, error) {
+	ext, err := r.Extractor(ctx, ref.Kind)
+	if err != nil {
+		return false, err
+	}
+	if at, _, err := r.locate(ext, ref, r.roots); at != nil || err != nil {
+		return false, err
+	}
+	for _, root := range r.roots {
+		if err := root.Ready(); err != nil {
+			return false, err // the item may be in this root
+		}
+	}
+	return true, nil
+}
+
 func notFound(ref item.Ref) diag.Code {
 	if ref.Kind == item.Tool {
 		return diag.ToolNotFound

@@ -217,6 +217,23 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+func TestMissingItem(t *testing.T) {
+	h := testkit.New(t)
+	h.Put(h.Project, "tools/demo/hello.yaml", hello)
+	h.Write(h.Project, "tools/demo/unsigned.yaml", hello)
+	h.Write(h.Project, "tools/demo/two.yaml", hello)
+	h.Write(h.Project, "tools/demo/two.sh", "#!/bin/sh\n")
+	r := resolver(h, false)
+	for id, want := range map[string]bool{"demo/hello": false, "demo/unsigned": false, "rye/bash/bash": false, "demo/none": true, "demo/hell": true} {
+		if got, err := r.Missing(t.Context(), tool(id)); err != nil || got != want {
+			t.Errorf("%s: %t, %v, want %t", id, got, err, want)
+		}
+	}
+	if got, err := r.Missing(t.Context(), tool("demo/two")); err == nil || got {
+		t.Errorf("two files of one id: %t, %v", got, err)
+	}
+}
+
 func TestEmptyProject(t *testing.T) {
 	r := resolve.New(resolve.Params{})
 	_, err := r.Find(t.Context(), tool("a"))

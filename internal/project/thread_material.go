@@ -99,6 +99,10 @@ func (r *threadRun) contextItems(ctx context.Context, cfg *tree.Reader) ([]steps
 	var out []steps.ContextItem
 	for _, c := range append(list, r.Directive.Context...) {
 		e := steps.ContextItem{Ref: c.Ref.String(), At: c.At, MaxTokens: c.MaxTokens, Optional: c.Optional}
+		if e.Missing, _ = r.p.Resolver.Missing(ctx, c.Ref); e.Missing { // Inspect reports the error
+			out = append(out, e)
+			continue
+		}
 		it, err := r.p.Resolver.Inspect(ctx, c.Ref)
 		switch code := diag.CodeOf(err); {
 		case code == diag.ItemNotFound || code == diag.ToolNotFound:
