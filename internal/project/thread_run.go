@@ -67,8 +67,9 @@ func (r *threadRun) end(ctx context.Context) func(*threads.Result, error) (*thre
 		if res == nil {
 			return nil, err
 		}
+		own := r.describe(res)
 		err = errors.Join(err, r.p.rested(ctx, r.stored().ID, res.Status))
-		r.record(ctx, res)
+		r.record(ctx, own)
 		return res, err
 	}
 }
