@@ -12,8 +12,9 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// afterKill is the time that pipes may stay open after the group was killed.
-const afterKill = 250 * time.Millisecond
+// afterKill is the time that pipes may stay open after the group was killed: on a busy
+// machine a killed process ends some time later.
+const afterKill = time.Second
 
 // Run starts c in a process group of its own, waits for its end and returns the
 // outcome. A failing program is a Result, not an error; Result.Err converts it. An

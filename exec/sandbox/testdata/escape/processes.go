@@ -139,7 +139,7 @@ func doubleFork(a []string) error {
 		os.Exit(0)
 	}
 	_ = cmd.Wait()
-	for range 200 { // until the process holds the lock
+	for range 12000 { // until the process holds the lock
 		if err := tryLock(a[0]); err != nil {
 			return nil
 		}
