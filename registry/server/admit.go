@@ -24,11 +24,17 @@ func maxJudged() int { return max(2, runtime.NumCPU()) }
 
 // enter takes a slot, and returns what gives it back.
 func (s *Server) enter(ctx context.Context, slots chan struct{}) (leave func(), err error) {
-	wait := time.NewTimer(s.stall)
+	leave = func() { <-slots }
+	select {
+	case slots <- struct{}{}: // also if the timer would have run out by now
+		return leave, nil
+	default:
+	}
+	wait := time.NewTimer(s.slotTime)
 	defer wait.Stop()
 	select {
 	case slots <- struct{}{}:
-		return func() { <-slots }, nil
+		return leave, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case <-wait.C:

@@ -141,7 +141,7 @@ func TestPageMemory(t *testing.T) {
 	if err != nil || len(got.shown) != 1 || got.shown[0].Text != "the text" {
 		t.Errorf("%v %v", got, err)
 	}
-	f.s.stall = 10 * time.Millisecond
+	f.s.slotTime = 10 * time.Millisecond
 	for range maxPages {
 		f.s.pages <- struct{}{}
 	}
@@ -243,7 +243,7 @@ func TestStrangersSendNoBody(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { c.Close() })
-		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		fmt.Fprintf(c, "POST /api/v1%s HTTP/1.1\r\nHost: x\r\n%s: %s\r\nContent-Length: 200000\r\n\r\n", wire.Endpoint(action), wire.StatementHeader, header)
 		return c
 	}
@@ -279,7 +279,7 @@ func TestSlots(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
-	f.s.stall = 50 * time.Millisecond
+	f.s.slotTime = 50 * time.Millisecond
 	for name, slots := range map[string]chan struct{}{"bodies": f.s.known, "judgements": f.s.judges} {
 		for range cap(slots) {
 			slots <- struct{}{}
@@ -312,7 +312,7 @@ func TestBadBodies(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		if _, err := io.WriteString(c, text); err != nil {
 			t.Fatal(err)
 		}
@@ -337,7 +337,7 @@ func TestBadBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	fmt.Fprintf(c, "%sContent-Length: %d\r\n\r\nx", head, len(b))
 	if out, _ := io.ReadAll(c); !strings.Contains(string(out), "408") {
 		t.Errorf("a body that stops: %s", out)

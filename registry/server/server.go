@@ -96,6 +96,8 @@ type Server struct {
 	search                          *searchIndex
 	stall                           time.Duration  // how long a body may make no progress
 	total                           time.Duration  // how long a short body may take
+	slotTime                        time.Duration  // how long a request waits while too many are in progress
+	askTime                         time.Duration  // askTimeout, except in tests
 	held                            map[string]int // archives that requests in progress need
 	known, strangers, judges, pages chan struct{}  // what is in progress
 	commits                         chan *commit
@@ -109,7 +111,7 @@ type Server struct {
 // Open opens the registry in a directory, which must be initialised with Create, and
 // writes what a crash left out.
 func Open(ctx context.Context, p Params) (_ *Server, err error) {
-	s := &Server{p: p, base: atomicfile.Private(p.Dir), commits: make(chan *commit, 4096), stop: make(chan struct{}), done: make(chan struct{}), cache: newFileCache(), texted: textCache{texts: map[string]archiveTexts{}}, held: map[string]int{}, stall: stallTimeout, total: bodyTimeout,
+	s := &Server{p: p, base: atomicfile.Private(p.Dir), commits: make(chan *commit, 4096), stop: make(chan struct{}), done: make(chan struct{}), cache: newFileCache(), texted: textCache{texts: map[string]archiveTexts{}}, held: map[string]int{}, stall: stallTimeout, total: bodyTimeout, slotTime: stallTimeout, askTime: askTimeout,
 		known: make(chan struct{}, maxKnown), strangers: make(chan struct{}, maxStrangers), judges: make(chan struct{}, maxJudged()), pages: make(chan struct{}, maxPages)}
 	if s.p.Now == nil {
 		s.p.Now = time.Now

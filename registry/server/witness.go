@@ -103,7 +103,7 @@ func (s *Server) openWitnesses() error {
 // those that were made before included. A change does not ask those that failed a moment
 // ago.
 func (s *Server) witnesses(ctx context.Context, own []byte, tree log.Tree, change bool) []string {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.askTime)
 	defer cancel()
 	lines := make([]string, len(s.asked))
 	var all sync.WaitGroup
@@ -245,7 +245,7 @@ func (s *Server) cosign(ctx context.Context) {
 	s.shown.Store(newCachedFile(nil, s.writer.Checkpoint()))
 }
 
-// cosignLoop adds cosignatures that are missing or old.
+// cosignLoop adds cosignatures that are missing or old, until ctx ends.
 func (s *Server) cosignLoop(ctx context.Context) {
 	if len(s.asked) == 0 {
 		return
@@ -253,26 +253,31 @@ func (s *Server) cosignLoop(ctx context.Context) {
 	t := time.NewTicker(askAgain)
 	defer t.Stop()
 	for {
-		s.mu.RLock()
-		tree := s.writer.Tree()
-		own, err := s.writer.Own()
-		s.mu.RUnlock()
-		if err == nil {
-			lines := s.witnesses(ctx, own, tree, false)
-			s.mu.Lock()
-			if s.writer.Tree() == tree && s.writer.Broken() == nil {
-				err = s.writer.Cosigned(ctx, lines...)
-				s.shown.Store(newCachedFile(nil, s.writer.Checkpoint()))
-			}
-			s.mu.Unlock()
-		}
-		if err != nil {
-			s.p.Note("adding cosignatures to the checkpoint: " + err.Error())
-		}
+		s.cosignMissing(ctx)
 		select {
 		case <-t.C:
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// cosignMissing looks once for cosignatures that are missing or old, and adds them.
+func (s *Server) cosignMissing(ctx context.Context) {
+	s.mu.RLock()
+	tree := s.writer.Tree()
+	own, err := s.writer.Own()
+	s.mu.RUnlock()
+	if err == nil {
+		lines := s.witnesses(ctx, own, tree, false)
+		s.mu.Lock()
+		if s.writer.Tree() == tree && s.writer.Broken() == nil {
+			err = s.writer.Cosigned(ctx, lines...)
+			s.shown.Store(newCachedFile(nil, s.writer.Checkpoint()))
+		}
+		s.mu.Unlock()
+	}
+	if err != nil {
+		s.p.Note("adding cosignatures to the checkpoint: " + err.Error())
 	}
 }
