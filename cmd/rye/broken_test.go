@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -29,9 +30,8 @@ func brokenCommands() []*cli.Command {
 			cli.Bool(&o.shown, "shown", "print a report first"),
 		}, Run: func(_ context.Context, c *cli.Call) error { return failWith(c, &o) }},
 		{Name: "plain", Usage: "fail without a code", Run: func(context.Context, *cli.Call) error { return errors.New("opening door: it is locked") }},
-		{Name: "wait", Usage: "wait for an interrupt", Run: func(ctx context.Context, c *cli.Call) error {
-			c.UI.Out("waiting")
-			if err := c.UI.Flush(); err != nil {
+		{Name: "wait", Usage: "make a file and wait for an interrupt", Args: "FILE", Run: func(ctx context.Context, c *cli.Call) error {
+			if err := os.WriteFile(c.Args[0], nil, 0o644); err != nil {
 				return err
 			}
 			<-ctx.Done()

@@ -567,7 +567,7 @@ func TestOpen(t *testing.T) {
 	if got, err := read(get(url)); err != nil || !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("%q, %v", got, err)
 	}
-	got, err := read(Request{Method: "GET", URL: url + "/silent", Idle: 500 * time.Millisecond})
+	got, err := read(Request{Method: "GET", URL: url + "/silent", Idle: 3 * time.Second})
 	if !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("%q", got)
 	}
