@@ -226,5 +226,5 @@ func recoverAll(t *testing.T, s *Store) {
 }
 
 func contextOfProcess() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), 2*time.Minute)
+	return context.WithTimeout(context.Background(), 8*time.Minute) // the time for the tests of a package is 10 minutes
 }

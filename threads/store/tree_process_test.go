@@ -241,7 +241,7 @@ func TestTreeOfProcesses(t *testing.T) {
 	s := openTest(t, dir)
 	growTree(t, s, n)
 	watch, watchIn, watchOut := process(t, dir, "tree-observer", "")
-	kills := spendInTree(t, dir, n, length)
+	kills := spendInTree(t, s, dir, n, length)
 	must(t, watchIn.Close())
 	var states int
 	must(t, json.NewDecoder(watchOut).Decode(&states))
@@ -253,8 +253,9 @@ func TestTreeOfProcesses(t *testing.T) {
 	}
 }
 
-// spendInTree keeps n processes running for a time, and returns how many were killed.
-func spendInTree(t *testing.T, dir string, n int, length time.Duration) (kills int) {
+// spendInTree keeps n processes running for a time, and until one has made a call, and
+// returns how many were killed.
+func spendInTree(t *testing.T, s *Store, dir string, n int, length time.Duration) (kills int) {
 	t.Helper()
 	type worker struct {
 		cmd   *exec.Cmd
@@ -271,7 +272,7 @@ func spendInTree(t *testing.T, dir string, n int, length time.Duration) (kills i
 	for k := range all {
 		all[k] = start(k)
 	}
-	for end := time.Now().Add(length); time.Now().Before(end); kills++ {
+	for end := time.Now().Add(length); time.Now().Before(end) || !called(t, s) && time.Now().Before(end.Add(time.Minute)); kills++ {
 		time.Sleep(min(length/time.Duration(2*n), 50*time.Millisecond)) // the time between two kills is a part of what is tested
 		k := rand.IntN(n)
 		if err := all[k].cmd.Process.Kill(); err != nil {
@@ -292,6 +293,15 @@ func spendInTree(t *testing.T, dir string, n int, length time.Duration) (kills i
 		}
 	}
 	return kills
+}
+
+// called reports whether a process has made a call.
+func called(t *testing.T, s *Store) (yes bool) {
+	t.Helper()
+	must(t, s.read(t.Context(), "counting", func(tx *tx) error {
+		return tx.QueryRow(`SELECT count(*) > 0 FROM reservations WHERE kind = 'call'`).Scan(&yes)
+	}))
+	return yes
 }
 
 // recoverTree takes every thread over and releases it, the lowest first, and compares what
