@@ -267,6 +267,7 @@ func TestLedgerWatched(t *testing.T) {
 	}
 	t.Parallel()
 	l, s := dearLab(t, 0)
+	sameDay()
 	w := l.observed("mark-a", "mark-b")
 	if len(w.Over) > 0 {
 		t.Errorf("passed the maximum: %v", w.Over)

@@ -46,6 +46,7 @@ func scriptCommands() map[string]scriptCmd {
 		"mcpserver":   cmdMCPServer,
 		"bigtool":     cmdBigTool,
 		"moment":      cmdMoment,
+		"sameday":     cmdSameDay,
 		"nofiles":     cmdNoFiles,
 		"plain":       cmdPlain,
 		"leadson":     cmdLeadsOn,

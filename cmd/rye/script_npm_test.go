@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -41,14 +43,26 @@ func TestServersFromNPM(t *testing.T) {
 	})
 }
 
+// freeAddress returns an address of this machine where nothing listens. Its port is none of
+// those that the system gives to who asks for any: another test cannot get it before the
+// server listens there.
+func freeAddress(ts *testscript.TestScript) string {
+	for range 1000 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
+		if err == nil {
+			ts.Check(l.Close())
+			return l.Addr().String()
+		}
+	}
+	ts.Fatalf("no port is free")
+	return ""
+}
+
 // cmdNPMServer starts a server on the web with Node and sets a variable to its
 // address.
 func cmdNPMServer(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, len(args) >= 2, "npmserver VARIABLE FILE [ARG…]")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	ts.Check(err)
-	addr := l.Addr().String()
-	ts.Check(l.Close())
+	addr := freeAddress(ts)
 	_, port, err := net.SplitHostPort(addr)
 	ts.Check(err)
 	ctx, cancel := context.WithCancel(context.Background())
