@@ -59,10 +59,12 @@ func atTerminal(t *testing.T, dir, home string, args ...string) *terminal {
 // until reads until the program has printed the text.
 func (x *terminal) until(text string) {
 	x.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	b := make([]byte, 1024)
 	for !strings.Contains(x.out.String(), text) {
-		_ = x.master.SetReadDeadline(deadline)
+		if err := x.master.SetReadDeadline(deadline); err != nil {
+			x.t.Fatal(err)
+		}
 		n, err := x.master.Read(b)
 		x.out.Write(b[:n])
 		if err != nil {
@@ -91,7 +93,7 @@ func (x *terminal) status() int {
 			x.t.Fatal(err)
 		}
 		return x.cmd.ProcessState.ExitCode()
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		x.t.Fatalf("it still waits after %q", x.out.String())
 		return -1
 	}

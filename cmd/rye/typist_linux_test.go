@@ -7,8 +7,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
+	"testing"
+	"time"
 
 	"github.com/ryeos/rye/internal/testkit"
 )
@@ -55,10 +58,40 @@ func typeAt(file string, cmd *exec.Cmd) (int, error) {
 	return 0, err
 }
 
+// progressEnd is at the end of what a terminal shows: lines of the branches of a graph.
+var progressEnd = regexp.MustCompile(`(\[[^]\r\n]*\] [0-9]+/[0-9]+ [^\r\n]*\r\n)+$`)
+
+// asks reports whether a terminal shows a prompt without an answer. A branch of a graph can
+// show its progress after the prompt of another one.
+func asks(shown []byte) bool {
+	if at := progressEnd.FindIndex(shown); at != nil {
+		shown = shown[:at[0]]
+	}
+	return bytes.HasSuffix(shown, []byte("] ")) || bytes.HasSuffix(shown, []byte("? "))
+}
+
+func TestAsks(t *testing.T) {
+	for shown, want := range map[string]bool{
+		"": false, "First? ": true, "Release? [release/stop] ": true, "First? one\r\n": false,
+		"First? one\r\n[two] 2/100 both.first.a ok\r\n":                        false,
+		"Second? [two] 1/100 both.first ok\r\n":                                true,
+		"Second? [two] 1/100 both.first ok\r\n[two] 2/100 both.first.a ok\r\n": true,
+		"[two] 2/100 both.first.a ok\r\n":                                      false,
+		"Second? [two] 1/100 both.fi":                                          false,
+	} {
+		if got := asks([]byte(shown)); got != want {
+			t.Errorf("%q asks: %t", shown, got)
+		}
+	}
+}
+
 // answer types until the program has closed the terminal.
 func answer(master *os.File, lines []string) error {
 	b, shown := make([]byte, 64<<10), []byte{}
 	for {
+		if err := master.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
+			return err
+		}
 		n, err := master.Read(b)
 		shown = append(shown, b[:n]...)
 		if _, werr := os.Stdout.Write(bytes.ReplaceAll(b[:n], []byte("\r\n"), []byte("\n"))); werr != nil {
@@ -68,10 +101,11 @@ func answer(master *os.File, lines []string) error {
 		case errors.Is(err, syscall.EIO) || errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return err
-		case !bytes.HasSuffix(shown, []byte("] ")) && !bytes.HasSuffix(shown, []byte("? ")):
+			return fmt.Errorf("%w after %q", err, shown)
+		case !asks(shown):
 			continue
 		}
+		shown = shown[:0]
 		line := "\x04"
 		if len(lines) > 0 && lines[0] != "" {
 			line, lines = lines[0], lines[1:]

@@ -1,23 +1,31 @@
 package testkit
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// OpenPTY returns both ends of a new pseudo-terminal.
+// OpenPTY returns both ends of a new pseudo-terminal. Reads of the master can have a deadline.
 func OpenPTY() (master, terminal *os.File, err error) {
 	master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err == nil {
-		var n int
-		if n, err = unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN); err == nil {
-			terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-		}
+	n := 0
+	raw, err := master.SyscallConn() // Fd would take the deadlines from the file
+	if err == nil {
+		e := raw.Control(func(fd uintptr) {
+			if err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); err == nil {
+				n, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+			}
+		})
+		err = cmp.Or(err, e)
+	}
+	if err == nil {
+		terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	}
 	if err != nil {
 		master.Close()
