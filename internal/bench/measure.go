@@ -75,9 +75,12 @@ func median(d []time.Duration) time.Duration {
 }
 
 // over returns how much longer s took than another: by the median, and by the
-// fastest runs, which other load on the machine affects least.
+// fastest runs, which other load on the machine affects least. Machines differ by more than
+// versions of rye do, so it also returns both as multiples of what the other took.
 func (s sample) over(other sample) string {
-	return fmt.Sprintf("%s, fastest %s", ms(median(s.times)-median(other.times)), ms(slices.Min(s.times)-slices.Min(other.times)))
+	middle, least := median(other.times), slices.Min(other.times)
+	longer, fastest := median(s.times)-middle, slices.Min(s.times)-least
+	return fmt.Sprintf("%s, fastest %s: %.1f and %.1f times it", ms(longer), ms(fastest), float64(longer)/float64(middle), float64(fastest)/float64(least))
 }
 
 // ratio compares the middle of two lists of times.
