@@ -43,9 +43,9 @@ func TestServersFromNPM(t *testing.T) {
 	})
 }
 
-// freeAddress returns an address of this machine where nothing listens. Its port is none of
-// those that the system gives to who asks for any: another test cannot get it before the
-// server listens there.
+// freeAddress returns an address of this machine where nothing listens. The system does not
+// choose its port for a listener at port 0: another test cannot get it before the server
+// listens there.
 func freeAddress(ts *testscript.TestScript) string {
 	for range 1000 {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
