@@ -180,15 +180,12 @@ func (s *Summary) ended(state string) {
 // known, -1 if no process does.
 func Owner(ctx context.Context, project, id string) int {
 	if _, err := transcript.Base(project, id).Stat(transcript.LockFile); errors.Is(err, fs.ErrNotExist) {
-		return -1 // LockWithin would create it, with its directories
+		return -1 // FreeWithin would create it, with its directories
 	}
-	lock, err := transcript.Base(project, id).LockWithin(ctx, transcript.LockFile, time.Millisecond)
+	err := transcript.Base(project, id).FreeWithin(ctx, transcript.LockFile, time.Millisecond)
 	var held *filelock.Held
 	if errors.As(err, &held) {
 		return held.PID
-	}
-	if err == nil {
-		_ = lock.Release()
 	}
 	return -1
 }

@@ -203,6 +203,15 @@ func (b Base) LockWithin(ctx context.Context, rel string, limit time.Duration) (
 	return filelock.AcquireWithin(ctx, f, limit)
 }
 
+// FreeWithin waits until no process holds the lock file at rel: see filelock.FreeWithin.
+func (b Base) FreeWithin(ctx context.Context, rel string, limit time.Duration) error {
+	f, err := b.OpenFile(rel, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return filelock.FreeWithin(ctx, f, limit)
+}
+
 // Rename moves a file or directory to another name below b. What has that name is
 // replaced; a directory only if it is empty.
 func (b Base) Rename(from, to string) error {

@@ -43,35 +43,80 @@ func (e *Held) Holder() string {
 	return fmt.Sprintf("process %d (%s)", e.PID, e.Program)
 }
 
+// asksMost is how often AcquireWithin waits for callers of FreeWithin, each of which has
+// the file for less than a millisecond unless the system does not run it.
+const asksMost = 100
+
 // AcquireWithin is Acquire with a limit of the time to wait. After it the error is
 // a *Held: a process that never releases the lock does not stop the caller forever.
+// Processes that only ask by FreeWithin are not holders, and it waits longer for them.
 func AcquireWithin(ctx context.Context, f *os.File, limit time.Duration) (*Lock, error) {
-	bounded, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	l, err := Acquire(bounded, f)
-	if err == nil || ctx.Err() != nil || bounded.Err() == nil {
-		return l, err
+	for range asksMost {
+		bounded, cancel := context.WithTimeout(ctx, limit)
+		err := poll(bounded, f, try)
+		late := bounded.Err() != nil && ctx.Err() == nil
+		cancel()
+		if err == nil {
+			return &Lock{f}, nil
+		}
+		if !late {
+			f.Close()
+			return nil, err
+		}
+		if share(f) != nil {
+			break
+		}
+		if err := unlock(f); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("unlocking %s: %w", f.Name(), err)
+		}
 	}
+	f.Close()
+	return nil, heldBy(f)
+}
+
+func heldBy(f *os.File) *Held {
 	held := &Held{Path: f.Name()}
 	held.PID, held.Program = holder(held.Path)
-	return nil, held
+	return held
+}
+
+// FreeWithin waits until no process holds the lock of f, for at most limit: the error is
+// then a *Held. It does not take the lock, so that several callers can ask at a time, and
+// closes f.
+func FreeWithin(ctx context.Context, f *os.File, limit time.Duration) error {
+	defer f.Close()
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := poll(bounded, f, share)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return heldBy(f)
+	}
+	return err
 }
 
 // Acquire waits until it holds the open file f or ctx ends. It closes f unless it
 // returns a Lock. The order among waiting processes is not defined.
 func Acquire(ctx context.Context, f *os.File) (*Lock, error) {
+	if err := poll(ctx, f, try); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &Lock{f}, nil
+}
+
+// poll takes the lock in a way as soon as it can.
+func poll(ctx context.Context, f *os.File, take func(*os.File) error) error {
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		err := try(f)
+		err := take(f)
 		if err == nil {
-			return &Lock{f}, nil
+			return nil
 		}
 		if !errors.Is(err, ErrHeld) {
-			f.Close()
-			return nil, fmt.Errorf("locking %s: %w", f.Name(), err)
+			return fmt.Errorf("locking %s: %w", f.Name(), err)
 		}
 		if err := sleep(ctx, pause); err != nil {
-			f.Close()
-			return nil, fmt.Errorf("waiting for the lock %s: %w", f.Name(), err)
+			return fmt.Errorf("waiting for the lock %s: %w", f.Name(), err)
 		}
 	}
 }

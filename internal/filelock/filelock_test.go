@@ -139,6 +139,46 @@ func TestWaitingIsBounded(t *testing.T) {
 	l.Release()
 }
 
+// TestAskers has many callers ask at a time: each gets the answer that no process holds the
+// lock, and one that wants it waits for them, longer than for a holder.
+func TestAskers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.lock")
+	open := func() *os.File {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	asker := open() // the system does not run it for a while
+	if err := share(asker); err != nil {
+		t.Fatal(err)
+	}
+	if err := FreeWithin(t.Context(), open(), time.Millisecond); err != nil {
+		t.Errorf("another asker: %v", err)
+	}
+	got := make(chan error)
+	go func() {
+		l, err := AcquireWithin(t.Context(), open(), time.Millisecond)
+		if err == nil {
+			defer l.Release()
+			var held *Held
+			if err := FreeWithin(t.Context(), open(), time.Millisecond); !errors.As(err, &held) {
+				t.Errorf("while it is held: %v", err)
+			}
+		}
+		got <- err
+	}()
+	time.Sleep(20 * time.Millisecond) // more than the limit of the one that waits
+	asker.Close()
+	if err := <-got; err != nil {
+		t.Errorf("after the asker: %v", err)
+	}
+	if err := FreeWithin(t.Context(), open(), time.Millisecond); err != nil {
+		t.Errorf("after all: %v", err)
+	}
+}
+
 // The lock of a killed process is released.
 func TestKilledHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n")

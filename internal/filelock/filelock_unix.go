@@ -8,13 +8,20 @@ import (
 	"syscall"
 )
 
-func try(f *os.File) error {
-	err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
+func try(f *os.File) error { return atOnce(f, syscall.LOCK_EX) }
+
+// share takes the lock together with others that share it.
+func share(f *os.File) error { return atOnce(f, syscall.LOCK_SH) }
+
+func atOnce(f *os.File, how int) error {
+	err := flock(f, how|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return ErrHeld
 	}
 	return err
 }
+
+func unlock(f *os.File) error { return flock(f, syscall.LOCK_UN) }
 
 // wait returns when it has the lock.
 func wait(f *os.File) error { return flock(f, syscall.LOCK_EX) }

@@ -15,6 +15,18 @@ const (
 
 func try(f *os.File) error { return lock(f, exclusive|failAtOnce) }
 
+// share takes the lock together with others that share it.
+func share(f *os.File) error { return lock(f, failAtOnce) }
+
+func unlock(f *os.File) error {
+	proc := syscall.NewLazyDLL("kernel32.dll").NewProc("UnlockFileEx")
+	var at syscall.Overlapped
+	if ok, _, err := proc.Call(f.Fd(), 0, 1, 0, uintptr(unsafe.Pointer(&at))); ok == 0 {
+		return err
+	}
+	return nil
+}
+
 // wait returns when it has the lock.
 func wait(f *os.File) error { return lock(f, exclusive) }
 

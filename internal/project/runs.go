@@ -162,11 +162,9 @@ func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary,
 		return nil, err
 	}
 	if running {
-		lock, err := transcript.Base(p.Spaces.ProjectDir, id).LockWithin(ctx, transcript.LockFile, endWait)
-		if err != nil {
+		if err := transcript.Base(p.Spaces.ProjectDir, id).FreeWithin(ctx, transcript.LockFile, endWait); err != nil {
 			return nil, p.revokeTokens(ctx, chainRoot(p.Spaces.ProjectDir, id), below)
 		}
-		_ = lock.Release()
 	}
 	if err := p.revokeTokens(ctx, chainRoot(p.Spaces.ProjectDir, id), below); err != nil {
 		return nil, err

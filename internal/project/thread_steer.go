@@ -50,9 +50,7 @@ func (p *Project) SuspendThread(ctx context.Context, id, reason, by string) (str
 	if err != nil {
 		return "", err
 	}
-	if lock, err := transcript.Base(p.Spaces.ProjectDir, id).LockWithin(ctx, transcript.LockFile, endWait); err == nil {
-		_ = lock.Release()
-	}
+	_ = transcript.Base(p.Spaces.ProjectDir, id).FreeWithin(ctx, transcript.LockFile, endWait)
 	s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
 	if err != nil {
 		return "", err

@@ -151,10 +151,7 @@ func (w *waiter) closed(ctx context.Context, waited []*graph.Summary) {
 		if s.State == graph.StateRunning || graph.Owner(ctx, w.p.Spaces.ProjectDir, s.ID) < 0 {
 			continue
 		}
-		lock, err := transcript.Base(w.p.Spaces.ProjectDir, s.ID).LockWithin(ctx, transcript.LockFile, closeWait)
-		if err == nil {
-			_ = lock.Release()
-		}
+		_ = transcript.Base(w.p.Spaces.ProjectDir, s.ID).FreeWithin(ctx, transcript.LockFile, closeWait)
 	}
 }
 
