@@ -303,6 +303,7 @@ func (d graphDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target
 		return graph.Target{}, err
 	}
 	it := chain.Tool()
+	go func() { _, _ = exec.Schema(it) }() // the call needs it, after its start is recorded
 	t := graph.Target{Chain: chain, Whole: wholeDigest(chain), Digest: it.Digest, Graph: IsGraph(it), Shell: shellParameters(it)}
 	t.Pure = chain.Primitive().Ref.ID == exec.NativeStep && !t.Graph && (it.Declared() == "T0" || it.Declared() == "safe")
 	return t, nil

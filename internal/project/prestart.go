@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/stack"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -141,6 +142,10 @@ func (p *Project) PrefetchThread(ctx context.Context) {
 		}
 		if loop, err := p.Resolver.Find(ctx, loopRef()); err == nil {
 			_, _ = p.loopSteps(ctx, loop)
+		}
+		// A model is called by a provider, nearly always over HTTP.
+		if primitive, err := p.Resolver.Find(ctx, item.Ref{Kind: item.Tool, ID: exec.HTTPClient}); err == nil {
+			_, _ = exec.Schema(primitive)
 		}
 	}()
 }
