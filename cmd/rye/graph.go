@@ -85,9 +85,6 @@ func runGraphRun(ctx context.Context, c *cli.Call, o *graphOptions) error {
 	if o.events {
 		c.UI.AsJSON, c.UI.Lines = true, true
 	}
-	if !o.async {
-		c.OnClose(envOf(c).PrestartGraph(c.Args))
-	}
 	p, err := openGraphs(ctx, c, o)
 	if err != nil {
 		return err

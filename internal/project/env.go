@@ -60,8 +60,7 @@ type Env struct {
 	// Warm starts helpers of the sandbox early; nil starts none.
 	Warm *sandbox.Warm
 
-	starting      []string // the arguments of Prestart
-	startingGraph bool     // they are those of a graph
+	starting []string // the arguments of Prestart
 
 	// Listings are what the sandbox of a server remembers of directories, or nil.
 	Listings *sandbox.Listings

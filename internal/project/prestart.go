@@ -28,43 +28,11 @@ func (e *Env) Prestart(args []string) (drop func()) {
 	return e.Warm.Drop
 }
 
-// PrestartGraph is Prestart for a run of a graph: its file must name a tool that looks like
-// one that needs a helper.
-func (e *Env) PrestartGraph(args []string) (drop func()) {
-	e.starting, e.startingGraph = args, true
-	return e.Warm.Drop
-}
-
 // prestart starts the helper of Prestart.
 func (p *Project) prestart(ctx context.Context) {
-	args := p.Env.starting
-	if len(args) == 0 || p.Env.startingGraph && !p.looksCalling(args[0]) || !p.Env.startingGraph && p.looksUnconfined(args) {
-		return
+	if args := p.Env.starting; len(args) > 0 && !p.looksUnconfined(args) {
+		p.Env.Warm.Ahead(ctx, false)
 	}
-	p.Env.Warm.Ahead(ctx, false)
-}
-
-// looksCalling reports whether the file of the project with the id of a graph names a tool
-// that needs a sandbox. The run decides that by the item that a node calls.
-func (p *Project) looksCalling(word string) bool {
-	ref, err := item.ParseRef(word, item.Tool)
-	if err != nil || p.Spaces.ProjectDir == "" {
-		return false
-	}
-	b, err := p.Spaces.Roots[0].Read("tools/"+ref.ID+".yaml", resolve.MaxItem)
-	if err != nil {
-		return false
-	}
-	for rest, found := b, true; found; {
-		if _, rest, found = bytes.Cut(rest, []byte("item_id:")); !found {
-			break
-		}
-		name := string(bytes.TrimLeft(rest[:min(len(rest), 200)], " \"'"))
-		if end := strings.IndexAny(name, " \"',}\r\n"); end > 0 && !strings.Contains(name[:end], "$") && looksConfined([]string{name[:end]}) {
-			return true
-		}
-	}
-	return false
 }
 
 // looksUnconfined reports whether a file of the project with the id of a tool states that
