@@ -57,7 +57,7 @@ func (r *Repo) pack(blobs [][]byte) ([]byte, error) {
 	out.WriteString("PACK")
 	out.Write(binary.BigEndian.AppendUint32(nil, 2))
 	out.Write(binary.BigEndian.AppendUint32(nil, uint32(len(blobs))))
-	z, err := zlib.NewWriterLevel(&out, zlib.BestSpeed) // git repacks them later
+	z, err := zlib.NewWriterLevel(&out, zlib.NoCompression) // git compresses what it stores
 	if err != nil {
 		return nil, err
 	}
