@@ -57,12 +57,7 @@ func Revision(ctx context.Context, git *gitcmd.Git, tree, prefix string) (*GitFi
 func Index(ctx context.Context, repo *gitcmd.Repo, prefix string) (*GitFiles, error) {
 	before, missing := os.Stat(repo.Index())
 	g, err := openGit(ctx, repo.Git, prefix, func(names ...string) ([]gitcmd.Entry, error) {
-		list, err := repo.Staged(ctx, repo.EmptyTree(), below(prefix, names)...)
-		entries := make([]gitcmd.Entry, len(list))
-		for i, c := range list {
-			entries[i] = c.Entry
-		}
-		return entries, err
+		return repo.Indexed(ctx, below(prefix, names)...)
 	})
 	if err != nil {
 		return nil, err
@@ -134,6 +129,7 @@ func (g *GitFiles) ReadSibling(name string, limit int64) (data []byte, executabl
 func newGitFiles(list []gitcmd.Entry, top string) *GitFiles {
 	g := &GitFiles{entries: list, at: make(map[string]int, len(list)), folders: map[string]bool{".": true},
 		others: map[string]bool{}, double: map[string]bool{}, ahead: map[int][]byte{}, order: make([]int, 0, len(list))}
+	last := "" // the directory of the last entry, which most entries share
 	for i, e := range list {
 		rel, below := strings.CutPrefix(e.Path, top+"/")
 		if !below {
@@ -149,8 +145,11 @@ func newGitFiles(list []gitcmd.Entry, top string) *GitFiles {
 			g.at[rel] = i
 			g.order = append(g.order, i)
 		}
-		for dir := path.Dir(rel); !g.folders[dir]; dir = path.Dir(dir) {
-			g.folders[dir] = true
+		if end := max(strings.LastIndexByte(rel, '/'), 0); rel[:end] != last {
+			last = rel[:end]
+			for dir := path.Dir(rel); !g.folders[dir]; dir = path.Dir(dir) {
+				g.folders[dir] = true
+			}
 		}
 	}
 	return g

@@ -143,7 +143,7 @@ func indexed(ctx context.Context, repo *gitcmd.Repo, list []change) (map[string]
 		paths = append(paths, at)
 	}
 	slices.Sort(paths)
-	entries, err := repo.Staged(ctx, repo.EmptyTree(), slices.Compact(paths)...)
+	entries, err := repo.Indexed(ctx, slices.Compact(paths)...)
 	if err != nil {
 		return nil, err
 	}

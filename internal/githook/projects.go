@@ -32,7 +32,7 @@ func Projects(ctx context.Context, repo *gitcmd.Repo, known string, paths []stri
 		if len(absent) == 0 {
 			return there, nil
 		}
-		entries, err := repo.Staged(ctx, repo.EmptyTree(), absent...) // of a sparse checkout
+		entries, err := repo.Indexed(ctx, absent...) // of a sparse checkout
 		for _, e := range entries {
 			there = append(there, e.Path)
 		}

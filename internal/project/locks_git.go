@@ -237,16 +237,7 @@ func stagedProject(ctx context.Context, repo *gitcmd.Repo, prefix string) (*GitP
 func stagedFiles(ctx context.Context, repo *gitcmd.Repo, files *verify.GitFiles, prefix string) *GitProject {
 	return &GitProject{
 		GitFiles: files, prefix: prefix,
-		list: func(paths ...string) ([]gitcmd.Entry, error) { return stagedEntries(ctx, repo, paths...) },
+		list: func(paths ...string) ([]gitcmd.Entry, error) { return repo.Indexed(ctx, paths...) },
 		open: func(dir string) (*verify.GitFiles, error) { return verify.Index(ctx, repo, dir+"/") },
 	}
-}
-
-func stagedEntries(ctx context.Context, repo *gitcmd.Repo, paths ...string) ([]gitcmd.Entry, error) {
-	list, err := repo.Staged(ctx, repo.EmptyTree(), paths...)
-	out := make([]gitcmd.Entry, len(list))
-	for i, c := range list {
-		out[i] = c.Entry
-	}
-	return out, err
 }

@@ -1,0 +1,228 @@
+package gitcmd
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Indexed lists the files of the index at or below some paths relative to the top, in
+// the byte order of their paths; "" lists all. An entry that is not merged has mode 0.
+// Entries that are only intended to be added are left out.
+//
+// It reads the file itself: for a large index, git and the pipe from it need five times
+// as long. What it does not know (a split or sparse index, entries that are not merged,
+// a file that is damaged) is left to git.
+func (r *Repo) Indexed(ctx context.Context, paths ...string) ([]Entry, error) {
+	if wanted, ok := literal(paths); ok {
+		if b, err := os.ReadFile(r.Index()); err == nil {
+			if list, ok := parseIndex(b, r.hash().Size(), wanted); ok {
+				return list, nil
+			}
+		}
+	}
+	list, err := r.Staged(ctx, r.EmptyTree(), paths...)
+	entries := make([]Entry, len(list))
+	for i, c := range list {
+		entries[i] = c.Entry
+	}
+	return entries, err
+}
+
+// literal returns the paths without "", which means everything. It reports whether git
+// would take each as it is written.
+func literal(paths []string) ([]string, bool) {
+	wanted := withoutRoot(paths)
+	for _, p := range wanted {
+		if p == "." || path.Clean(p) != p || !filepath.IsLocal(filepath.FromSlash(p)) {
+			return nil, false
+		}
+	}
+	return wanted, true
+}
+
+// indexReader reads the entries of an index file one by one. The format is described in
+// gitformat-index(5).
+type indexReader struct {
+	text    string // the whole file
+	at      int    // of the next entry
+	end     int    // of the entries and extensions
+	hash    int    // the length of a name of an object
+	version uint32
+	name    string // of the last entry
+}
+
+// indexEntry is one entry.
+type indexEntry struct {
+	mode     uint32
+	oid      string // binary
+	name     string
+	intended bool // only its name is in the index
+}
+
+const (
+	indexHeader  = 12
+	statLength   = 40 // before the name of the object: times, device, inode, mode, owner, size
+	modeOffset   = 24
+	maxNameField = 0xfff
+
+	flagExtended = 0x4000
+	flagStage    = 0x3000
+	flagIntended = 0x2000 // of the extended flags
+)
+
+// parseIndex returns the entries at or below the wanted paths, all if there are none. ok
+// is false for an index that only git can read, or that is not one.
+func parseIndex(b []byte, hash int, wanted []string) (list []Entry, ok bool) {
+	if len(b) < indexHeader+hash || string(b[:4]) != "DIRC" {
+		return nil, false
+	}
+	r := &indexReader{text: string(b), at: indexHeader, end: len(b) - hash, hash: hash, version: binary.BigEndian.Uint32(b[4:])}
+	count := int(binary.BigEndian.Uint32(b[8:]))
+	if r.version < 2 || r.version > 4 || count > len(b)/(statLength+hash) {
+		return nil, false
+	}
+	list = make([]Entry, 0, count)
+	names := make([]byte, 0, count*2*hash) // of objects
+	for range count {
+		e, ok := r.entry()
+		if !ok {
+			return nil, false
+		}
+		if !e.intended && isWanted(e.name, wanted) {
+			list = append(list, Entry{Mode: e.mode, Path: e.name})
+			names = hex.AppendEncode(names, []byte(e.oid))
+		}
+	}
+	all := string(names)
+	for i := range list {
+		list[i].OID = all[i*2*hash : (i+1)*2*hash]
+	}
+	return list, r.optional()
+}
+
+// entry reads the next entry. ok is false for one that is not merged.
+func (r *indexReader) entry() (e indexEntry, ok bool) {
+	start, fixed := r.at, statLength+r.hash+2
+	if r.end-start < fixed {
+		return e, false
+	}
+	e.mode = r.uint32(start + modeOffset)
+	e.oid = r.text[start+statLength : start+fixed-2]
+	flags := r.uint16(start + fixed - 2)
+	if flags&flagExtended != 0 {
+		if r.version == 2 || r.end-start < fixed+2 {
+			return e, false
+		}
+		e.intended = r.uint16(start+fixed)&flagIntended != 0
+		fixed += 2
+	}
+	switch e.mode {
+	case ModeFile, ModeExecutable, ModeLink, ModeSubmodule:
+	default:
+		return e, false
+	}
+	r.at = start + fixed
+	if r.version == 4 {
+		ok = r.compressed()
+	} else {
+		ok = r.padded(start, int(flags&maxNameField))
+	}
+	if !ok || flags&flagStage != 0 {
+		return e, false
+	}
+	e.name = r.name
+	return e, true
+}
+
+// padded reads a name and its padding: the length of an entry is a multiple of eight,
+// with at least one NUL.
+func (r *indexReader) padded(start, length int) bool {
+	if length == maxNameField { // or more
+		if length = strings.IndexByte(r.text[r.at:r.end], 0); length < maxNameField {
+			return false
+		}
+	}
+	name, next := r.at, start+(r.at+length-start+8)&^7
+	if next > r.end {
+		return false
+	}
+	r.at = next
+	return r.follows(r.text[name:name+length]) && strings.Trim(r.text[name+length:next], "\x00") == ""
+}
+
+// compressed reads how many bytes of the last name are dropped, and what follows the rest.
+func (r *indexReader) compressed() bool {
+	drop, ok := r.number()
+	if !ok || drop > len(r.name) {
+		return false
+	}
+	n := strings.IndexByte(r.text[r.at:r.end], 0)
+	if n < 0 {
+		return false
+	}
+	name := r.name[:len(r.name)-drop] + r.text[r.at:r.at+n]
+	r.at += n + 1
+	return r.follows(name)
+}
+
+// number reads the kind of number that git uses for offsets in packs.
+func (r *indexReader) number() (n int, ok bool) {
+	for first := true; r.at < r.end && n < 1<<24; first = false {
+		c := r.text[r.at]
+		r.at++
+		if !first {
+			n++
+		}
+		n = n<<7 | int(c&0x7f)
+		if c < 0x80 {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// follows takes a name, which must be after the last one.
+func (r *indexReader) follows(name string) bool {
+	if name <= r.name || strings.IndexByte(name, 0) >= 0 {
+		return false
+	}
+	r.name = name
+	return true
+}
+
+// optional reports whether only extensions follow that can be ignored: their names begin
+// with a capital letter.
+func (r *indexReader) optional() bool {
+	for r.at < r.end {
+		if r.end-r.at < 8 || r.text[r.at] < 'A' || r.text[r.at] > 'Z' {
+			return false
+		}
+		size := int64(r.uint32(r.at + 4))
+		if size > int64(r.end-r.at-8) {
+			return false
+		}
+		r.at += 8 + int(size)
+	}
+	return true
+}
+
+func (r *indexReader) uint16(at int) uint16 { return uint16(r.text[at])<<8 | uint16(r.text[at+1]) }
+
+func (r *indexReader) uint32(at int) uint32 {
+	return uint32(r.uint16(at))<<16 | uint32(r.uint16(at+2))
+}
+
+// isWanted reports whether a name is one of the paths, or below one.
+func isWanted(name string, paths []string) bool {
+	for _, p := range paths {
+		if rest, ok := strings.CutPrefix(name, p); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return len(paths) == 0
+}
