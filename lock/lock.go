@@ -29,6 +29,7 @@ type Lock struct {
 	Items      []Item     // sorted by ref
 	Extra      []Field    // of the head, from a later minor format
 	unread     *unread    // the items, if Lookup read the file
+	canonical  *canonical // the items as they were read, nil unless their text was canonical
 }
 
 // System names the system bundle.
@@ -104,10 +105,16 @@ type Item struct {
 	Extra  []Field
 }
 
-// Equal reports whether two entries have the same text.
+// Equal reports whether two entries have the same fields.
 func (it *Item) Equal(o *Item) bool {
 	return it.Ref == o.Ref && it.Digest == o.Digest && slices.Equal(it.Chain, o.Chain) && slices.Equal(it.Uses, o.Uses) &&
 		slices.Equal(it.Deps, o.Deps) && slices.Equal(it.Extra, o.Extra)
+}
+
+// SameText reports whether two entries have the same text, in whatever order they list
+// their wheels.
+func (it *Item) SameText(o *Item) bool {
+	return it.Equal(o) || bytes.Equal(it.record().append(nil), o.record().append(nil))
 }
 
 // Dep is one wheel. A name and version has one for each platform that was locked.

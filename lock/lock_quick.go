@@ -22,13 +22,16 @@ func quickLock(b []byte) *Lock {
 	}
 	r := itemReader{left: string(b[at:]), links: map[linkText]Link{}}
 	l.Items = make([]Item, 0, bytes.Count(b[at:], itemStart))
+	l.canonical = &canonical{text: r.left, starts: make([]int, 0, cap(l.Items))}
 	for r.left != "" {
+		l.canonical.starts = append(l.canonical.starts, len(l.canonical.text)-len(r.left))
 		it, ok := r.item()
 		if n := len(l.Items); !ok || n > 0 && CompareRefs(l.Items[n-1].Ref, it.Ref) >= 0 {
 			return nil
 		}
 		l.Items = append(l.Items, it)
 	}
+	l.canonical.items = slices.Clone(l.Items)
 	return l
 }
 

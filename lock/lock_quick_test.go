@@ -2,6 +2,7 @@ package lock
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -23,6 +24,12 @@ func sameAsParsed(t *testing.T, b []byte) bool {
 	if l == nil || len(fs) > 0 {
 		t.Fatalf("only the quick reader reads %q: %v", b, fs)
 	}
+	for _, it := range quick.Items {
+		if text := (&canonicalReader{canonical: quick.canonical}).of(&it); text != string(it.record().append(nil)) {
+			t.Fatalf("the text of %s is %q in %q", it.Ref, text, b)
+		}
+	}
+	quick.canonical = nil
 	if !reflect.DeepEqual(quick, l) {
 		t.Fatalf("%q is\n%+v\nquick, and\n%+v", b, quick, l)
 	}
@@ -78,4 +85,82 @@ func slowEntries(text []byte) (slow []string) {
 		}
 	}
 	return slow
+}
+
+// checkRender compares the text of a lock, most of which is copied, with that of the same
+// entries when they were not read from a text.
+func checkRender(t *testing.T, l *Lock) {
+	t.Helper()
+	fresh := l.Clone()
+	fresh.canonical = nil
+	if got, want := l.Render(), fresh.Render(); !bytes.Equal(got, want) {
+		t.Fatalf("rendered\n%s\nwant\n%s", got, want)
+	}
+}
+
+// changeItems makes some changes of items, as commands do.
+func changeItems(l *Lock, random *rand.Rand) {
+	for range random.IntN(6) {
+		added := Item{Ref: ref(fmt.Sprintf("tool:t%d", random.IntN(50))), Digest: digestOf("t")}
+		added.Chain = []Link{{added.Ref, added.Digest}}
+		if len(l.Items) == 0 {
+			l.SetItem(added)
+			continue
+		}
+		at := random.IntN(len(l.Items))
+		it := l.Items[at]
+		it.Chain, it.Uses = slices.Clone(it.Chain), slices.Clone(it.Uses)
+		switch random.IntN(6) {
+		case 0:
+			it.Digest = digestOf("changed")
+			l.SetItem(it)
+		case 1:
+			l.SetItem(added)
+		case 2:
+			l.RemoveItem(it.Ref)
+		case 3:
+			it.Uses = append(it.Uses, Link{added.Ref, added.Digest})
+			l.SetItem(it)
+		case 4:
+			l.SetItems(slices.Delete(slices.Clone(l.Items), at, at+1))
+		default:
+			l.SetItem(it) // as it was
+		}
+	}
+}
+
+func FuzzRenderChanged(f *testing.F) {
+	f.Add(example(f, "rye.lock"), uint64(0))
+	f.Add([]byte("rye-lock: 1.1\nmanifest: h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"), uint64(3))
+	f.Fuzz(func(t *testing.T, b []byte, seed uint64) {
+		l, _ := ParseLock(b)
+		if l == nil {
+			return
+		}
+		checkRender(t, l)
+		changeItems(l, rand.New(rand.NewPCG(seed, 1)))
+		checkRender(t, l)
+	})
+}
+
+// TestRenderChanged changes some entries of many. Few are rendered again.
+func TestRenderChanged(t *testing.T) {
+	l := exampleLock(t)
+	for i := range 200 {
+		it := Link{ref(fmt.Sprintf("tool:many/t%d", i)), digestOf("x")}
+		l.SetItem(Item{Ref: it.Ref, Digest: it.Digest, Chain: []Link{it, {ref("tool:rye/run"), digestOf("r")}}, Deps: []Dep{{"numpy", "1.0", digestOf("n")}}})
+	}
+	text := l.Render()
+	for seed := range uint64(300) {
+		read, fs := ParseLock(text)
+		if read == nil || len(fs) > 0 || read.canonical == nil {
+			t.Fatal(fs)
+		}
+		before := read.Clone()
+		changeItems(read, rand.New(rand.NewPCG(seed, 2)))
+		checkRender(t, read)
+		if !bytes.Equal(before.Render(), text) {
+			t.Fatal("a copy changed with the lock")
+		}
+	}
 }

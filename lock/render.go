@@ -13,15 +13,85 @@ import (
 // the entries.
 func (l *Lock) Render() []byte {
 	c := l.sorted()
-	b := make([]byte, 0, 512+1024*len(c.Bundles)+512*len(c.Items))
-	for r := range c.inOrder() {
+	b := make([]byte, 0, c.size())
+	for r := range c.aboveItems() {
 		b = r.append(b)
+	}
+	before := c.canonical.reader()
+	for i := range c.Items {
+		text := before.of(&c.Items[i])
+		if b = append(b, text...); text == "" {
+			b = c.Items[i].record().append(b)
+		}
 	}
 	return b
 }
 
+// size estimates the length of the text.
+func (l *Lock) size() int {
+	known := 512 + 1024*(len(l.Bundles)+len(l.Registries)+len(l.Members))
+	if l.canonical == nil {
+		return known + 512*len(l.Items)
+	}
+	return known + len(l.canonical.text) + 512*max(64, len(l.Items)-len(l.canonical.items))
+}
+
+// canonical is the part of a canonical text with the items. Few entries change between
+// reading and writing a lock; of the others the text is copied.
+type canonical struct {
+	text   string
+	items  []Item // sorted by ref
+	starts []int  // of their entries in the text
+}
+
+// reader returns what finds the texts of entries in the order of their refs. It finds
+// none in nil.
+func (c *canonical) reader() *canonicalReader {
+	if c == nil {
+		c = &canonical{}
+	}
+	return &canonicalReader{canonical: c}
+}
+
+type canonicalReader struct {
+	*canonical
+	at int // the next item
+}
+
+// of returns the text of an entry that is as it was read, else "". Each call must have a
+// later ref.
+func (r *canonicalReader) of(it *Item) string {
+	for r.at < len(r.items) && CompareRefs(r.items[r.at].Ref, it.Ref) < 0 {
+		r.at++
+	}
+	if r.at == len(r.items) || !r.items[r.at].Equal(it) {
+		return ""
+	}
+	end := len(r.text)
+	if r.at+1 < len(r.starts) {
+		end = r.starts[r.at+1]
+	}
+	return r.text[r.starts[r.at]:end]
+}
+
 // inOrder returns the head and the entries of a sorted lock.
 func (l *Lock) inOrder() iter.Seq[record] {
+	return func(yield func(record) bool) {
+		for r := range l.aboveItems() {
+			if !yield(r) {
+				return
+			}
+		}
+		for i := range l.Items {
+			if !yield(l.Items[i].record()) {
+				return
+			}
+		}
+	}
+}
+
+// aboveItems returns the head and the entries before those of items.
+func (l *Lock) aboveItems() iter.Seq[record] {
 	return func(yield func(record) bool) {
 		if !yield(l.head()) {
 			return
@@ -38,11 +108,6 @@ func (l *Lock) inOrder() iter.Seq[record] {
 		}
 		for i := range l.Members {
 			if !yield(l.Members[i].record()) {
-				return
-			}
-		}
-		for i := range l.Items {
-			if !yield(l.Items[i].record()) {
 				return
 			}
 		}
