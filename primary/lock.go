@@ -2,6 +2,7 @@ package primary
 
 import (
 	"context"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ func Lockable(ref item.Ref) bool {
 // needs an item of the user space, which other machines do not have, an error if it
 // is invalid.
 func (v *Verbs) LockItems(ctx context.Context) ([]lock.Item, []diag.Finding, error) {
-	entries, fs, err := v.lockEach(ctx, func(resolve.Entry) bool { return true })
+	entries, fs, err := v.lockEach(ctx, LockedKinds, func(resolve.Entry) bool { return true })
 	out := make([]lock.Item, len(entries))
 	for i, e := range entries {
 		out[i] = e.Item
@@ -52,13 +53,13 @@ func (v *Verbs) LockItems(ctx context.Context) ([]lock.Item, []diag.Finding, err
 	return out, fs, err
 }
 
-// lockEach is LockItems for the wanted items. It judges them in parallel, and each
+// lockEach is LockItems for the wanted items of some kinds. It judges them in parallel, and each
 // element of their chains once.
-func (v *Verbs) lockEach(ctx context.Context, wanted func(resolve.Entry) bool) ([]lockEntry, []diag.Finding, error) {
+func (v *Verbs) lockEach(ctx context.Context, kinds []item.Kind, wanted func(resolve.Entry) bool) ([]lockEntry, []diag.Finding, error) {
 	ctx = resolve.Once(ctx)
 	var own []resolve.Entry
 	files := map[item.Ref]int{}
-	for _, kind := range LockedKinds {
+	for _, kind := range kinds {
 		entries, err := v.p.Resolver.All(ctx, kind)
 		if err != nil {
 			return nil, nil, err
@@ -313,7 +314,7 @@ func (v *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, signed []item.Ref
 	if err != nil {
 		return false, nil, err
 	}
-	before := l.Render()
+	changed := false
 	for _, it := range now {
 		old := l.Item(it.Ref)
 		switch {
@@ -321,9 +322,11 @@ func (v *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, signed []item.Ref
 		case old == nil:
 			if slices.Contains(signed, it.Ref) {
 				l.SetItem(it.Item)
+				changed = true
 			}
 		default:
 			if fresh, ok := refreshed(*old, it, signed); ok {
+				changed = changed || !old.SameText(&fresh)
 				l.SetItem(fresh)
 			} else {
 				f := diag.Warnf(diag.LockMismatch, 0, 0, "%s differs from its lock entry in more than the signed item; the entry is kept", it.Ref)
@@ -332,7 +335,7 @@ func (v *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, signed []item.Ref
 			}
 		}
 	}
-	return string(before) != string(l.Render()), fs, nil
+	return changed, fs, nil
 }
 
 // AddToLock adds the entries of items that have none. Existing entries stay.
@@ -346,7 +349,7 @@ func (v *Verbs) AddToLock(ctx context.Context, l *lock.Lock, refs []item.Ref) (b
 	if len(missing) == 0 {
 		return false, nil
 	}
-	now, _, err := v.lockEach(ctx, func(e resolve.Entry) bool { return missing[e.Ref] })
+	now, _, err := v.lockEach(ctx, LockedKinds, func(e resolve.Entry) bool { return missing[e.Ref] })
 	for _, it := range now {
 		l.SetItem(it.Item)
 	}
@@ -357,12 +360,28 @@ func (v *Verbs) AddToLock(ctx context.Context, l *lock.Lock, refs []item.Ref) (b
 // those that contain one of them. Invalid chains are not reported: they were invalid
 // before.
 func (v *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([]lockEntry, []diag.Finding, error) {
-	// An item that does not run may name one that was missing before.
-	isNew := slices.ContainsFunc(signed, func(r item.Ref) bool { return l.Item(r) == nil })
-	out, fs, err := v.lockEach(ctx, func(e resolve.Entry) bool {
-		entry := l.Item(e.Ref)
-		return slices.Contains(signed, e.Ref) || entry != nil && (isNew && e.Ref.Kind != item.Tool || slices.ContainsFunc(signed, entry.Contains))
+	now, isNew := map[item.Ref]bool{}, false
+	for _, ref := range signed {
+		now[ref], isNew = true, isNew || l.Item(ref) == nil
+	}
+	wanted := maps.Clone(now)
+	signedLink := func(x lock.Link) bool { return now[x.Ref] }
+	for i := range l.Items {
+		it := &l.Items[i]
+		// An item that does not run may name one that was missing before.
+		if isNew && it.Ref.Kind != item.Tool || slices.ContainsFunc(it.Chain, signedLink) || slices.ContainsFunc(it.Uses, signedLink) {
+			wanted[it.Ref] = true
+		}
+	}
+	kinds := slices.DeleteFunc(slices.Clone(LockedKinds), func(k item.Kind) bool {
+		for ref := range wanted {
+			if ref.Kind == k {
+				return false
+			}
+		}
+		return true
 	})
+	out, fs, err := v.lockEach(ctx, kinds, func(e resolve.Entry) bool { return wanted[e.Ref] })
 	return out, slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Severity == diag.SeverityError }), err
 }
 

@@ -10,6 +10,8 @@ package extract
 
 import (
 	"fmt"
+	"io/fs"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -72,15 +74,25 @@ func (e *Extractor) Type(rel string) (FileType, bool) {
 }
 
 // Paths returns every possible path, below .ai, of an item with this id.
-func (e *Extractor) Paths(id string) []string {
-	if e.ID == IDParentDir {
-		return []string{path.Join(e.Folder, id, e.File)}
+func (e *Extractor) Paths(id string) []string { return slices.Collect(e.EachPath(id)) }
+
+// EachPath is Paths, each path when it is asked for.
+func (e *Extractor) EachPath(id string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if e.ID == IDParentDir {
+			yield(path.Join(e.Folder, id, e.File))
+			return
+		}
+		for _, t := range e.Types {
+			at := e.Folder + "/" + id + t.Ext
+			if !fs.ValidPath(at) { // else Join changes nothing, and takes longer than all that is done with the path
+				at = path.Join(e.Folder, id+t.Ext)
+			}
+			if !yield(at) {
+				return
+			}
+		}
 	}
-	out := make([]string, len(e.Types))
-	for i, t := range e.Types {
-		out[i] = path.Join(e.Folder, id+t.Ext)
-	}
-	return out
 }
 
 // Table is the extractors of all kinds, in the order of Add.

@@ -4,7 +4,10 @@
 // It does not check characters, lengths or whole paths.
 package winname
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Device reports whether Windows takes an element of a path, with any extension, for a
 // device.
@@ -15,6 +18,9 @@ func Device(elem string) bool {
 	base, _, _ := strings.Cut(elem, ".")
 	base = strings.TrimRight(base, " ")
 	if len(base) < len("CON") || len(base) > len("CONOUT$") {
+		return false
+	}
+	if !slices.ContainsFunc([]string{"CON", "PRN", "AUX", "NUL", "COM", "LPT"}, func(s string) bool { return strings.EqualFold(base[:len(s)], s) }) {
 		return false
 	}
 	base = strings.ToUpper(base)
