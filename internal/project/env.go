@@ -34,7 +34,7 @@ type Env struct {
 	Locked    bool          // use only what rye.lock names, also outside of CI
 	AsCI      bool          // judge as in CI
 	Unlocked  bool          // the user gave --locked=false, which is honoured in CI too
-	OnlyRuns  bool          // the command runs items and needs no other entries of the lock
+	OnlyRuns  bool          // the command asks for the entries of few items of the lock, as a run does
 	NoMemo    bool          // compute what the memo knows, too
 	Offline   bool
 	Key       string // which key signs: a fingerprint, an owner or a file

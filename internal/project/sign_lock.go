@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -151,15 +152,9 @@ func (p *Project) interrupted(ctx context.Context, l *lock.Lock, u lockUpdate) (
 // dropDeleted removes the entries of items that have no file in root, and reports
 // whether there were any. An item that a sparse checkout leaves out keeps its entry.
 func (p *Project) dropDeleted(ctx context.Context, l *lock.Lock, root *space.Root) (bool, error) {
-	var gone []item.Ref
-	for _, it := range l.Items {
-		ext, err := p.Resolver.Extractor(ctx, it.Ref.Kind)
-		if err != nil {
-			return false, err
-		}
-		if !slices.ContainsFunc(ext.Paths(it.Ref.ID), root.Exists) {
-			gone = append(gone, it.Ref)
-		}
+	gone, err := p.withoutFile(ctx, l, root)
+	if err != nil {
+		return false, err
 	}
 	left := map[item.Ref]bool{}
 	if root.OnDisk() {
@@ -172,6 +167,28 @@ func (p *Project) dropDeleted(ctx context.Context, l *lock.Lock, root *space.Roo
 		}
 	}
 	return removed, nil
+}
+
+// withoutFile returns the items of a lock that have no file in root.
+func (p *Project) withoutFile(ctx context.Context, l *lock.Lock, root *space.Root) (gone []item.Ref, err error) {
+	var ext *extract.Extractor
+	for _, it := range l.Items { // sorted, so those of a kind follow each other
+		if ext == nil || ext.Kind != it.Ref.Kind {
+			if ext, err = p.Resolver.Extractor(ctx, it.Ref.Kind); err != nil {
+				return nil, err
+			}
+		}
+		exists := false
+		for rel := range ext.EachPath(it.Ref.ID) {
+			if exists = root.Exists(rel); exists {
+				break
+			}
+		}
+		if !exists {
+			gone = append(gone, it.Ref)
+		}
+	}
+	return gone, nil
 }
 
 // lockNotes warns of entries that were not updated.

@@ -94,6 +94,7 @@ func (e *Env) stagedProjects(ctx context.Context, repo *gitcmd.Repo, changes []g
 	var out []*stagedIn
 	for _, at := range locations {
 		env := e.At(repo, at)
+		env.OnlyRuns = true // of the lock in the work tree; that of the index is read whole
 		out = append(out, &stagedIn{env: env, repo: repo, at: at, open: env.openAsync(ctx), release: func() {}})
 	}
 	return out, nil
