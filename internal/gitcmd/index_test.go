@@ -153,7 +153,7 @@ func TestDamagedIndex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for n := range min(len(whole), 3000) {
+		for n := range min(len(whole), 1500) {
 			if _, ok := parseIndex(whole[:n], 20, nil); ok {
 				t.Fatalf("version %s: the first %d bytes were read", version, n)
 			}
@@ -189,4 +189,54 @@ func FuzzParseIndex(f *testing.F) {
 	entry = append(slices.Clone(entry[:62]), 0, 'a', 0)
 	f.Add(append(append(head, entry...), make([]byte, 20)...))
 	f.Fuzz(func(t *testing.T, b []byte) { checkRead(t, b) })
+}
+
+// TestBeginUpdate ends updates of the index without entries, with some, and with many
+// that a git that cannot lock the index never reads.
+func TestBeginUpdate(t *testing.T) {
+	r, run := scratch(t)
+	put(t, r, "file", "text")
+	run("add", ".")
+	oids, err := r.WriteBlobs(t.Context(), [][]byte{[]byte("other")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := listed(t, r)
+	if err := r.BeginUpdate(t.Context()).Cancel(); err != nil || !slices.Equal(listed(t, r), before) {
+		t.Errorf("cancelled: %v, %v", err, listed(t, r))
+	}
+	entry := Entry{Mode: ModeFile, OID: oids[0], Path: "file"}
+	if err := r.BeginUpdate(t.Context()).Finish([]Entry{entry}); err != nil || !slices.Equal(listed(t, r), []Entry{entry}) {
+		t.Errorf("finished: %v, %v", err, listed(t, r))
+	}
+	held := r.Index() + ".lock"
+	if err := os.WriteFile(held, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	many := make([]Entry, 20_000)
+	for i := range many {
+		many[i] = Entry{Mode: ModeFile, OID: oids[0], Path: fmt.Sprintf("some/directory/file%d", i)}
+	}
+	if err := r.BeginUpdate(t.Context()).Finish(many); err == nil || !strings.Contains(err.Error(), "index.lock") {
+		t.Errorf("a locked index: %v", err)
+	}
+	remove(t, held)
+	if got := listed(t, r); !slices.Equal(got, []Entry{entry}) {
+		t.Errorf("after the error: %v", got)
+	}
+}
+
+// TestLargeBlob stores a blob by a process of its own, in its position.
+func TestLargeBlob(t *testing.T) {
+	r, run := scratch(t)
+	large := strings.Repeat("line of a lock\n", largeBlob/10)
+	oids, err := r.WriteBlobs(t.Context(), [][]byte{[]byte("a"), []byte(large), []byte("b")})
+	if err != nil || len(oids) != 3 {
+		t.Fatal(oids, err)
+	}
+	for i, want := range []string{"a", strings.TrimSpace(large), "b"} {
+		if got := run("cat-file", "blob", oids[i]); got != want {
+			t.Errorf("blob %d has %d bytes, want %d", i, len(got), len(want))
+		}
+	}
 }

@@ -119,6 +119,9 @@ func Sign(ctx context.Context, p Params) (*Report, error) {
 	if err := s.open(ctx); err != nil {
 		return nil, err
 	}
+	if len(s.runs) > 0 {
+		go func() { _, _ = s.others() }() // takes as long as opening a project
+	}
 	found, err := s.secrets(ctx)
 	if err != nil {
 		return nil, err
@@ -127,7 +130,6 @@ func Sign(ctx context.Context, p Params) (*Report, error) {
 	if len(s.runs) == 0 || diag.Failed(s.report.Findings) {
 		return s.report, nil
 	}
-	go func() { _, _ = s.others() }() // takes as long as opening a project
 	todo := 0
 	for _, r := range s.runs {
 		if err := r.prepare(ctx, r.rels); err != nil {
@@ -275,7 +277,7 @@ func (r *run) prepare(ctx context.Context, rels []string) error {
 	if err != nil {
 		return err
 	}
-	rels = slices.DeleteFunc(rels, func(rel string) bool {
+	rels = slices.DeleteFunc(slices.Clone(rels), func(rel string) bool { // elsewhere reads r.rels at the same time
 		at, _ := table.Classify(rel)
 		_, here := r.files.Entry(rel)
 		return !here || at.Ref.IsZero() || extract.Own(rel) || extract.Incidental(rel) && !mayBeSigned(root, rel)

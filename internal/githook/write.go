@@ -36,23 +36,17 @@ func (s *session) write(ctx context.Context) error {
 	for i, c := range list {
 		blobs[i] = c.bytes
 	}
-	oids, err := s.Repo.WriteBlobs(ctx, blobs)
-	if err != nil {
-		return err
-	}
-	entries := make([]gitcmd.Entry, len(list))
-	for i := range list {
-		list[i].now = oids[i]
-		entries[i] = gitcmd.Entry{Mode: list[i].mode, OID: oids[i], Path: list[i].path}
-	}
 	skipped, err := s.skipped(ctx, list)
 	if err != nil {
 		return err
 	}
-	if err := savePending(s.Repo, list, s.IndexOnly); err != nil {
+	update := s.writer.BeginUpdate(ctx) // git reads the index while it stores the blobs
+	entries, err := s.store(ctx, list, blobs)
+	if err != nil {
+		_ = update.Cancel() // it failed for the same reason, or changed nothing
 		return err
 	}
-	if err := s.writer.UpdateIndex(ctx, entries); err != nil {
+	if err := update.Finish(entries); err != nil {
 		return err
 	}
 	if err := s.writer.Skip(ctx, skipped); err != nil { // update-index clears the flag of a replaced entry
@@ -65,6 +59,20 @@ func (s *session) write(ctx context.Context) error {
 		return err
 	}
 	return removePending(s.Repo)
+}
+
+// store writes the blobs of the files and then the list of the files.
+func (s *session) store(ctx context.Context, list []change, blobs [][]byte) ([]gitcmd.Entry, error) {
+	oids, err := s.Repo.WriteBlobs(ctx, blobs)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]gitcmd.Entry, len(list))
+	for i := range list {
+		list[i].now = oids[i]
+		entries[i] = gitcmd.Entry{Mode: list[i].mode, OID: oids[i], Path: list[i].path}
+	}
+	return entries, savePending(s.Repo, list, s.IndexOnly)
 }
 
 // changes returns the files of a project to replace.
