@@ -108,15 +108,16 @@ func readManifest(files Files, name, where string) (*ProjectFile, []byte, error)
 // ReadLock reads rye.lock; where is written before its name in errors. Notes are
 // its warnings. The Lock is nil if the file does not exist.
 func ReadLock(files Files, where string) (l *Lock, text []byte, notes []diag.Finding, err error) {
-	return readLock(files, where, ParseLock)
+	return ReadLockBy(files, where, ParseLock)
 }
 
 // ReadLookup is ReadLock with Lookup.
 func ReadLookup(files Files, where string) (l *Lock, text []byte, notes []diag.Finding, err error) {
-	return readLock(files, where, Lookup)
+	return ReadLockBy(files, where, Lookup)
 }
 
-func readLock(files Files, where string, parse func([]byte) (*Lock, []diag.Finding)) (l *Lock, text []byte, notes []diag.Finding, err error) {
+// ReadLockBy is ReadLock with another parser of the same texts.
+func ReadLockBy(files Files, where string, parse func([]byte) (*Lock, []diag.Finding)) (l *Lock, text []byte, notes []diag.Finding, err error) {
 	b, err := read(files, LockFile, MaxLock)
 	if b == nil || err != nil {
 		return nil, nil, nil, err

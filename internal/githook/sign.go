@@ -54,6 +54,9 @@ type Project struct {
 	Location
 	// Open returns a resolver and the verbs over a project root that reads the index.
 	Open func(project *space.Root) (*resolve.Resolver, *primary.Verbs, error)
+	// Begin is called when the index is open. It may begin what Relock needs. It is nil
+	// if nothing is to be begun.
+	Begin func(ctx context.Context, index *verify.GitFiles)
 	// Relock returns the new lock of the index after these items were signed and
 	// others were deleted, nil if it does not change. Signed is the index with the
 	// new bytes.
@@ -190,6 +193,9 @@ func (s *session) open(ctx context.Context) error {
 		}
 		s.runs = append(s.runs, r)
 		r.files.Only(r.rels)
+		if p.Begin != nil {
+			p.Begin(ctx, r.files)
+		}
 	}
 	return nil
 }

@@ -90,8 +90,13 @@ func readSpaceLock(root *space.Root, lookup bool) (*SpaceLock, error) {
 func parseSpaceLock(sl *SpaceLock, where string) (*SpaceLock, error) {
 	var err error
 	read := lock.ReadLock
-	if sl.lookup {
+	switch p, ahead := sl.Files.(*GitProject); {
+	case sl.lookup:
 		read = lock.ReadLookup
+	case ahead:
+		read = func(files lock.Files, where string) (*lock.Lock, []byte, []diag.Finding, error) {
+			return lock.ReadLockBy(files, where, p.parseLock)
+		}
 	}
 	if sl.Lock, sl.text, sl.notes, err = read(sl.Files, where); sl.Lock == nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -24,6 +25,7 @@ type GitProject struct {
 	prefix           string                                     // where it lies: "" or "a/b/"
 	known            map[string]gitcmd.Entry                    // its own three files
 	opened           []*verify.GitFiles
+	ahead            func() *aheadLock // its lock, if that is read ahead, else nil
 }
 
 // readFiles finds the three files in the directory that contains .ai.
@@ -80,6 +82,9 @@ func (p *GitProject) ReadFile(name string, limit int64) (b []byte, err error) {
 	case !e.IsFile():
 		return nil, diag.New(diag.NotRegular, "reading %s: it is not a regular file", name)
 	}
+	if a := p.lockAhead(); a != nil && a.oid == e.OID && e.Path == p.prefix+lock.LockFile && int64(len(a.text)) <= limit {
+		return a.text, nil
+	}
 	readErr := p.Batch().Read([]string{e.OID}, limit, func(_ int, o gitcmd.Object) {
 		switch {
 		case o.Kind != "blob":
@@ -90,6 +95,23 @@ func (p *GitProject) ReadFile(name string, limit int64) (b []byte, err error) {
 		b = o.Data
 	})
 	return b, errors.Join(readErr, err)
+}
+
+// lockAhead returns what was read ahead of the lock, or nil.
+func (p *GitProject) lockAhead() *aheadLock {
+	if p.ahead == nil {
+		return nil
+	}
+	return p.ahead()
+}
+
+// parseLock is lock.ParseLock, which need not parse a text again that was read ahead.
+func (p *GitProject) parseLock(b []byte) (*lock.Lock, []diag.Finding) {
+	if a := p.lockAhead(); a != nil && bytes.Equal(a.text, b) {
+		p.ahead = nil // the caller may change the lock
+		return a.lock, a.notes
+	}
+	return lock.ParseLock(b)
 }
 
 // entry returns the entry at a path from the top of the repository, the zero value

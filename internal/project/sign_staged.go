@@ -82,6 +82,34 @@ type stagedIn struct {
 	at      githook.Location
 	open    func() (*Project, error)
 	release func() // the lock that relock took
+	ahead   func() *aheadLock
+}
+
+// aheadLock is the lock of the index, read while items are signed.
+type aheadLock struct {
+	oid   string // of its blob
+	text  []byte
+	lock  *lock.Lock
+	notes []diag.Finding
+}
+
+// readAhead begins to read the lock of the index.
+func (s *stagedIn) readAhead(ctx context.Context, index *verify.GitFiles) {
+	s.ahead = sync.OnceValue(func() *aheadLock { return s.readLock(ctx, index) })
+	go s.ahead()
+}
+
+// readLock reads the lock of the index, nil if that cannot be done ahead. The lock of the
+// work tree is taken if its blob is that of the index: git would have to inflate it.
+func (s *stagedIn) readLock(ctx context.Context, index *verify.GitFiles) *aheadLock {
+	h, err := s.open()
+	e := index.ProjectFile(lock.LockFile)
+	if err != nil || !h.lockable() || h.Lock == nil || e.OID == "" || !e.IsFile() || s.repo.BlobName(h.Lock.text) != e.OID || ctx.Err() != nil {
+		return nil
+	}
+	a := &aheadLock{oid: e.OID, text: h.Lock.text}
+	a.lock, a.notes = lock.ParseLock(a.text)
+	return a
 }
 
 // stagedProjects finds the projects that have staged changes and begins to open
@@ -177,6 +205,7 @@ func (s *stagedIn) hook() githook.Project {
 			r := h.Verifier(h.With(project))
 			return r, primary.New(primary.Params{Resolver: r, Record: h.Record(), Now: s.env.Now}), nil
 		},
+		Begin: s.readAhead,
 		Relock: func(ctx context.Context, index *verify.GitFiles, signed space.Files, refs []item.Ref) (*githook.LockChange, error) {
 			h, err := s.open()
 			if err != nil {
@@ -189,7 +218,9 @@ func (s *stagedIn) hook() githook.Project {
 				s.release = func() {}
 				return nil, err
 			}
-			return h.relockStaged(ctx, stagedFiles(ctx, s.repo, index, s.at.Prefix), signed, refs)
+			p := stagedFiles(ctx, s.repo, index, s.at.Prefix)
+			p.ahead = s.ahead
+			return h.relockStaged(ctx, p, signed, refs)
 		},
 	}
 }
