@@ -191,41 +191,6 @@ func FuzzParseIndex(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) { checkRead(t, b) })
 }
 
-// TestBeginUpdate ends updates of the index without entries, with some, and with many
-// that a git that cannot lock the index never reads.
-func TestBeginUpdate(t *testing.T) {
-	r, run := scratch(t)
-	put(t, r, "file", "text")
-	run("add", ".")
-	oids, err := r.WriteBlobs(t.Context(), [][]byte{[]byte("other")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := listed(t, r)
-	if err := r.BeginUpdate(t.Context()).Cancel(); err != nil || !slices.Equal(listed(t, r), before) {
-		t.Errorf("cancelled: %v, %v", err, listed(t, r))
-	}
-	entry := Entry{Mode: ModeFile, OID: oids[0], Path: "file"}
-	if err := r.BeginUpdate(t.Context()).Finish([]Entry{entry}); err != nil || !slices.Equal(listed(t, r), []Entry{entry}) {
-		t.Errorf("finished: %v, %v", err, listed(t, r))
-	}
-	held := r.Index() + ".lock"
-	if err := os.WriteFile(held, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	many := make([]Entry, 20_000)
-	for i := range many {
-		many[i] = Entry{Mode: ModeFile, OID: oids[0], Path: fmt.Sprintf("some/directory/file%d", i)}
-	}
-	if err := r.BeginUpdate(t.Context()).Finish(many); err == nil || !strings.Contains(err.Error(), "index.lock") {
-		t.Errorf("a locked index: %v", err)
-	}
-	remove(t, held)
-	if got := listed(t, r); !slices.Equal(got, []Entry{entry}) {
-		t.Errorf("after the error: %v", got)
-	}
-}
-
 // TestLargeBlob stores a blob by a process of its own, in its position.
 func TestLargeBlob(t *testing.T) {
 	r, run := scratch(t)

@@ -3,7 +3,6 @@ package gitcmd
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 )
 
@@ -13,43 +12,12 @@ func (g *Git) UpdateIndex(ctx context.Context, entries []Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	return g.BeginUpdate(ctx).Finish(entries)
-}
-
-// IndexUpdate is a git update-index that reads the index while its entries are prepared.
-// It holds the lock of the index. Finish or Cancel must be called.
-type IndexUpdate struct {
-	in   *io.PipeWriter
-	done chan error
-}
-
-// BeginUpdate starts an update of the index. Without entries it changes nothing, also if
-// this process is killed.
-func (g *Git) BeginUpdate(ctx context.Context) *IndexUpdate {
-	in, out := io.Pipe()
-	u := &IndexUpdate{in: out, done: make(chan error, 1)}
-	go func() {
-		_, err := g.guarded(ctx, in, "update-index", "-z", "--index-info")
-		_ = in.Close() // git may have ended before it read everything
-		u.done <- err
-	}()
-	return u
-}
-
-// Finish adds or replaces entries as UpdateIndex does.
-func (u *IndexUpdate) Finish(entries []Entry) error {
-	var list strings.Builder
+	var in strings.Builder
 	for _, e := range entries {
-		fmt.Fprintf(&list, "%o %s\t%s\x00", e.Mode, e.OID, e.Path)
+		fmt.Fprintf(&in, "%o %s\t%s\x00", e.Mode, e.OID, e.Path)
 	}
-	_, _ = io.WriteString(u.in, list.String()) // the end of git states why it did not read it
-	return u.Cancel()
-}
-
-// Cancel ends the update without further entries.
-func (u *IndexUpdate) Cancel() error {
-	_ = u.in.Close()
-	return <-u.done
+	_, err := g.guarded(ctx, strings.NewReader(in.String()), "update-index", "-z", "--index-info")
+	return err
 }
 
 // Skipped returns those of the paths, relative to the top, that the index

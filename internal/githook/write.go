@@ -40,13 +40,12 @@ func (s *session) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	update := s.writer.BeginUpdate(ctx) // git reads the index while it stores the blobs
 	entries, err := s.store(ctx, list, blobs)
 	if err != nil {
-		_ = update.Cancel() // it failed for the same reason, or changed nothing
 		return err
 	}
-	if err := update.Finish(entries); err != nil {
+	// Not before: a kill of all processes while git holds the lock of the index leaves it.
+	if err := s.writer.UpdateIndex(ctx, entries); err != nil {
 		return err
 	}
 	if err := s.writer.Skip(ctx, skipped); err != nil { // update-index clears the flag of a replaced entry
