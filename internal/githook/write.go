@@ -163,17 +163,15 @@ func sameFile(a, b string) bool {
 }
 
 // workTree replaces the files of the work tree that equal what was staged, and
-// returns the names of the others. It replaces one after the other: several at a time
-// wait for the lock of the directory with their temporary files, which costs more.
+// returns the names of the others.
 func workTree(repo *gitcmd.Repo, list []change) (left []string, err error) {
+	wrote, errs := make([]bool, len(list)), make([]error, len(list))
 	t := newTree(repo)
-	var errs []error
-	for _, c := range list {
-		wrote, err := t.replace(c)
-		if !wrote {
+	inParallel(len(list), func(i int) { wrote[i], errs[i] = t.replace(list[i]) })
+	for i, c := range list {
+		if !wrote[i] {
 			left = append(left, c.left)
 		}
-		errs = append(errs, err)
 	}
 	return left, errors.Join(errs...)
 }
