@@ -1,6 +1,7 @@
 // Package gitcmd runs git plumbing: it finds git, sets an environment in which
 // the configuration of repository and user does not change the output, and
-// parses that output.
+// parses that output. It reads the list of the index from git's own file where it knows
+// the form of that file.
 //
 // It does not run hooks, filters, pagers, external diffs, or any other program that
 // the configuration of a repository names, does not prompt, and does not know items
