@@ -43,15 +43,18 @@ func (e *Held) Holder() string {
 	return fmt.Sprintf("process %d (%s)", e.PID, e.Program)
 }
 
-// asksMost is how often AcquireWithin waits for callers of FreeWithin, each of which has
-// the file for less than a millisecond unless the system does not run it.
-const asksMost = 100
+// askersWait is how long AcquireWithin waits for callers of FreeWithin in addition, each of
+// which has the file for less than a millisecond unless the system does not run it.
+const (
+	askersWait  = 20 * time.Second
+	askersPause = 100 * time.Millisecond
+)
 
 // AcquireWithin is Acquire with a limit of the time to wait. After it the error is
 // a *Held: a process that never releases the lock does not stop the caller forever.
 // Processes that only ask by FreeWithin are not holders, and it waits longer for them.
 func AcquireWithin(ctx context.Context, f *os.File, limit time.Duration) (*Lock, error) {
-	for range asksMost {
+	for last := time.Now().Add(limit + askersWait); ; limit = askersPause {
 		bounded, cancel := context.WithTimeout(ctx, limit)
 		err := poll(bounded, f, try)
 		late := bounded.Err() != nil && ctx.Err() == nil
@@ -63,7 +66,7 @@ func AcquireWithin(ctx context.Context, f *os.File, limit time.Duration) (*Lock,
 			f.Close()
 			return nil, err
 		}
-		if share(f) != nil {
+		if share(f) != nil || time.Now().After(last) {
 			break
 		}
 		if err := unlock(f); err != nil {
