@@ -1,11 +1,10 @@
 package exec
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 )
@@ -54,19 +53,9 @@ func stated(schema, params map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, v := range params {
 		prop, _ := props[name].(map[string]any)
-		if want, has := prop["default"]; !has || !sameJSON(v, want) {
+		if want, has := prop["default"]; !has || !jsonx.Same(v, want) {
 			out[name] = v
 		}
 	}
 	return out
-}
-
-// sameJSON reports whether two values are written as the same JSON.
-func sameJSON(a, b any) bool {
-	x, err := json.Marshal(a)
-	if err != nil {
-		return false
-	}
-	y, err := json.Marshal(b)
-	return err == nil && bytes.Equal(x, y)
 }

@@ -1,6 +1,7 @@
 package jsonx
 
 import (
+	"bytes"
 	"unicode/utf8"
 
 	"github.com/ryeos/rye/diag"
@@ -87,6 +88,16 @@ func shallow(v any, depth int) bool {
 		return true
 	}
 	return depth <= MaxMessageDepth
+}
+
+// Same reports whether two values are written as the same JSON.
+func Same(a, b any) bool {
+	x, err := Marshal(a)
+	if err != nil {
+		return false
+	}
+	y, err := Marshal(b)
+	return err == nil && bytes.Equal(x, y)
 }
 
 func throughText(v any) (any, error) {

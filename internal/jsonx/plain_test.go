@@ -95,3 +95,23 @@ func BenchmarkThroughText(b *testing.B) {
 		_, _ = throughText(v)
 	}
 }
+
+func TestSame(t *testing.T) {
+	a := map[string]any{"n": 1, "list": []any{"x", nil}, "m": map[string]any{"k": true, "j": 2.5}}
+	b := map[string]any{"m": map[string]any{"j": 2.5, "k": true}, "n": int64(1), "list": []any{"x", nil}}
+	for name, c := range map[string]struct {
+		a, b any
+		want bool
+	}{
+		"equal":            {a, b, true},
+		"another text":     {a, map[string]any{"n": 1}, false},
+		"a text, a number": {"1", 1, false},
+		"not JSON":         {make(chan int), make(chan int), false},
+		"one is not JSON":  {1, func() {}, false},
+		"nothing":          {nil, nil, true},
+	} {
+		if got := Same(c.a, c.b); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -128,7 +127,7 @@ func (p *Project) continued(ctx context.Context, it *resolve.Item, run string, i
 	switch {
 	case err != nil:
 		return nil, err
-	case s.Graph != it.Ref.String() || !sameJSON(began, inputs):
+	case s.Graph != it.Ref.String() || !jsonx.Same(began, inputs):
 		return nil, diag.New(diag.ThreadState, "continuing %s: it was started with another graph or other inputs", run)
 	case s.State == graph.StateRunning:
 		return nil, diag.New(diag.ThreadState, "continuing %s: a process runs it", run)
@@ -136,12 +135,6 @@ func (p *Project) continued(ctx context.Context, it *resolve.Item, run string, i
 		return graph.ReadResult(dir, run)
 	}
 	return nil, nil
-}
-
-func sameJSON(a, b any) bool {
-	x, err := jsonx.Marshal(a)
-	y, err2 := jsonx.Marshal(b)
-	return err == nil && err2 == nil && bytes.Equal(x, y)
 }
 
 // ParseGraph parses the graph in an item.
