@@ -95,7 +95,7 @@ func VerifyBoth(file, sigfile []byte, s Style, sub Subject, keys Keys, proofs Pr
 
 // Proofs know which signatures are valid and which keys are sound, so that this need not
 // be computed. They know these mathematical facts and no others: whether a key is trusted
-// is asked anew.
+// is judged each time.
 type Proofs interface {
 	// Known reports whether a signature is valid. False states nothing.
 	Known(s Signature) bool

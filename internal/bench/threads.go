@@ -155,7 +155,7 @@ func (b *bench) threads() error {
 func (b *bench) threeTurns(dir string) error {
 	shell, err := exec.LookPath("bash")
 	if err != nil {
-		fmt.Println("\nthree turns: left out, there is no bash")
+		fmt.Println("\nthree turns: left out, bash was not found")
 		return nil
 	}
 	got, err := race(max(b.spawns/4, 5), b.program(dir, b.rye, "-q", "run", "directive", "demo/three"),
