@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/resolve/space"
 )
 
@@ -99,18 +98,14 @@ func forms(t *texts) map[string]func() string {
 	}
 }
 
-func corpusFields() *fields {
-	t := extract.Boot()
-	for _, e := range t.All() {
-		e.Search = map[string]float64{"name": 3, "title": 3, "description": 2, "category": 1.5, "tags": 2, "body": 1}
-	}
-	return newFields(t)
+func corpusFields(t testing.TB) *fields {
+	return newFields(weighted(t, map[string]float64{"name": 3, "title": 3, "description": 2, "category": 1.5, "tags": 2, "body": 1}))
 }
 
 // BenchmarkQuery answers queries from memory: no walk, and no item is opened.
 // It reports p50 and p99 over all forms of query.
 func BenchmarkQuery(b *testing.B) {
-	f := corpusFields()
+	f := corpusFields(b)
 	for _, n := range []int{1000, 10_000, 100_000} {
 		if testing.Short() && n > 10_000 {
 			continue

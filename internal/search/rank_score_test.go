@@ -13,14 +13,24 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
+// weighted returns copies of the compiled-in extractors with these weights.
+func weighted(t testing.TB, weights map[string]float64) *extract.Table {
+	t.Helper()
+	table := &extract.Table{}
+	for _, e := range extract.Boot().All() {
+		own := *e
+		own.Search = weights
+		if err := table.Add(&own); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return table
+}
+
 // shelfOf is a library of knowledge with these titles and bodies, in memory.
 func shelfOf(t *testing.T, texts ...[2]string) (*fields, *ranker) {
 	t.Helper()
-	table := extract.Boot()
-	for _, e := range table.All() {
-		e.Search = map[string]float64{"title": 3, "body": 1}
-	}
-	f := newFields(table)
+	f := newFields(weighted(t, map[string]float64{"title": 3, "body": 1}))
 	b := newBuilder(f)
 	for i, text := range texts {
 		d := f.blank(item.Ref{Kind: item.Knowledge, ID: fmt.Sprintf("a/k%d", i)}, "")
