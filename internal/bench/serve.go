@@ -29,6 +29,9 @@ func (b *bench) serve() error {
 	if err := b.noteIn(dir); err != nil {
 		return err
 	}
+	if err := b.unconfined(dir, file); err != nil {
+		return err
+	}
 	if err := b.firstAnswers(dir); err != nil {
 		return err
 	}
@@ -47,21 +50,21 @@ func (b *bench) serve() error {
 	fmt.Printf("\n| serve, calls over stdio | one at a time | half within | %d at a time | half within | 99 of 100 within | processor time of a call | memory |\n|---|---|---|---|---|---|---|---|\n", inFlight)
 	hello := `"hello","arguments":{}`
 	item := `"arguments":{"item_type":"tool","item_id":"demo/hello"}`
-	for _, c := range []struct {
-		name, call string
-		n          int
-		argv       []string
-		dir        string
-	}{
+	rows := []served{
 		{"hello, the SDK alone", hello, calls, []string{b.sibling("hello"), "sdk"}, dir},
 		{"hello, through mcpserve", hello, calls, []string{b.sibling("hello"), "rye"}, dir},
 		{"rye: search", `"search","arguments":{"query":"hello","space":"project"}`, calls / 10, []string{b.rye, "serve"}, dir},
 		{"rye: load of a tool", `"load",` + item, calls / 10, []string{b.rye, "serve"}, dir},
 		{"rye: execute of a knowledge item", `"execute","arguments":{"item_type":"knowledge","item_id":"demo/note"}`, calls / 2, []string{b.rye, "serve"}, dir},
-		{"the SDK alone starts the bash script", hello, calls / 20, []string{b.sibling("hello"), "script", file}, dir},
-		{"rye: execute of a one-line bash tool", `"execute",` + item, calls / 20, []string{b.rye, "serve"}, dir},
-		{fmt.Sprintf("the same, among %d locked tools", many*6/10), `"execute",` + item, calls / 20, []string{b.rye, "serve"}, locked},
-	} {
+		{"the SDK alone starts the bash script", hello, calls / 20, []string{b.sibling("hello"), "start", "bash", file}, dir},
+		{"rye: execute of a one-line bash tool without a sandbox (T4)", `"execute","arguments":{"item_type":"tool","item_id":"demo/bare"}`, calls / 20, []string{b.rye, "serve"}, dir},
+	}
+	if wrapped := bubblewrap(dir, file); wrapped != nil {
+		rows = append(rows, served{"the SDK alone starts the bash script in bubblewrap", hello, calls / 20, append([]string{b.sibling("hello"), "start"}, wrapped...), dir})
+	}
+	rows = append(rows, served{"rye: execute of a one-line bash tool in the best rung of this machine", `"execute",` + item, calls / 20, []string{b.rye, "serve"}, dir},
+		served{fmt.Sprintf("the same, among %d locked tools", many*6/10), `"execute",` + item, calls / 20, []string{b.rye, "serve"}, locked})
+	for _, c := range rows {
 		p := b.program(c.dir, c.argv...)
 		alone, err := p.calls(c.call, max(1, c.n/4), 1)
 		if err != nil {
@@ -75,6 +78,31 @@ func (b *bench) serve() error {
 			rate(alone), ms(alone.at(50)), rate(full), ms(full.at(50)), ms(full.at(99)), full.cpu/time.Duration(c.n), mb(full.rss))
 	}
 	return nil
+}
+
+// served is a server with one call that is measured n times.
+type served struct {
+	name, call string
+	n          int
+	argv       []string
+	dir        string
+}
+
+// bubblewrap returns the command that starts a script with bubblewrap, in the namespaces and with about the
+// mounts of the rung strict, but without its filter and limits. It is nil if that program is not
+// installed, or cannot do it here.
+func bubblewrap(dir, file string) []string {
+	argv := []string{"bwrap", "--unshare-all", "--die-with-parent", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"}
+	for _, at := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", dir} {
+		if _, err := os.Stat(at); err == nil {
+			argv = append(argv, "--ro-bind", at, at)
+		}
+	}
+	argv = append(argv, "bash", file)
+	if exec.Command(argv[0], argv[1:]...).Run() != nil {
+		return nil
+	}
+	return argv
 }
 
 // noteIn writes a knowledge item and signs it.

@@ -1,6 +1,6 @@
 // Command hello is a minimal MCP server: one tool that greets over stdio. "hello sdk" is the SDK alone, "hello rye" the same tool on the
-// transports and through the gates of mcpserve, and "hello script FILE" the SDK with a
-// tool that starts bash with the file, so that they can be measured side by side.
+// transports and through the gates of mcpserve, and "hello start PROGRAM ARGUMENT..." the SDK
+// with a tool that starts a program, so that they can be measured side by side.
 //
 // It is not an example of how to use either.
 package main
@@ -26,8 +26,8 @@ func main() {
 	serve := sdk
 	if len(os.Args) == 2 && os.Args[1] == "rye" {
 		serve = rye
-	} else if len(os.Args) == 3 && os.Args[1] == "script" {
-		serve = func(ctx context.Context) error { return tool(ctx, script(os.Args[2])) }
+	} else if len(os.Args) > 2 && os.Args[1] == "start" {
+		serve = func(ctx context.Context) error { return tool(ctx, start(os.Args[2:])) }
 	}
 	if err := serve(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "hello:", err)
@@ -41,10 +41,10 @@ func sdk(ctx context.Context) error {
 	return tool(ctx, func(context.Context) (string, error) { return answer, nil })
 }
 
-// script starts bash with a file and returns its output.
-func script(file string) func(context.Context) (string, error) {
+// start starts a program and returns its output.
+func start(argv []string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
-		cmd := exec.CommandContext(ctx, "bash", file)
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		cmd.Stdin = strings.NewReader("{}")
 		out, err := cmd.Output()
 		return string(out), err
