@@ -2,6 +2,8 @@ package lock
 
 import (
 	"bytes"
+	"sort"
+	"strings"
 	"sync"
 
 	"github.com/ryeos/rye/diag"
@@ -20,52 +22,59 @@ func Lookup(b []byte) (*Lock, []diag.Finding) {
 	if fs := precheck(b, MaxLock, "lock"); len(fs) > 0 {
 		return nil, fs
 	}
-	at := bytes.Index(b, itemStart)
-	if at < 0 || b[len(b)-1] != '\n' || !onlyItems(b[at:]) {
+	at := bytes.Index(b, itemStart) + 1
+	if at == 0 || b[len(b)-1] != '\n' {
 		return ParseLock(b)
 	}
-	l, found := ParseLock(b[:at])
+	starts, ok := itemStarts(b[at:])
+	if !ok {
+		return ParseLock(b)
+	}
+	l, found := ParseLock(b[:at-1])
 	if l == nil || diag.Failed(found) {
 		return ParseLock(b)
 	}
-	l.unread = &unread{text: b, from: at}
+	l.unread = &unread{text: b, from: at, starts: starts}
 	return l, found
 }
 
-var (
-	entryStart = []byte("\n- ")
-	itemStart  = []byte("\n- item: ")
-)
+var itemStart = []byte("\n- item: ")
 
-// onlyItems reports whether a text has the lines of entries of items and no other, with
-// names that are written without quotes, so that a name is found by its bytes.
-func onlyItems(b []byte) bool {
+// itemStarts returns where the entries of items begin in a text that consists of them. It
+// reports false for a text with other lines, with a name that is written in quotes, or with
+// names that are not in ascending order: without these, an entry is found by its bytes.
+func itemStarts(b []byte) (starts []uint32, ok bool) {
 	if bytes.IndexByte(b, '"') >= 0 {
-		return false
+		return nil, false
 	}
-	for len(b) > 0 {
-		n := bytes.IndexByte(b, '\n') + 1
-		switch b[0] {
-		case '\n', ' ':
-		case '-':
-			if !bytes.HasPrefix(b, itemStart[1:]) {
-				return false
+	starts = make([]uint32, 0, len(b)/128)
+	var last []byte
+	for at := 0; at < len(b); {
+		n := bytes.IndexByte(b[at:], '\n') + 1
+		switch line := b[at : at+n-1]; {
+		case len(line) == 0 || line[0] == ' ':
+		case bytes.HasPrefix(line, itemStart[1:]):
+			name := line[len(itemStart)-1:]
+			if plainPrefix(name) < len(name) || bytes.Compare(last, name) >= 0 {
+				return nil, false
 			}
+			starts, last = append(starts, uint32(at)), name
 		default: // such as the conflict markers of a merge
-			return false
+			return nil, false
 		}
-		b = b[n:]
+		at += n
 	}
-	return true
+	return starts, true
 }
 
 // unread are the entries of items that Lookup left in the text.
 type unread struct {
-	text []byte
-	from int // offset of the first entry
-	once sync.Once
-	all  []Item
-	err  error
+	text   []byte
+	from   int      // offset of the first entry
+	starts []uint32 // of the entries, after from
+	once   sync.Once
+	all    []Item
+	err    error
 }
 
 // Entry returns the entry of an item, nil if there is none. It is an error if the entry
@@ -74,19 +83,11 @@ func (l *Lock) Entry(ref item.Ref) (*Item, error) {
 	if l.unread == nil {
 		return l.Item(ref), nil
 	}
-	text := l.unread.text
-	start, again := l.unread.find(ref)
-	switch {
-	case again:
-		_, err := l.all() // which reports the file
-		return nil, err
-	case start < 0:
+	start, end, ok := l.unread.find(ref.String())
+	if !ok {
 		return nil, nil
 	}
-	end := len(text)
-	if n := bytes.Index(text[start:], entryStart); n >= 0 {
-		end = start + n + 1
-	}
+	text := l.unread.text
 	p := &lockParser{l: &Lock{Minor: l.Minor}}
 	head := true // of this part: it is empty
 	for r := range scan(string(text[start:end])) {
@@ -105,25 +106,20 @@ func (l *Lock) Entry(ref item.Ref) (*Item, error) {
 	return &p.l.Items[0], nil
 }
 
-// find returns the offset of the entry of an item, -1 if there is none. refuse reports
-// that there are two, or that the name has something after it.
-func (u *unread) find(ref item.Ref) (start int, refuse bool) {
-	name := []byte(string(itemStart) + ref.String())
-	start = -1
-	for from := u.from; ; {
-		i := bytes.Index(u.text[from:], name)
-		if i < 0 {
-			return start, false
-		}
-		at := from + i + 1
-		from += i + len(name)
-		switch c := u.text[from]; {
-		case c == '\n' && start < 0:
-			start = at
-		case c == '\n' || plainPrefix(string(c)) == 0:
-			return start, true
-		}
+// find returns where the entry with a name begins and ends.
+func (u *unread) find(name string) (start, end int, ok bool) {
+	at := func(i int) int { return u.from + int(u.starts[i]) }
+	i, ok := sort.Find(len(u.starts), func(i int) int {
+		line := u.text[at(i)+len(itemStart)-1:]
+		return strings.Compare(name, string(line[:bytes.IndexByte(line, '\n')]))
+	})
+	if !ok {
+		return 0, 0, false
 	}
+	if end = len(u.text); i+1 < len(u.starts) {
+		end = at(i + 1)
+	}
+	return at(i), end, true
 }
 
 // all returns every entry of an item.

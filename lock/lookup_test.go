@@ -69,8 +69,8 @@ func TestLookupRefuses(t *testing.T) {
 	}{
 		{"another entry is not valid", swap("- item: directive:triage/run\n", "- item: directive:triage/run\n  what: x\n"), "tool:triage/label", "", ""},
 		{"the entry is not valid", swap("- item: directive:triage/run\n", "- item: directive:triage/run\n  what: x\n"), "directive:triage/run", "", `unknown field "what"`},
-		{"the entry is repeated", good + "\n- item: directive:triage/run\n  digest: " + d + "\n", "directive:triage/run", "", "a second entry for item directive:triage/run"},
-		{"something after the name", swap("- item: tool:triage/label\n", "- item: tool:triage/label \n"), "tool:triage/label", "", "want"},
+		{"the entry is repeated", good + "\n- item: directive:triage/run\n  digest: " + d + "\n", "tool:triage/label", "a second entry for item directive:triage/run", ""},
+		{"something after the name", swap("- item: tool:triage/label\n", "- item: tool:triage/label \n"), "tool:triage/label", "want", ""},
 		{"a name in quotes", swap("- item: tool:triage/label\n", "- item: \"tool:triage/label\"\n  what: x\n"), "tool:triage/label", `unknown field "what"`, ""},
 		{"another name that begins alike", good + "\n- item: tool:triage/label2\n  what: x\n", "tool:triage/label", "", ""},
 		{"a bundle after the items", good + "\n- bundle: ./x\n", "tool:triage/label", "the field", ""},

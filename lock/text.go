@@ -82,7 +82,7 @@ func appendWord(b []byte, s string) []byte {
 }
 
 // plainPrefix returns the number of bytes at the start of s that need no quotes.
-func plainPrefix(s string) int {
+func plainPrefix[T string | []byte](s T) int {
 	for i := 0; i < len(s); i++ {
 		if !plain(s[i]) {
 			return i

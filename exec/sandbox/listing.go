@@ -86,7 +86,7 @@ func (l *Listings) read(dir string, all bool, device uint64, keep func(name stri
 // remember keeps a listing. The caller holds l.mu.
 func (l *Listings) remember(key listingKey, found listing) {
 	if l.dirs == nil || len(l.dirs) >= maxListings {
-		l.dirs = map[listingKey]listing{}
+		l.dirs = make(map[listingKey]listing, len(l.stored))
 	}
 	l.dirs[key] = found
 }

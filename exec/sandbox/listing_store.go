@@ -23,7 +23,21 @@ const (
 	// minUnsaved is how many directories must have been listed before they are saved: a
 	// search that lists fewer is fast.
 	minUnsaved = 64
+
+	// listingSize is about the size of a stored listing.
+	listingSize = 128
 )
+
+// Preload reads the store before a search asks for it, as a caller does on another
+// processor while it decides about a run.
+func (l *Listings) Preload() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.load(time.Now())
+}
 
 // load reads the store once. The caller holds l.mu.
 func (l *Listings) load(now time.Time) {
@@ -86,7 +100,7 @@ func parseListings(b []byte, now time.Time) map[listingKey]listing {
 	if saved := r.signed(); r.failed || saved > now.UnixNano() {
 		return nil
 	}
-	out := map[listingKey]listing{}
+	out := make(map[listingKey]listing, len(b)/listingSize)
 	for len(r.b) > 0 && len(out) < maxListings {
 		key := listingKey{r.text(), r.flag()}
 		var l listing

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -107,7 +106,10 @@ func readAll(fd int, rel string, size, max int64) ([]byte, error) {
 			if more < 1 {
 				more = 1 // it became longer
 			}
-			b = slices.Grow(b, int(more))
+			// Not slices.Grow, which clears the memory: this is new and contains zeros.
+			longer := make([]byte, len(b), len(b)+int(more))
+			copy(longer, b)
+			b = longer
 		}
 		n, err := unix.Read(fd, b[len(b):cap(b)])
 		switch {

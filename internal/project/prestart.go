@@ -81,6 +81,9 @@ func (p *Project) Prefetch(ctx context.Context) {
 		if _, err := resolve.Risk(ctx, p.Resolver); err == nil {
 			_, _, _ = p.Allowance(ctx)
 		}
+		if len(p.Env.starting) > 0 {
+			p.seen.Preload()
+		}
 	}()
 }
 

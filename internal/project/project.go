@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/memo"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/internal/userdirs"
@@ -45,9 +46,10 @@ type Project struct {
 	index       *search.Index
 	Executor    *exec.Executor
 	Verbs       *primary.Verbs
-	memo        *memo.Memo      // nil without one
-	settings    *agent.Settings // of the server that opened the project, else nil
-	copied      *workcopy.Copy  // where the tools work, nil for the project itself
+	memo        *memo.Memo        // nil without one
+	seen        *sandbox.Listings // what searches for protected paths remember, nil for nothing
+	settings    *agent.Settings   // of the server that opened the project, else nil
+	copied      *workcopy.Copy    // where the tools work, nil for the project itself
 	allowance   *readAllowance
 	prices      *readPrices
 
@@ -177,6 +179,7 @@ func (p *Project) newExecutor() *exec.Executor {
 		dir = p.Env.Base
 	}
 	boundary := p.boundary(dir)
+	p.seen = p.listings()
 	var fixed []string
 	if c := p.copied; c != nil {
 		dir, boundary = c.Dir(), p.copyBoundary(boundary)
@@ -190,7 +193,7 @@ func (p *Project) newExecutor() *exec.Executor {
 	}
 	return exec.New(exec.Params{
 		Resolver: p.Resolver, Cache: p.cache, Project: p.Spaces.ProjectDir, Dir: dir, UserSpace: p.Spaces.UserDir,
-		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self, Ladder: p.Env.Ladder, Warm: p.Env.Warm, Listings: p.listings(), Applet: p.Env.Applet,
+		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self, Ladder: p.Env.Ladder, Warm: p.Env.Warm, Listings: p.seen, Applet: p.Env.Applet,
 		Boundary: boundary, Fixed: fixed, Ceiling: p.ceiling, Approve: p.approve, Removed: p.removed, Unconfined: p.unconfined, Lock: locked, System: p.System, Locked: p.Env.KeepsLock(), Grace: p.Env.Grace,
 		Warn: p.warnDrift(), Keys: p.Env.keys, Consent: p.consent(), Consented: p.consented, Natives: p.natives(), Provider: p.provide, Broker: p.broker(), Now: p.Env.Now,
 	})
