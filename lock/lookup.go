@@ -11,19 +11,17 @@ import (
 )
 
 // Lookup reads rye.lock for a caller that asks for few entries of items, as a run does.
-// The entries of other items cost nothing but the search in their bytes. It checks what ParseLock checks of the file as a whole (size, encoding, line
-// ends, conflict markers, format, last line), of the head and of all bundles and members.
-// An entry of an item is checked when Entry asks for it. A text that is not written in the
-// order of Render is left to ParseLock.
+// The entries of other items cost nothing but the search in their bytes. Of the file as a
+// whole it checks the size, the order of the entries, that each line is part of one, and that
+// the last one is complete; of the head and of all bundles and members it checks what
+// ParseLock checks. An entry of an item, and its encoding, is checked when Entry asks for it.
+// A text that is not written in the order of Render is left to ParseLock.
 //
 // Only Bundle, Entry, CheckItem, CheckSystem and the checks of bundles may be called on
 // the result: Items is empty.
 func Lookup(b []byte) (*Lock, []diag.Finding) {
-	if fs := precheck(b, MaxLock, "lock"); len(fs) > 0 {
-		return nil, fs
-	}
 	at := bytes.Index(b, itemStart) + 1
-	if at == 0 || b[len(b)-1] != '\n' {
+	if at == 0 || len(b) > MaxLock || b[len(b)-1] != '\n' {
 		return ParseLock(b)
 	}
 	starts, ok := itemStarts(b[at:])
@@ -42,11 +40,8 @@ var itemStart = []byte("\n- item: ")
 
 // itemStarts returns where the entries of items begin in a text that consists of them. It
 // reports false for a text with other lines, with a name that is written in quotes, or with
-// names that are not in ascending order: without these, an entry is found by its bytes.
+// names that are not in ascending order: without these, a name is found by its bytes.
 func itemStarts(b []byte) (starts []uint32, ok bool) {
-	if bytes.IndexByte(b, '"') >= 0 {
-		return nil, false
-	}
 	starts = make([]uint32, 0, len(b)/128)
 	var last []byte
 	for at := 0; at < len(b); {
@@ -88,10 +83,10 @@ func (l *Lock) Entry(ref item.Ref) (*Item, error) {
 		return nil, nil
 	}
 	text := l.unread.text
-	p := &lockParser{l: &Lock{Minor: l.Minor}}
+	p := &lockParser{l: &Lock{Minor: l.Minor}, out: precheck(text[start:end], MaxLock, "lock")}
 	head := true // of this part: it is empty
 	for r := range scan(string(text[start:end])) {
-		if !head {
+		if !head && len(p.out) == 0 {
 			p.entry(r)
 		}
 		head = false

@@ -79,7 +79,9 @@ func TestLookupRefuses(t *testing.T) {
 		{"cut off", good[:len(good)-1], "tool:triage/label", "truncated", ""},
 		{"a bad bundle", swap("commit: ", "commit: x"), "tool:triage/label", "commit", ""},
 		{"a bad head", swap("manifest: ", "manifest: x"), "tool:triage/label", "manifest", ""},
-		{"not UTF-8", good + "  x: \xff\n", "tool:triage/label", "UTF-8", ""},
+		{"the entry is not UTF-8", good + "  x: \xff\n", "tool:triage/label", "", "UTF-8"},
+		{"the entry has CR line ends", strings.TrimSuffix(good, "\n") + "\r\n", "tool:triage/label", "", "CR line ends"},
+		{"another entry is not UTF-8", good + "  x: \xff\n", "directive:triage/run", "", ""},
 	} {
 		l, fs := Lookup([]byte(tc.text))
 		err := diag.FromFindings("reading", fs)
