@@ -6,7 +6,7 @@ import (
 )
 
 // benchLock is a lock of 20 bundles and 100 items.
-func benchLock(b *testing.B) *Lock {
+func benchLock(b testing.TB) *Lock {
 	var ids []string
 	for i := range 20 {
 		ids = append(ids, fmt.Sprintf("github.com/acme/b%d", i))

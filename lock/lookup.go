@@ -2,48 +2,131 @@ package lock
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"sort"
 	"strings"
 	"sync"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
 )
 
-// Lookup reads rye.lock for a caller that asks for few entries of items, as a run does.
-// The entries of other items cost nothing but the search in their bytes. Of the file as a
-// whole it checks the size, the order of the entries, that each line is part of one, and that
-// the last one is complete; of the head and of all bundles and members it checks what
-// ParseLock checks. An entry of an item, and its encoding, is checked when Entry asks for it.
-// A text that is not written in the order of Render is left to ParseLock.
+// ReadLookup is ReadLock for a caller that asks for few entries of items, as a run does. The
+// entries of other items cost nothing but the search in their bytes, and a long file is not
+// kept in memory. Of the file as a whole it checks the size, the order of the entries, that
+// each line is part of one, and that the last one is complete; of the head and of all bundles
+// and members it checks what ReadLock checks. An entry of an item, and its encoding, is
+// checked when Entry asks for it. A text that is not written in the order of Render is read
+// whole.
 //
 // Only Bundle, Entry, CheckItem, CheckSystem and the checks of bundles may be called on
 // the result: Items is empty.
-func Lookup(b []byte) (*Lock, []diag.Finding) {
-	at := bytes.Index(b, itemStart) + 1
-	if at == 0 || len(b) > MaxLock || b[len(b)-1] != '\n' {
-		return ParseLock(b)
-	}
-	starts, ok := itemStarts(b[at:])
+func ReadLookup(files Files, where string) (l *Lock, notes []diag.Finding, err error) {
+	dir, ok := files.(Dir)
 	if !ok {
-		return ParseLock(b)
+		l, _, notes, err = ReadLockBy(files, where, lookupText)
+		return l, notes, err
 	}
-	l, found := ParseLock(b[:at-1])
-	if l == nil || diag.Failed(found) {
-		return ParseLock(b)
+	if l, notes, ok = dir.lookup(); !ok {
+		l, _, notes, err = ReadLockBy(files, where, lookupText)
+		return l, notes, err
 	}
-	l.unread = &unread{text: b, from: at, starts: starts}
-	return l, found
+	notes = diag.WithPath(notes, LockFile)
+	return l, notes, diag.FromFindings("reading "+where+LockFile, notes)
 }
+
+// lookup reads a long file in parts. It reports false for one that must be read whole.
+func (d Dir) lookup() (l *Lock, notes []diag.Finding, ok bool) {
+	dir, err := openat.Open(string(d))
+	if err != nil {
+		return nil, nil, false
+	}
+	defer dir.Close()
+	f, info, err := dir.File(LockFile, MaxLock)
+	if err != nil {
+		return nil, nil, false
+	}
+	if info.Size > windowSize {
+		l, notes, ok = lookup(f, info.Size)
+	}
+	if !ok {
+		f.Close() // else when the Lock is not used any more
+	}
+	return l, notes, ok
+}
+
+// lookupText is ReadLookup of a text.
+func lookupText(b []byte) (*Lock, []diag.Finding) {
+	if l, notes, ok := lookup(bytes.NewReader(b), int64(len(b))); ok {
+		return l, notes
+	}
+	return ParseLock(b)
+}
+
+// windowSize is how much of a file is in memory at a time. The head, with the entries of all
+// bundles, is in the first part, or the file is read whole.
+const windowSize = 256 << 10
 
 var itemStart = []byte("\n- item: ")
 
-// itemStarts returns where the entries of items begin in a text that consists of them. It
-// reports false for a text with other lines, with a name that is written in quotes, or with
-// names that are not in ascending order: without these, a name is found by its bytes.
-func itemStarts(b []byte) (starts []uint32, ok bool) {
-	starts = make([]uint32, 0, len(b)/128)
-	var last []byte
+// lookup reads the head and finds where the entries of items begin. It reports false for a
+// text that ParseLock must read.
+func lookup(file io.ReaderAt, size int64) (l *Lock, notes []diag.Finding, ok bool) {
+	if size > MaxLock {
+		return nil, nil, false
+	}
+	u := &unread{file: file, size: size}
+	window := make([]byte, min(size, windowSize))
+	for at := int64(0); at < size; {
+		b := window[:min(size-at, windowSize)]
+		if n, _ := file.ReadAt(b, at); n < len(b) {
+			return nil, nil, false
+		}
+		end := bytes.LastIndexByte(b, '\n') + 1
+		if end == 0 || at+int64(len(b)) == size && end < len(b) { // a long line, or one that is cut off
+			return nil, nil, false
+		}
+		b = b[:end]
+		from := at
+		at += int64(end)
+		if l == nil {
+			head := bytes.Index(b, itemStart)
+			if head < 0 {
+				return nil, nil, false
+			}
+			if l, notes = ParseLock(b[:head]); l == nil || diag.Failed(notes) {
+				return nil, nil, false
+			}
+			b, from = b[head+1:], from+int64(head+1)
+		}
+		if !u.add(b, from) {
+			return nil, nil, false
+		}
+	}
+	if l != nil {
+		l.unread = u
+	}
+	return l, notes, l != nil
+}
+
+// unread are the entries of items that lookup left in the file.
+type unread struct {
+	file   io.ReaderAt
+	size   int64
+	starts []uint32 // where the entries begin
+	last   []byte   // the name of the last one
+	once   sync.Once
+	all    []Item
+	err    error
+}
+
+// add takes the starts of entries from lines of entries. It reports false for other lines,
+// for a name that is written in quotes, and for names that are not in ascending order:
+// without these, a name is found by its bytes.
+func (u *unread) add(b []byte, from int64) bool {
+	last := u.last
 	for at := 0; at < len(b); {
 		n := bytes.IndexByte(b[at:], '\n') + 1
 		switch line := b[at : at+n-1]; {
@@ -51,25 +134,16 @@ func itemStarts(b []byte) (starts []uint32, ok bool) {
 		case bytes.HasPrefix(line, itemStart[1:]):
 			name := line[len(itemStart)-1:]
 			if plainPrefix(name) < len(name) || bytes.Compare(last, name) >= 0 {
-				return nil, false
+				return false
 			}
-			starts, last = append(starts, uint32(at)), name
+			u.starts, last = append(u.starts, uint32(from)+uint32(at)), name
 		default: // such as the conflict markers of a merge
-			return nil, false
+			return false
 		}
 		at += n
 	}
-	return starts, true
-}
-
-// unread are the entries of items that Lookup left in the text.
-type unread struct {
-	text   []byte
-	from   int      // offset of the first entry
-	starts []uint32 // of the entries, after from
-	once   sync.Once
-	all    []Item
-	err    error
+	u.last = bytes.Clone(last) // b is used again
+	return true
 }
 
 // Entry returns the entry of an item, nil if there is none. It is an error if the entry
@@ -78,43 +152,74 @@ func (l *Lock) Entry(ref item.Ref) (*Item, error) {
 	if l.unread == nil {
 		return l.Item(ref), nil
 	}
-	start, end, ok := l.unread.find(ref.String())
-	if !ok {
-		return nil, nil
+	start, end, err := l.unread.find(ref.String())
+	if start == end || err != nil {
+		return nil, err
 	}
-	text := l.unread.text
-	p := &lockParser{l: &Lock{Minor: l.Minor}, out: precheck(text[start:end], MaxLock, "lock")}
+	b, err := l.unread.read(start, end)
+	if err != nil {
+		return nil, err
+	}
+	p := &lockParser{l: &Lock{Minor: l.Minor}, out: precheck(b, MaxLock, "lock")}
 	head := true // of this part: it is empty
-	for r := range scan(string(text[start:end])) {
+	for r := range scan(string(b)) {
 		if !head && len(p.out) == 0 {
 			p.entry(r)
 		}
 		head = false
 	}
 	if diag.Failed(p.out) {
-		before := bytes.Count(text[:start], []byte("\n"))
+		before, err := l.unread.read(0, start)
+		if err != nil {
+			return nil, err
+		}
 		for k := range p.out {
-			p.out[k].Line += before
+			p.out[k].Line += bytes.Count(before, []byte("\n"))
 		}
 		return nil, diag.FromFindings("reading "+LockFile, diag.WithPath(p.out, LockFile))
+	}
+	if len(p.l.Items) != 1 || p.l.Items[0].Ref != ref {
+		return nil, errChanged
 	}
 	return &p.l.Items[0], nil
 }
 
-// find returns where the entry with a name begins and ends.
-func (u *unread) find(name string) (start, end int, ok bool) {
-	at := func(i int) int { return u.from + int(u.starts[i]) }
+var errChanged = diag.New(diag.FileSystemError, "reading %s: the file changed while it was read; repeat the command", LockFile)
+
+// read returns a part of the file.
+func (u *unread) read(start, end int64) ([]byte, error) {
+	b := make([]byte, end-start)
+	switch n, err := u.file.ReadAt(b, start); {
+	case n == len(b):
+		return b, nil
+	case errors.Is(err, io.EOF):
+		return nil, errChanged
+	default:
+		return nil, diag.New(diag.FileSystemError, "reading %s: %w", LockFile, err)
+	}
+}
+
+// find returns where the entry with a name begins and ends, which is the same for none.
+func (u *unread) find(name string) (start, end int64, err error) {
+	const before = len("- item: ")
 	i, ok := sort.Find(len(u.starts), func(i int) int {
-		line := u.text[at(i)+len(itemStart)-1:]
-		return strings.Compare(name, string(line[:bytes.IndexByte(line, '\n')]))
+		at := int64(u.starts[i])
+		b, rerr := u.read(at, min(u.size, at+int64(before+len(name)+1)))
+		if rerr != nil || len(b) < before {
+			err = rerr
+			return 0
+		}
+		line, _, _ := bytes.Cut(b[before:], []byte("\n"))
+		return strings.Compare(name, string(line))
 	})
-	if !ok {
-		return 0, 0, false
+	if !ok || err != nil {
+		return 0, 0, err
 	}
-	if end = len(u.text); i+1 < len(u.starts) {
-		end = at(i + 1)
+	end = u.size
+	if i+1 < len(u.starts) {
+		end = int64(u.starts[i+1])
 	}
-	return at(i), end, true
+	return int64(u.starts[i]), end, nil
 }
 
 // all returns every entry of an item.
@@ -124,7 +229,11 @@ func (l *Lock) all() ([]Item, error) {
 	}
 	u := l.unread
 	u.once.Do(func() {
-		full, found := ParseLock(u.text)
+		var text []byte
+		if text, u.err = u.read(0, u.size); u.err != nil {
+			return
+		}
+		full, found := ParseLock(text)
 		if u.err = diag.FromFindings("reading "+LockFile, diag.WithPath(found, LockFile)); full != nil {
 			u.all = full.Items
 		}

@@ -2,21 +2,26 @@ package lock
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand"
+	"os"
+	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
 )
 
-// sameEntries compares Lookup with ParseLock: every text that ParseLock accepts has the
-// same entries, and what ParseLock refuses is refused by Lookup or has other entries that
+// sameEntries compares lookupText with ParseLock: every text that ParseLock accepts has the
+// same entries, and what ParseLock refuses is refused by lookupText or has other entries that
 // are not valid.
 func sameEntries(t *testing.T, b []byte) {
 	t.Helper()
 	full, _ := ParseLock(b)
-	l, fs := Lookup(b)
+	l, fs := lookupText(b)
 	if full == nil || l == nil {
 		if full != nil || l == nil != diag.Failed(fs) {
 			t.Fatalf("%v, and ParseLock accepts %q", fs, b)
@@ -43,7 +48,7 @@ func TestLookup(t *testing.T) {
 	for seed := range int64(500) {
 		b := randomLock(rand.New(rand.NewSource(seed))).Render()
 		if sameEntries(t, b); bytes.Contains(b, itemStart) {
-			if l, _ := Lookup(b); l.unread != nil {
+			if l, _ := lookupText(b); l.unread != nil {
 				lazily++
 			}
 		}
@@ -83,7 +88,7 @@ func TestLookupRefuses(t *testing.T) {
 		{"the entry has CR line ends", strings.TrimSuffix(good, "\n") + "\r\n", "tool:triage/label", "", "CR line ends"},
 		{"another entry is not UTF-8", good + "  x: \xff\n", "directive:triage/run", "", ""},
 	} {
-		l, fs := Lookup([]byte(tc.text))
+		l, fs := lookupText([]byte(tc.text))
 		err := diag.FromFindings("reading", fs)
 		if l == nil != (tc.open != "") || err != nil && !strings.Contains(err.Error()+strings.Join(messages(fs), "\n"), tc.open) {
 			t.Errorf("%s: %v, want %q", tc.name, fs, tc.open)
@@ -112,4 +117,122 @@ func messages(fs []diag.Finding) []string {
 		out[i] = f.Message
 	}
 	return out
+}
+
+// longLock writes a lock of several windows to a directory.
+func longLock(t *testing.T) (Dir, []byte) {
+	t.Helper()
+	l := benchLock(t)
+	for i := range 5000 {
+		it := Link{ref(fmt.Sprintf("tool:many/t%05d", i)), digestOf(fmt.Sprint(i))}
+		l.SetItem(Item{Ref: it.Ref, Digest: it.Digest, Chain: []Link{it, {ref("tool:rye/run"), digestOf("r")}}})
+	}
+	text := l.Render()
+	if len(text) < 3*windowSize {
+		t.Fatalf("%d bytes", len(text))
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, LockFile), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Dir(dir), text
+}
+
+// TestReadLookup reads a long file in parts. Each entry is that of ParseLock.
+func TestReadLookup(t *testing.T) {
+	dir, text := longLock(t)
+	l, notes, err := ReadLookup(dir, "")
+	if l == nil || err != nil || len(notes) > 0 {
+		t.Fatal(l, notes, err)
+	}
+	if _, whole := l.unread.file.(*bytes.Reader); whole != (runtime.GOOS == "windows") {
+		t.Errorf("the file is read as a whole: %v", whole)
+	}
+	full, _ := ParseLock(text)
+	for i := range full.Items {
+		want := &full.Items[i]
+		if got, err := l.Entry(want.Ref); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: %+v %v, want %+v", want.Ref, got, err, want)
+		}
+	}
+	for _, name := range []string{"tool:many/t0", "tool:many/t00000x", "tool:many/t99999", "directive:a", "tool:zzz/z"} {
+		if got, err := l.Entry(ref(name)); got != nil || err != nil {
+			t.Errorf("%s: %v %v", name, got, err)
+		}
+	}
+	if all, err := l.all(); err != nil || !reflect.DeepEqual(all, full.Items) {
+		t.Errorf("%d entries, %v, want %d", len(all), err, len(full.Items))
+	}
+}
+
+// TestReadLookupRefuses puts faults at many offsets of a long file. What ParseLock refuses
+// is refused, or the entry with the fault is.
+func TestReadLookupRefuses(t *testing.T) {
+	dir, text := longLock(t)
+	file := filepath.Join(string(dir), LockFile)
+	r := rand.New(rand.NewSource(7))
+	refused := 0
+	for i := range 60 {
+		at := r.Intn(len(text))
+		if i%3 == 0 { // at the end of a window
+			at = windowSize*(1+r.Intn(2)) - 2 + r.Intn(4)
+		}
+		bad := bytes.Clone(text)
+		bad[at] = []byte{0, '\n', '-', 'x', '"', ' ', 0xff, '\r', '<'}[r.Intn(9)]
+		if err := os.WriteFile(file, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		full, found := ParseLock(bad)
+		l, _, err := ReadLookup(dir, "")
+		if full != nil || l == nil {
+			if l == nil != (full == nil) {
+				t.Fatalf("byte %d: %v, and ParseLock accepts the text: %v", at, err, found)
+			}
+			refused++
+			continue
+		}
+		start := bytes.LastIndex(bad[:at+1], itemStart)
+		line, _, _ := bytes.Cut(bad[start+len(itemStart):], []byte("\n"))
+		if asked, perr := item.ParseRef(string(line), ""); perr == nil {
+			if entry, err := l.Entry(asked); err == nil && entry != nil {
+				t.Fatalf("byte %d: %q is an entry although ParseLock refuses the text: %v", at, line, found)
+			}
+		}
+		refused++
+	}
+	if refused < 20 {
+		t.Errorf("%d texts were refused", refused)
+	}
+}
+
+// TestLookupOfChangedFile overwrites a file, in place, that is being used.
+func TestLookupOfChangedFile(t *testing.T) {
+	dir, text := longLock(t)
+	l, _, err := ReadLookup(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, whole := l.unread.file.(*bytes.Reader); whole {
+		t.Skip("the file is in memory")
+	}
+	file := filepath.Join(string(dir), LockFile)
+	asked := ref("tool:many/t03000")
+	moved := bytes.Replace(text, []byte("\n\n- item: "), []byte("\n\n\n- item: "), 1)
+	for _, bad := range [][]byte{moved, text[:len(text)/4], bytes.ReplaceAll(text, []byte("t03000"), []byte("t0300~"))} {
+		if err := os.WriteFile(file, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := l.Entry(asked); got != nil && err == nil {
+			t.Errorf("%d bytes: %+v", len(bad), got)
+		}
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(file); err != nil { // as a command does that writes a new file
+		t.Fatal(err)
+	}
+	if got, err := l.Entry(asked); err != nil || got == nil {
+		t.Errorf("of the file that was replaced: %v %v", got, err)
+	}
 }

@@ -111,11 +111,6 @@ func ReadLock(files Files, where string) (l *Lock, text []byte, notes []diag.Fin
 	return ReadLockBy(files, where, ParseLock)
 }
 
-// ReadLookup is ReadLock with Lookup.
-func ReadLookup(files Files, where string) (l *Lock, text []byte, notes []diag.Finding, err error) {
-	return ReadLockBy(files, where, Lookup)
-}
-
 // ReadLockBy is ReadLock with another parser of the same texts.
 func ReadLockBy(files Files, where string, parse func([]byte) (*Lock, []diag.Finding)) (l *Lock, text []byte, notes []diag.Finding, err error) {
 	b, err := read(files, LockFile, MaxLock)

@@ -3,6 +3,7 @@ package openat
 import (
 	"cmp"
 	"io/fs"
+	"os"
 	"slices"
 	"sync"
 )
@@ -20,6 +21,7 @@ type Dir struct {
 // that rel is canonical; list also accepts ".".
 type backend interface {
 	read(rel string, max int64) ([]byte, Info, error)
+	file(rel string, max int64) (*os.File, Info, error)
 	list(rel string) ([]fs.DirEntry, error)
 	close() error
 }
@@ -68,6 +70,29 @@ func (d *Dir) Read(rel string, max int64) ([]byte, Info, error) {
 		return nil, Info{}, err
 	}
 	return content, info, nil
+}
+
+// File opens a file that Read would read, for a caller that needs parts of it. Info has the
+// size that the file has now. It fails with errors.ErrUnsupported on systems where an open
+// file cannot be replaced.
+func (d *Dir) File(rel string, max int64) (*os.File, Info, error) {
+	if err := CheckRel(rel); err != nil {
+		return nil, Info{}, err
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.b == nil {
+		return nil, Info{}, failed(rel, fs.ErrClosed)
+	}
+	f, info, err := d.b.file(rel, max)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	if err := d.spelling.check(rel); err != nil {
+		f.Close()
+		return nil, Info{}, err
+	}
+	return f, info, nil
 }
 
 // Walk calls fn for everything below the directory rel ("." is the Dir itself) and

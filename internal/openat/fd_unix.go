@@ -44,23 +44,40 @@ func openBackend(root string) (backend, error) {
 func (d *fdDir) close() error { return d.root.Close() }
 
 func (d *fdDir) read(rel string, max int64) ([]byte, Info, error) {
-	fd, err := d.open(d.fd, rel, openFile)
+	fd, st, err := d.opened(rel, max)
 	if err != nil {
-		return nil, Info{}, d.refused(rel, err)
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, Info{}, failed(rel, err)
-	}
-	if err := checkStat(rel, &st, max); err != nil {
 		return nil, Info{}, err
 	}
+	defer unix.Close(fd)
 	b, err := readAll(fd, rel, st.Size, max)
 	if err != nil {
 		return nil, Info{}, err
 	}
 	return b, infoOf(&st, len(b)), nil
+}
+
+func (d *fdDir) file(rel string, max int64) (*os.File, Info, error) {
+	fd, st, err := d.opened(rel, max)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	return os.NewFile(uintptr(fd), filepath.Join(d.root.Name(), rel)), infoOf(&st, int(st.Size)), nil
+}
+
+// opened opens a regular file.
+func (d *fdDir) opened(rel string, max int64) (fd int, st unix.Stat_t, err error) {
+	if fd, err = d.open(d.fd, rel, openFile); err != nil {
+		return -1, st, d.refused(rel, err)
+	}
+	if err = unix.Fstat(fd, &st); err != nil {
+		err = failed(rel, err)
+	} else {
+		err = checkStat(rel, &st, max)
+	}
+	if err != nil {
+		unix.Close(fd)
+	}
+	return fd, st, err
 }
 
 func (d *fdDir) list(rel string) ([]fs.DirEntry, error) {

@@ -1,6 +1,7 @@
 package openat
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"math"
@@ -21,6 +22,10 @@ func openRoot(root string) (backend, error) {
 }
 
 func (d rootDir) close() error { return d.root.Close() }
+
+func (d rootDir) file(string, int64) (*os.File, Info, error) {
+	return nil, Info{}, errors.ErrUnsupported
+}
 
 func (d rootDir) read(rel string, max int64) ([]byte, Info, error) {
 	f, fi, err := d.open(rel, 0)

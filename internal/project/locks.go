@@ -27,25 +27,29 @@ type SpaceLock struct {
 	Space       space.Name
 	Dir         string     // the folder that holds the files, "" when it is on no disk
 	Files       lock.Files // the same
-	text        []byte     // of the lock
+	text        []byte     // of the lock, nil if it was read by lock.ReadLookup
 	Lock        *lock.Lock
 	ProjectFile *lock.ProjectFile
 	notes       []diag.Finding // warnings of the lock
-	lookup      bool           // the lock was read by lock.Lookup
+	lookup      bool           // the lock was read by lock.ReadLookup
 }
 
 // readLocks reads the lock of every space on disk and adds its bundles as layers
 // below the space's own items. A lock that cannot be read is an error in Strict
-// mode; in Lenient mode it is remembered in LockErrs.
-func (p *Project) readLocks(ctx context.Context, m Mode) error {
+// mode; in Lenient mode it is remembered in LockErrs. own returns the lock of the project.
+func (p *Project) readLocks(ctx context.Context, m Mode, own func() (*SpaceLock, error)) error {
 	for _, root := range slices.Clone(p.Spaces.Roots) {
 		if !root.OnDisk() || root.Bundled() {
 			continue
 		}
+		var sl *SpaceLock
+		var err error
 		if root.Space == space.Project {
 			p.files = lock.Dir(lockDir(root))
+			sl, err = own()
+		} else {
+			sl, err = readSpaceLock(root, p.Env.OnlyRuns)
 		}
-		sl, err := readSpaceLock(root, p.Env.OnlyRuns)
 		var layers []space.Layer
 		if err == nil && sl != nil {
 			layers, err = p.layers(ctx, sl)
@@ -65,6 +69,18 @@ func (p *Project) readLocks(ctx context.Context, m Mode) error {
 		p.Spaces.AddLayers(layers...)
 	}
 	return nil
+}
+
+// ownLock begins to read the lock of the project, which can be long, and returns how to wait
+// for it.
+func (p *Project) ownLock() func() (*SpaceLock, error) {
+	i := slices.IndexFunc(p.Spaces.Roots, func(r *space.Root) bool { return r.Space == space.Project && r.OnDisk() && !r.Bundled() })
+	if i < 0 {
+		return nil // no root asks for it
+	}
+	read := sync.OnceValues(func() (*SpaceLock, error) { return readSpaceLock(p.Spaces.Roots[i], p.Env.OnlyRuns) })
+	go func() { _, _ = read() }()
+	return read
 }
 
 // lockDir returns the directory of a space's lock: the one that contains .ai in a
@@ -92,7 +108,10 @@ func parseSpaceLock(sl *SpaceLock, where string) (*SpaceLock, error) {
 	read := lock.ReadLock
 	switch p, ahead := sl.Files.(*GitProject); {
 	case sl.lookup:
-		read = lock.ReadLookup
+		read = func(files lock.Files, where string) (*lock.Lock, []byte, []diag.Finding, error) {
+			l, notes, err := lock.ReadLookup(files, where)
+			return l, nil, notes, err
+		}
 	case ahead:
 		read = func(files lock.Files, where string) (*lock.Lock, []byte, []diag.Finding, error) {
 			return lock.ReadLockBy(files, where, p.parseLock)

@@ -122,6 +122,7 @@ func (p *Project) open(ctx context.Context, m Mode, system *bundle.Opening) erro
 	}
 
 	p.prestart(ctx)
+	own := p.ownLock()
 
 	// The versions of rye that may use the project: before any other error of its
 	// files, which may be written for a newer program.
@@ -135,15 +136,16 @@ func (p *Project) open(ctx context.Context, m Mode, system *bundle.Opening) erro
 		return err
 	}
 
+	// Trust: depends on the project directory only. It is loaded once, while the lock is
+	// read, and the layers ask it when they are used.
+	untrusted := p.loadTrust(ctx)
+
 	// Locks: depends on the spaces and adds the locked bundles to them as layers.
-	if err := p.readLocks(ctx, m); err != nil {
+	if err := p.readLocks(ctx, m, own); err != nil {
 		return err
 	}
-
-	// Trust: depends on the project directory only. It is loaded once, and the
-	// layers above ask it when they are used.
-	if err := p.loadTrust(ctx); err != nil {
-		return err
+	if untrusted != nil {
+		return untrusted
 	}
 
 	// The lock names revocations that must still be present. This needs both.

@@ -104,10 +104,14 @@ func (s *stagedIn) readAhead(ctx context.Context, index *verify.GitFiles) {
 func (s *stagedIn) readLock(ctx context.Context, index *verify.GitFiles) *aheadLock {
 	h, err := s.open()
 	e := index.ProjectFile(lock.LockFile)
-	if err != nil || !h.lockable() || h.Lock == nil || e.OID == "" || !e.IsFile() || s.repo.BlobName(h.Lock.text) != e.OID || ctx.Err() != nil {
+	if err != nil || !h.lockable() || h.Lock == nil || e.OID == "" || !e.IsFile() {
 		return nil
 	}
-	a := &aheadLock{oid: e.OID, text: h.Lock.text}
+	text, err := h.files.ReadFile(lock.LockFile, lock.MaxLock)
+	if err != nil || s.repo.BlobName(text) != e.OID || ctx.Err() != nil {
+		return nil
+	}
+	a := &aheadLock{oid: e.OID, text: text}
 	a.lock, a.notes = lock.ParseLock(a.text)
 	return a
 }
