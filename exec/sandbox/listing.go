@@ -14,6 +14,7 @@ import (
 type Listings struct {
 	mu    sync.Mutex
 	dirs  map[listingKey]listing
+	walks map[walkKey]*walk
 	young time.Duration // 0 is youngDir; tests set a shorter time
 
 	store   Store // nil without
@@ -32,7 +33,8 @@ type listingKey struct {
 // listing is what a directory contained.
 type listing struct {
 	at      stamp
-	count   int // of all entries
+	settled bool // another change gives the directory another stamp
+	count   int  // of all entries
 	entries []entry
 }
 
@@ -75,6 +77,7 @@ func (l *Listings) read(dir string, all bool, device uint64, keep func(name stri
 		young = youngDir
 	}
 	if known && err == nil && at.changed.Before(now.Add(-young)) {
+		out.settled = true
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.remember(key, out)

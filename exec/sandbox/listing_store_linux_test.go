@@ -76,7 +76,7 @@ func TestStoredListingsRefused(t *testing.T) {
 	key := listingKey{"/p/.ai", true}
 	l := Stored(&memoryStore{})
 	l.onDisk(7)
-	l.remember(key, listing{at, 3, []entry{{"tools", true}, {"x\x00y", false}}})
+	l.remember(key, listing{at, true, 3, []entry{{"tools", true}, {"x\x00y", false}}})
 	l.remember(listingKey{"/shm", false}, listing{at: stamp{9, 8, now}})
 	b := l.appendLasting(nil, now)
 	want := fmt.Sprint(map[listingKey]listing{key: l.dirs[key]})
@@ -113,7 +113,7 @@ func FuzzListings(f *testing.F) {
 	f.Add([]byte(storedMark + "\x02"))
 	l := &Listings{}
 	l.onDisk(7)
-	l.remember(listingKey{"/p", false}, listing{stamp{7, 8, time.Unix(1, 2)}, 3, []entry{{"a", true}}})
+	l.remember(listingKey{"/p", false}, listing{stamp{7, 8, time.Unix(1, 2)}, true, 3, []entry{{"a", true}}})
 	f.Add(l.appendLasting(nil, time.Unix(5, 0)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for key, has := range parseListings(b, time.Unix(1<<30, 0)) {

@@ -52,6 +52,8 @@ type guard struct {
 	seen    *Listings
 	device  uint64 // of root, 0 if its directories are listed each time
 	stable  func(dir string) bool
+	walk    *walk // the one that is recorded, else nil
+	recalls bool  // it reads stored listings only
 	out     guarded
 }
 
@@ -207,6 +209,11 @@ func (g *guard) dir(rel string, depth int, installed bool) {
 func (g *guard) entries(rel string, all bool) listing {
 	dir := filepath.Join(g.root, filepath.FromSlash(rel))
 	named := func(name string) bool { return g.first.match(name) || g.last.match(name) }
+	if g.recalls {
+		found := g.seen.recall(dir, all, g.device)
+		g.walk.add(dir, found)
+		return found
+	}
 	found, err := g.seen.read(dir, all, g.device, named)
 	if errors.Is(err, fs.ErrPermission) && g.ended && os.Chmod(dir, 0o700) == nil {
 		found, err = g.seen.read(dir, all, g.device, named)
@@ -214,6 +221,7 @@ func (g *guard) entries(rel string, all bool) listing {
 	if errors.Is(err, fs.ErrPermission) {
 		g.out.complete = false
 	}
+	g.walk.add(dir, found)
 	return found
 }
 
@@ -278,28 +286,46 @@ func (g *guard) repository(rel string) {
 
 // items finds the directories of .ai in which a program may write: those of the kinds.
 func (g *guard) items(rel string) {
+	key := walkKey{g.root, rel}
+	if g.again(key) {
+		return
+	}
+	w, left := &walk{}, g.left
+	g.walk = w
 	g.below(rel, 0, false, func(at string, isDir bool) bool {
-		child := len(at)-len(path.Base(at))-1 == len(rel)
 		// The items of a large project are thousands of files. A row that protects one of
 		// them by its own path ends with its name.
-		if !child && !g.last.match(path.Base(at)) {
+		if !isChild(rel, at) && !g.last.match(path.Base(at)) {
 			return isDir
 		}
-		abs := filepath.Join(g.root, filepath.FromSlash(at))
-		row, matched, ok := g.protect(at)
-		switch {
-		case ok && row.Secret && matched == at:
-			g.out.secret = append(g.out.secret, abs)
-			return false
-		case child && isDir && ok && row.Only:
-			g.out.own = append(g.out.own, abs)
-			return true
-		case !child && ok && matched == at && !row.Only:
-			g.out.fixed = append(g.out.fixed, abs)
-			return false
-		}
-		return isDir && !child
+		deeper := g.item(rel, at, isDir)
+		w.asked = append(w.asked, asked{at, isDir, deeper})
+		return deeper
 	})
+	g.walk = nil
+	if w.count = left - g.left; !w.open && g.out.complete {
+		g.seen.keep(key, w)
+	}
+}
+
+func isChild(dir, at string) bool { return len(at)-len(path.Base(at))-1 == len(dir) }
+
+// item records an entry below .ai that a row protects, and reports whether to search in it.
+func (g *guard) item(rel, at string, isDir bool) bool {
+	child, abs := isChild(rel, at), filepath.Join(g.root, filepath.FromSlash(at))
+	row, matched, ok := g.protect(at)
+	switch {
+	case ok && row.Secret && matched == at:
+		g.out.secret = append(g.out.secret, abs)
+		return false
+	case child && isDir && ok && row.Only:
+		g.out.own = append(g.out.own, abs)
+		return true
+	case !child && ok && matched == at && !row.Only:
+		g.out.fixed = append(g.out.fixed, abs)
+		return false
+	}
+	return isDir && !child
 }
 
 // below calls fn with each entry below a directory, and for those for which it returns

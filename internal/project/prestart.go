@@ -82,7 +82,7 @@ func (p *Project) Prefetch(ctx context.Context) {
 			_, _, _ = p.Allowance(ctx)
 		}
 		if len(p.Env.starting) > 0 {
-			p.seen.Preload()
+			p.seen.Preload(p.Spaces.ProjectDir)
 		}
 	}()
 }
