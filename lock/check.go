@@ -146,11 +146,10 @@ func (c *comparison) differs(err error) {
 // a LOCK_STALE error if they recorded other bytes.
 func (l *Lock) CheckSystem(now Link, system System) error {
 	var other *Link
-	items, err := l.all()
-	if err != nil {
-		return err
-	}
-	for _, it := range items {
+	for it, err := range l.linking(now.Ref) {
+		if err != nil {
+			return err
+		}
 		for _, links := range [][]Link{it.Chain, it.Uses} {
 			for i, x := range links {
 				if x == now || x.Ref == now.Ref && x.Digest == it.Digest && x.Ref == it.Ref {

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"iter"
+	"slices"
 	"sort"
 	"strings"
-	"sync"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/openat"
@@ -117,9 +118,6 @@ type unread struct {
 	size   int64
 	starts []uint32 // where the entries begin
 	last   []byte   // the name of the last one
-	once   sync.Once
-	all    []Item
-	err    error
 }
 
 // add takes the starts of entries from lines of entries. It reports false for other lines,
@@ -152,15 +150,82 @@ func (l *Lock) Entry(ref item.Ref) (*Item, error) {
 	if l.unread == nil {
 		return l.Item(ref), nil
 	}
-	start, end, err := l.unread.find(ref.String())
-	if start == end || err != nil {
+	i, ok, err := l.unread.find(ref.String())
+	if !ok || err != nil {
 		return nil, err
 	}
-	b, err := l.unread.read(start, end)
+	it, err := l.unread.entry(i, l.Minor)
+	if err == nil && it.Ref != ref {
+		return nil, errChanged
+	}
+	return it, err
+}
+
+// linking returns the entries with a text that names an item, in their order: those of which
+// it is a part, and a few others.
+func (l *Lock) linking(ref item.Ref) iter.Seq2[*Item, error] {
+	return func(yield func(*Item, error) bool) {
+		if l.unread == nil {
+			for i := range l.Items {
+				if !yield(&l.Items[i], nil) {
+					return
+				}
+			}
+			return
+		}
+		for i, err := range l.unread.naming([]byte(ref.String())) {
+			var it *Item
+			if err == nil {
+				it, err = l.unread.entry(i, l.Minor)
+			}
+			if !yield(it, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// naming returns the numbers of the entries that contain a name.
+func (u *unread) naming(name []byte) iter.Seq2[int, error] {
+	return func(yield func(int, error) bool) {
+		window := make([]byte, min(u.size, windowSize))
+		for at := int64(u.starts[0]); at < u.size; {
+			b := window[:min(u.size-at, windowSize)]
+			if err := u.readInto(b, at); err != nil {
+				yield(0, err)
+				return
+			}
+			found := bytes.Index(b, name)
+			if found < 0 {
+				if at+int64(len(b)) == u.size {
+					return
+				}
+				at += int64(len(b) - len(name) + 1) // the name can be in two windows
+				continue
+			}
+			i, same := slices.BinarySearch(u.starts, uint32(at)+uint32(found))
+			if !same {
+				i-- // the entry that begins before the name
+			}
+			if !yield(i, nil) || i+1 == len(u.starts) {
+				return
+			}
+			at = int64(u.starts[i+1])
+		}
+	}
+}
+
+// entry reads one entry.
+func (u *unread) entry(i, minor int) (*Item, error) {
+	start, end := int64(u.starts[i]), u.size
+	if i+1 < len(u.starts) {
+		end = int64(u.starts[i+1])
+	}
+	b, err := u.read(start, end)
 	if err != nil {
 		return nil, err
 	}
-	p := &lockParser{l: &Lock{Minor: l.Minor}, out: precheck(b, MaxLock, "lock")}
+	p := &lockParser{l: &Lock{Minor: minor}, out: precheck(b, MaxLock, "lock")}
 	head := true // of this part: it is empty
 	for r := range scan(string(b)) {
 		if !head && len(p.out) == 0 {
@@ -169,7 +234,7 @@ func (l *Lock) Entry(ref item.Ref) (*Item, error) {
 		head = false
 	}
 	if diag.Failed(p.out) {
-		before, err := l.unread.read(0, start)
+		before, err := u.read(0, start)
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +243,7 @@ func (l *Lock) Entry(ref item.Ref) (*Item, error) {
 		}
 		return nil, diag.FromFindings("reading "+LockFile, diag.WithPath(p.out, LockFile))
 	}
-	if len(p.l.Items) != 1 || p.l.Items[0].Ref != ref {
+	if len(p.l.Items) != 1 {
 		return nil, errChanged
 	}
 	return &p.l.Items[0], nil
@@ -189,20 +254,24 @@ var errChanged = diag.New(diag.FileSystemError, "reading %s: the file changed wh
 // read returns a part of the file.
 func (u *unread) read(start, end int64) ([]byte, error) {
 	b := make([]byte, end-start)
-	switch n, err := u.file.ReadAt(b, start); {
+	return b, u.readInto(b, start)
+}
+
+func (u *unread) readInto(b []byte, at int64) error {
+	switch n, err := u.file.ReadAt(b, at); {
 	case n == len(b):
-		return b, nil
+		return nil
 	case errors.Is(err, io.EOF):
-		return nil, errChanged
+		return errChanged
 	default:
-		return nil, diag.New(diag.FileSystemError, "reading %s: %w", LockFile, err)
+		return diag.New(diag.FileSystemError, "reading %s: %w", LockFile, err)
 	}
 }
 
-// find returns where the entry with a name begins and ends, which is the same for none.
-func (u *unread) find(name string) (start, end int64, err error) {
+// find returns the number of the entry with a name.
+func (u *unread) find(name string) (i int, ok bool, err error) {
 	const before = len("- item: ")
-	i, ok := sort.Find(len(u.starts), func(i int) int {
+	i, ok = sort.Find(len(u.starts), func(i int) int {
 		at := int64(u.starts[i])
 		b, rerr := u.read(at, min(u.size, at+int64(before+len(name)+1)))
 		if rerr != nil || len(b) < before {
@@ -212,31 +281,5 @@ func (u *unread) find(name string) (start, end int64, err error) {
 		line, _, _ := bytes.Cut(b[before:], []byte("\n"))
 		return strings.Compare(name, string(line))
 	})
-	if !ok || err != nil {
-		return 0, 0, err
-	}
-	end = u.size
-	if i+1 < len(u.starts) {
-		end = int64(u.starts[i+1])
-	}
-	return int64(u.starts[i]), end, nil
-}
-
-// all returns every entry of an item.
-func (l *Lock) all() ([]Item, error) {
-	if l.unread == nil {
-		return l.Items, nil
-	}
-	u := l.unread
-	u.once.Do(func() {
-		var text []byte
-		if text, u.err = u.read(0, u.size); u.err != nil {
-			return
-		}
-		full, found := ParseLock(text)
-		if u.err = diag.FromFindings("reading "+LockFile, diag.WithPath(found, LockFile)); full != nil {
-			u.all = full.Items
-		}
-	})
-	return u.all, u.err
+	return i, ok, err
 }

@@ -160,8 +160,34 @@ func TestReadLookup(t *testing.T) {
 			t.Errorf("%s: %v %v", name, got, err)
 		}
 	}
-	if all, err := l.all(); err != nil || !reflect.DeepEqual(all, full.Items) {
-		t.Errorf("%d entries, %v, want %d", len(all), err, len(full.Items))
+	for _, name := range []string{"tool:many/t04999", "tool:a/t0", "tool:rye/run", "tool:rye/prim", "tool:rye"} {
+		var got, want []Item
+		for it, err := range l.linking(ref(name)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, *it)
+		}
+		for _, it := range full.Items {
+			if strings.Contains(fmt.Sprint(it), name) {
+				want = append(want, it)
+			}
+		}
+		if len(want) == 0 || !reflect.DeepEqual(got, want) {
+			t.Errorf("%d entries name %s, want %d", len(got), name, len(want))
+		}
+	}
+	for _, c := range []struct {
+		link Link
+		same bool
+	}{{Link{ref("tool:rye/run"), digestOf("r")}, true}, {Link{ref("tool:rye/run"), digestOf("s")}, false}, {Link{ref("tool:rye/other"), digestOf("s")}, true}} {
+		got, want := l.CheckSystem(c.link, System{}), full.CheckSystem(c.link, System{})
+		if (got == nil) != c.same || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%v: %v, want %v", c.link, got, want)
+		}
+	}
+	for range l.linking(ref("tool:not/there")) {
+		t.Error("an entry names no item")
 	}
 }
 
