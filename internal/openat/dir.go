@@ -53,19 +53,11 @@ func (d *Dir) Close() error {
 
 // Read is the function Read in an open directory. A file whose name on the disk has
 // another spelling is missing, on every file system.
-func (d *Dir) Read(rel string, max int64) ([]byte, Info, error) {
-	if err := CheckRel(rel); err != nil {
-		return nil, Info{}, err
-	}
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if d.b == nil {
-		return nil, Info{}, failed(rel, fs.ErrClosed)
-	}
-	content, info, err := d.b.read(rel, max)
-	if err == nil {
-		err = d.spelling.check(rel)
-	}
+func (d *Dir) Read(rel string, max int64) (content []byte, info Info, err error) {
+	err = d.at(rel, func(b backend) error {
+		content, info, err = b.read(rel, max)
+		return err
+	})
 	if err != nil {
 		return nil, Info{}, err
 	}
@@ -75,24 +67,34 @@ func (d *Dir) Read(rel string, max int64) ([]byte, Info, error) {
 // File opens a file that Read would read, for a caller that needs parts of it. Info has the
 // size that the file has now. It fails with errors.ErrUnsupported on systems where an open
 // file cannot be replaced.
-func (d *Dir) File(rel string, max int64) (*os.File, Info, error) {
-	if err := CheckRel(rel); err != nil {
+func (d *Dir) File(rel string, max int64) (f *os.File, info Info, err error) {
+	err = d.at(rel, func(b backend) error {
+		f, info, err = b.file(rel, max)
+		return err
+	})
+	if err != nil && f != nil {
+		f.Close()
+	}
+	if err != nil {
 		return nil, Info{}, err
+	}
+	return f, info, nil
+}
+
+// at calls fn, which opens the file at rel, and checks the spelling of the name.
+func (d *Dir) at(rel string, fn func(backend) error) error {
+	if err := CheckRel(rel); err != nil {
+		return err
 	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if d.b == nil {
-		return nil, Info{}, failed(rel, fs.ErrClosed)
+		return failed(rel, fs.ErrClosed)
 	}
-	f, info, err := d.b.file(rel, max)
-	if err != nil {
-		return nil, Info{}, err
+	if err := fn(d.b); err != nil {
+		return err
 	}
-	if err := d.spelling.check(rel); err != nil {
-		f.Close()
-		return nil, Info{}, err
-	}
-	return f, info, nil
+	return d.spelling.check(rel)
 }
 
 // Walk calls fn for everything below the directory rel ("." is the Dir itself) and
