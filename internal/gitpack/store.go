@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ryeos/rye/internal/openat"
 )
@@ -137,12 +138,11 @@ func (s *Store) find(id string) (*openPack, int64, error) {
 // open opens the packs that are not open.
 func (s *Store) open() error {
 	for _, dir := range s.dirs {
-		found, err := filepath.Glob(filepath.Join(escaped(dir), "pack", "*.idx"))
-		if err != nil {
-			return err
-		}
-		for _, path := range found {
-			if s.seen[path] {
+		dir = filepath.Join(dir, "pack")
+		found, _ := os.ReadDir(dir) // what cannot be listed has no packs
+		for _, e := range found {
+			path := filepath.Join(dir, e.Name())
+			if !strings.HasSuffix(path, ".idx") || s.seen[path] {
 				continue
 			}
 			p, err := s.openPack(path)
@@ -157,14 +157,6 @@ func (s *Store) open() error {
 		}
 	}
 	return nil
-}
-
-// escaped returns a path as filepath.Glob reads it.
-func escaped(dir string) string {
-	if filepath.Separator == '\\' {
-		return dir // a backslash cannot escape there
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
 func (s *Store) openPack(path string) (p *openPack, err error) {
@@ -221,13 +213,29 @@ func (s *Store) loose(oid string) (*os.File, error) {
 	return nil, nil
 }
 
+// looseBuffer is what reading a loose object needs besides its bytes: 60 kB, for objects
+// of which most have some hundred bytes.
+type looseBuffer struct {
+	in, data *bufio.Reader
+	z        io.ReadCloser
+}
+
+var looseBuffers = sync.Pool{New: func() any {
+	return &looseBuffer{in: bufio.NewReader(nil), data: bufio.NewReaderSize(nil, 16<<10)}
+}}
+
 // readLoose reads "KIND SIZE\0" and the bytes.
 func (s *Store) readLoose(f *os.File, limit int64) (Kind, []byte, error) {
-	z, err := inflate(nil, bufio.NewReader(f))
+	b := looseBuffers.Get().(*looseBuffer)
+	defer looseBuffers.Put(b)
+	b.in.Reset(f)
+	z, err := inflate(b.z, b.in)
 	if err != nil {
 		return 0, nil, err
 	}
-	r := bufio.NewReaderSize(z, 16<<10)
+	b.z = z
+	b.data.Reset(z)
+	r := b.data
 	first, err := r.Peek(32)
 	if err != nil && err != io.EOF {
 		return 0, nil, ended(err)

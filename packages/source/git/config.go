@@ -35,17 +35,17 @@ func (s *Source) config(ctx context.Context) (*config, error) {
 		if err := c.ensure(); err != nil {
 			return nil, err
 		}
-		plain, err := c.settings(ctx, c.dir)
+		plain, conditional, err := c.settings(ctx, c.dir)
 		if err != nil {
 			return nil, diag.New(diag.ConfigError, "reading git's configuration: %w", err).WithReason("git_config")
 		}
 		out := &config{settings: plain}
-		if s.p.Dir == "" {
+		if s.p.Dir == "" || !conditional {
 			return out, nil
 		}
 		// The conditions of includeIf are those of the project. An error is not
 		// fatal: the directory may be in a repository of another user.
-		here, err := c.settings(ctx, s.p.Dir)
+		here, _, err := c.settings(ctx, s.p.Dir)
 		for _, x := range here {
 			if err == nil && !slices.Contains(plain, x) {
 				out.extra = append(out.extra, x)
@@ -58,28 +58,29 @@ func (s *Source) config(ctx context.Context) (*config, error) {
 
 // settings returns the settings of the user, the machine and the environment for
 // transports, as git reads them in a directory. The settings of a repository there
-// are left out: a project does not choose how rye reaches a host.
-func (c *command) settings(ctx context.Context, dir string) ([]setting, error) {
+// are left out: a project does not choose how rye reaches a host. conditional reports
+// whether other settings may apply in another directory.
+func (c *command) settings(ctx context.Context, dir string) (out []setting, conditional bool, err error) {
 	env := slices.DeleteFunc(slices.Clone(c.env), func(kv string) bool { return strings.HasPrefix(kv, "GIT_CEILING_DIRECTORIES=") })
 	res, err := proc.Run(ctx, proc.Cmd{Path: c.path, Argv: []string{"git", "--no-pager", "config", "--includes", "--show-scope", "--null", "--list"},
 		Dir: dir, Env: env, Stdin: strings.NewReader(""), Grace: 300 * time.Millisecond, MaxStdout: 4 << 20, MaxStderr: 64 << 10})
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, false, err
 	case res.ExitCode != 0:
-		return nil, &gitError{text: string(res.Stderr)}
+		return nil, false, &gitError{text: string(res.Stderr)}
 	}
-	var out []setting
 	parts := strings.Split(string(res.Stdout), "\x00")
 	for i := 0; i+1 < len(parts); i += 2 {
 		name, value, _ := strings.Cut(parts[i+1], "\n")
 		section, _, _ := strings.Cut(name, ".")
 		local := parts[i] == "local" || parts[i] == "worktree"
+		conditional = conditional || !local && section == "includeif" // listed whether its condition is met or not
 		if !local && slices.Contains([]string{"url", "http", "credential", "core"}, section) {
 			out = append(out, setting{name, value})
 		}
 	}
-	return out, nil
+	return out, conditional, nil
 }
 
 // harmless are settings of the section http that do not change which server answers,
