@@ -60,12 +60,12 @@ func (v *Verbs) lockEach(ctx context.Context, kinds []item.Kind, wanted func(res
 	var own []resolve.Entry
 	files := map[item.Ref]int{}
 	for _, kind := range kinds {
-		entries, err := v.p.Resolver.All(ctx, kind)
+		entries, err := v.p.Resolver.Own(ctx, kind, ownItem)
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, e := range entries {
-			if ownItem(e.Root) && !e.Shadow && Lockable(e.Ref) && wanted(e) {
+			if !e.Shadow && Lockable(e.Ref) && wanted(e) {
 				own = append(own, e)
 				files[e.Ref]++
 			}

@@ -491,12 +491,12 @@ func (v *Verbs) Match(ctx context.Context, word string) ([]resolve.Entry, error)
 		if kind != "" && string(ext.Kind) != kind {
 			continue
 		}
-		entries, err := v.p.Resolver.All(ctx, ext.Kind)
+		entries, err := v.p.Resolver.Own(ctx, ext.Kind, ownItem)
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
-			if e.Root.Space == space.Project && e.Root.Layer == "" && glob.Match(pattern, e.Ref.ID) {
+			if glob.Match(pattern, e.Ref.ID) {
 				out = append(out, e)
 			}
 		}

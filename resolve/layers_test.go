@@ -137,6 +137,43 @@ func TestLayerOrder(t *testing.T) {
 	}
 }
 
+// TestOwnIsPartOfAll lists random roots: the list of some of them is that part of the whole
+// one, shadows included.
+func TestOwnIsPartOfAll(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for round := range 6 {
+		h := testkit.New(t)
+		some := func() (ids []string) {
+			for i := range 6 {
+				if rng.IntN(2) == 0 {
+					ids = append(ids, fmt.Sprintf("i%d", i))
+				}
+			}
+			return ids
+		}
+		for _, id := range some() {
+			h.Put(h.Project, "knowledge/"+id+".md", entry("project", id))
+		}
+		for _, id := range some() {
+			h.Put(h.User, "knowledge/"+id+".md", entry("user", id))
+		}
+		r := layeredResolver(h, install(h, h.Project, space.Project, "a", some()...), install(h, h.User, space.User, "u", some()...))
+		all := must(r.All(t.Context(), item.Knowledge))
+		for _, own := range []func(*space.Root) bool{
+			func(root *space.Root) bool { return root.Space == space.Project && !root.Bundled() },
+			func(root *space.Root) bool { return root.Space == space.User },
+			func(root *space.Root) bool { return root.Bundled() },
+			func(*space.Root) bool { return true },
+			func(*space.Root) bool { return false },
+		} {
+			want := slices.DeleteFunc(slices.Clone(all), func(e Entry) bool { return !own(e.Root) })
+			if got := must(r.Own(t.Context(), item.Knowledge, own)); !slices.Equal(got, want) {
+				t.Errorf("round %d: %v, want %v", round, got, want)
+			}
+		}
+	}
+}
+
 func expected(holds map[string]bool, order []string, id string) string {
 	for _, rank := range order {
 		var here []string

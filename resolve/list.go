@@ -30,6 +30,20 @@ func (r *Resolver) All(ctx context.Context, k item.Kind) ([]Entry, error) {
 	return r.entries(ext, r.roots), nil
 }
 
+// Own lists the items of a kind in the spaces that own selects, as All does. Files of
+// spaces behind them shadow nothing in these, so they are not listed.
+func (r *Resolver) Own(ctx context.Context, k item.Kind, own func(*space.Root) bool) ([]Entry, error) {
+	ext, err := r.Extractor(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	n := len(r.roots)
+	for n > 0 && !own(r.roots[n-1]) {
+		n--
+	}
+	return slices.DeleteFunc(r.entries(ext, r.roots[:n]), func(e Entry) bool { return !own(e.Root) }), nil
+}
+
 func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry {
 	var out []Entry
 	seen := map[item.Ref]bool{}
