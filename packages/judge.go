@@ -153,7 +153,7 @@ func (e *Engine) judgeRelease(ctx context.Context, b, was *lock.Bundle, snap *so
 			return nil, err
 		}
 	}
-	return append(warnings, r.Findings...), e.capabilities(ctx, b, snap, rs)
+	return append(warnings, r.Findings...), e.capabilities(ctx, b, was, snap, rs)
 }
 
 // addNote records a text for the result of the command.
@@ -327,17 +327,20 @@ func (e *Engine) succeeds(now, was string) bool {
 }
 
 // capabilities records the capabilities that the items may ask for, and refuses
-// those that a rule denies.
-func (e *Engine) capabilities(ctx context.Context, b *lock.Bundle, snap *source.Snapshot, rs Rules) error {
+// those that a rule denies. was is the entry before, or nil.
+func (e *Engine) capabilities(ctx context.Context, b, was *lock.Bundle, snap *source.Snapshot, rs Rules) error {
 	if e.p.Caps == nil {
 		return nil
 	}
-	caps, err := e.p.Caps(ctx, snap)
+	var guess []string
+	if was != nil && was.Sum == snap.Sum {
+		guess = was.Caps
+	}
+	caps, err := e.p.Caps(ctx, snap, guess)
 	if err != nil {
 		return err
 	}
-	slices.Sort(caps)
-	b.Caps = slices.Compact(caps)
+	b.Caps = caps
 	return rs.Caps(b.Module(), b.Caps)
 }
 

@@ -55,9 +55,9 @@ type Params struct {
 	Rules   Rules // of the user and the machine; rye.yaml cannot weaken them
 	// Registries are the logs of registries that Source reads. Nil: it reads none.
 	Registries Registries
-	// Caps returns the capabilities that the items of a bundle may ask for. Nil
-	// records none.
-	Caps func(ctx context.Context, s *source.Snapshot) ([]string, error)
+	// Caps returns the capabilities that the items of a bundle may ask for, sorted. guess
+	// is what the lock has for the same files, which may be wrong, or nil. Nil records none.
+	Caps func(ctx context.Context, s *source.Snapshot, guess []string) ([]string, error)
 	// Contents lists the files of a bundle with the items that they are. Nil lists
 	// none.
 	Contents func(ctx context.Context, s *source.Snapshot) ([]Content, error)

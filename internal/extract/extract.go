@@ -9,6 +9,8 @@
 package extract
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"iter"
@@ -116,6 +118,26 @@ func (t *Table) Add(e *Extractor) error {
 
 // All returns the extractors.
 func (t *Table) All() []*Extractor { return t.list }
+
+// Digest returns the digest of everything that the metadata of files depend on, except the
+// program and the files. ok is false if an extractor is built in.
+func (t *Table) Digest() (digest [sha256.Size]byte, ok bool) {
+	in := make([]byte, 0, 1024)
+	add := func(s string) { in = append(binary.LittleEndian.AppendUint32(in, uint32(len(s))), s...) }
+	for _, e := range t.list {
+		if e.Boot {
+			return digest, false
+		}
+		add(string(e.Kind))
+		in = append(in, e.Source[:]...)
+		in = binary.LittleEndian.AppendUint32(in, uint32(len(e.Types)))
+		for _, ft := range e.Types {
+			add(ft.Ext)
+			add(ft.Codec) // its parser item names it
+		}
+	}
+	return sha256.Sum256(in), len(t.list) > 0
+}
 
 // Kind returns the extractor of a kind, or nil.
 func (t *Table) Kind(k item.Kind) *Extractor {

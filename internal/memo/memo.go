@@ -37,6 +37,7 @@ const (
 	File      Kind = 4 // the digest of a file and what it is: its signature line is valid
 	Listings  Kind = 5 // the digest of a file of listings: this program wrote it
 	Key       Kind = 6 // the digest of a public key: it is a sound point
+	Requests  Kind = 7 // the digest of the files of a bundle and a list: it is what they request
 )
 
 // The table is an array of buckets, 4 MiB in all. A tag is only in its bucket, and a full

@@ -22,11 +22,16 @@ import (
 // bundleCaps returns a function that lists what the items of a bundle request:
 // the permissions in their metadata, the hosts in a tool's configuration, what its
 // program may call, and the access that its sandbox states.
-func (p *Project) bundleCaps() func(context.Context, *source.Snapshot) ([]string, error) {
-	return func(ctx context.Context, s *source.Snapshot) ([]string, error) {
+// Files are read again unless the memo knows that they request what the lock has.
+func (p *Project) bundleCaps() func(context.Context, *source.Snapshot, []string) ([]string, error) {
+	known := p.requests()
+	return func(ctx context.Context, s *source.Snapshot, guess []string) ([]string, error) {
 		table, err := p.Resolver.Table(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if known.Known(table, s.Sum, guess) {
+			return slices.Clone(guess), nil
 		}
 		var caps []string
 		err = s.Each(ctx, func(f source.File, text []byte) error {
@@ -36,7 +41,13 @@ func (p *Project) bundleCaps() func(context.Context, *source.Snapshot) ([]string
 			}
 			return nil
 		})
-		return caps, err
+		if err != nil {
+			return nil, err
+		}
+		slices.Sort(caps)
+		caps = slices.Compact(caps)
+		known.Add(table, s.Sum, caps)
+		return caps, nil
 	}
 }
 

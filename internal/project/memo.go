@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/memo"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
@@ -156,6 +158,48 @@ func (c chains) fact(elements []*resolve.Item) ([sha256.Size]byte, bool) {
 		in = strconv.AppendBool(append(in, ' '), it.Root.Bundled())
 	}
 	return sha256.Sum256(in), true
+}
+
+// requests are the capabilities that the files of bundles request. The zero value knows none.
+type requests struct {
+	memo  *memo.Memo
+	build [sha256.Size]byte // of the program that read the files
+}
+
+func (p *Project) requests() requests {
+	if p.memo == nil {
+		return requests{}
+	}
+	return requests{p.memo, p.Env.program()}
+}
+
+// Known reports whether the files with a sum are known to request exactly caps, which are
+// sorted. False states nothing.
+func (r requests) Known(table *extract.Table, sum string, caps []string) bool {
+	if r.memo == nil {
+		return false
+	}
+	f, ok := r.fact(table, sum, caps)
+	return ok && r.memo.Known(memo.Requests, f)
+}
+
+// Add states that the files request exactly caps, which are sorted.
+func (r requests) Add(table *extract.Table, sum string, caps []string) {
+	if r.memo == nil {
+		return
+	}
+	if f, ok := r.fact(table, sum, caps); ok {
+		r.memo.Add(memo.Requests, f)
+	}
+}
+
+func (r requests) fact(table *extract.Table, sum string, caps []string) ([sha256.Size]byte, bool) {
+	readers, ok := table.Digest()
+	in := slices.Concat(r.build[:], readers[:])
+	for _, s := range append([]string{sum}, caps...) {
+		in = append(binary.LittleEndian.AppendUint32(in, uint32(len(s))), s...)
+	}
+	return sha256.Sum256(in), ok
 }
 
 func (p plainItems) fact(digest [sha256.Size]byte) [sha256.Size]byte {

@@ -94,11 +94,20 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 // seenFile is the record of when this account first saw each release.
 func (p *Project) seenFile() string { return filepath.Join(p.Dirs.State, "bundles-seen.json") }
 
-// rules returns the rules that apply to the space. Errors in its own rye.yaml are
-// left to the operation that needs the file.
+// rules returns the rules that apply to the space.
 func (x *Packages) rules() packages.Rules {
-	m, _ := ReadManifest(x.files)
-	return WithManifest(x.project.Rules, m)
+	return WithManifest(x.project.Rules, x.project.manifestIn(x.files))
+}
+
+// manifestIn returns the project file in a directory, nil without one: that which was read
+// with the lock of the project, if it is there. Errors in it are left to the operation that
+// needs the file.
+func (p *Project) manifestIn(dir string) *lock.ProjectFile {
+	if p.Lock != nil && p.Lock.Dir == dir && p.Lock.ProjectFile != nil {
+		return p.Lock.ProjectFile
+	}
+	m, _ := ReadManifest(dir)
+	return m
 }
 
 // PullTo is Pull of a release of a registry into a directory that does not exist yet, "" for

@@ -36,7 +36,7 @@ type Registries struct {
 // newRegistries returns the registries for the project file in a directory, which may pin
 // log keys too.
 func (p *Project) newRegistries(files string, offline bool) *Registries {
-	m, _ := ReadManifest(files) // the operation that needs the file reports its errors
+	m := p.manifestIn(files)
 	r := &Registries{expected: map[string][]client.Known{}, rules: WithManifest(p.Rules, m), now: p.Env.Now, remember: p.rememberRevocations}
 	r.Client = client.New(client.Params{
 		State: p.RegistryState(), Offline: offline, Proxy: p.proxy("https://registry.example/"), Now: p.Env.Now, Known: r.known,
