@@ -136,8 +136,8 @@ func (v *Verbs) lockItem(ctx context.Context, e resolve.Entry, twice bool) (*loc
 // configuration, no wheels. It knows no verdicts.
 type Chains interface {
 	// Known returns the elements of the chain of an item, judged now, nil if they are not
-	// known.
-	Known(ctx context.Context, it *resolve.Item) []*resolve.Item
+	// known. locked is the entry of the item in the lock, nil if the caller has not looked it up.
+	Known(ctx context.Context, it *resolve.Item, locked *lock.Item) []*resolve.Item
 	// Add is called for the elements of each such chain that has no fault.
 	Add(elements []*resolve.Item)
 }
@@ -188,7 +188,7 @@ func (v *Verbs) knownEntry(ctx context.Context, it *resolve.Item) (*lockEntry, [
 	if v.p.Chains == nil {
 		return nil, nil
 	}
-	chain := v.p.Chains.Known(ctx, it)
+	chain := v.p.Chains.Known(ctx, it, nil)
 	if chain == nil {
 		return nil, nil
 	}
@@ -241,7 +241,7 @@ type Judged struct {
 // lock. locked is its entry in the lock, or nil; an entry that did not change is returned
 // itself, so that it is in memory once.
 func (v *Verbs) JudgeLock(ctx context.Context, it *resolve.Item, locked *lock.Item) (Judged, error) {
-	if locked != nil && it.Skipped && v.p.Chains != nil && records(locked, it, v.p.Chains.Known(ctx, it)) {
+	if locked != nil && it.Skipped && v.p.Chains != nil && records(locked, it, v.p.Chains.Known(ctx, it, locked)) {
 		return Judged{Entry: locked}, ctx.Err()
 	}
 	entry, chain, fs, err := v.entryOf(ctx, it)

@@ -48,6 +48,25 @@ func extractorRef(k item.Kind) item.Ref {
 	return item.Ref{Kind: item.Tool, ID: path.Join(ExtractorFolder, string(k), string(k)+extractorSuffix)}
 }
 
+// readers are the extractors and the parsers that were read, each once.
+type readers struct {
+	all func() ([]item.Kind, error) // the kinds that have an extractor
+
+	mu      sync.Mutex
+	kinds   map[item.Kind]*kindEntry
+	parsers map[string]*parserEntry
+	table   *extract.Table // of all kinds, nil before it is complete
+	notes   []Note         // why an extractor was skipped
+}
+
+// sharedReaders returns the readers of another Resolver, nil if r could read other ones.
+func (r *Resolver) sharedReaders(o *Resolver) *readers {
+	if o == nil || !o.p.Lenient || !r.p.Lenient || o.p.Trust != r.p.Trust || !slices.Equal(o.roots, r.roots) {
+		return nil
+	}
+	return o.readers
+}
+
 type kindEntry struct {
 	once sync.Once
 	ext  *extract.Extractor
@@ -60,14 +79,14 @@ func (r *Resolver) Extractor(ctx context.Context, k item.Kind) (*extract.Extract
 	if err := item.CheckKind(k); err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	e, ok := r.kinds[k]
+	r.readers.mu.Lock()
+	e, ok := r.readers.kinds[k]
 	if !ok {
 		e = &kindEntry{}
-		r.kinds[k] = e
+		r.readers.kinds[k] = e
 	}
-	r.mu.Unlock()
-	// Without r.mu: a run loads the extractors of two kinds at the same time.
+	r.readers.mu.Unlock()
+	// Without the lock: a run loads the extractors of two kinds at the same time.
 	e.once.Do(func() { e.ext, e.err = r.loadExtractor(ctx, k) })
 	return e.ext, e.err
 }
@@ -115,13 +134,13 @@ type parserEntry struct {
 
 // codec returns the codec of a parser item. It reads each parser item once.
 func (r *Resolver) codec(ctx context.Context, id string) (string, error) {
-	r.mu.Lock()
-	e, ok := r.parsers[id]
+	r.readers.mu.Lock()
+	e, ok := r.readers.parsers[id]
 	if !ok {
 		e = &parserEntry{}
-		r.parsers[id] = e
+		r.readers.parsers[id] = e
 	}
-	r.mu.Unlock()
+	r.readers.mu.Unlock()
 	e.once.Do(func() { e.codec, e.err = r.loadParser(ctx, id) })
 	return e.codec, e.err
 }
@@ -197,11 +216,11 @@ type Note struct {
 
 // note adds a reason for Notes, once.
 func (r *Resolver) note(file, format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.readers.mu.Lock()
+	defer r.readers.mu.Unlock()
 	n := Note{diag.Warnf(diag.SchemaNotFound, 0, 0, format, args...), file}
-	if !slices.ContainsFunc(r.notes, func(o Note) bool { return n.Equal(o.Finding) }) {
-		r.notes = append(r.notes, n)
+	if !slices.ContainsFunc(r.readers.notes, func(o Note) bool { return n.Equal(o.Finding) }) {
+		r.readers.notes = append(r.readers.notes, n)
 	}
 }
 
@@ -230,13 +249,19 @@ func (r *Resolver) discoverKinds() ([]item.Kind, error) {
 	return kinds, nil
 }
 
-// Table returns the extractors of every kind.
+// Table returns the extractors of every kind, which no caller may change.
 func (r *Resolver) Table(ctx context.Context) (*extract.Table, error) {
-	kinds, err := r.allKinds()
+	r.readers.mu.Lock()
+	t := r.readers.table
+	r.readers.mu.Unlock()
+	if t != nil {
+		return t, nil
+	}
+	kinds, err := r.readers.all()
 	if err != nil {
 		return nil, err
 	}
-	t := &extract.Table{}
+	t = &extract.Table{}
 	for _, k := range kinds {
 		ext, err := r.Extractor(ctx, k)
 		if err == nil {
@@ -250,6 +275,11 @@ func (r *Resolver) Table(ctx context.Context) (*extract.Table, error) {
 			return nil, err
 		}
 	}
+	if ctx.Err() == nil {
+		r.readers.mu.Lock()
+		r.readers.table = t
+		r.readers.mu.Unlock()
+	}
 	return t, nil
 }
 
@@ -259,7 +289,7 @@ func (r *Resolver) skip(what string, err error) {
 
 // Notes returns why a lenient Resolver skipped extractors.
 func (r *Resolver) Notes() []Note {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.notes)
+	r.readers.mu.Lock()
+	defer r.readers.mu.Unlock()
+	return slices.Clone(r.readers.notes)
 }

@@ -55,7 +55,7 @@ func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p ext
 		return it, ctx.Err()
 	}
 	it := &Item{Ref: p.Ref, Root: root, Rel: rel, Extractor: p.Extractor, Type: p.Type}
-	if err := r.loadInto(ctx, it, true); err != nil {
+	if err := r.loadInto(ctx, it, nil, true); err != nil {
 		return nil, err
 	}
 	r.embedded.put(it, now)
@@ -63,9 +63,9 @@ func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p ext
 }
 
 // loadInto reads the file of an item, and its detached signature unless it is known that
-// there is none.
-func (r *Resolver) loadInto(ctx context.Context, it *Item, detached bool) error {
-	b, err := it.Root.Read(it.Rel, MaxItem)
+// there is none. The bytes may be in the memory of buf.
+func (r *Resolver) loadInto(ctx context.Context, it *Item, buf []byte, detached bool) error {
+	b, err := it.Root.ReadInto(buf, it.Rel, MaxItem)
 	if err != nil {
 		return readError(it.Path(), err)
 	}

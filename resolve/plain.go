@@ -19,25 +19,52 @@ type Plain interface {
 	Add(digest [sha256.Size]byte)
 }
 
+// Walker reads the files of a walk one after the other. Of an item that is known to be
+// plain only the verdict is new, and the next one is read into its memory.
+type Walker struct {
+	r    *Resolver
+	last *Item
+}
+
+// Walker returns a Walker for one goroutine.
+func (r *Resolver) Walker() *Walker { return &Walker{r: r} }
+
 // Walked is File for a walk that reports findings. It returns the verdict without
 // metadata of an item that Params.Plain knows, as Item.Skipped states: Complete reads
-// them. unsigned states that the directory has no detached signature of the file.
-func (r *Resolver) Walked(ctx context.Context, root *space.Root, rel string, unsigned bool) (*Item, error) {
-	table, err := r.Table(ctx)
+// them. Such an item is valid until the next call, any other for as long as it is needed.
+// unsigned states that the directory has no detached signature of the file.
+func (w *Walker) Walked(ctx context.Context, root *space.Root, rel string, unsigned bool) (*Item, error) {
+	table, err := w.r.Table(ctx)
 	if err != nil {
 		return nil, err
 	}
 	p, _ := table.Classify(rel)
 	if p.Ref.IsZero() {
-		return r.asset(root, rel)
+		return w.r.asset(root, rel)
 	}
-	it := &Item{Ref: p.Ref, Root: root, Rel: rel, Extractor: p.Extractor, Type: p.Type}
-	it.walked = r.p.Plain != nil
-	if err := r.loadInto(ctx, it, !unsigned); err != nil {
+	it, buf := w.next()
+	*it = Item{Ref: p.Ref, Root: root, Rel: rel, Extractor: p.Extractor, Type: p.Type}
+	it.walked = w.r.p.Plain != nil
+	if err := w.r.loadInto(ctx, it, buf, !unsigned); err != nil {
 		return nil, err
 	}
+	w.last = it
 	return it, nil
 }
+
+// next returns memory for an item and its bytes: that of the last one if nothing was made
+// of its bytes but their digest and the verdict.
+func (w *Walker) next() (*Item, []byte) {
+	last := w.last
+	w.last = nil
+	if last == nil || !last.Skipped || cap(last.Bytes) > keepBuffer {
+		return &Item{}, nil
+	}
+	return last, last.Bytes
+}
+
+// keepBuffer is the size, in bytes, up to which the memory of a file is used again.
+const keepBuffer = 64 << 10
 
 // OpenPlain is Open for a caller that needs the metadata only of items that Params.Plain
 // does not know.
@@ -48,7 +75,7 @@ func (r *Resolver) OpenPlain(ctx context.Context, e Entry) (*Item, error) {
 	}
 	it := &Item{Ref: e.Ref, Root: e.Root, Rel: e.Rel, Extractor: ext, Type: typeOf(ext, e.Rel)}
 	it.walked = r.p.Plain != nil
-	return it, r.loadInto(ctx, it, !e.Alone)
+	return it, r.loadInto(ctx, it, nil, !e.Alone)
 }
 
 // Complete reads the metadata that were skipped.

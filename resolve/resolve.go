@@ -47,6 +47,9 @@ type Params struct {
 	Plain Plain
 	// NoCache keeps no metadata, for a walk that reads each file once.
 	NoCache bool
+	// Readers is a Resolver whose extractors this one uses, if both are lenient and over the
+	// same spaces and keys. Nil: it reads its own.
+	Readers *Resolver
 }
 
 // Resolver finds items. It is safe for concurrent use and caches metadata by
@@ -55,10 +58,7 @@ type Resolver struct {
 	p     Params
 	roots []*space.Root
 
-	mu      sync.Mutex
-	kinds   map[item.Kind]*kindEntry
-	parsers map[string]*parserEntry
-	notes   []Note // why an extractor was skipped
+	readers *readers
 	cache   *metaCache
 
 	embedded *embedded // nil keeps none
@@ -70,7 +70,6 @@ type Resolver struct {
 	manifestMu sync.Mutex
 	listed     map[*space.Root]map[string]listing
 	locked     map[*space.Root]func() *lockedFiles
-	allKinds   func() ([]item.Kind, error)
 	system     func() *Resolver
 }
 
@@ -79,7 +78,7 @@ func New(p Params) *Resolver {
 	if p.Trust == nil {
 		p.Trust, _ = trust.Load(trust.Params{})
 	}
-	r := &Resolver{p: p, kinds: map[item.Kind]*kindEntry{}, parsers: map[string]*parserEntry{},
+	r := &Resolver{p: p,
 		listed: map[*space.Root]map[string]listing{}, locked: map[*space.Root]func() *lockedFiles{}, cache: newMetaCache(4096)}
 	if p.NoCache {
 		r.cache.max = 0
@@ -90,7 +89,10 @@ func New(p Params) *Resolver {
 		r.p.Spaces = &space.Spaces{}
 	}
 	r.roots = r.p.Spaces.Roots
-	r.allKinds = sync.OnceValues(r.discoverKinds)
+	if r.readers = r.sharedReaders(p.Readers); r.readers == nil {
+		r.readers = &readers{kinds: map[item.Kind]*kindEntry{}, parsers: map[string]*parserEntry{}, all: sync.OnceValues(r.discoverKinds)}
+	}
+	r.p.Readers = nil // the other one need not stay in memory
 	r.system = sync.OnceValue(r.newSystem)
 	return r
 }

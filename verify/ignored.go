@@ -17,9 +17,16 @@ type held struct {
 // keep adds a file to the report.
 func (w *walk) keep(h held) {
 	if h.file != nil {
-		w.report.file(*h.file, !w.p.CountOnly || h.file.Steps != nil)
+		w.add(*h.file, h.findings)
+		return
 	}
 	w.report.Findings = append(w.report.Findings, h.findings...)
+}
+
+// add adds a judged file and its findings to the report.
+func (w *walk) add(file File, findings []diag.Finding) {
+	w.report.file(file, !w.p.CountOnly || file.Steps != nil)
+	w.report.Findings = append(w.report.Findings, findings...)
 }
 
 // release adds the refused files that git does not ignore. Git is asked once, and not

@@ -191,7 +191,7 @@ func (w *walk) collect(ctx context.Context, rel string) error {
 			return ctx.Err()
 		}
 		w.collide(e.Rel, ids)
-		w.add(e)
+		w.list(e)
 		return ctx.Err()
 	})
 	w.signed = map[string]bool{}
@@ -217,7 +217,8 @@ func irregular(e space.Entry) diag.Finding {
 	return f
 }
 
-func (w *walk) add(e space.Entry) {
+// list takes a regular file into the walk, unless it is no item and in no bundle.
+func (w *walk) list(e space.Entry) {
 	p, known := w.table.Classify(e.Rel)
 	if name := winname.In(e.Rel); name != "" { // also of files that are not items, such as those of bundles
 		f := diag.Warnf(diag.PathEscape, 0, 0, "%q is a device on Windows: the file cannot exist there, and is not an item on any system", name)
@@ -273,8 +274,9 @@ func (w *walk) judge(ctx context.Context) error {
 	// A goroutine for each file would grow a new stack for each.
 	for range runtime.GOMAXPROCS(0) {
 		g.Go(func() error {
+			files := w.p.Resolver.Walker()
 			for i := next.Add(1) - 1; int(i) < len(w.files); i = next.Add(1) - 1 {
-				if err := w.each(ctxEach, w.files[i], &mu); err != nil {
+				if err := w.each(ctxEach, files, w.files[i], &mu); err != nil {
 					return err
 				}
 			}
@@ -289,11 +291,11 @@ func (w *walk) judge(ctx context.Context) error {
 }
 
 // each judges one file and adds it to the report, which mu protects.
-func (w *walk) each(ctx context.Context, rel string, mu *sync.Mutex) error {
+func (w *walk) each(ctx context.Context, files *resolve.Walker, rel string, mu *sync.Mutex) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	file, findings, err := w.one(ctx, rel)
+	file, findings, err := w.one(ctx, files, rel)
 	if err != nil {
 		return err
 	}
@@ -303,15 +305,16 @@ func (w *walk) each(ctx context.Context, rel string, mu *sync.Mutex) error {
 	case !w.named && extract.Incidental(rel) && file.Verdict.Code == diag.Unsigned:
 		w.report.Ignored++
 	case !file.Verdict.OK():
-		w.held = append(w.held, held{file.Path, &file, findings})
+		refused := file
+		w.held = append(w.held, held{file.Path, &refused, findings})
 	default:
-		w.keep(held{file.Path, &file, findings})
+		w.add(file, findings)
 	}
 	return nil
 }
 
-func (w *walk) one(ctx context.Context, rel string) (File, []diag.Finding, error) {
-	it, err := w.p.Resolver.Walked(ctx, w.root, rel, !w.named && !w.signed[rel])
+func (w *walk) one(ctx context.Context, files *resolve.Walker, rel string) (File, []diag.Finding, error) {
+	it, err := files.Walked(ctx, w.root, rel, !w.named && !w.signed[rel])
 	if err != nil {
 		f := diag.Errorf(codeOf(err), 0, 0, "%s", err)
 		f.Path = w.root.Display(rel)

@@ -349,7 +349,7 @@ func verifyPushedProject(ctx context.Context, c *cli.Call, h *project.Project, p
 	if err != nil {
 		return err
 	}
-	params, judge := verify.Params{Resolver: x.Verifier(x.Spaces), Trust: h.Trust}, x.LockJudge(ctx)
+	params, judge := verify.Params{Resolver: x.Walker(), Trust: h.Trust}, x.LockJudge(ctx)
 	if judge != nil {
 		params.Each = judge.Item
 	}

@@ -18,9 +18,9 @@ type Dir struct {
 }
 
 // backend reads below one directory without following links. Callers check first
-// that rel is canonical; list also accepts ".".
+// that rel is canonical; list also accepts ".". read may use the memory of buf.
 type backend interface {
-	read(rel string, max int64) ([]byte, Info, error)
+	read(buf []byte, rel string, max int64) ([]byte, Info, error)
 	file(rel string, max int64) (*os.File, Info, error)
 	list(rel string) ([]fs.DirEntry, error)
 	close() error
@@ -53,9 +53,13 @@ func (d *Dir) Close() error {
 
 // Read is the function Read in an open directory. A file whose name on the disk has
 // another spelling is missing, on every file system.
-func (d *Dir) Read(rel string, max int64) (content []byte, info Info, err error) {
+func (d *Dir) Read(rel string, max int64) ([]byte, Info, error) { return d.ReadInto(nil, rel, max) }
+
+// ReadInto is Read for callers that read many files one after the other: the content is in
+// the memory of buf if it is large enough, else in new memory.
+func (d *Dir) ReadInto(buf []byte, rel string, max int64) (content []byte, info Info, err error) {
 	err = d.at(rel, func(b backend) error {
-		content, info, err = b.read(rel, max)
+		content, info, err = b.read(buf, rel, max)
 		return err
 	})
 	if err != nil {

@@ -43,13 +43,13 @@ func openBackend(root string) (backend, error) {
 
 func (d *fdDir) close() error { return d.root.Close() }
 
-func (d *fdDir) read(rel string, max int64) ([]byte, Info, error) {
+func (d *fdDir) read(buf []byte, rel string, max int64) ([]byte, Info, error) {
 	fd, st, err := d.opened(rel, max)
 	if err != nil {
 		return nil, Info{}, err
 	}
 	defer unix.Close(fd)
-	b, err := readAll(fd, rel, st.Size, max)
+	b, err := readAll(buf, fd, rel, st.Size, max)
 	if err != nil {
 		return nil, Info{}, err
 	}
@@ -111,12 +111,14 @@ func checkStat(rel string, st *unix.Stat_t, max int64) error {
 }
 
 // readAll reads to the end, which can differ from the size of fstat.
-func readAll(fd int, rel string, size, max int64) ([]byte, error) {
+func readAll(b []byte, fd int, rel string, size, max int64) ([]byte, error) {
 	first := size
 	if size > firstBuffer {
 		first = firstBuffer / 16
 	}
-	b := make([]byte, 0, first+1)
+	if b = b[:0]; int64(cap(b)) <= first {
+		b = make([]byte, 0, first+1)
+	}
 	for {
 		if len(b) == cap(b) {
 			more := min(size-int64(len(b))+1, 63*int64(len(b))) // see firstBuffer

@@ -81,6 +81,35 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadInto reads files of many sizes with the memory of the one before: each has its
+// own content, and none is longer for what was there before.
+func TestReadInto(t *testing.T) {
+	root := t.TempDir()
+	sizes := []int{5, 0, 1, 100, 99, 101, 5000, 4096, 2, 70_000, 3}
+	text := func(i int) string { return strings.Repeat(string(rune('a'+i)), sizes[i]) }
+	for i := range sizes {
+		write(t, filepath.Join(root, "f"+string(rune('a'+i))), text(i))
+	}
+	for name, d := range backends(t, root) {
+		var buf []byte
+		for range 3 {
+			for i := range sizes {
+				b, info, err := d.ReadInto(buf, "f"+string(rune('a'+i)), 70_000)
+				if err != nil || string(b) != text(i) || info.Size != int64(sizes[i]) {
+					t.Errorf("%s: %d bytes: %q, %+v, %v", name, sizes[i], b, info, err)
+				}
+				buf = b
+			}
+			if _, _, err := d.ReadInto(buf, "fd", 99); diag.CodeOf(err) != diag.TooLarge {
+				t.Errorf("%s: above the limit: %v", name, err)
+			}
+			if b, _, err := d.ReadInto(buf, "missing", 99); !errors.Is(err, fs.ErrNotExist) || b != nil {
+				t.Errorf("%s: missing: %q, %v", name, b, err)
+			}
+		}
+	}
+}
+
 // V37: one file has one spelling.
 func TestV37OnlyCanonicalPaths(t *testing.T) {
 	root := t.TempDir()

@@ -27,7 +27,7 @@ func (d rootDir) file(string, int64) (*os.File, Info, error) {
 	return nil, Info{}, errors.ErrUnsupported
 }
 
-func (d rootDir) read(rel string, max int64) ([]byte, Info, error) {
+func (d rootDir) read(_ []byte, rel string, max int64) ([]byte, Info, error) {
 	f, fi, err := d.open(rel, 0)
 	if err != nil {
 		return nil, Info{}, err

@@ -14,8 +14,8 @@ import (
 // and macOS do.
 type folding struct{ backend }
 
-func (f folding) read(rel string, max int64) ([]byte, Info, error) {
-	return f.backend.read(f.stored(rel), max)
+func (f folding) read(buf []byte, rel string, max int64) ([]byte, Info, error) {
+	return f.backend.read(buf, f.stored(rel), max)
 }
 
 func (f folding) list(rel string) ([]fs.DirEntry, error) { return f.backend.list(f.stored(rel)) }

@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/memo"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
@@ -110,21 +111,20 @@ func (p *Project) chains() primary.Chains {
 
 // Known implements primary.Chains. The lock entry of the item is a hint, as it could be
 // guessed: the elements are found and verified as those of any chain.
-func (c chains) Known(ctx context.Context, it *resolve.Item) []*resolve.Item {
-	out := []*resolve.Item{it}
+func (c chains) Known(ctx context.Context, it *resolve.Item, entry *lock.Item) []*resolve.Item {
 	if it.Usable() != nil {
 		return nil
 	}
 	if it.Ref.Kind != item.Tool { // it names no other item, or it would not be plain
-		return out
+		return []*resolve.Item{it}
 	}
-	if c.p.Lock == nil {
-		return nil
+	if entry == nil && c.p.Lock != nil {
+		entry = c.p.Lock.Lock.Item(it.Ref)
 	}
-	entry := c.p.Lock.Lock.Item(it.Ref)
 	if entry == nil || len(entry.Chain) < 2 || len(entry.Chain) > exec.MaxChain {
 		return nil
 	}
+	out := append(make([]*resolve.Item, 0, len(entry.Chain)), it)
 	for _, link := range entry.Chain[1:] {
 		next, err := c.p.Resolver.InspectFrom(ctx, link.Ref, out[len(out)-1].Root)
 		if err != nil || next.Usable() != nil {
@@ -148,7 +148,7 @@ func (c chains) Add(elements []*resolve.Item) {
 // fact returns the digest of all that the judgement of a chain depends on, except the
 // verdicts of its elements and the search for them.
 func (c chains) fact(elements []*resolve.Item) ([sha256.Size]byte, bool) {
-	in := slices.Concat(c.build[:], make([]byte, 0, 48*len(elements)))
+	in := append(make([]byte, 0, 512), c.build[:]...)
 	for _, it := range elements {
 		d, ok := it.ReadDigest()
 		if !ok {

@@ -101,7 +101,7 @@ func (p *Project) Status(ctx context.Context) (*Status, error) {
 	if err := p.hookStatus(ctx, s); err != nil {
 		return nil, err
 	}
-	params, judge := verify.Params{Resolver: p.Verifier(p.Spaces), Trust: p.Trust, Ignored: p.Ignored()}, p.LockJudge(ctx)
+	params, judge := verify.Params{Resolver: p.Walker(), Trust: p.Trust, Ignored: p.Ignored()}, p.LockJudge(ctx)
 	if judge != nil {
 		params.Each = judge.Item
 	}

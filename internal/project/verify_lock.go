@@ -50,7 +50,7 @@ func (p *Project) VerifyLock(ctx context.Context, report *verify.Report, judge *
 		report.Fail(lock.ProjectFileName, err)
 	}
 	r, err := verify.Lock(ctx, verify.LockParams{
-		Params: verify.Params{Resolver: p.Verifier(p.Spaces), Trust: p.Trust},
+		Params: verify.Params{Resolver: p.Walker(), Trust: p.Trust},
 		Lock:   p.Lock.Lock, Sum: sum, Items: items, Stale: stale, Lenient: p.Env.Unlocked, Partial: partial,
 		Sparse:   func(refs []item.Ref) map[item.Ref]bool { return p.leftOut(ctx, refs) },
 		Vendored: p.Lock.ProjectFile != nil && p.Lock.ProjectFile.Vendor,

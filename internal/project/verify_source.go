@@ -79,13 +79,25 @@ func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySour
 			return verify.Directories(ctx, dir, func(abs string) bool { return abs == p.Env.Home() || abs == p.Spaces.UserDir })
 		}
 	}
-	src.Resolver = p.Verifier(p.Spaces)
+	src.Resolver = p.Walker()
 	return src, nil
 }
 
 // Verifier returns a resolver for a walk: lenient, and each file is read once.
 func (p *Project) Verifier(spaces *space.Spaces) *resolve.Resolver {
-	return resolve.New(resolve.Params{Spaces: spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: checkItem, Plain: p.plain(), Lenient: true, NoCache: true})
+	return resolve.New(p.walking(spaces))
+}
+
+// Walker is Verifier of the project's spaces for commands that change no item: it uses the
+// extractors that the project has read.
+func (p *Project) Walker() *resolve.Resolver {
+	walking := p.walking(p.Spaces)
+	walking.Readers = p.Resolver
+	return resolve.New(walking)
+}
+
+func (p *Project) walking(spaces *space.Spaces) resolve.Params {
+	return resolve.Params{Spaces: spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: checkItem, Plain: p.plain(), Lenient: true, NoCache: true}
 }
 
 // With returns the spaces with another root in place of the project's.
@@ -161,7 +173,7 @@ func (h *Project) gitSource(ctx context.Context, p *GitProject, repo *gitcmd.Rep
 	return &VerifySource{
 		Roots:    []*space.Root{root},
 		Project:  x,
-		Resolver: x.Verifier(x.Spaces),
+		Resolver: x.Walker(),
 		Close:    p.Release,
 		Locate: func(word string) (*space.Root, string, bool) {
 			at := path.Join("/", h.Env.prefixBelow(repo), filepath.ToSlash(word))

@@ -68,12 +68,14 @@ func (d *diskFiles) openDir() (*openat.Dir, error) {
 func (d *diskFiles) path(rel string) string { return filepath.Join(d.dir, filepath.FromSlash(rel)) }
 
 // Read implements Files.
-func (d *diskFiles) Read(rel string, limit int64) ([]byte, error) {
+func (d *diskFiles) Read(rel string, limit int64) ([]byte, error) { return d.readInto(nil, rel, limit) }
+
+func (d *diskFiles) readInto(buf []byte, rel string, limit int64) ([]byte, error) {
 	dir, err := d.open()
 	if err != nil {
 		return nil, err
 	}
-	b, _, err := dir.Read(rel, limit)
+	b, _, err := dir.ReadInto(buf, rel, limit)
 	return b, err
 }
 

@@ -49,6 +49,15 @@ func NewFiles(name Name, files Files) *Root { return &Root{Space: name, files: f
 // file or root satisfies errors.Is(err, fs.ErrNotExist).
 func (r *Root) Read(rel string, limit int64) ([]byte, error) { return r.files.Read(rel, limit) }
 
+// ReadInto is Read for callers that read many files one after the other: the bytes may be
+// in the memory of buf.
+func (r *Root) ReadInto(buf []byte, rel string, limit int64) ([]byte, error) {
+	if r.disk != nil {
+		return r.disk.readInto(buf, rel, limit)
+	}
+	return r.files.Read(rel, limit)
+}
+
 // Exists reports whether rel is in use. A link and a file that cannot be
 // inspected exist, so that an item of lower precedence does not replace them.
 func (r *Root) Exists(rel string) bool { return r.files.Exists(rel) }
