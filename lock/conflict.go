@@ -12,6 +12,10 @@ func Conflicted(b []byte) bool { return conflictLine(b) > 0 }
 
 // conflictLine returns the line of the first conflict marker, or 0.
 func conflictLine(b []byte) int {
+	marked := func(c string) bool { return bytes.Contains(b, []byte(strings.Repeat(c, 7))) }
+	if !marked("<") && !marked("|") && !marked("=") && !marked(">") {
+		return 0
+	}
 	n := 0
 	for line := range bytes.Lines(b) {
 		n++

@@ -29,7 +29,7 @@ type Lock struct {
 	Items      []Item     // sorted by ref
 	Extra      []Field    // of the head, from a later minor format
 	unread     *unread    // the items, if Lookup read the file
-	canonical  *canonical // the items as they were read, nil unless their text was canonical
+	canonical  *canonical // the items as they were read, nil unless their text was canonical; see ownItems
 }
 
 // System names the system bundle.
@@ -162,14 +162,30 @@ func (l *Lock) Bundle(id string) *Bundle {
 
 // Item returns the entry of an item, or nil. A nil lock has none.
 func (l *Lock) Item(ref item.Ref) *Item {
+	if i := l.ItemAt(ref); i >= 0 {
+		return &l.Items[i]
+	}
+	return nil
+}
+
+// ItemAt returns the position of the entry of an item in Items, -1 if it has none.
+func (l *Lock) ItemAt(ref item.Ref) int {
 	if l == nil {
-		return nil
+		return -1
 	}
-	i, ok := slices.BinarySearchFunc(l.Items, ref, func(it Item, ref item.Ref) int { return CompareRefs(it.Ref, ref) })
-	if !ok {
-		return nil
+	low, high := 0, len(l.Items)
+	for low < high { // as slices.BinarySearchFunc does, which copies each entry that it compares
+		middle := int(uint(low+high) >> 1)
+		switch c := CompareRefs(l.Items[middle].Ref, ref); {
+		case c == 0:
+			return middle
+		case c < 0:
+			low = middle + 1
+		default:
+			high = middle
+		}
 	}
-	return &l.Items[i]
+	return -1
 }
 
 // SetBundle replaces the entry with the same id, or adds it.
@@ -182,8 +198,30 @@ func (l *Lock) SetBundle(b Bundle) {
 	l.Bundles[i] = b
 }
 
+// ownItems copies the items before the first change, if they are the memory of canonical,
+// which locks have in common and nothing may change.
+func (l *Lock) ownItems() {
+	if l.asRead() {
+		l.Items = slices.Clone(l.Items)
+	}
+}
+
+// asRead reports whether the items are those of canonical, unchanged.
+func (l *Lock) asRead() bool {
+	return l.canonical != nil && len(l.Items) > 0 && len(l.canonical.items) == len(l.Items) && &l.canonical.items[0] == &l.Items[0]
+}
+
+// TakeItems makes the items those of another lock.
+func (l *Lock) TakeItems(o *Lock) {
+	l.Items, l.canonical = o.Items, o.canonical
+	if !o.asRead() {
+		l.Items = slices.Clone(o.Items)
+	}
+}
+
 // SetItem replaces the entry with the same ref, or adds it.
 func (l *Lock) SetItem(it Item) {
+	l.ownItems()
 	i, found := slices.BinarySearchFunc(l.Items, it.Ref, func(x Item, ref item.Ref) int { return CompareRefs(x.Ref, ref) })
 	if !found {
 		l.Items = slices.Insert(l.Items, i, it)
@@ -202,6 +240,7 @@ func (l *Lock) SetItems(items []Item) {
 
 // RemoveItem removes the entry of an item and reports whether there was one.
 func (l *Lock) RemoveItem(ref item.Ref) bool {
+	l.ownItems()
 	n := len(l.Items)
 	l.Items = slices.DeleteFunc(l.Items, func(it Item) bool { return it.Ref == ref })
 	return len(l.Items) < n
@@ -224,16 +263,18 @@ func (l *Lock) Sort() {
 	slices.SortStableFunc(l.Bundles, func(a, b Bundle) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortStableFunc(l.Registries, func(a, b Registry) int { return cmp.Compare(a.Host, b.Host) })
 	slices.SortStableFunc(l.Members, func(a, b Member) int { return cmp.Compare(a.Path, b.Path) })
-	slices.SortStableFunc(l.Items, func(a, b Item) int { return CompareRefs(a.Ref, b.Ref) })
+	if !l.asRead() {
+		slices.SortStableFunc(l.Items, func(a, b Item) int { return CompareRefs(a.Ref, b.Ref) })
+		for i := range l.Items {
+			l.Items[i].Uses = sorted(l.Items[i].Uses, compareLinks)
+		}
+	}
 	for i := range l.Bundles {
 		b := &l.Bundles[i]
 		for _, list := range []*[]string{&b.Use, &b.Exec, &b.Signers, &b.Caps} {
 			*list = sorted(*list, cmp.Compare[string])
 		}
 		b.Needs, b.Via = sorted(b.Needs, compareModules), sorted(b.Via, compareModules)
-	}
-	for i := range l.Items {
-		l.Items[i].Uses = sorted(l.Items[i].Uses, compareLinks)
 	}
 	for i := range l.Members {
 		l.Members[i].Needs = sorted(l.Members[i].Needs, compareModules)

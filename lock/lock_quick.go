@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ryeos/rye/item"
 )
@@ -20,25 +21,85 @@ func quickLock(b []byte) *Lock {
 	if l == nil || len(found) > 0 || l.Minor != LockMinor {
 		return nil
 	}
-	r := itemReader{left: string(b[at:]), links: map[linkText]Link{}}
-	l.Items = make([]Item, 0, bytes.Count(b[at:], itemStart))
-	l.canonical = &canonical{text: r.left, starts: make([]int, 0, cap(l.Items))}
-	for r.left != "" {
-		l.canonical.starts = append(l.canonical.starts, len(l.canonical.text)-len(r.left))
-		it, ok := r.item()
-		if n := len(l.Items); !ok || n > 0 && CompareRefs(l.Items[n-1].Ref, it.Ref) >= 0 {
-			return nil
-		}
-		l.Items = append(l.Items, it)
+	l.canonical = readItems(string(b[at:]), parallel)
+	if l.canonical == nil {
+		return nil
 	}
-	l.canonical.items = slices.Clone(l.Items)
+	l.Items = l.canonical.items
 	return l
 }
 
-// itemReader reads entries of items one by one.
+// parallel is the size, in bytes, from which a second processor reads half of the entries.
+const parallel = 128 << 10
+
+// readItems reads the entries of items, nil if they are not as Render writes them. A text
+// of at least parallel bytes is read in two halves at the same time.
+func readItems(text string, parallel int) *canonical {
+	out, n := &canonical{text: text}, strings.Count(text, string(itemStart))
+	half := 0
+	if len(text) >= parallel {
+		// Each entry ends where the next line begins like this one, so both halves
+		// are read as they would be in one piece.
+		half = max(strings.Index(text[len(text)/2:], string(itemStart)), 0)
+	}
+	if half == 0 {
+		return out.join(newItemReader(text, n))
+	}
+	half += len(text) / 2
+	first, second := newItemReader(text[:half], n), newItemReader(text[half:], n/2)
+	var wg sync.WaitGroup
+	wg.Go(second.read)
+	first.read()
+	wg.Wait()
+	return out.join(first, second)
+}
+
+// join takes what readers of successive parts have read, nil if one has failed or the
+// entries are not in order.
+func (c *canonical) join(parts ...*itemReader) *canonical {
+	at := 0
+	for _, r := range parts {
+		r.read()
+		if r.failed || len(c.items) > 0 && CompareRefs(c.items[len(c.items)-1].Ref, r.items[0].Ref) >= 0 {
+			return nil
+		}
+		for i := range r.starts {
+			r.starts[i] += at
+		}
+		at += len(r.text)
+		if len(c.items) == 0 {
+			c.items, c.starts = r.items, r.starts
+		} else {
+			c.items, c.starts = append(c.items, r.items...), append(c.starts, r.starts...)
+		}
+	}
+	return c
+}
+
+// itemReader reads the entries of items in a text.
 type itemReader struct {
-	left  string
-	links map[linkText]Link // that were read: most chains end in the same elements
+	text, left string
+	items      []Item
+	starts     []int             // of the entries in the text
+	failed     bool              // an entry is not as it is written, or not in order
+	links      map[linkText]Link // that were read: most chains end in the same elements
+	spare      []Link            // memory for lists
+}
+
+// newItemReader returns a reader with memory for n entries.
+func newItemReader(text string, n int) *itemReader {
+	return &itemReader{text: text, left: text, items: make([]Item, 0, n), starts: make([]int, 0, n), links: map[linkText]Link{}}
+}
+
+// read reads what is left.
+func (r *itemReader) read() {
+	for r.left != "" && !r.failed {
+		r.starts = append(r.starts, len(r.text)-len(r.left))
+		it, ok := r.item()
+		n := len(r.items)
+		r.failed = !ok || n > 0 && CompareRefs(r.items[n-1].Ref, it.Ref) >= 0
+		r.items = append(r.items, it)
+	}
 }
 
 // linkText is a link as it is written.
@@ -126,7 +187,7 @@ func (r *itemReader) list(s string, selfText linkText, self Link) ([]Link, bool)
 	if !ok {
 		return nil, false
 	}
-	out := make([]Link, 0, 1+strings.Count(s, ", "))
+	out := r.memory(1 + strings.Count(s, ", "))
 	for more := true; more; {
 		var element string
 		element, s, more = strings.Cut(s, ", ")
@@ -145,6 +206,16 @@ func (r *itemReader) list(s string, selfText linkText, self Link) ([]Link, bool)
 		out = append(out, l)
 	}
 	return out, true
+}
+
+// memory returns memory for n links. Lists have few of them, and a lock thousands of lists.
+func (r *itemReader) memory(n int) []Link {
+	if len(r.spare) < n {
+		r.spare = make([]Link, max(n, min(1024, len(r.left)/64)))
+	}
+	out := r.spare[:0:n]
+	r.spare = r.spare[n:]
+	return out
 }
 
 // parseLink reads a link of two plain words.

@@ -18,6 +18,7 @@ func sameAsParsed(t *testing.T, b []byte) bool {
 	}
 	quick := quickLock(b)
 	if quick == nil {
+		sameInHalves(t, b)
 		return false
 	}
 	l, fs := parseLock(b)
@@ -29,11 +30,25 @@ func sameAsParsed(t *testing.T, b []byte) bool {
 			t.Fatalf("the text of %s is %q in %q", it.Ref, text, b)
 		}
 	}
+	sameInHalves(t, b)
 	quick.canonical = nil
 	if !reflect.DeepEqual(quick, l) {
 		t.Fatalf("%q is\n%+v\nquick, and\n%+v", b, quick, l)
 	}
 	return true
+}
+
+// sameInHalves compares the entries that are read in one piece with those of two halves.
+func sameInHalves(t *testing.T, b []byte) {
+	t.Helper()
+	at := bytes.Index(b, itemStart)
+	if at < 0 {
+		return
+	}
+	text := string(b[at:])
+	if one, two := readItems(text, len(text)+1), readItems(text, 0); !reflect.DeepEqual(one, two) {
+		t.Fatalf("%q is\n%+v\nin one piece, and\n%+v\nin halves", text, one, two)
+	}
 }
 
 // The quick reader reads what Render writes, and nothing that the parser reports.

@@ -118,8 +118,8 @@ func (l *Lock) aboveItems() iter.Seq[record] {
 // this package changes.
 func (l *Lock) Clone() *Lock {
 	c := *l
-	c.Bundles, c.Members, c.Items = slices.Clone(l.Bundles), slices.Clone(l.Members), slices.Clone(l.Items)
-	c.Registries = slices.Clone(l.Registries)
+	c.Bundles, c.Members, c.Registries = slices.Clone(l.Bundles), slices.Clone(l.Members), slices.Clone(l.Registries)
+	c.TakeItems(l)
 	return &c
 }
 

@@ -71,7 +71,8 @@ func (s *solver) solve(ctx context.Context) (*solution, error) {
 		return nil, err
 	}
 	if old := s.st.lock; old != nil {
-		l.Items, l.Extra, l.Minor = old.Items, old.Extra, old.Minor
+		l.TakeItems(old)
+		l.Extra, l.Minor = old.Extra, old.Minor
 	}
 	l.Revoked = s.e.p.Revoked
 	if err := s.registries(ctx, l); err != nil {

@@ -20,14 +20,16 @@ type LockJudge struct {
 	p    *Project
 	once context.Context // carries what the chains have in common
 
-	mu    sync.Mutex
-	items map[item.Ref]*judgedItem
+	mu     sync.Mutex
+	same   []string                 // of each entry of the lock that is as it is now, the file of the item
+	others map[item.Ref]*judgedItem // all other items
 }
 
-// judgedItem is what the judge knows of a ref.
+// judgedItem is what the judge knows of an item.
 type judgedItem struct {
 	primary.Judged
-	files []string // paths of the files of the item
+	files []string // paths below .ai of the files with this id
+	root  *space.Root
 }
 
 // LockJudge returns the judge of the project's lock, nil without one. It keeps what it
@@ -36,7 +38,7 @@ func (p *Project) LockJudge(ctx context.Context) *LockJudge {
 	if p.Lock == nil {
 		return nil
 	}
-	return &LockJudge{p: p, once: resolve.Once(ctx), items: make(map[item.Ref]*judgedItem, len(p.Lock.Lock.Items))}
+	return &LockJudge{p: p, once: resolve.Once(ctx), same: make([]string, len(p.Lock.Lock.Items)), others: map[item.Ref]*judgedItem{}}
 }
 
 // Item judges one item. Items that have no entries of their own are ignored.
@@ -44,30 +46,57 @@ func (j *LockJudge) Item(ctx context.Context, it *resolve.Item) error {
 	if it.Root.Space != space.Project || it.Root.Bundled() || !primary.Lockable(it.Ref) || resolve.Sealed(it.Ref) {
 		return nil
 	}
-	locked := j.p.Lock.Lock.Item(it.Ref)
+	at := j.p.Lock.Lock.ItemAt(it.Ref)
+	var locked *lock.Item
+	if at >= 0 {
+		locked = &j.p.Lock.Lock.Items[at]
+	}
 	found, err := j.p.Verbs.JudgeLock(j.once, it, locked)
 	if err != nil {
 		return err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	all := &judgedItem{Judged: found, files: []string{it.Path()}}
-	if other := j.items[it.Ref]; other != nil {
-		all.files = append(other.files, all.files...)
-	}
-	j.items[it.Ref] = all
+	j.add(it, at, found, locked != nil && found.Entry == locked && len(found.Findings) == 0 && found.Differs == nil)
 	return ctx.Err()
+}
+
+// add records what was found of an item whose entry has a position in the lock, -1 if it
+// has none. Same states that the entry is as it was.
+func (j *LockJudge) add(it *resolve.Item, at int, found primary.Judged, same bool) {
+	x := j.others[it.Ref]
+	if x == nil && same && j.same[at] == "" {
+		j.same[at] = it.Rel
+		return
+	}
+	if x == nil {
+		x = &judgedItem{}
+		j.others[it.Ref] = x
+	}
+	if at >= 0 && j.same[at] != "" { // this is the second file with the id
+		x.files = append(x.files, j.same[at])
+		j.same[at] = ""
+	}
+	x.Judged, x.root, x.files = found, it.Root, append(x.files, it.Rel)
 }
 
 // result returns the entries as they are now, sorted, and the findings about them.
 func (j *LockJudge) result(ctx context.Context) ([]lock.Item, []diag.Finding) {
-	items := make([]lock.Item, 0, len(j.items))
+	items := make([]lock.Item, 0, len(j.same)+len(j.others))
 	var fs []diag.Finding
-	for _, ref := range j.refs() {
-		judged := j.items[ref]
-		found := judged.Judged
-		if len(judged.files) > 1 {
-			if bad := j.p.Verbs.JudgeFiles(ctx, ref, judged.files); bad != nil { // nothing runs it
+	for i, rel := range j.same {
+		if rel != "" {
+			items = append(items, j.p.Lock.Lock.Items[i])
+		}
+	}
+	for _, ref := range slices.SortedFunc(maps.Keys(j.others), lock.CompareRefs) {
+		x := j.others[ref]
+		found := x.Judged
+		if len(x.files) > 1 {
+			for i, rel := range x.files {
+				x.files[i] = x.root.Display(rel)
+			}
+			if bad := j.p.Verbs.JudgeFiles(ctx, ref, x.files); bad != nil { // nothing runs it
 				found = primary.Judged{Findings: bad}
 			}
 		}
@@ -76,29 +105,17 @@ func (j *LockJudge) result(ctx context.Context) ([]lock.Item, []diag.Finding) {
 		}
 		fs = append(fs, found.Findings...)
 	}
+	if len(j.others) > 0 {
+		slices.SortFunc(items, func(a, b lock.Item) int { return lock.CompareRefs(a.Ref, b.Ref) })
+	}
 	diag.Sort(fs)
 	return items, j.p.Verbs.NotIgnored(ctx, fs)
 }
 
-// refs returns the refs of the items that were judged, sorted. Most are in the lock, which
-// has that order.
-func (j *LockJudge) refs() []item.Ref {
-	out := make([]item.Ref, 0, len(j.items))
-	for i := range j.p.Lock.Lock.Items {
-		if ref := j.p.Lock.Lock.Items[i].Ref; j.items[ref] != nil {
-			out = append(out, ref)
-		}
-	}
-	if len(out) < len(j.items) {
-		out = slices.SortedFunc(maps.Keys(j.items), lock.CompareRefs)
-	}
-	return out
-}
-
-// differs returns how an item differs from the lock.
+// differs returns how an item that was judged differs from the lock.
 func (j *LockJudge) differs(_ context.Context, ref item.Ref) error {
-	if found := j.items[ref]; found != nil {
-		return found.Differs
+	if x := j.others[ref]; x != nil {
+		return x.Differs
 	}
 	return nil
 }
