@@ -219,6 +219,27 @@ func (l *Lock) TakeItems(o *Lock) {
 	}
 }
 
+// HasItems reports whether the entries are exactly these. The kinds may be in another order,
+// but not the items of one kind.
+func (l *Lock) HasItems(items []Item) bool {
+	if len(items) != len(l.Items) {
+		return false
+	}
+	had := make([]bool, len(items))
+	at := 0
+	for i := range items {
+		if ref := items[i].Ref; i == 0 || ref.Kind != items[i-1].Ref.Kind {
+			at = l.ItemAt(ref)
+		}
+		if at < 0 || at == len(l.Items) || had[at] || !l.Items[at].Equal(&items[i]) {
+			return false
+		}
+		had[at] = true
+		at++
+	}
+	return true
+}
+
 // SetItem replaces the entry with the same ref, or adds it.
 func (l *Lock) SetItem(it Item) {
 	l.ownItems()

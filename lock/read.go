@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io/fs"
@@ -38,6 +39,23 @@ func (d Dir) Glob(pattern string) ([]string, error) {
 	return fs.Glob(os.DirFS(string(d)), path.Clean(pattern))
 }
 
+// Unchanged reports whether a file still has the text that was read from it before.
+func Unchanged(files Files, name string, text []byte) bool {
+	if d, ok := files.(Dir); ok { // without memory for another copy
+		same, err := openat.Same(string(d), name, text)
+		return err == nil && same
+	}
+	b, err := files.ReadFile(name, int64(len(text)))
+	return err == nil && bytes.Equal(b, text)
+}
+
+// Known is a lock that was read before.
+type Known struct {
+	Text  []byte // of rye.lock
+	Lock  *Lock
+	Notes []diag.Finding // those of ParseLock
+}
+
 // State is what rye.yaml, rye.lock and rye.sum contain. The texts are nil for
 // files that do not exist.
 type State struct {
@@ -53,12 +71,9 @@ type State struct {
 
 // ReadState reads the three files and the members of the workspace. Unlike
 // ReadLock it accepts a lock with conflict markers, so that both sides can be
-// resolved again. parse is ParseLock, or a function with the same results that need not
-// parse a text again; nil is ParseLock.
-func ReadState(files Files, parse func([]byte) (*Lock, []diag.Finding)) (*State, error) {
-	if parse == nil {
-		parse = ParseLock
-	}
+// resolved again. While rye.lock has the text of known, which may be nil, it is not parsed
+// again.
+func ReadState(files Files, known *Known) (*State, error) {
 	s := &State{}
 	var err error
 	if s.ProjectFile, s.ProjectText, err = ReadProjectFile(files, ""); err != nil {
@@ -67,14 +82,19 @@ func ReadState(files Files, parse func([]byte) (*Lock, []diag.Finding)) (*State,
 	if s.ProjectFile == nil {
 		s.ProjectFile = &ProjectFile{}
 	}
-	s.LockText, err = read(files, LockFile, MaxLock)
+	if known != nil && Unchanged(files, LockFile, known.Text) {
+		s.LockText, s.Lock, s.Notes = known.Text, known.Lock.Clone(), slices.Clone(known.Notes)
+	} else {
+		s.LockText, err = read(files, LockFile, MaxLock)
+	}
 	switch {
 	case err != nil:
 		return nil, err
+	case s.Lock != nil:
 	case Conflicted(s.LockText):
 		s.Lock, s.Theirs, s.Notes = ParseLockConflict(s.LockText)
 	case s.LockText != nil:
-		s.Lock, s.Notes = parse(s.LockText)
+		s.Lock, s.Notes = ParseLock(s.LockText)
 	}
 	s.Notes = diag.WithPath(s.Notes, LockFile)
 	if err := diag.FromFindings("reading "+LockFile, s.Notes); err != nil {

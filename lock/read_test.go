@@ -1,12 +1,15 @@
 package lock
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
 )
 
 func writeFiles(t *testing.T, dir string, files map[string]string) {
@@ -48,6 +51,82 @@ func TestReadState(t *testing.T) {
 	}
 	if s.Lock == nil || s.Theirs != nil || len(s.Notes) != 0 || s.SumText == nil || string(s.ProjectText) != manifest {
 		t.Errorf("state %+v", s)
+	}
+}
+
+// TestReadStateKnown reads a lock that is known: it is used while the file has its text, and
+// changing what was read changes nothing that is known.
+func TestReadStateKnown(t *testing.T) {
+	dir := t.TempDir()
+	text := exampleLock(t).Render()
+	file := filepath.Join(dir, LockFile)
+	put := func(b []byte) {
+		t.Helper()
+		if err := os.WriteFile(file, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(text)
+	l, _ := ParseLock(text)
+	l.Minor = 7 // as no text states it
+	known := &Known{Text: text, Lock: l}
+	s, err := ReadState(Dir(dir), known)
+	if err != nil || s.Lock == nil || s.Lock.Minor != 7 || s.Lock == l {
+		t.Fatalf("the known lock is not used: %+v, %v", s, err)
+	}
+	gone := s.Lock.Items[0].Ref
+	s.Lock.RemoveItem(gone)
+	if l.Item(gone) == nil {
+		t.Error("a change of what was read changed what is known")
+	}
+	for _, other := range [][]byte{append(slices.Clone(text), '\n'), text[:len(text)-1], bytes.Replace(text, []byte("item: "), []byte("itez: "), 1)} {
+		put(other)
+		if s, err = ReadState(Dir(dir), known); err == nil && s.Lock.Minor == 7 {
+			t.Errorf("the known lock is used for %d bytes instead of %d", len(other), len(text))
+		}
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = ReadState(Dir(dir), known); err != nil || s.Lock != nil {
+		t.Errorf("without the file: %+v, %v", s, err)
+	}
+}
+
+// TestHasItems changes, removes, repeats and exchanges entries.
+func TestHasItems(t *testing.T) {
+	l := exampleLock(t)
+	l.SetItem(Item{Ref: ref("config:agent/limits"), Digest: digestOf("c")})
+	l.SetItem(Item{Ref: ref("directive:a"), Digest: digestOf("d")})
+	byKind := func(items []Item, kinds ...item.Kind) (out []Item) {
+		for _, k := range kinds {
+			for _, it := range items {
+				if it.Ref.Kind == k {
+					out = append(out, it)
+				}
+			}
+		}
+		return out
+	}
+	for _, order := range [][]item.Kind{{item.Tool, item.Directive, item.Config}, {item.Config, item.Directive, item.Tool}} {
+		items := byKind(l.Items, order...)
+		if len(items) != len(l.Items) || !l.HasItems(items) {
+			t.Fatalf("the items are not those of the lock in the order %v", order)
+		}
+		for i := range items {
+			changed := slices.Clone(items)
+			changed[i].Digest[0] ^= 1
+			twice := slices.Clone(items)
+			twice[i] = twice[(i+1)%len(twice)]
+			for name, other := range map[string][]Item{"changed": changed, "twice": twice, "removed": slices.Delete(slices.Clone(items), i, i+1), "more": append(slices.Clone(items), items[i])} {
+				if l.HasItems(other) {
+					t.Errorf("%s: %s is no difference", items[i].Ref, name)
+				}
+			}
+		}
+	}
+	if empty := (&Lock{}); !empty.HasItems(nil) || empty.HasItems(l.Items[:1]) || l.HasItems(nil) {
+		t.Error("no items")
 	}
 }
 

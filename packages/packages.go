@@ -68,9 +68,9 @@ type Params struct {
 	// installed, so that a crash leaves none that git would take in. Nil does nothing.
 	Ignore func() error
 
-	// ParseLock is lock.ParseLock, or a function with its results that knows the parsed
-	// lock already. Nil is lock.ParseLock.
-	ParseLock func([]byte) (*lock.Lock, []diag.Finding)
+	// Known returns the lock as the caller has read it, which is not parsed again while the
+	// file has the same text, or nil. Nil returns nil.
+	Known func() *lock.Known
 	// Expect has the manifests that a user was shown: another one is refused. Nil
 	// expects none.
 	Expect map[lock.Module]item.Digest

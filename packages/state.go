@@ -25,7 +25,7 @@ type state struct {
 
 // load reads the files. An absent rye.yaml requires nothing.
 func (e *Engine) load() (*state, error) {
-	s, err := lock.ReadState(lock.Dir(e.p.Files), e.p.ParseLock)
+	s, err := lock.ReadState(lock.Dir(e.p.Files), e.known())
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +35,14 @@ func (e *Engine) load() (*state, error) {
 	}
 	e.expectRegistries(st)
 	return st, nil
+}
+
+// known returns the lock that the caller has read, or nil.
+func (e *Engine) known() *lock.Known {
+	if e.p.Known == nil {
+		return nil
+	}
+	return e.p.Known()
 }
 
 // parseProject parses the text of a project file. An empty text requires nothing.

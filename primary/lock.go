@@ -19,9 +19,10 @@ import (
 	"github.com/ryeos/rye/trust"
 )
 
-// lockEntry is the lock entry of an item as it is now.
+// lockEntry is the lock entry of an item as it is now. The elements and uses are missing in
+// one that is the old entry.
 type lockEntry struct {
-	lock.Item
+	*lock.Item
 	elements, uses []lock.Element
 }
 
@@ -43,19 +44,19 @@ func Lockable(ref item.Ref) bool {
 // LockItems returns the lock entries of the project's executable tools, directives
 // and configurations. An item that cannot be locked is a finding: a warning if it
 // needs an item of the user space, which other machines do not have, an error if it
-// is invalid.
-func (v *Verbs) LockItems(ctx context.Context) ([]lock.Item, []diag.Finding, error) {
-	entries, fs, err := v.lockEach(ctx, LockedKinds, func(resolve.Entry) bool { return true })
+// is invalid. old is the lock before: an entry that did not change is copied from it.
+func (v *Verbs) LockItems(ctx context.Context, old *lock.Lock) ([]lock.Item, []diag.Finding, error) {
+	entries, fs, err := v.lockEach(ctx, LockedKinds, old, func(resolve.Entry) bool { return true })
 	out := make([]lock.Item, len(entries))
 	for i, e := range entries {
-		out[i] = e.Item
+		out[i] = *e.Item
 	}
 	return out, fs, err
 }
 
 // lockEach is LockItems for the wanted items of some kinds. It judges them in parallel, and each
-// element of their chains once.
-func (v *Verbs) lockEach(ctx context.Context, kinds []item.Kind, wanted func(resolve.Entry) bool) ([]lockEntry, []diag.Finding, error) {
+// element of their chains once. Without old, which may be nil, all entries have elements.
+func (v *Verbs) lockEach(ctx context.Context, kinds []item.Kind, old *lock.Lock, wanted func(resolve.Entry) bool) ([]lockEntry, []diag.Finding, error) {
 	ctx = resolve.Once(ctx)
 	var own []resolve.Entry
 	files := map[item.Ref]int{}
@@ -71,31 +72,29 @@ func (v *Verbs) lockEach(ctx context.Context, kinds []item.Kind, wanted func(res
 			}
 		}
 	}
-	found := make([]*lockEntry, len(own))
+	found := make([]lockEntry, len(own))
 	bad := make([][]diag.Finding, len(own))
 	var next atomic.Int64
 	g, each := errgroup.WithContext(ctx)
 	for range runtime.GOMAXPROCS(0) { // few goroutines: the stack of each grows once
-		g.Go(func() (err error) {
-			for err == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(own) {
-					break
+		g.Go(func() error {
+			reader := v.p.Resolver.Walker()
+			for i := next.Add(1) - 1; int(i) < len(own); i = next.Add(1) - 1 {
+				entry, fs, err := v.lockItem(each, reader, own[i], old.Item(own[i].Ref), files[own[i].Ref] > 1)
+				if err != nil {
+					return err
 				}
-				found[i], bad[i], err = v.lockItem(each, own[i], files[own[i].Ref] > 1)
+				if bad[i] = fs; entry != nil {
+					found[i] = *entry
+				}
 			}
-			return err
+			return nil
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, nil, err
 	}
-	var out []lockEntry
-	for _, e := range found {
-		if e != nil {
-			out = append(out, *e)
-		}
-	}
+	out := slices.DeleteFunc(found, func(e lockEntry) bool { return e.Item == nil })
 	return out, v.NotIgnored(ctx, slices.Concat(bad...)), ctx.Err()
 }
 
@@ -116,9 +115,10 @@ func (v *Verbs) NotIgnored(ctx context.Context, fs []diag.Finding) []diag.Findin
 func ownItem(root *space.Root) bool { return root.Space == space.Project && !root.Bundled() }
 
 // lockItem returns the entry of one item, or nil if it is a tool that is not
-// executable or if it cannot be locked. twice states that another file has the same id.
-func (v *Verbs) lockItem(ctx context.Context, e resolve.Entry, twice bool) (*lockEntry, []diag.Finding, error) {
-	it, err := v.p.Resolver.OpenPlain(ctx, e)
+// executable or if it cannot be locked. locked is its entry before, or nil; twice states that
+// another file has the same id.
+func (v *Verbs) lockItem(ctx context.Context, reader *resolve.Walker, e resolve.Entry, locked *lock.Item, twice bool) (*lockEntry, []diag.Finding, error) {
+	it, err := reader.OpenPlain(ctx, e)
 	if err != nil {
 		return nil, []diag.Finding{signFinding(e.Root.Display(e.Rel), err)}, ctx.Err()
 	}
@@ -128,8 +128,17 @@ func (v *Verbs) lockItem(ctx context.Context, e resolve.Entry, twice bool) (*loc
 	if err != nil {
 		return nil, findingsOf(it, err), ctx.Err()
 	}
+	if v.asLocked(ctx, it, locked) {
+		return &lockEntry{Item: locked}, nil, ctx.Err()
+	}
 	out, _, fs, err := v.entryOf(ctx, it)
 	return out, fs, err
+}
+
+// asLocked reports whether it is known that the entry of an item, which may be nil, is the
+// one that the item has now.
+func (v *Verbs) asLocked(ctx context.Context, it *resolve.Item, locked *lock.Item) bool {
+	return locked != nil && it.Skipped && v.p.Chains != nil && records(locked, it, v.p.Chains.Known(ctx, it, locked))
 }
 
 // Chains knows the chains of items that need nothing but their elements: no
@@ -210,7 +219,7 @@ func newEntry(it *resolve.Item, chain, used []*resolve.Item) (*lockEntry, error)
 	if err != nil {
 		return nil, err
 	}
-	return &lockEntry{Item: entry, elements: elements, uses: uses}, nil
+	return &lockEntry{Item: &entry, elements: elements, uses: uses}, nil
 }
 
 // JudgeFiles returns a finding for each of several files that define one item, nil if the
@@ -241,7 +250,7 @@ type Judged struct {
 // lock. locked is its entry in the lock, or nil; an entry that did not change is returned
 // itself, so that it is in memory once.
 func (v *Verbs) JudgeLock(ctx context.Context, it *resolve.Item, locked *lock.Item) (Judged, error) {
-	if locked != nil && it.Skipped && v.p.Chains != nil && records(locked, it, v.p.Chains.Known(ctx, it, locked)) {
+	if v.asLocked(ctx, it, locked) {
 		return Judged{Entry: locked}, ctx.Err()
 	}
 	entry, chain, fs, err := v.entryOf(ctx, it)
@@ -249,7 +258,7 @@ func (v *Verbs) JudgeLock(ctx context.Context, it *resolve.Item, locked *lock.It
 	if err != nil || entry == nil {
 		return out, err
 	}
-	if out.Entry = &entry.Item; locked != nil {
+	if out.Entry = entry.Item; locked != nil {
 		if locked.Equal(out.Entry) {
 			out.Entry = locked
 		}
@@ -321,7 +330,7 @@ func (v *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, signed []item.Ref
 		case !slices.ContainsFunc(signed, it.Contains):
 		case old == nil:
 			if slices.Contains(signed, it.Ref) {
-				l.SetItem(it.Item)
+				l.SetItem(*it.Item)
 				changed = true
 			}
 		default:
@@ -349,9 +358,9 @@ func (v *Verbs) AddToLock(ctx context.Context, l *lock.Lock, refs []item.Ref) (b
 	if len(missing) == 0 {
 		return false, nil
 	}
-	now, _, err := v.lockEach(ctx, LockedKinds, func(e resolve.Entry) bool { return missing[e.Ref] })
+	now, _, err := v.lockEach(ctx, LockedKinds, nil, func(e resolve.Entry) bool { return missing[e.Ref] })
 	for _, it := range now {
-		l.SetItem(it.Item)
+		l.SetItem(*it.Item)
 	}
 	return len(now) > 0, err
 }
@@ -381,7 +390,7 @@ func (v *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([
 		}
 		return true
 	})
-	out, fs, err := v.lockEach(ctx, kinds, func(e resolve.Entry) bool { return wanted[e.Ref] })
+	out, fs, err := v.lockEach(ctx, kinds, nil, func(e resolve.Entry) bool { return wanted[e.Ref] })
 	return out, slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Severity == diag.SeverityError }), err
 }
 

@@ -51,7 +51,7 @@ func TestLockItems(t *testing.T) {
 	h.Put(h.User, "tools/mine.yaml", script("urt", ""))
 	h.Write(h.Project, "tools/unsigned.yaml", script("rt", ""))
 	h.Write(h.Project, "tools/helper.txt", "data")
-	items, fs, err := lockVerbs(h).LockItems(t.Context())
+	items, fs, err := lockVerbs(h).LockItems(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestRefreshLock(t *testing.T) {
 		}, []item.Ref{tool("t")}, "drift: other rt t", ""},
 	} {
 		h := lockedProject(t)
-		items, _, err := lockVerbs(h).LockItems(t.Context())
+		items, _, err := lockVerbs(h).LockItems(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func drift(l *lock.Lock) {
 
 // matching returns the tools whose entries fit the chains there are.
 func matching(t *testing.T, h *primary.Verbs, l *lock.Lock) string {
-	items, _, err := h.LockItems(t.Context())
+	items, _, err := h.LockItems(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

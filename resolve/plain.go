@@ -42,10 +42,14 @@ func (w *Walker) Walked(ctx context.Context, root *space.Root, rel string, unsig
 	if p.Ref.IsZero() {
 		return w.r.asset(root, rel)
 	}
+	return w.read(ctx, Item{Ref: p.Ref, Root: root, Rel: rel, Extractor: p.Extractor, Type: p.Type}, !unsigned)
+}
+
+func (w *Walker) read(ctx context.Context, of Item, detached bool) (*Item, error) {
 	it, buf := w.next()
-	*it = Item{Ref: p.Ref, Root: root, Rel: rel, Extractor: p.Extractor, Type: p.Type}
+	*it = of
 	it.walked = w.r.p.Plain != nil
-	if err := w.r.loadInto(ctx, it, buf, !unsigned); err != nil {
+	if err := w.r.loadInto(ctx, it, buf, detached); err != nil {
 		return nil, err
 	}
 	w.last = it
@@ -67,15 +71,13 @@ func (w *Walker) next() (*Item, []byte) {
 const keepBuffer = 64 << 10
 
 // OpenPlain is Open for a caller that needs the metadata only of items that Params.Plain
-// does not know.
-func (r *Resolver) OpenPlain(ctx context.Context, e Entry) (*Item, error) {
-	ext, err := r.Extractor(ctx, e.Ref.Kind)
+// does not know. The item is valid as one of Walked.
+func (w *Walker) OpenPlain(ctx context.Context, e Entry) (*Item, error) {
+	ext, err := w.r.Extractor(ctx, e.Ref.Kind)
 	if err != nil {
 		return nil, err
 	}
-	it := &Item{Ref: e.Ref, Root: e.Root, Rel: e.Rel, Extractor: ext, Type: typeOf(ext, e.Rel)}
-	it.walked = r.p.Plain != nil
-	return it, r.loadInto(ctx, it, nil, !e.Alone)
+	return w.read(ctx, Item{Ref: e.Ref, Root: e.Root, Rel: e.Rel, Extractor: ext, Type: typeOf(ext, e.Rel)}, !e.Alone)
 }
 
 // Complete reads the metadata that were skipped.

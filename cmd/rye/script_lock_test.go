@@ -32,7 +32,7 @@ func relockCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			items, found, err := h.Verbs.LockItems(ctx)
+			items, found, err := h.Verbs.LockItems(ctx, nil)
 			if err != nil {
 				return err
 			}

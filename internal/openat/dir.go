@@ -1,6 +1,7 @@
 package openat
 
 import (
+	"bytes"
 	"cmp"
 	"io/fs"
 	"os"
@@ -23,6 +24,7 @@ type backend interface {
 	read(buf []byte, rel string, max int64) ([]byte, Info, error)
 	file(rel string, max int64) (*os.File, Info, error)
 	list(rel string) ([]fs.DirEntry, error)
+	same(rel string, content []byte) (bool, error)
 	close() error
 }
 
@@ -99,6 +101,37 @@ func (d *Dir) at(rel string, fn func(backend) error) error {
 		return err
 	}
 	return d.spelling.check(rel)
+}
+
+// Same reports whether the file at rel has exactly this content. It reads the file in pieces
+// and keeps none of it; errors are those of Read.
+func (d *Dir) Same(rel string, content []byte) (same bool, err error) {
+	err = d.at(rel, func(b backend) error {
+		same, err = b.same(rel, content)
+		return err
+	})
+	return same && err == nil, err
+}
+
+// piece is how many bytes Same reads at once.
+const piece = 64 << 10
+
+// sameContent compares what read returns, piece by piece, with a content. read returns 0 at
+// the end.
+func sameContent(content []byte, read func(b []byte) (int, error)) (bool, error) {
+	b := make([]byte, min(piece, len(content)+1))
+	for {
+		n, err := read(b)
+		switch {
+		case err != nil:
+			return false, err
+		case n == 0:
+			return len(content) == 0, nil
+		case n > len(content) || !bytes.Equal(b[:n], content[:n]):
+			return false, nil
+		}
+		content = content[n:]
+	}
 }
 
 // Walk calls fn for everything below the directory rel ("." is the Dir itself) and

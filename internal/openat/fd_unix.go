@@ -5,6 +5,7 @@ package openat
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -64,7 +65,7 @@ func (d *fdDir) file(rel string, max int64) (*os.File, Info, error) {
 	return os.NewFile(uintptr(fd), filepath.Join(d.root.Name(), rel)), infoOf(&st, int(st.Size)), nil
 }
 
-// opened opens a regular file.
+// opened opens a regular file of at most max bytes.
 func (d *fdDir) opened(rel string, max int64) (fd int, st unix.Stat_t, err error) {
 	if fd, err = d.open(d.fd, rel, openFile); err != nil {
 		return -1, st, d.refused(rel, err)
@@ -78,6 +79,27 @@ func (d *fdDir) opened(rel string, max int64) (fd int, st unix.Stat_t, err error
 		unix.Close(fd)
 	}
 	return fd, st, err
+}
+
+func (d *fdDir) same(rel string, content []byte) (bool, error) {
+	fd, st, err := d.opened(rel, math.MaxInt64)
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(fd)
+	if st.Size != int64(len(content)) {
+		return false, nil
+	}
+	return sameContent(content, func(b []byte) (int, error) {
+		n, err := unix.Read(fd, b)
+		for err == unix.EINTR {
+			n, err = unix.Read(fd, b)
+		}
+		if err != nil {
+			err = failed(rel, err)
+		}
+		return n, err
+	})
 }
 
 func (d *fdDir) list(rel string) ([]fs.DirEntry, error) {

@@ -46,3 +46,14 @@ func Read(root, rel string, max int64) ([]byte, Info, error) {
 	defer d.Close()
 	return d.Read(rel, max)
 }
+
+// Same reports whether the file at rel below the trusted directory root has exactly this
+// content. It opens it as Read does.
+func Same(root, rel string, content []byte) (bool, error) {
+	d, err := Open(root)
+	if err != nil {
+		return false, err
+	}
+	defer d.Close()
+	return d.Same(rel, content)
+}

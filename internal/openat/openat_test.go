@@ -110,6 +110,31 @@ func TestReadInto(t *testing.T) {
 	}
 }
 
+// TestSame compares files with contents that differ at each end of what is read at once.
+func TestSame(t *testing.T) {
+	root := t.TempDir()
+	long := strings.Repeat("0123456789abcdef", 3*piece/16)
+	texts := []string{"", "a", "b", "ab", long[:piece-1], long[:piece], long[:piece+1], long, long + "x", long[:2*piece-1] + "X" + long[2*piece:], "X" + long[1:]}
+	for i, text := range texts {
+		write(t, filepath.Join(root, "d", string(rune('a'+i))), text)
+	}
+	for name, d := range backends(t, root) {
+		for i := range texts {
+			for k, content := range texts {
+				same, err := d.Same("d/"+string(rune('a'+i)), []byte(content))
+				if err != nil || same != (i == k) {
+					t.Errorf("%s: %d bytes and %d bytes: %t, %v", name, len(texts[i]), len(content), same, err)
+				}
+			}
+		}
+		for rel, code := range map[string]diag.Code{"d": diag.NotRegular, "../x": diag.PathEscape, "d/missing": diag.FileSystemError} {
+			if same, err := d.Same(rel, nil); same || diag.CodeOf(err) != code {
+				t.Errorf("%s: %s: %t, %v, want %s", name, rel, same, err, code)
+			}
+		}
+	}
+}
+
 // V37: one file has one spelling.
 func TestV37OnlyCanonicalPaths(t *testing.T) {
 	root := t.TempDir()

@@ -28,21 +28,11 @@ func (d rootDir) file(string, int64) (*os.File, Info, error) {
 }
 
 func (d rootDir) read(_ []byte, rel string, max int64) ([]byte, Info, error) {
-	f, fi, err := d.open(rel, 0)
+	f, fi, id, err := d.opened(rel, max)
 	if err != nil {
 		return nil, Info{}, err
 	}
 	defer f.Close()
-	if fi.Size() > max {
-		return nil, Info{}, tooLarge(rel, max)
-	}
-	id, err := identify(f, fi)
-	if err != nil {
-		return nil, Info{}, failed(rel, err)
-	}
-	if id.links > 1 { // 0 is a file that an editor replaced after the open
-		return nil, Info{}, notRegular(rel, "it has more than one name (hard link)")
-	}
 	b, err := io.ReadAll(io.LimitReader(f, min(max, math.MaxInt64-1)+1))
 	if err != nil {
 		return nil, Info{}, failed(rel, err)
@@ -51,6 +41,39 @@ func (d rootDir) read(_ []byte, rel string, max int64) ([]byte, Info, error) {
 		return nil, Info{}, tooLarge(rel, max)
 	}
 	return b, Info{Size: int64(len(b)), Mode: fi.Mode(), ModTime: fi.ModTime(), Device: id.device, Inode: id.inode}, nil
+}
+
+// opened opens a regular file of at most max bytes.
+func (d rootDir) opened(rel string, max int64) (f *os.File, fi fs.FileInfo, id identity, err error) {
+	if f, fi, err = d.open(rel, 0); err != nil {
+		return nil, nil, id, err
+	}
+	if fi.Size() > max {
+		err = tooLarge(rel, max)
+	} else if id, err = identify(f, fi); err != nil {
+		err = failed(rel, err)
+	} else if id.links > 1 { // 0 is a file that an editor replaced after the open
+		err = notRegular(rel, "it has more than one name (hard link)")
+	}
+	if err != nil {
+		f.Close()
+	}
+	return f, fi, id, err
+}
+
+func (d rootDir) same(rel string, content []byte) (bool, error) {
+	f, _, _, err := d.opened(rel, math.MaxInt64)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	return sameContent(content, func(b []byte) (int, error) {
+		n, err := f.Read(b)
+		if err != nil && err != io.EOF {
+			return n, failed(rel, err)
+		}
+		return n, nil
+	})
 }
 
 func (d rootDir) list(rel string) ([]fs.DirEntry, error) {

@@ -18,6 +18,10 @@ func (f folding) read(buf []byte, rel string, max int64) ([]byte, Info, error) {
 	return f.backend.read(buf, f.stored(rel), max)
 }
 
+func (f folding) same(rel string, content []byte) (bool, error) {
+	return f.backend.same(f.stored(rel), content)
+}
+
 func (f folding) list(rel string) ([]fs.DirEntry, error) { return f.backend.list(f.stored(rel)) }
 
 func (f folding) stored(rel string) string {

@@ -53,14 +53,14 @@ func (p *Project) current(ctx context.Context) bool {
 	if _, err := p.Resolver.Table(ctx); err != nil || p.Lock == nil || len(p.LockErrs)+len(p.Resolver.Notes()) > 0 {
 		return false
 	}
-	b, err := p.files.ReadFile(lock.LockFile, lock.MaxLock)
-	return err == nil && bytes.Equal(b, p.Lock.text)
+	return lock.Unchanged(p.files, lock.LockFile, p.Lock.text)
 }
 
 // relock takes the tools of the project into the lock as they are. While some
 // tool does not hold, no entry goes, and none of what a sparse checkout leaves
 // out. Two bundles that give one id are an error.
 func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, error) {
+	defer x.project.memo.Batch()()
 	clash, err := x.project.Resolver.Collisions(ctx)
 	if err == nil {
 		err = diag.FromFindings("locking items", clash)
@@ -68,12 +68,15 @@ func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, e
 	if err != nil {
 		return nil, nil, err
 	}
-	items, notes, err := x.project.Verbs.LockItems(ctx)
+	items, notes, err := x.project.Verbs.LockItems(ctx, x.lock)
 	if err != nil {
 		return nil, nil, err
 	}
 	items, late := x.project.refuseExpired(ctx, x.lock, items)
 	notes = append(notes, late...)
+	if x.before != nil && x.lock.HasItems(items) {
+		return nil, notes, nil
+	}
 	old := *x.lock
 	x.lock.SetItems(items)
 	gone := slices.DeleteFunc(slices.Clone(old.Items), func(it lock.Item) bool { return x.lock.Item(it.Ref) != nil })

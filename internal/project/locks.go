@@ -1,7 +1,6 @@
 package project
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -132,12 +131,12 @@ func (sl *SpaceLock) written() []byte {
 	return sl.Lock.Render()
 }
 
-// parseLock is lock.ParseLock, which need not parse the text of the project's lock again.
-func (p *Project) parseLock(b []byte) (*lock.Lock, []diag.Finding) {
-	if sl := p.Lock; sl != nil && !sl.lookup && bytes.Equal(b, sl.text) {
-		return sl.Lock.Clone(), slices.Clone(sl.notes)
+// knownLock returns the lock of the project as it was read, or nil.
+func (p *Project) knownLock() *lock.Known {
+	if p.Lock == nil || p.Lock.lookup {
+		return nil
 	}
-	return lock.ParseLock(b)
+	return &lock.Known{Text: p.Lock.text, Lock: p.Lock.Lock, Notes: p.Lock.notes}
 }
 
 // Layers returns the bundles and workspace members of a lock.

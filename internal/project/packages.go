@@ -78,7 +78,7 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 	}
 	params := packages.Params{
 		Base: x.Base, Files: x.files, Space: string(x.space), Source: src, Registries: x.registries, Cache: x.cache, Trust: h.Trust, Rules: h.Rules,
-		ParseLock: h.parseLock, Caps: h.bundleCaps(), Contents: h.bundleContents(), Others: h.holders(x.space), Locked: e.Locked, Offline: sealed || e.Offline, Now: e.Now, Progress: p.Progress,
+		Known: h.knownLock, Caps: h.bundleCaps(), Contents: h.bundleContents(), Others: h.holders(x.space), Locked: e.Locked, Offline: sealed || e.Offline, Now: e.Now, Progress: p.Progress,
 	}
 	if x.space == space.Project {
 		params.Revoked = h.revoked()
