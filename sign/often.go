@@ -15,9 +15,9 @@ import (
 // additions of crypto/ed25519, and no doublings. It computes the same point and compares
 // the same bytes.
 const (
-	oftenUsed = 256 // verifications by one key before its multiples are worth it
-	maxOften  = 4   // keys with multiples, 655 kB each
-	maxUsed   = 64  // keys that are counted
+	oftenUsed = 80 // verifications by one key after which its multiples cost as much as they would have saved
+	maxOften  = 4  // keys with multiples, 655 kB each
+	maxUsed   = 64 // keys that are counted
 )
 
 // multiples has j+1 times 256^i times a point in row i, column j.

@@ -112,7 +112,7 @@ func (e *Extractor) apply(doc *tree.Doc) (map[string]any, map[string]diag.Positi
 		for _, key := range r.From {
 			if v, ok := doc.Root[key]; ok {
 				out[r.Field] = v
-				copyPos(doc.Pos, key, r.Field)
+				copyPos(doc.Pos, key, r.Field, v)
 				if key != r.Field {
 					if keys == nil {
 						keys = map[string]string{}
@@ -136,11 +136,20 @@ func (e *Extractor) supplies(key string) bool {
 	return slices.ContainsFunc(e.Rules, func(r Rule) bool { return slices.Contains(r.From, key) })
 }
 
-func copyPos(pos map[string]diag.Position, key, field string) {
+// copyPos gives a field the positions of a key and of what its value contains.
+func copyPos(pos map[string]diag.Position, key, field string, value any) {
 	if key == field {
 		return
 	}
 	key, field = tree.Join("", key), tree.Join("", field)
+	switch value.(type) {
+	case map[string]any, []any:
+	default:
+		if at, ok := pos[key]; ok {
+			pos[field] = at
+		}
+		return
+	}
 	add := map[string]diag.Position{}
 	for p, at := range pos {
 		if p == key {

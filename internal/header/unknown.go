@@ -19,6 +19,9 @@ type Key struct {
 func Unknown(src []byte, comment string, isKey func(string) bool) []Key {
 	c := newCollector(isKey)
 	t := commentRun(string(src), comment)
+	if !c.mayBeUnknown(t) {
+		return nil
+	}
 	var out, block []Key
 	known := false
 	end := func() {
@@ -43,6 +46,17 @@ func Unknown(src []byte, comment string, isKey func(string) bool) []Key {
 	}
 	end()
 	return out
+}
+
+// mayBeUnknown reports whether a line names another key than those that are known. Most
+// headers have none, and then it does not matter where their values end.
+func (c *collector) mayBeUnknown(t *text) bool {
+	for i := range t.lines {
+		if name, _ := plainKey(t, i); name != "" && !c.isKey(name) && !strings.HasPrefix(name, "x-") {
+			return true
+		}
+	}
+	return false
 }
 
 // plainKey returns the key of the i-th line and its offset, "" for prose: a key has no
