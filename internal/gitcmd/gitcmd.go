@@ -1,7 +1,8 @@
 // Package gitcmd runs git plumbing: it finds git, sets an environment in which
 // the configuration of repository and user does not change the output, and
 // parses that output. It reads the list of the index from git's own file where it knows
-// the form of that file.
+// the form of that file, and writes blobs as git's own files where no setting asks for
+// another form.
 //
 // It does not run hooks, filters, pagers, external diffs, or any other program that
 // the configuration of a repository names, does not prompt, and does not know items

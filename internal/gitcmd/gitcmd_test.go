@@ -3,10 +3,14 @@ package gitcmd
 import (
 	"bytes"
 	"context"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,41 +63,132 @@ func put(t *testing.T, r *Repo, name, text string) {
 	}
 }
 
-// TestBlobs writes blobs of every length that changes the form of a pack's
-// header, in both formats, and reads them back.
+// store stores texts and returns the names of their blobs.
+func store(t *testing.T, r *Repo, texts ...[]byte) []string {
+	t.Helper()
+	e := r.Encoder()
+	var blobs []*Blob
+	var oids []string
+	for _, b := range texts {
+		blobs = append(blobs, e.Blob(b))
+		oids = append(oids, blobs[len(blobs)-1].OID)
+	}
+	if err := r.WriteBlobs(t.Context(), blobs); err != nil {
+		t.Fatal(err)
+	}
+	return oids
+}
+
+// TestBlobs writes blobs of every length that changes the form of a pack's header or of
+// an object, in both formats, as files and through git, and reads them back.
 func TestBlobs(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
-		r, run := scratch(t, "--object-format="+format)
-		if r.SHA256 != (format == "sha256") {
-			t.Errorf("%s: SHA256 is %v", format, r.SHA256)
+		t.Run(format, func(t *testing.T) { testBlobs(t, format, "core.abbrev", "7", 12) })
+		t.Run(format+" through git", func(t *testing.T) { testBlobs(t, format, "core.looseCompression", "6", 12) })
+	}
+}
+
+// testBlobs sets a setting before it stores blobs.
+func testBlobs(t *testing.T, format, name, value string, objects int) {
+	r, run := scratch(t, "--object-format="+format)
+	run("config", name, value)
+	if r.SHA256 != (format == "sha256") {
+		t.Errorf("%s: SHA256 is %v", format, r.SHA256)
+	}
+	var blobs [][]byte
+	for _, n := range []int{0, 1, 15, 16, 17, 2047, 2048, 2049, 1<<16 - 1, 1 << 18, 1<<18 + 1} {
+		blobs = append(blobs, bytes.Repeat([]byte{'a', 0, '\r', '\n'}, n/4+1)[:n])
+	}
+	noise := make([]byte, 3<<18+1) // cannot be compressed
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+	blobs = append(blobs, noise)
+	oids := store(t, r, append(blobs, blobs[3])...) // one of them twice
+	b, err := r.Batch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	err = b.Read(oids[:len(blobs)], 1<<20, func(i int, o Object) {
+		seen++
+		if o.OID != oids[i] || !bytes.Equal(o.Data, blobs[i]) || o.Size != int64(len(blobs[i])) {
+			t.Errorf("%s: blob %d came back as %s with %d bytes", format, i, o.OID, o.Size)
 		}
-		var blobs [][]byte
-		for _, n := range []int{0, 1, 15, 16, 17, 2047, 2048, 2049, 1 << 18, 1<<18 + 1} {
-			blobs = append(blobs, bytes.Repeat([]byte{'a', 0, '\r', '\n'}, n/4+1)[:n])
+	})
+	if err != nil || seen != len(blobs) {
+		t.Errorf("%s: %d of %d, %v", format, seen, len(blobs), err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	run("fsck", "--strict")
+	run("diff", "--quiet", r.EmptyTree(), r.EmptyTree())
+	if out := run("count-objects"); !strings.HasPrefix(out, strconv.Itoa(objects)+" objects") {
+		t.Errorf("%s, want %d", out, objects)
+	}
+	if left, err := os.ReadDir(filepath.Join(r.CommonDir, "rye-tmp")); err == nil && len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestPlainObjects stores a blob with settings and in directories for which the files are
+// left to git, and compares what git makes of them.
+func TestPlainObjects(t *testing.T) {
+	for _, c := range []struct {
+		name, value string
+		plain       bool
+	}{
+		{"core.autocrlf", "true", true}, {"extensions.worktreeConfig", "true", true}, {"core.repositoryformatversion", "1", true},
+		{"core.sharedRepository", "group", false}, {"core.compression", "0", false}, {"core.looseCompression", "9", false},
+		{"core.fsync", "loose-object", false}, {"core.fsyncMethod", "batch", false}, {"core.fsyncObjectFiles", "true", false},
+	} {
+		r, run := scratch(t)
+		run("config", c.name, c.value)
+		list, err := r.settings(t.Context())
+		if got := plainObjects(list); err != nil || got != c.plain {
+			t.Errorf("%s=%s: %v, %v", c.name, c.value, got, err)
 		}
-		oids, err := r.WriteBlobs(t.Context(), blobs)
-		if err != nil {
-			t.Fatal(err)
+		oid := store(t, r, []byte("text"))[0]
+		fi, err := os.Stat(filepath.Join(r.CommonDir, "objects", oid[:2], oid[2:]))
+		if err != nil || !strings.HasSuffix(run("cat-file", "blob", oid), "text") {
+			t.Errorf("%s=%s: %v", c.name, c.value, err)
 		}
-		b, err := r.Batch(t.Context())
-		if err != nil {
-			t.Fatal(err)
+		if want := fs.FileMode(0o444); runtime.GOOS != "windows" && err == nil && fi.Mode().Perm()&want != want || fi.Mode().Perm()&0o222 != 0 {
+			t.Errorf("%s=%s: mode %o", c.name, c.value, fi.Mode())
 		}
-		seen := 0
-		err = b.Read(oids, 1<<20, func(i int, o Object) {
-			seen++
-			if o.OID != oids[i] || !bytes.Equal(o.Data, blobs[i]) || o.Size != int64(len(blobs[i])) {
-				t.Errorf("%s: blob %d came back as %s with %d bytes", format, i, o.OID, o.Size)
-			}
-		})
-		if err != nil || seen != len(blobs) {
-			t.Errorf("%s: %d of %d, %v", format, seen, len(blobs), err)
-		}
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-		run("fsck", "--strict")
-		run("diff", "--quiet", r.EmptyTree(), r.EmptyTree())
+	}
+	if plainObjects([]setting{{name: "core.repositoryformatversion", value: "2"}}) || plainObjects([]setting{{name: "extensions.compatobjectformat"}}) {
+		t.Error("objects of an unknown format are written")
+	}
+}
+
+// TestLinkedObjects stores blobs in a repository whose objects are behind a link, and in
+// one whose objects a variable names.
+func TestLinkedObjects(t *testing.T) {
+	r, run := scratch(t)
+	objects, away := r.Objects(), filepath.Join(r.WorkTree, "away")
+	if err := os.Rename(objects, away); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(away, objects); err != nil {
+		t.Skip(err)
+	}
+	oid := store(t, r, []byte("linked"))[0]
+	if got := run("cat-file", "blob", oid); got != "linked" {
+		t.Errorf("%q", got)
+	}
+	other := filepath.Join(r.WorkTree, "other")
+	if err := os.Mkdir(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g, err := New(Params{Dir: r.WorkTree, Environ: append(r.env, "GIT_OBJECT_DIRECTORY="+other)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := *r
+	there.Git = g
+	oid = store(t, &there, []byte("named"))[0]
+	if _, err := os.Stat(filepath.Join(other, oid[:2], oid[2:])); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -210,11 +305,8 @@ func TestUpdateIndex(t *testing.T) {
 	put(t, r, "a", "a")
 	put(t, r, "dir/b", "b")
 	run("add", ".")
-	oids, err := r.WriteBlobs(t.Context(), [][]byte{[]byte("new")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = r.UpdateIndex(t.Context(), []Entry{{ModeExecutable, oids[0], "dir/b"}, {ModeFile, oids[0], "dir/line\nfeed"}})
+	oids := store(t, r, []byte("new"))
+	err := r.UpdateIndex(t.Context(), []Entry{{ModeExecutable, oids[0], "dir/b"}, {ModeFile, oids[0], "dir/line\nfeed"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,10 +351,7 @@ func TestQuiet(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Errorf("%v, %v", list, err)
 	}
-	oids, err := r.WriteBlobs(t.Context(), [][]byte{[]byte("b")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	oids := store(t, r, []byte("b"))
 	if err := r.UpdateIndex(t.Context(), []Entry{{ModeFile, oids[0], "a"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -46,11 +46,7 @@ func (g *Git) remote(ctx context.Context, args ...string) ([]byte, error) {
 }
 
 func (g *Git) guardedOver(ctx context.Context, protocols string, stdin io.Reader, args ...string) ([]byte, error) {
-	read := g.ahead
-	if read == nil {
-		read = func() ([]setting, error) { return g.settings(ctx) }
-	}
-	list, err := read()
+	list, err := g.readSettings(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +68,14 @@ func (g *Git) ReadAhead(ctx context.Context) *Git {
 	c.ahead = sync.OnceValues(func() ([]setting, error) { return g.settings(ctx) })
 	go func() { _, _ = c.ahead() }()
 	return &c
+}
+
+// readSettings returns the settings that were read ahead, or reads them.
+func (g *Git) readSettings(ctx context.Context) ([]setting, error) {
+	if g.ahead != nil {
+		return g.ahead()
+	}
+	return g.settings(ctx)
 }
 
 // settings returns all settings in the order of their precedence.

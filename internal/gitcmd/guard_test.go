@@ -211,8 +211,9 @@ func (x *trap) plumbing() {
 	_, _ = x.Skipped(ctx, []string{".ai/a"})
 	_ = x.Ignored(ctx, []string{".ai/a"})
 	_, _ = Tracked(ctx, x.WorkTree, x.env)
-	if oids, err := x.WriteBlobs(ctx, [][]byte{[]byte("a")}); err == nil {
-		_ = x.UpdateIndex(ctx, []Entry{{ModeFile, oids[0], ".ai/a"}})
+	blob := x.Encoder().Blob([]byte("a"))
+	if err := x.WriteBlobs(ctx, []*Blob{blob}); err == nil {
+		_ = x.UpdateIndex(ctx, []Entry{{ModeFile, blob.OID, ".ai/a"}})
 	}
 	file := filepath.Join(x.WorkTree, ".ai", "a")
 	_, _, _ = x.MergeFile(ctx, Versions{file, file, file}, "7")

@@ -190,18 +190,3 @@ func FuzzParseIndex(f *testing.F) {
 	f.Add(append(append(head, entry...), make([]byte, 20)...))
 	f.Fuzz(func(t *testing.T, b []byte) { checkRead(t, b) })
 }
-
-// TestLargeBlob stores a blob by a process of its own, in its position.
-func TestLargeBlob(t *testing.T) {
-	r, run := scratch(t)
-	large := strings.Repeat("line of a lock\n", largeBlob/10)
-	oids, err := r.WriteBlobs(t.Context(), [][]byte{[]byte("a"), []byte(large), []byte("b")})
-	if err != nil || len(oids) != 3 {
-		t.Fatal(oids, err)
-	}
-	for i, want := range []string{"a", strings.TrimSpace(large), "b"} {
-		if got := run("cat-file", "blob", oids[i]); got != want {
-			t.Errorf("blob %d has %d bytes, want %d", i, len(got), len(want))
-		}
-	}
-}

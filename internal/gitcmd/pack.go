@@ -10,50 +10,24 @@ import (
 	"fmt"
 	"hash"
 	"hash/adler32"
-	"slices"
-	"sync"
 )
 
-// largeBlob is the length in bytes from which a process of its own stores a blob: git
-// compresses it, which takes as long as many small ones.
-const largeBlob = 256 << 10
-
-// WriteBlobs stores blobs, byte for byte, and returns their names in the same
-// order. They are sent to git as one pack on stdin, which needs one process; hash-object
-// would need a file for each blob. The largest is sent on its own if it is large.
-func (r *Repo) WriteBlobs(ctx context.Context, blobs [][]byte) ([]string, error) {
+// WriteBlobs stores blobs, byte for byte. If the settings ask for nothing special, they
+// are written as files; git itself needs five times as long for them. Else they are sent
+// to git as one pack on stdin, which needs one process.
+func (r *Repo) WriteBlobs(ctx context.Context, blobs []*Blob) error {
 	if len(blobs) == 0 {
-		return nil, nil
+		return nil
 	}
-	packs := [][][]byte{blobs}
-	if i := largest(blobs); len(blobs) > 1 && len(blobs[i]) >= largeBlob {
-		packs = [][][]byte{{blobs[i]}, slices.Concat(blobs[:i], blobs[i+1:])}
+	list, err := r.readSettings(ctx)
+	if err != nil {
+		return err
 	}
-	errs := make([]error, len(packs))
-	var wg sync.WaitGroup
-	for i, some := range packs {
-		wg.Go(func() { _, errs[i] = r.run(ctx, bytes.NewReader(r.pack(some)), "unpack-objects", "-q") })
+	if plainObjects(list) && r.writeLoose(blobs) == nil {
+		return nil
 	}
-	oids := make([]string, len(blobs))
-	for i, b := range blobs {
-		oids[i] = r.BlobName(b)
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return oids, nil
-}
-
-func largest(blobs [][]byte) (at int) {
-	for i, b := range blobs {
-		if len(b) > len(blobs[at]) {
-			at = i
-		}
-	}
-	return at
+	_, err = r.run(ctx, bytes.NewReader(r.pack(blobs)), "unpack-objects", "-q")
+	return err
 }
 
 func (r *Repo) hash() hash.Hash {
@@ -72,16 +46,17 @@ func (r *Repo) BlobName(b []byte) string {
 }
 
 // pack renders a pack of version 2: a header, the blobs, a checksum.
-func (r *Repo) pack(blobs [][]byte) []byte {
+func (r *Repo) pack(blobs []*Blob) []byte {
 	const typeBlob = 3
 	size := 64
 	for _, b := range blobs {
-		size += len(b) + 32 + 5*(len(b)/maxStored)
+		size += len(b.data) + 32 + 5*(len(b.data)/maxStored)
 	}
 	out := append(make([]byte, 0, size), "PACK"...)
 	out = binary.BigEndian.AppendUint32(out, 2)
 	out = binary.BigEndian.AppendUint32(out, uint32(len(blobs)))
-	for _, b := range blobs {
+	for _, blob := range blobs {
+		b := blob.data
 		// Four bits of the length are in the byte of the type, then seven per byte.
 		n := len(b)
 		c := byte(typeBlob<<4 | n&15)

@@ -23,7 +23,9 @@ func (r *run) relock(ctx context.Context) (err error) {
 	if r.Relock == nil || len(refs) == 0 && !r.gone {
 		return nil
 	}
-	r.lock, err = r.Relock(ctx, r.files, index, refs)
+	if r.lock, err = r.Relock(ctx, r.files, index, refs); r.lock != nil {
+		r.lockBlob = r.blobs.Blob(r.lock.Now)
+	}
 	r.report.Relocked = r.report.Relocked || r.lock != nil
 	return err
 }

@@ -89,6 +89,8 @@ type staged struct {
 	it  *resolve.Item
 	old gitcmd.Entry // the file to replace; its OID is "" if it is new
 	out primary.SignedFile
+	// blob is made while other items are signed.
+	blob *gitcmd.Blob
 }
 
 // run is one project whose staged items are signed.
@@ -102,6 +104,8 @@ type run struct {
 	verbs *primary.Verbs
 	todo  []staged
 	lock  *LockChange // nil if it does not change
+
+	lockBlob *gitcmd.Blob
 }
 
 // session is one call of Sign.
@@ -111,6 +115,7 @@ type session struct {
 	others func() (map[string]string, error)
 	cancel context.CancelFunc
 	writer *gitcmd.Repo // Repo, which may have read its settings ahead
+	blobs  *gitcmd.Encoder
 	report *Report
 	runs   []*run // projects with candidates
 }
@@ -164,7 +169,7 @@ func Sign(ctx context.Context, p Params) (*Report, error) {
 
 func newSession(ctx context.Context, p Params) *session {
 	writer := *p.Repo
-	s := &session{Params: p, writer: &writer, report: &Report{Files: []primary.SignReport{}}}
+	s := &session{Params: p, writer: &writer, blobs: p.Repo.Encoder(), report: &Report{Files: []primary.SignReport{}}}
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.signer = sync.OnceValues(func() (sign.Signer, error) {
 		if !p.Check { // something will be written to the index
@@ -412,7 +417,7 @@ func (r *run) sign(ctx context.Context, it *resolve.Item, res *result) {
 		res.report.Status = primary.Stale
 	default:
 		old, _ := r.files.Entry(out.Rel)
-		res.todo = &staged{it: it, old: old, out: out}
+		res.todo = &staged{it: it, old: old, out: out, blob: r.blobs.Blob(out.Bytes)}
 	}
 }
 

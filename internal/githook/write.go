@@ -21,7 +21,8 @@ type change struct {
 
 	mode  uint32
 	bytes []byte
-	left  string // names the file if it stays as it is
+	to    *gitcmd.Blob // the bytes, ready to be stored
+	left  string       // names the file if it stays as it is
 }
 
 // write stores the signed blobs, lists the files in the git directory, updates the
@@ -32,15 +33,11 @@ func (s *session) write(ctx context.Context) error {
 	for _, r := range s.runs {
 		list = append(list, r.changes()...)
 	}
-	blobs := make([][]byte, len(list))
-	for i, c := range list {
-		blobs[i] = c.bytes
-	}
 	skipped, err := s.skipped(ctx, list)
 	if err != nil {
 		return err
 	}
-	entries, err := s.store(ctx, list, blobs)
+	entries, err := s.store(ctx, list)
 	if err != nil {
 		return err
 	}
@@ -61,15 +58,14 @@ func (s *session) write(ctx context.Context) error {
 }
 
 // store writes the blobs of the files and then the list of the files.
-func (s *session) store(ctx context.Context, list []change, blobs [][]byte) ([]gitcmd.Entry, error) {
-	oids, err := s.Repo.WriteBlobs(ctx, blobs)
-	if err != nil {
-		return nil, err
+func (s *session) store(ctx context.Context, list []change) ([]gitcmd.Entry, error) {
+	blobs, entries := make([]*gitcmd.Blob, len(list)), make([]gitcmd.Entry, len(list))
+	for i, c := range list {
+		blobs[i] = c.to
+		entries[i] = gitcmd.Entry{Mode: c.mode, OID: c.now, Path: c.path}
 	}
-	entries := make([]gitcmd.Entry, len(list))
-	for i := range list {
-		list[i].now = oids[i]
-		entries[i] = gitcmd.Entry{Mode: list[i].mode, OID: oids[i], Path: list[i].path}
+	if err := s.writer.WriteBlobs(ctx, blobs); err != nil {
+		return nil, err
 	}
 	return entries, savePending(s.Repo, list, s.IndexOnly)
 }
@@ -78,7 +74,7 @@ func (s *session) store(ctx context.Context, list []change, blobs [][]byte) ([]g
 func (r *run) changes() []change {
 	var list []change
 	for _, t := range r.todo {
-		c := change{path: r.path(t.out.Rel), was: t.old.OID, mode: gitcmd.ModeFile, bytes: t.out.Bytes, left: r.Label + t.it.Path()}
+		c := change{path: r.path(t.out.Rel), was: t.old.OID, now: t.blob.OID, mode: gitcmd.ModeFile, bytes: t.out.Bytes, to: t.blob, left: r.Label + t.it.Path()}
 		if t.old.OID != "" {
 			c.mode = t.old.Mode
 		}
@@ -90,7 +86,7 @@ func (r *run) changes() []change {
 	}
 	if r.lock != nil {
 		e := r.lock.Entry
-		list = append(list, change{path: e.Path, was: e.OID, mode: e.Mode, bytes: r.lock.Now, left: r.Label + filepath.Base(e.Path)})
+		list = append(list, change{path: e.Path, was: e.OID, now: r.lockBlob.OID, mode: e.Mode, bytes: r.lock.Now, to: r.lockBlob, left: r.Label + filepath.Base(e.Path)})
 	}
 	return list
 }
