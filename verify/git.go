@@ -39,6 +39,7 @@ type GitFiles struct {
 	changed func() bool
 
 	batch *gitcmd.Batch
+	owned bool  // Close ends the batch
 	order []int // of reading ahead, regular files only
 	mu    sync.Mutex
 	ahead map[int][]byte // read ahead and not returned yet
@@ -47,16 +48,26 @@ type GitFiles struct {
 // Revision opens the .ai folder of the project at prefix ("" or "a/b/") in a
 // tree of a repository, which may be bare.
 func Revision(ctx context.Context, git *gitcmd.Git, tree, prefix string) (*GitFiles, error) {
-	return openGit(ctx, git, prefix, func(names ...string) ([]gitcmd.Entry, error) {
-		return git.Tree(ctx, tree, below(prefix, names)...)
+	return owning(ctx, git, func(batch *gitcmd.Batch) (*GitFiles, error) {
+		return openGit(batch, prefix, func(names ...string) ([]gitcmd.Entry, error) {
+			return git.Tree(ctx, tree, below(prefix, names)...)
+		})
 	})
 }
 
 // Index opens the .ai folder of the project at prefix in the index. Entries
 // that are only intended to be added are not in it.
 func Index(ctx context.Context, repo *gitcmd.Repo, prefix string) (*GitFiles, error) {
+	return owning(ctx, repo.Git, func(batch *gitcmd.Batch) (*GitFiles, error) {
+		return IndexOver(ctx, repo, prefix, batch)
+	})
+}
+
+// IndexOver is Index with a Batch of the caller, who closes it after the last use of the
+// files.
+func IndexOver(ctx context.Context, repo *gitcmd.Repo, prefix string, batch *gitcmd.Batch) (*GitFiles, error) {
 	before, missing := os.Stat(repo.Index())
-	g, err := openGit(ctx, repo.Git, prefix, func(names ...string) ([]gitcmd.Entry, error) {
+	g, err := openGit(batch, prefix, func(names ...string) ([]gitcmd.Entry, error) {
 		return repo.Indexed(ctx, below(prefix, names)...)
 	})
 	if err != nil {
@@ -78,17 +89,26 @@ func below(prefix string, names []string) []string {
 	return paths
 }
 
-// openGit starts git cat-file before git lists the entries, so that both start at
-// the same time.
-func openGit(ctx context.Context, git *gitcmd.Git, prefix string, list func(names ...string) ([]gitcmd.Entry, error)) (*GitFiles, error) {
+// owning starts git cat-file before the files are opened, so that it is ready when the
+// entries are listed, and ends it with them.
+func owning(ctx context.Context, git *gitcmd.Git, open func(*gitcmd.Batch) (*GitFiles, error)) (*GitFiles, error) {
 	batch, err := git.Batch(ctx)
 	if err != nil {
 		return nil, err
 	}
+	g, err := open(batch)
+	if err != nil {
+		_ = batch.Close()
+		return nil, err
+	}
+	g.owned = true
+	return g, nil
+}
+
+func openGit(batch *gitcmd.Batch, prefix string, list func(names ...string) ([]gitcmd.Entry, error)) (*GitFiles, error) {
 	names := []string{lock.ProjectFileName, lock.LockFile, lock.SumFile}
 	entries, err := list(append(names, space.Dir)...)
 	if err != nil {
-		_ = batch.Close()
 		return nil, err
 	}
 	files := map[string]gitcmd.Entry{}
@@ -171,8 +191,25 @@ func (g *GitFiles) Only(rels []string) {
 	slices.Sort(g.order)
 }
 
-// Close stops the git process.
-func (g *GitFiles) Close() error { return g.batch.Close() }
+// Offer gives the data of blobs that the caller has read, by their names. Read returns
+// those of the files that Only lists, each once.
+func (g *GitFiles) Offer(blobs map[string][]byte) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, i := range g.order {
+		if b, ok := blobs[g.entries[i].OID]; ok {
+			g.ahead[i] = b
+		}
+	}
+}
+
+// Close stops the git process, unless it is the caller's.
+func (g *GitFiles) Close() error {
+	if !g.owned {
+		return nil
+	}
+	return g.batch.Close()
+}
 
 // Root returns the files as a root of the project space.
 func (g *GitFiles) Root() *space.Root { return space.NewFiles(space.Project, g) }

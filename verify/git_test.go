@@ -147,3 +147,23 @@ func TestReadAhead(t *testing.T) {
 		t.Errorf("missing object: %v", err)
 	}
 }
+
+// TestOffer reads blobs that the caller has read before: each once, only those of wanted
+// files, and by the name that the tree has.
+func TestOffer(t *testing.T) {
+	git, run := bare(t)
+	blob := run("git's", "hash-object", "-w", "--stdin")
+	tree := run("040000 tree "+run("100644 blob "+blob+"\ta\n"+"100644 blob "+blob+"\tb\n", "mktree")+"\t.ai\n", "mktree")
+	g := open(t, git, tree)
+	g.Only([]string{"a"})
+	g.Offer(map[string][]byte{blob: []byte("offered"), strings.Repeat("1", 40): []byte("other")})
+	for _, want := range []struct{ rel, text string }{{"b", "git's"}, {"a", "offered"}, {"a", "git's"}} {
+		if b, err := g.Read(want.rel, 100); err != nil || string(b) != want.text {
+			t.Errorf("%s: %q, %v, want %q", want.rel, b, err, want.text)
+		}
+	}
+	g.Offer(map[string][]byte{blob: []byte("too long")})
+	if _, err := g.Read("a", 3); diag.CodeOf(err) != diag.TooLarge {
+		t.Errorf("above the limit: %v", err)
+	}
+}

@@ -13,32 +13,39 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Batch is a running git cat-file. Its process ends with Close or with the ctx
-// it was started with. Concurrent calls are serialised.
+// Batch is a git cat-file, which runs or can be started. Its process ends with Close or
+// with the ctx of the call that made the Batch. Concurrent calls are serialised.
 type Batch struct {
-	mu   sync.Mutex
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Reader
-	fail error // set once the stream is broken; every later Read returns it
+	mu    sync.Mutex
+	cmd   *exec.Cmd // nil until it is started
+	in    io.WriteCloser
+	out   *bufio.Reader
+	fail  error // set once the stream is broken; every later Read returns it
+	later func() error
+	loose *looseReader // of blobs that git need not read, or nil
 }
 
 // Batch starts git cat-file to read objects.
 func (g *Git) Batch(ctx context.Context) (*Batch, error) {
-	b := &Batch{cmd: g.command(ctx, "cat-file", "--batch")}
-	in, err := b.cmd.StdinPipe()
+	b := &Batch{}
+	return b, b.start(g.command(ctx, "cat-file", "--batch"))
+}
+
+func (b *Batch) start(cmd *exec.Cmd) error {
+	in, err := cmd.StdinPipe()
 	if err == nil {
 		b.in = in
 		var out io.ReadCloser
-		if out, err = b.cmd.StdoutPipe(); err == nil {
+		if out, err = cmd.StdoutPipe(); err == nil {
 			b.out = bufio.NewReaderSize(out, 64<<10)
-			err = b.cmd.Start()
+			err = cmd.Start()
 		}
 	}
 	if err != nil {
-		return nil, diag.New(diag.ExecutionFailed, "starting git cat-file: %w", err)
+		return diag.New(diag.ExecutionFailed, "starting git cat-file: %w", err)
 	}
-	return b, nil
+	b.cmd = cmd
+	return nil
 }
 
 // Close ends the process.
@@ -47,6 +54,9 @@ func (b *Batch) Close() error {
 	defer b.mu.Unlock()
 	if b.fail == nil {
 		b.fail = errors.New("closed")
+	}
+	if b.cmd == nil {
+		return nil
 	}
 	err := b.in.Close()
 	_ = b.cmd.Wait() // its exit status after the last object does not matter
@@ -62,22 +72,44 @@ type Object struct {
 	Data []byte
 }
 
-// Read requests objects by name and calls each for them in the same order. Blobs
+// Read requests objects by name and calls each for every one, in any order. Blobs
 // of more than limit bytes have no data.
 func (b *Batch) Read(oids []string, limit int64, each func(i int, o Object)) error {
-	return b.read("blob", oids, limit, each)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.loose == nil || b.fail != nil {
+		return b.read("blob", oids, limit, each)
+	}
+	var rest []string
+	var at []int
+	for i, oid := range oids {
+		if o, ok := b.loose.read(oid, limit); ok {
+			each(i, o)
+		} else {
+			rest, at = append(rest, oid), append(at, i)
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	return b.read("blob", rest, limit, func(k int, o Object) { each(at[k], o) })
 }
 
-// ReadTrees is Read for trees.
+// ReadTrees is Read for trees, in the order of the names.
 func (b *Batch) ReadTrees(oids []string, limit int64, each func(i int, o Object)) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	return b.read("tree", oids, limit, each)
 }
 
 func (b *Batch) read(kind string, oids []string, limit int64, each func(i int, o Object)) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if b.fail != nil {
 		return broken(b.fail)
+	}
+	if b.cmd == nil {
+		if err := b.later(); err != nil {
+			return err
+		}
 	}
 	written := make(chan error, 1)
 	go func() { // git writes while it reads: without a reader both pipes would fill up

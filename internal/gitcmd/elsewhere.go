@@ -15,10 +15,11 @@ import (
 
 // Elsewhere returns those of the blobs that a commit outside of the history of HEAD
 // contains in any directory, each with the newest such commit. The commits are those
-// of all refs but the stash, and those of the last fetch.
-func (r *Repo) Elsewhere(ctx context.Context, oids []string) (map[string]string, error) {
+// of all refs but the stash, and those of the last fetch. blobs is called when git has
+// listed the objects of these commits.
+func (r *Repo) Elsewhere(ctx context.Context, blobs func() []string) (map[string]string, error) {
 	fetched, err := r.fetched()
-	if err != nil || len(oids) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	args := []string{"rev-list", "--objects", "--in-commit-order", "--full-history", "--missing=allow-any", "--ignore-missing",
@@ -32,8 +33,8 @@ func (r *Repo) Elsewhere(ctx context.Context, oids []string) (map[string]string,
 			return nil, err
 		}
 	}
-	asked := make(map[string]bool, len(oids))
-	for _, oid := range oids {
+	asked := map[string]bool{}
+	for _, oid := range blobs() {
 		asked[oid] = true
 	}
 	found := map[string]string{}

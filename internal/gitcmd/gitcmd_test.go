@@ -3,7 +3,9 @@ package gitcmd
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -127,6 +129,70 @@ func testBlobs(t *testing.T, format, name, value string, objects int) {
 	}
 	if left, err := os.ReadDir(filepath.Join(r.CommonDir, "rye-tmp")); err == nil && len(left) > 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// TestLooseBlobs reads blobs from their files, and those that only git can read or refuse:
+// of a pack, damaged, under another name, of another kind, too long, missing.
+func TestLooseBlobs(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		r, run := scratch(t, "--object-format="+format)
+		put(t, r, "packed", "packed")
+		put(t, r, "loose", "loose\n"+strings.Repeat("x", 70_000))
+		put(t, r, "empty", "")
+		run("add", "packed")
+		run("commit", "-q", "-m", "one")
+		run("gc", "-q", "--prune=now")
+		run("add", ".")
+		names := map[string]string{"commit": run("rev-parse", "HEAD"), "missing": strings.Repeat("1", 2*r.hash().Size()), "word": "HEAD"}
+		for _, f := range []string{"packed", "loose", "empty"} {
+			names[f] = run("rev-parse", ":"+f)
+		}
+		data := func(o Object, _ bool) string { return o.Kind + " " + string(o.Data[:min(len(o.Data), 6)]) }
+		l := &looseReader{repo: r}
+		for name, want := range map[string]bool{"loose": true, "empty": true, "packed": false, "commit": false, "missing": false, "word": false} {
+			if o, ok := l.read(names[name], 1<<20); ok != want || ok && (o.OID != names[name] || o.Data == nil || o.Size != int64(len(o.Data))) {
+				t.Errorf("%s: %v, %s", name, ok, data(o, ok))
+			}
+		}
+		if _, ok := l.read(names["loose"], 70_000); ok {
+			t.Error("a blob above the limit was read")
+		}
+		b := r.Blobs(t.Context())
+		got := map[string]string{}
+		order := []string{"packed", "loose", "commit", "missing", "empty"}
+		var oids []string
+		for _, name := range order {
+			oids = append(oids, names[name])
+		}
+		if err := b.Read(oids, 1<<20, func(i int, o Object) { got[order[i]] = data(o, true) }); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{"packed": "blob packed", "loose": "blob loose\n", "commit": "commit ", "missing": "missing ", "empty": "blob "}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %q", format, got)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := b.Read(oids[1:2], 10, func(int, Object) {}); err == nil {
+			t.Error("a closed batch reads")
+		}
+		file := func(oid string) string { return filepath.Join(r.Objects(), oid[:2], oid[2:]) }
+		other := strings.Repeat("a", 2*r.hash().Size())
+		text, err := os.ReadFile(file(names["loose"]))
+		if err = errors.Join(err, os.MkdirAll(filepath.Dir(file(other)), 0o755), os.WriteFile(file(other), text, 0o644), os.Chmod(file(names["loose"]), 0o644),
+			os.WriteFile(file(names["loose"]), text[:len(text)-5], 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		for _, oid := range []string{other, names["loose"]} {
+			if _, ok := l.read(oid, 1<<20); ok {
+				t.Errorf("%s was read", oid)
+			}
+		}
+		if _, ok := l.read(names["empty"], 10); !ok {
+			t.Error("nothing is read after a damaged file")
+		}
 	}
 }
 

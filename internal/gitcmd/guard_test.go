@@ -207,7 +207,7 @@ func (x *trap) plumbing() {
 	_, _ = x.Staged(ctx, x.commit, "")
 	_, _ = x.Resolve(ctx, missing)
 	_, _ = x.Tag(ctx, "v")
-	_, _ = x.Elsewhere(ctx, []string{missing})
+	_, _ = x.Elsewhere(ctx, func() []string { return []string{missing} })
 	_, _ = x.Skipped(ctx, []string{".ai/a"})
 	_ = x.Ignored(ctx, []string{".ai/a"})
 	_, _ = Tracked(ctx, x.WorkTree, x.env)

@@ -12,16 +12,21 @@ import (
 // restore --source and cherry-pick -n copy such blobs into the index and leave no
 // other trace.
 func (s *session) elsewhere(ctx context.Context) (map[string]string, error) {
-	var oids []string
-	for _, r := range s.runs {
-		for _, rel := range r.rels {
-			if e, ok := r.files.Entry(rel); ok {
-				oids = append(oids, e.OID)
+	// In all directories: another branch may have this project in another one.
+	return s.Repo.Elsewhere(ctx, func() (oids []string) {
+		<-s.listed
+		for _, r := range s.runs {
+			for _, rel := range r.rels {
+				if r.files == nil {
+					continue // it could not be opened, so nothing is signed
+				}
+				if e, ok := r.files.Entry(rel); ok {
+					oids = append(oids, e.OID)
+				}
 			}
 		}
-	}
-	// In all directories: another branch may have this project in another one.
-	return s.Repo.Elsewhere(ctx, oids)
+		return oids
+	})
 }
 
 // elsewhereFinding returns the warning for an item whose bytes come from another

@@ -17,9 +17,12 @@ import (
 // key. Real ones are much smaller.
 const maxKeyFile = 64 << 10
 
+// maxKept is the number of bytes of staged blobs that are kept after they were searched.
+const maxKept = 8 << 20
+
 // secrets finds private keys among the staged files, whatever their names: anywhere in a
 // file below .ai, and elsewhere in files that begin with one. It also finds files at
-// protected paths that tools do not even read: transcripts and keys.
+// protected paths that tools do not even read: transcripts and keys. It keeps the blobs below .ai, which are read again as items.
 func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error) {
 	var inside, outside []gitcmd.Change
 	for _, c := range s.Changes {
@@ -46,37 +49,29 @@ func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error)
 	if len(all) == 0 {
 		return found, nil
 	}
-	batch, done, err := s.batch(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
 	oids := make([]string, len(all))
 	for i, c := range all {
 		oids[i] = c.OID
 	}
-	err = batch.Read(oids, resolve.MaxItem, func(i int, o gitcmd.Object) {
-		line := keyLine(o.Data)
-		if line == 0 || i >= len(inside) && line != firstText(o.Data) {
-			return
+	budget := int64(maxKept)
+	lines := make([]int, len(all)) // of private keys, 0 if there is none
+	err = s.batch.Read(oids, resolve.MaxItem, func(i int, o gitcmd.Object) {
+		if budget -= o.Size; i < len(inside) && budget >= 0 && o.Data != nil {
+			s.read[o.OID] = o.Data
+		}
+		if line := keyLine(o.Data); i < len(inside) || line == firstText(o.Data) {
+			lines[i] = line
+		}
+	})
+	for i, line := range lines {
+		if line == 0 {
+			continue
 		}
 		f := diag.Errorf(diag.PolicyDenied, line, 1, "a private key is staged").WithReason("private_key", "path", word(all[i].Path))
 		f.Path = all[i].Path
 		found = append(found, f)
-	})
+	}
 	return found, err
-}
-
-// batch returns a git process that reads objects: that of the first open index, or
-// one of its own.
-func (s *session) batch(ctx context.Context) (b *gitcmd.Batch, done func(), err error) {
-	if len(s.runs) > 0 {
-		return s.runs[0].files.Batch(), func() {}, nil
-	}
-	if b, err = s.Repo.Batch(ctx); err != nil {
-		return nil, nil, err
-	}
-	return b, func() { _ = b.Close() }, nil
 }
 
 // notLarger returns the changes whose blobs have at most maxKeyFile bytes.

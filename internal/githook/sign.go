@@ -101,6 +101,7 @@ type run struct {
 	gone  bool       // files below .ai are deleted
 	own   []item.Ref // candidates that the user has signed before
 	files *verify.GitFiles
+	tools func() (*tools, error) // begun when the index is open
 	verbs *primary.Verbs
 	todo  []staged
 	lock  *LockChange // nil if it does not change
@@ -113,8 +114,11 @@ type session struct {
 	Params
 	signer func() (sign.Signer, error) // calls Params.Signer once, when it is needed
 	others func() (map[string]string, error)
+	batch  *gitcmd.Batch // reads the objects for all projects
 	cancel context.CancelFunc
-	writer *gitcmd.Repo // Repo, which may have read its settings ahead
+	listed chan struct{}     // closed when the indexes of all projects are open, or one could not be opened
+	read   map[string][]byte // staged blobs, by name
+	writer *gitcmd.Repo      // Repo, which may have read its settings ahead
 	blobs  *gitcmd.Encoder
 	report *Report
 	runs   []*run // projects with candidates
@@ -124,17 +128,9 @@ type session struct {
 func Sign(ctx context.Context, p Params) (*Report, error) {
 	s := newSession(ctx, p)
 	defer s.close()
-	if err := s.open(ctx); err != nil {
+	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
-	if len(s.runs) > 0 {
-		go func() { _, _ = s.others() }() // takes as long as opening a project
-	}
-	found, err := s.secrets(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.report.Findings = append(s.report.Findings, found...)
 	if len(s.runs) == 0 || diag.Failed(s.report.Findings) {
 		return s.report, nil
 	}
@@ -169,37 +165,68 @@ func Sign(ctx context.Context, p Params) (*Report, error) {
 
 func newSession(ctx context.Context, p Params) *session {
 	writer := *p.Repo
-	s := &session{Params: p, writer: &writer, blobs: p.Repo.Encoder(), report: &Report{Files: []primary.SignReport{}}}
+	s := &session{Params: p, writer: &writer, blobs: p.Repo.Encoder(), listed: make(chan struct{}), read: map[string][]byte{},
+		report: &Report{Files: []primary.SignReport{}}}
 	ctx, s.cancel = context.WithCancel(ctx)
+	s.batch = p.Repo.Blobs(ctx)
 	s.signer = sync.OnceValues(func() (sign.Signer, error) {
+		signer, err := p.Signer(ctx)
 		if !p.Check { // something will be written to the index
 			s.writer.Git = p.Repo.ReadAhead(ctx)
 		}
-		signer, err := p.Signer(ctx)
 		return &serialSigner{Signer: signer}, err
 	})
 	s.others = sync.OnceValues(func() (map[string]string, error) { return s.elsewhere(ctx) })
 	return s
 }
 
-// open opens the index of every project that has candidates.
-func (s *session) open(ctx context.Context) error {
+// begin finds the projects with candidates. It opens their indexes while git reads the
+// staged blobs, which are searched for secrets, and lists those of other branches: no
+// signature is asked for before all of that is done.
+func (s *session) begin(ctx context.Context) error {
 	for _, p := range s.Projects {
 		r := &run{Project: p, session: s}
 		var err error
 		if r.rels, err = r.candidates(ctx); err != nil {
 			return err
 		}
-		if len(r.rels) == 0 && !r.gone {
-			continue
+		if len(r.rels) > 0 || r.gone {
+			s.runs = append(s.runs, r)
 		}
-		if r.files, err = verify.Index(ctx, s.Repo, p.Prefix); err != nil {
+	}
+	var found []diag.Finding
+	var failed error
+	var wg sync.WaitGroup
+	if len(s.runs) > 0 {
+		go func() { _, _ = s.others() }()
+	}
+	wg.Go(func() { found, failed = s.secrets(ctx) })
+	err := s.open(ctx)
+	close(s.listed)
+	if wg.Wait(); err == nil {
+		err = failed
+	}
+	if err != nil {
+		return err
+	}
+	s.report.Findings = append(s.report.Findings, found...)
+	for _, r := range s.runs {
+		r.files.Offer(s.read)
+	}
+	return nil
+}
+
+// open opens the index of every project that has candidates.
+func (s *session) open(ctx context.Context) (err error) {
+	for _, r := range s.runs {
+		if r.files, err = verify.IndexOver(ctx, s.Repo, r.Prefix, s.batch); err != nil {
 			return err
 		}
-		s.runs = append(s.runs, r)
 		r.files.Only(r.rels)
-		if p.Begin != nil {
-			p.Begin(ctx, r.files)
+		r.tools = sync.OnceValues(func() (*tools, error) { return r.openTools(ctx) })
+		go func() { _, _ = r.tools() }()
+		if r.Begin != nil {
+			r.Begin(ctx, r.files)
 		}
 	}
 	return nil
@@ -207,9 +234,7 @@ func (s *session) open(ctx context.Context) error {
 
 func (s *session) close() {
 	s.cancel()
-	for _, r := range s.runs {
-		_ = r.files.Close()
-	}
+	_ = s.batch.Close()
 }
 
 // record appends the signatures to the audit log. This precedes write: a signature
@@ -276,20 +301,34 @@ func special(c gitcmd.Change) (f diag.Finding, bad bool) {
 	return f, true
 }
 
+// tools are what items are read and signed with.
+type tools struct {
+	root     *space.Root // of the index
+	resolver *resolve.Resolver
+	verbs    *primary.Verbs
+	table    *extract.Table
+}
+
+func (r *run) openTools(ctx context.Context) (*tools, error) {
+	t := &tools{root: r.files.Root()}
+	var err error
+	if t.resolver, t.verbs, err = r.Open(t.root); err != nil {
+		return nil, err
+	}
+	t.table, err = t.resolver.Table(ctx)
+	return t, err
+}
+
 // prepare verifies every candidate and computes the files to write.
 func (r *run) prepare(ctx context.Context, rels []string) error {
-	root := r.files.Root()
-	resolver, verbs, err := r.Open(root)
+	t, err := r.tools()
 	if err != nil {
 		return err
 	}
-	r.verbs = verbs
-	table, err := resolver.Table(ctx)
-	if err != nil {
-		return err
-	}
+	root, resolver := t.root, t.resolver
+	r.verbs = t.verbs
 	rels = slices.DeleteFunc(slices.Clone(rels), func(rel string) bool { // elsewhere reads r.rels at the same time
-		at, _ := table.Classify(rel)
+		at, _ := t.table.Classify(rel)
 		_, here := r.files.Entry(rel)
 		return !here || at.Ref.IsZero() || extract.Own(rel) || extract.Incidental(rel) && !mayBeSigned(root, rel)
 	})
