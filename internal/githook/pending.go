@@ -12,7 +12,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/gitcmd"
-	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/lock"
 )
 
 // pendingFile is in the git directory of a work tree. It lists the files that are
@@ -127,7 +127,7 @@ func current(ctx context.Context, repo *gitcmd.Repo, list []change) ([]change, e
 	for i, c := range list {
 		oids[i] = c.now
 	}
-	err = batch.Read(oids, resolve.MaxItem, func(i int, o gitcmd.Object) { list[i].bytes = o.Data })
+	err = batch.Read(oids, lock.MaxLock, func(i int, o gitcmd.Object) { list[i].bytes = o.Data })
 	return slices.DeleteFunc(list, func(c change) bool { return c.bytes == nil }), err
 }
 

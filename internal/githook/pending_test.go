@@ -4,9 +4,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/resolve"
 )
 
 // TestFinish: only a file whose bytes were signed gets the signed bytes, and a list
@@ -49,7 +51,10 @@ func TestFinish(t *testing.T) {
 	for _, file := range files {
 		put(file, "signed")
 	}
+	large := strings.Repeat("line of a lock\n", resolve.MaxItem/10) // which may be larger than an item
+	put("a/rye.lock", large+"signed")
 	git("add", ".")
+	put("a/rye.lock", large)
 	put(".ai/reset", "reset")
 	git("add", ".ai/reset")
 	for _, file := range []string{".ai/plain", ".ai/reset", "rye.lock"} {
@@ -70,6 +75,7 @@ func TestFinish(t *testing.T) {
 		{path: "a/.ai/new.sig", now: blob("signed"), signed: "a/.ai/new", blob: blob("body")},
 		{path: "a/.ai/other.sig", now: blob("signed"), signed: "a/.ai/other", blob: blob("body")},
 		{path: "rye.lock", was: blob("was"), now: blob("signed")},
+		{path: "a/rye.lock", was: blob(large), now: blob(large + "signed")},
 	}
 	if err := savePending(repo, list[:2], true); err != nil {
 		t.Fatal(err)
@@ -84,9 +90,9 @@ func TestFinish(t *testing.T) {
 		t.Fatalf("%v, pending %t", err, IsPending(repo.GitDir))
 	}
 	for file, want := range map[string]string{".ai/plain": "signed", ".ai/edited": "edited", ".ai/reset": "was",
-		"a/.ai/new.sig": "signed", "a/.ai/other.sig": "", "rye.lock": "signed"} {
+		"a/.ai/new.sig": "signed", "a/.ai/other.sig": "", "rye.lock": "signed", "a/rye.lock": large + "signed"} {
 		if b, _ := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file))); string(b) != want {
-			t.Errorf("%s is %q, want %q", file, b, want)
+			t.Errorf("%s is %.99q, want %.99q", file, b, want)
 		}
 	}
 	outside := filepath.Join(filepath.Dir(dir), "outside")

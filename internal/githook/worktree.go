@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -66,7 +67,7 @@ func (f folder) read(rel string) ([]byte, error) {
 	if f.root != nil {
 		return f.root.Read(rel, resolve.MaxItem)
 	}
-	b, _, err := openat.Read(f.dir, rel, resolve.MaxItem)
+	b, _, err := openat.Read(f.dir, rel, lock.MaxLock)
 	return b, err
 }
 
