@@ -27,11 +27,11 @@ import (
 func ReadLookup(files Files, where string) (l *Lock, notes []diag.Finding, err error) {
 	dir, ok := files.(Dir)
 	if !ok {
-		l, _, notes, err = ReadLockBy(files, where, lookupText)
+		l, _, notes, err = ReadLockBy(files, where, Lookup)
 		return l, notes, err
 	}
 	if l, notes, ok = dir.lookup(); !ok {
-		l, _, notes, err = ReadLockBy(files, where, lookupText)
+		l, _, notes, err = ReadLockBy(files, where, Lookup)
 		return l, notes, err
 	}
 	notes = diag.WithPath(notes, LockFile)
@@ -58,8 +58,8 @@ func (d Dir) lookup() (l *Lock, notes []diag.Finding, ok bool) {
 	return l, notes, ok
 }
 
-// lookupText is ReadLookup of a text.
-func lookupText(b []byte) (*Lock, []diag.Finding) {
+// Lookup is ReadLookup of a text.
+func Lookup(b []byte) (*Lock, []diag.Finding) {
 	if l, notes, ok := lookup(bytes.NewReader(b), int64(len(b))); ok {
 		return l, notes
 	}

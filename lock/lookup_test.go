@@ -15,13 +15,13 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// sameEntries compares lookupText with ParseLock: every text that ParseLock accepts has the
-// same entries, and what ParseLock refuses is refused by lookupText or has other entries that
+// sameEntries compares Lookup with ParseLock: every text that ParseLock accepts has the
+// same entries, and what ParseLock refuses is refused by Lookup or has other entries that
 // are not valid.
 func sameEntries(t *testing.T, b []byte) {
 	t.Helper()
 	full, _ := ParseLock(b)
-	l, fs := lookupText(b)
+	l, fs := Lookup(b)
 	if full == nil || l == nil {
 		if full != nil || l == nil != diag.Failed(fs) {
 			t.Fatalf("%v, and ParseLock accepts %q", fs, b)
@@ -48,7 +48,7 @@ func TestLookup(t *testing.T) {
 	for seed := range int64(500) {
 		b := randomLock(rand.New(rand.NewSource(seed))).Render()
 		if sameEntries(t, b); bytes.Contains(b, itemStart) {
-			if l, _ := lookupText(b); l.unread != nil {
+			if l, _ := Lookup(b); l.unread != nil {
 				lazily++
 			}
 		}
@@ -88,7 +88,7 @@ func TestLookupRefuses(t *testing.T) {
 		{"the entry has CR line ends", strings.TrimSuffix(good, "\n") + "\r\n", "tool:triage/label", "", "CR line ends"},
 		{"another entry is not UTF-8", good + "  x: \xff\n", "directive:triage/run", "", ""},
 	} {
-		l, fs := lookupText([]byte(tc.text))
+		l, fs := Lookup([]byte(tc.text))
 		err := diag.FromFindings("reading", fs)
 		if l == nil != (tc.open != "") || err != nil && !strings.Contains(err.Error()+strings.Join(messages(fs), "\n"), tc.open) {
 			t.Errorf("%s: %v, want %q", tc.name, fs, tc.open)

@@ -2,6 +2,7 @@ package primary
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"runtime"
 	"slices"
@@ -310,12 +311,22 @@ func findingsOf(it *resolve.Item, err error) []diag.Finding {
 	return []diag.Finding{signFinding(it.Path(), err)}
 }
 
+// LockEntries are the entries of items of a lock: a lock.Lock, or a lock.Entries.
+type LockEntries interface {
+	Item(ref item.Ref) *lock.Item
+	SetItem(it lock.Item)
+	RemoveItem(ref item.Ref) bool
+	Refs() iter.Seq[item.Ref]
+	Naming(refs map[item.Ref]bool) []item.Ref
+	Render() []byte
+}
+
 // RefreshLock updates the entries of items that were just signed, and of the items
 // whose chains or uses contain them, and reports whether the lock changed. An entry
 // that differs in anything else is kept, with a warning: signing an item must not
 // accept other changes. Other items of the system than the locked ones stay a
 // difference, too.
-func (v *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, signed []item.Ref) (bool, []diag.Finding, error) {
+func (v *Verbs) RefreshLock(ctx context.Context, l LockEntries, signed []item.Ref) (bool, []diag.Finding, error) {
 	if len(signed) == 0 {
 		return false, nil, nil
 	}
@@ -368,18 +379,20 @@ func (v *Verbs) AddToLock(ctx context.Context, l *lock.Lock, refs []item.Ref) (b
 // reached returns the entries that signing these items can change: their own, and
 // those that contain one of them. Invalid chains are not reported: they were invalid
 // before.
-func (v *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([]lockEntry, []diag.Finding, error) {
+func (v *Verbs) reached(ctx context.Context, l LockEntries, signed []item.Ref) ([]lockEntry, []diag.Finding, error) {
 	now, isNew := map[item.Ref]bool{}, false
 	for _, ref := range signed {
 		now[ref], isNew = true, isNew || l.Item(ref) == nil
 	}
 	wanted := maps.Clone(now)
-	signedLink := func(x lock.Link) bool { return now[x.Ref] }
-	for i := range l.Items {
-		it := &l.Items[i]
-		// An item that does not run may name one that was missing before.
-		if isNew && it.Ref.Kind != item.Tool || slices.ContainsFunc(it.Chain, signedLink) || slices.ContainsFunc(it.Uses, signedLink) {
-			wanted[it.Ref] = true
+	for _, ref := range l.Naming(now) {
+		wanted[ref] = true
+	}
+	if isNew { // an item that does not run may name one that was missing before
+		for ref := range l.Refs() {
+			if ref.Kind != item.Tool {
+				wanted[ref] = true
+			}
 		}
 	}
 	kinds := slices.DeleteFunc(slices.Clone(LockedKinds), func(k item.Kind) bool {

@@ -36,7 +36,7 @@ type looseReader struct {
 const maxLooseHead = 32
 
 // read returns a blob of at most limit bytes. ok is false if it is not in a file that has
-// exactly the bytes of that name: git then says what is wrong.
+// exactly the bytes of that name: git then reads it, or reports the error.
 func (l *looseReader) read(oid string, limit int64) (o Object, ok bool) {
 	if len(oid) != 2*l.repo.hash().Size() || strings.Trim(oid, "0123456789abcdef") != "" {
 		return o, false

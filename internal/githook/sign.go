@@ -65,8 +65,8 @@ type Project struct {
 
 // LockChange is an update of the lock in the index.
 type LockChange struct {
-	Entry gitcmd.Entry // the entry to replace
-	Now   []byte
+	Entry    gitcmd.Entry // the entry to replace
+	Was, Now []byte       // the texts; Was is that of the entry
 }
 
 // Report is the result for the staged items.

@@ -1,6 +1,7 @@
 package githook
 
 import (
+	"bytes"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -82,12 +83,20 @@ func (f folder) put(rel string, b []byte) error {
 // blob returns the name of the blob with the bytes of a file, "" if the file does not
 // exist. known is false for a link and for a file that cannot be read.
 func (t *tree) blob(f folder, rel string) (name string, known bool) {
+	return t.blobOf(f, rel, change{})
+}
+
+// blobOf is blob for a file that may be as it was before a change. Large files are compared
+// faster than they are named.
+func (t *tree) blobOf(f folder, rel string, c change) (name string, known bool) {
 	b, err := f.read(rel)
 	switch {
 	case space.IsMissing(err):
 		return "", true
 	case err != nil:
 		return "", false
+	case c.old != nil && bytes.Equal(b, c.old):
+		return c.was, true
 	}
 	return t.repo.BlobName(b), true
 }

@@ -21,6 +21,7 @@ type change struct {
 
 	mode  uint32
 	bytes []byte
+	old   []byte       // the bytes of was, if they are known
 	to    *gitcmd.Blob // the bytes, ready to be stored
 	left  string       // names the file if it stays as it is
 }
@@ -86,7 +87,7 @@ func (r *run) changes() []change {
 	}
 	if r.lock != nil {
 		e := r.lock.Entry
-		list = append(list, change{path: e.Path, was: e.OID, now: r.lockBlob.OID, mode: e.Mode, bytes: r.lock.Now, to: r.lockBlob, left: r.Label + filepath.Base(e.Path)})
+		list = append(list, change{path: e.Path, was: e.OID, now: r.lockBlob.OID, mode: e.Mode, bytes: r.lock.Now, old: r.lock.Was, to: r.lockBlob, left: r.Label + filepath.Base(e.Path)})
 	}
 	return list
 }
@@ -175,7 +176,7 @@ func workTree(repo *gitcmd.Repo, list []change) (left []string, err error) {
 // replace writes a file of the work tree if it equals what was staged.
 func (t *tree) replace(c change) (wrote bool, err error) {
 	root, rel := t.locate(c.path)
-	there, known := t.blob(root, rel)
+	there, known := t.blobOf(root, rel, c)
 	switch {
 	case !known:
 		return false, nil

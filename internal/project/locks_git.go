@@ -26,6 +26,7 @@ type GitProject struct {
 	known            map[string]gitcmd.Entry                    // its own three files
 	opened           []*verify.GitFiles
 	ahead            func() *aheadLock // its lock, if that is read ahead, else nil
+	staged           *stagedLock       // what parseLock reads if the lock is to be changed, else nil
 }
 
 // readFiles finds the three files in the directory that contains .ai.
@@ -105,13 +106,18 @@ func (p *GitProject) lockAhead() *aheadLock {
 	return p.ahead()
 }
 
-// parseLock is lock.ParseLock, which need not parse a text again that was read ahead.
+// parseLock is lock.ParseLock. Of a lock that is to be changed, it keeps the entries that
+// did not change as text, and need not read what was read ahead.
 func (p *GitProject) parseLock(b []byte) (*lock.Lock, []diag.Finding) {
-	if a := p.lockAhead(); a != nil && bytes.Equal(a.text, b) {
-		p.ahead = nil // the caller may change the lock
-		return a.lock, a.notes
+	if p.staged == nil {
+		return lock.ParseLock(b)
 	}
-	return lock.ParseLock(b)
+	if a := p.lockAhead(); a != nil && bytes.Equal(a.text, b) {
+		*p.staged, p.ahead = a.staged, nil // the caller changes the lock
+	} else {
+		*p.staged = readStaged(b)
+	}
+	return p.staged.lock, p.staged.notes
 }
 
 // entry returns the entry at a path from the top of the repository, the zero value

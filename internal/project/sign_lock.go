@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 
@@ -151,8 +152,8 @@ func (p *Project) interrupted(ctx context.Context, l *lock.Lock, u lockUpdate) (
 
 // dropDeleted removes the entries of items that have no file in root, and reports
 // whether there were any. An item that a sparse checkout leaves out keeps its entry.
-func (p *Project) dropDeleted(ctx context.Context, l *lock.Lock, root *space.Root) (bool, error) {
-	gone, err := p.withoutFile(ctx, l, root)
+func (p *Project) dropDeleted(ctx context.Context, l primary.LockEntries, root *space.Root) (bool, error) {
+	gone, err := p.withoutFile(ctx, l.Refs(), root)
 	if err != nil {
 		return false, err
 	}
@@ -160,32 +161,35 @@ func (p *Project) dropDeleted(ctx context.Context, l *lock.Lock, root *space.Roo
 	if root.OnDisk() {
 		left = p.leftOut(ctx, gone)
 	}
-	removed := false
-	for _, ref := range gone {
-		if !left[ref] {
-			removed = l.RemoveItem(ref) || removed
-		}
-	}
-	return removed, nil
+	gone = slices.DeleteFunc(gone, func(ref item.Ref) bool { return left[ref] })
+	return removeItems(l, gone), nil
 }
 
-// withoutFile returns the items of a lock that have no file in root.
-func (p *Project) withoutFile(ctx context.Context, l *lock.Lock, root *space.Root) (gone []item.Ref, err error) {
+// removeItems reports whether there was an entry of one of the items.
+func removeItems(l primary.LockEntries, gone []item.Ref) (removed bool) {
+	for _, ref := range gone {
+		removed = l.RemoveItem(ref) || removed
+	}
+	return removed
+}
+
+// withoutFile returns those of some items that have no file in root.
+func (p *Project) withoutFile(ctx context.Context, refs iter.Seq[item.Ref], root *space.Root) (gone []item.Ref, err error) {
 	var ext *extract.Extractor
-	for _, it := range l.Items { // sorted, so those of a kind follow each other
-		if ext == nil || ext.Kind != it.Ref.Kind {
-			if ext, err = p.Resolver.Extractor(ctx, it.Ref.Kind); err != nil {
+	for ref := range refs { // those of a kind follow each other
+		if ext == nil || ext.Kind != ref.Kind {
+			if ext, err = p.Resolver.Extractor(ctx, ref.Kind); err != nil {
 				return nil, err
 			}
 		}
 		exists := false
-		for rel := range ext.EachPath(it.Ref.ID) {
+		for rel := range ext.EachPath(ref.ID) {
 			if exists = root.Exists(rel); exists {
 				break
 			}
 		}
 		if !exists {
-			gone = append(gone, it.Ref)
+			gone = append(gone, ref)
 		}
 	}
 	return gone, nil

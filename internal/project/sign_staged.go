@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -87,10 +88,34 @@ type stagedIn struct {
 
 // aheadLock is the lock of the index, read while items are signed.
 type aheadLock struct {
-	oid   string // of its blob
-	text  []byte
-	lock  *lock.Lock
-	notes []diag.Finding
+	oid    string // of its blob
+	text   []byte
+	staged stagedLock
+}
+
+// stagedLock is a lock that is brought up to date.
+type stagedLock struct {
+	lock    *lock.Lock // read by lock.Lookup if there are entries
+	notes   []diag.Finding
+	entries *lock.Entries // nil for a text that is not canonical
+}
+
+// readStaged reads a lock.
+func readStaged(b []byte) stagedLock {
+	if entries := lock.ReadEntries(b); entries != nil {
+		looked, _ := lock.Lookup(b) // the text is valid
+		return stagedLock{lock: looked, entries: entries}
+	}
+	l, notes := lock.ParseLock(b)
+	return stagedLock{lock: l, notes: notes}
+}
+
+// edited returns what is changed.
+func (s stagedLock) edited() primary.LockEntries {
+	if s.entries != nil {
+		return s.entries
+	}
+	return s.lock
 }
 
 // readAhead begins to read the lock of the index.
@@ -112,7 +137,7 @@ func (s *stagedIn) readLock(ctx context.Context, index *verify.GitFiles) *aheadL
 		return nil
 	}
 	a := &aheadLock{oid: e.OID, text: text}
-	a.lock, a.notes = lock.ParseLock(a.text)
+	a.staged = readStaged(a.text)
 	return a
 }
 
@@ -223,7 +248,7 @@ func (s *stagedIn) hook() githook.Project {
 				return nil, err
 			}
 			p := stagedFiles(ctx, s.repo, index, s.at.Prefix)
-			p.ahead = s.ahead
+			p.ahead, p.staged = s.ahead, &stagedLock{}
 			return h.relockStaged(ctx, p, signed, refs)
 		},
 	}
@@ -303,16 +328,22 @@ func (h *Project) relockStaged(ctx context.Context, p *GitProject, signed space.
 	if x.Lock == nil {
 		return nil, nil
 	}
-	changed, notes, err := x.Verbs.RefreshLock(ctx, x.Lock.Lock, refs)
+	now := p.staged.edited()
+	var gone []item.Ref
+	var goneErr error
+	var wg sync.WaitGroup
+	before := slices.Collect(now.Refs()) // an item that is signed has a file
+	wg.Go(func() { gone, goneErr = x.withoutFile(ctx, slices.Values(before), x.Spaces.Of(space.Project)) })
+	changed, notes, err := x.Verbs.RefreshLock(ctx, now, refs)
+	wg.Wait()
 	h.Env.lockNotes(notes)
-	if err != nil {
+	if err = cmp.Or(err, goneErr); err != nil {
 		return nil, err
 	}
-	removed, err := x.dropDeleted(ctx, x.Lock.Lock, x.Spaces.Of(space.Project))
-	if err != nil || !changed && !removed {
-		return nil, err
+	if removed := removeItems(now, gone); !changed && !removed {
+		return nil, nil
 	}
-	return &githook.LockChange{Entry: e, Now: x.Lock.Lock.Render()}, nil
+	return &githook.LockChange{Entry: e, Was: x.Lock.text, Now: now.Render()}, nil
 }
 
 // openAsync opens the project while git lists the index.
