@@ -39,7 +39,11 @@ func (r *Resolver) Directive(ctx context.Context, it *Item) (*directive.Directiv
 // declared returns the typed metadata of a directive with the capabilities of its
 // aliases.
 func (r *Resolver) declared(ctx context.Context, it *Item) (*directive.Directive, error) {
-	d := it.Directive()
+	return r.expand(ctx, it, it.Directive())
+}
+
+// expand is declared for the own typed metadata of a directive, which it changes.
+func (r *Resolver) expand(ctx context.Context, it *Item, d *directive.Directive) (*directive.Directive, error) {
 	if len(d.Permissions.Aliases) == 0 {
 		return d, nil
 	}
@@ -145,7 +149,9 @@ func (r *Resolver) bases(ctx context.Context, it *Item) []diag.Finding {
 		return nil
 	}
 	var out []diag.Finding
-	d, err := r.declared(ctx, it)
+	own := it.Directive()
+	expanded := *own
+	d, err := r.expand(ctx, it, &expanded)
 	if e := diag.Typed(err); e != nil && e.Code == diag.ValidationFailed {
 		_, cause, _ := strings.Cut(e.Message, ": ")
 		f := at(it, "permissions", diag.SeverityError, "%s", cause)
@@ -155,7 +161,7 @@ func (r *Resolver) bases(ctx context.Context, it *Item) []diag.Finding {
 	if f := r.checkBases(ctx, it, d); f != nil {
 		out = append(out, *f)
 	}
-	return append(out, r.named(ctx, it)...)
+	return append(out, r.named(ctx, it, own)...)
 }
 
 // checkBases follows extends and returns the first problem.
@@ -200,8 +206,8 @@ func extendsMissing(it *Item, base item.Ref, err error) *diag.Finding {
 }
 
 // named reports items that context and hooks name and no space has.
-func (r *Resolver) named(ctx context.Context, it *Item) []diag.Finding {
-	named, err := namedBy(it)
+func (r *Resolver) named(ctx context.Context, it *Item, d *directive.Directive) []diag.Finding {
+	named, err := namedBy(it, d)
 	if err != nil {
 		return nil // among the findings of the item
 	}

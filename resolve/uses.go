@@ -52,7 +52,7 @@ type usage struct {
 
 // names adds what an item names. within are the items that led here by extends.
 func (u *usage) names(ctx context.Context, it *Item, within []item.Ref) error {
-	named, err := namedBy(it)
+	named, err := namedBy(it, it.Directive())
 	if err != nil {
 		return err
 	}
@@ -132,8 +132,9 @@ type named struct {
 	optional bool // the item works without it
 }
 
-// namedBy returns the items that the context and the hooks of an item name.
-func namedBy(it *Item) ([]named, error) {
+// namedBy returns the items that the context and the hooks of an item name. d is its
+// Directive.
+func namedBy(it *Item, d *directive.Directive) ([]named, error) {
 	if it.Ref.Kind != item.Directive && it.Ref.Kind != item.Config {
 		return nil, nil
 	}
@@ -142,7 +143,6 @@ func namedBy(it *Item) ([]named, error) {
 		out = append(out, named{ref, what, it.Meta.Pos[what], optional})
 	}
 	if it.Ref.Kind == item.Directive {
-		d := it.Directive()
 		for _, c := range d.Context {
 			add("context", c.Ref, c.Optional)
 		}

@@ -84,7 +84,7 @@ const verifyMemory = 40 << 20
 
 func runVerify(ctx context.Context, c *cli.Call, o *verifyOptions) error {
 	// Most allocations of a walk are the metadata of one file, free a moment later.
-	debug.SetGCPercent(200)
+	debug.SetGCPercent(300)
 	debug.SetMemoryLimit(verifyMemory) // near the limit, collecting is cheaper than more memory
 	format, err := c.Format(o.format)
 	if err != nil {

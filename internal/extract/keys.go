@@ -145,12 +145,12 @@ func (e *Extractor) misspelledLines(src []byte, m *item.Metadata, found []diag.F
 		if number++; number > maxHeader || !isComment(text) {
 			break
 		}
-		k := commentKey().FindStringSubmatch(text)
-		if k == nil || slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Line == number }) {
+		key := keyInComment(text)
+		if key == "" || slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Line == number }) {
 			continue
 		}
-		if near := e.resembled(k[1], m); near != "" {
-			out = append(out, nearest(number, 1, k[1], near))
+		if near := e.resembled(key, m); near != "" {
+			out = append(out, nearest(number, 1, key, near))
 		}
 	}
 	return out

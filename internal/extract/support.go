@@ -63,17 +63,33 @@ func nearToolKey(name string) string {
 	return ""
 }
 
-// Lines that look like metadata. Few runs need both.
-var (
-	// commentKey is a comment with a key.
-	commentKey = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:#|//|/\*+|\*|--|;)?[ \t]*([A-Za-z_][A-Za-z_-]*)[ \t]*[:=]([^=]|$)`)
-	})
-	// namedConstant is a constant with underscores around its name.
-	namedConstant = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:(?:export[ \t]+)?(?:const|let|var)[ \t]+)?(__?[A-Za-z_]+__?)[ \t]*(?::[^=]*)?=([^=]|$)`)
-	})
-)
+// namedConstant is a constant with underscores around its name. Few runs need it.
+var namedConstant = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(?:export[ \t]+)?(?:const|let|var)[ \t]+)?(__?[A-Za-z_]+__?)[ \t]*(?::[^=]*)?=([^=]|$)`)
+})
+
+// keyInComment returns the key of a line such as "# key: value", "" for another one. The sign
+// of the comment may be missing.
+func keyInComment(text string) string {
+	for _, open := range [...]string{"#", "//", "/*", "*", "--", ";"} {
+		if rest, ok := strings.CutPrefix(text, open); ok {
+			if text = rest; open == "/*" {
+				text = strings.TrimLeft(text, "*")
+			}
+			break
+		}
+	}
+	text = strings.TrimLeft(text, " \t")
+	n := 0
+	for n < len(text) && (text[n] == '_' || text[n]|0x20 >= 'a' && text[n]|0x20 <= 'z' || n > 0 && text[n] == '-') {
+		n++
+	}
+	rest := strings.TrimLeft(text[n:], " \t")
+	if rest == "" || rest[0] != ':' && rest[0] != '=' || len(rest) > 1 && rest[1] == '=' {
+		return ""
+	}
+	return text[:n]
+}
 
 // misreadHeader searches the comments at the top, and constants below them.
 func misreadHeader(t FileType, src []byte) []diag.Finding {
@@ -87,8 +103,8 @@ func misreadHeader(t FileType, src []byte) []diag.Finding {
 		key := ""
 		if m := namedConstant().FindStringSubmatch(text); m != nil && t.Codec != CodecHeaderHash {
 			key = m[1]
-		} else if m := commentKey().FindStringSubmatch(withoutSpaces(text)); m != nil && top && comment {
-			key = m[1]
+		} else if top && comment {
+			key = keyInComment(withoutSpaces(text))
 		}
 		switch near := nearToolKey(key); {
 		case near == "":

@@ -1,6 +1,8 @@
 package extract
 
 import (
+	"math/rand/v2"
+	"regexp"
 	"testing"
 
 	"github.com/ryeos/rye/diag"
@@ -41,5 +43,30 @@ func TestMisread(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+// TestKeyInComment compares it with the pattern whose result it has, in random lines.
+func TestKeyInComment(t *testing.T) {
+	pattern := regexp.MustCompile(`^(?:#|//|/\*+|\*|--|;)?[ \t]*([A-Za-z_][A-Za-z_-]*)[ \t]*[:=]([^=]|$)`)
+	parts := []string{"#", "/", "//", "*", "/*", "-", "--", ";", " ", "\t", "tool_type", "a", "Z", "_", "0", ":", "=", "==", ":=", "x", "\u00a0", "é", "\xff", "`", "{", "@", "["}
+	rng := rand.New(rand.NewPCG(7, 8))
+	found := 0
+	for range 200_000 {
+		line := ""
+		for range rng.IntN(8) {
+			line += parts[rng.IntN(len(parts))]
+		}
+		want := ""
+		if m := pattern.FindStringSubmatch(line); m != nil {
+			want = m[1]
+			found++
+		}
+		if got := keyInComment(line); got != want {
+			t.Fatalf("%q has the key %q, want %q", line, got, want)
+		}
+	}
+	if found < 1000 {
+		t.Errorf("only %d lines have a key", found)
 	}
 }

@@ -55,21 +55,34 @@ func (l *linter) schema(v any, at location) {
 	if !ok {
 		return
 	}
+	if l.onlyData(m) {
+		return
+	}
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		sub := at.key(k)
 		switch l.known[k] {
 		case one:
-			l.one(m[k], sub)
+			l.one(m[k], at.key(k))
 		case many:
-			l.many(k, m[k], sub)
+			l.many(k, m[k], at.key(k))
 		case data:
 			if re, ok := m[k].(string); ok && k == "pattern" {
-				l.pattern(re, sub)
+				l.pattern(re, at.key(k))
 			}
 		default:
-			l.unknown(k, sub)
+			l.unknown(k, at.key(k))
 		}
 	}
+}
+
+// onlyData reports whether nothing can be found in a schema, as in most schemas of one
+// parameter.
+func (l *linter) onlyData(m map[string]any) bool {
+	for k := range m {
+		if k == "pattern" || l.known[k] != data {
+			return false
+		}
+	}
+	return true
 }
 
 func (l *linter) one(v any, at location) {

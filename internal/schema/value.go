@@ -36,9 +36,10 @@ func (n *normalizer) fail(at location, format string, args ...any) any {
 }
 
 func (n *normalizer) value(v any, at location, depth int) any {
-	switch v := v.(type) {
-	case nil, bool, string, int, int64, json.Number:
+	if scalar(v) {
 		return v
+	}
+	switch v := v.(type) {
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return n.fail(at, "must be a finite number, is %v", v)
@@ -70,17 +71,31 @@ func (n *normalizer) container(v any, at location, depth int) any {
 	}
 	if list, ok := v.([]any); ok {
 		out := make([]any, len(list))
-		for i := range list {
-			out[i] = n.value(list[i], at.index(i), depth+1)
+		for i, x := range list {
+			if out[i] = x; !scalar(x) {
+				out[i] = n.value(x, at.index(i), depth+1)
+			}
 		}
 		return out
 	}
 	m := v.(map[string]any)
 	out := make(map[string]any, len(m))
-	for k := range m {
-		out[k] = n.value(m[k], at.key(k), depth+1)
+	for k, x := range m {
+		if !scalar(x) {
+			x = n.value(x, at.key(k), depth+1)
+		}
+		out[k] = x
 	}
 	return out
+}
+
+// scalar reports whether a value is copied as it is, wherever it is.
+func scalar(v any) bool {
+	switch v.(type) {
+	case nil, bool, string, int, int64, json.Number:
+		return true
+	}
+	return false
 }
 
 // location is a path in a value: keys are strings, indexes ints.

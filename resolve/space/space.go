@@ -92,7 +92,10 @@ func (r *Root) Path(rel string) string {
 // Display returns a short path for messages: relative to the base in the
 // project, with the root's label elsewhere.
 func (r *Root) Display(rel string) string {
-	p := path.Join(Dir, rel)
+	p := Dir + "/" + rel
+	if rel == "." || !fs.ValidPath(rel) { // else Join changes nothing
+		p = path.Join(Dir, rel)
+	}
 	if r.layer != nil {
 		return path.Join(r.show, p)
 	}
