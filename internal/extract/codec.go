@@ -150,16 +150,18 @@ func copyPos(pos map[string]diag.Position, key, field string, value any) {
 		}
 		return
 	}
-	add := map[string]diag.Position{}
+	type entry struct {
+		path string
+		at   diag.Position
+	}
+	add := make([]entry, 0, len(pos))
 	for p, at := range pos {
-		if p == key {
-			add[field] = at
-		} else if len(p) > len(key) && p[:len(key)] == key && p[len(key)] == '.' {
-			add[field+p[len(key):]] = at
+		if p == key || len(p) > len(key) && p[:len(key)] == key && p[len(key)] == '.' {
+			add = append(add, entry{field + p[len(key):], at})
 		}
 	}
-	for p, at := range add {
-		pos[p] = at
+	for _, e := range add {
+		pos[e.path] = e.at
 	}
 }
 

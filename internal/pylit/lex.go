@@ -198,10 +198,12 @@ func (l *lexer) str(p int, col0 bool) (token, *lexError) {
 
 // operatorLen returns the length of the operator that s begins with, or 0.
 func operatorLen(s string) int {
-	for _, op := range [...]string{"**=", "//=", ">>=", "<<=", "...", "->", ":=", "==", "!=", "<=", ">=", "+=", "-=", "*=",
-		"/=", "%=", "&=", "|=", "^=", "@=", "**", "//", "<<", ">>"} {
-		if strings.HasPrefix(s, op) {
-			return len(op)
+	if len(s) > 1 && strings.IndexByte("*/<>=.", s[1]) >= 0 { // most operators have one character
+		for _, op := range [...]string{"**=", "//=", ">>=", "<<=", "...", "->", ":=", "==", "!=", "<=", ">=", "+=", "-=", "*=",
+			"/=", "%=", "&=", "|=", "^=", "@=", "**", "//", "<<", ">>"} {
+			if strings.HasPrefix(s, op) {
+				return len(op)
+			}
 		}
 	}
 	if strings.IndexByte("+-*/%&|^=<>:@.;,~", s[0]) >= 0 {

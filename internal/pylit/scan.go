@@ -42,7 +42,7 @@ func newScanner(src string) *scanner {
 // lineStarts returns the offsets of lines, which end with "\n", "\r\n" or "\r" as
 // in Python.
 func lineStarts(src string) []int {
-	starts := []int{0}
+	starts := make([]int, 1, 2+strings.Count(src, "\n"))
 	for i := 0; i < len(src); i++ {
 		if src[i] == '\n' || src[i] == '\r' && (i+1 == len(src) || src[i+1] != '\n') {
 			starts = append(starts, i+1)
