@@ -91,7 +91,7 @@ func newItemReader(text string, n int) *itemReader {
 	return &itemReader{text: text, left: text, items: make([]Item, 0, n), starts: make([]int, 0, n), links: map[linkText]Link{}}
 }
 
-// read reads what is left.
+// read reads the entries that are not read yet.
 func (r *itemReader) read() {
 	for r.left != "" && !r.failed {
 		r.starts = append(r.starts, len(r.text)-len(r.left))

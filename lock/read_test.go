@@ -120,7 +120,7 @@ func TestHasItems(t *testing.T) {
 			twice[i] = twice[(i+1)%len(twice)]
 			for name, other := range map[string][]Item{"changed": changed, "twice": twice, "removed": slices.Delete(slices.Clone(items), i, i+1), "more": append(slices.Clone(items), items[i])} {
 				if l.HasItems(other) {
-					t.Errorf("%s: %s is no difference", items[i].Ref, name)
+					t.Errorf("%s: %s: the items are those of the lock", items[i].Ref, name)
 				}
 			}
 		}

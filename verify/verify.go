@@ -217,7 +217,7 @@ func irregular(e space.Entry) diag.Finding {
 	return f
 }
 
-// list takes a regular file into the walk, unless it is no item and in no bundle.
+// list adds a regular file to the walk if it can be an item or a file of a bundle.
 func (w *walk) list(e space.Entry) {
 	p, known := w.table.Classify(e.Rel)
 	if name := winname.In(e.Rel); name != "" { // also of files that are not items, such as those of bundles

@@ -82,7 +82,7 @@ func TestRead(t *testing.T) {
 }
 
 // TestReadInto reads files of many sizes with the memory of the one before: each has its
-// own content, and none is longer for what was there before.
+// own content, also after a longer one.
 func TestReadInto(t *testing.T) {
 	root := t.TempDir()
 	sizes := []int{5, 0, 1, 100, 99, 101, 5000, 4096, 2, 70_000, 3}
