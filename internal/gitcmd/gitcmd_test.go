@@ -127,7 +127,7 @@ func testBlobs(t *testing.T, format, name, value string, objects int) {
 	if out := run("count-objects"); !strings.HasPrefix(out, strconv.Itoa(objects)+" objects") {
 		t.Errorf("%s, want %d", out, objects)
 	}
-	if left, err := os.ReadDir(filepath.Join(r.CommonDir, "rye-tmp")); err == nil && len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(r.Objects(), "*", looseTemp+"*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 }

@@ -3,11 +3,12 @@ package gitcmd
 import (
 	"bytes"
 	"compress/flate"
+	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/adler32"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -119,24 +120,18 @@ func (r *Repo) writeLoose(blobs []*Blob) error {
 	if dir, set := proc.Lookup(r.env, "GIT_OBJECT_DIRECTORY"); set {
 		return fmt.Errorf("the objects are in %s", dir)
 	}
-	base := atomicfile.Git(r.CommonDir)
-	objects, err := base.Open("objects")
+	objects, err := atomicfile.Git(r.CommonDir).Open("objects")
 	if err != nil {
 		return err
 	}
 	defer objects.Close()
-	tmp, err := base.Scratch()
-	if err != nil {
-		return err
-	}
-	defer tmp.Close()
 	errs := make([]error, 2) // one for each writer: they wait for the file system
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for w := range errs {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(blobs) && errs[w] == nil; i = int(next.Add(1)) - 1 {
-				errs[w] = blobs[i].store(tmp, strconv.Itoa(i), objects)
+				errs[w] = blobs[i].store(objects)
 			}
 		})
 	}
@@ -144,23 +139,29 @@ func (r *Repo) writeLoose(blobs []*Blob) error {
 	return firstError(errs[0], errs[1])
 }
 
-// store writes the file of the object in tmp and moves it to its name.
-func (b *Blob) store(tmp *atomicfile.Scratch, name string, objects *openat.Folder) error {
-	f, err := tmp.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
-	if err != nil {
-		return err
-	}
-	if _, err = f.Write(b.object); err != nil {
-		_ = f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
+// looseTemp begins the names of git's own temporary files, which git gc removes if a process
+// was killed. They are in the directory of the object: in a new directory, the file system
+// may search long for each new file.
+const looseTemp = "tmp_obj_"
+
+// store writes the file of the object and moves it to its name.
+func (b *Blob) store(objects *openat.Folder) error {
 	dir, err := objects.Sub(b.OID[:2], 0o777)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	return tmp.Rename(name, dir, b.OID[2:])
+	tmp := looseTemp + rand.Text()
+	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b.object)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = dir.Rename(tmp, dir, b.OID[2:])
+	}
+	if err != nil {
+		_ = dir.Remove(tmp)
+	}
+	return err
 }
