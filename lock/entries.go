@@ -167,6 +167,10 @@ func (e *Entries) RemoveItem(ref item.Ref) bool {
 	return true
 }
 
+// Known returns the items that had entries when the text was read. The caller must not
+// change the list.
+func (e *Entries) Known() []item.Ref { return e.refs }
+
 // Refs returns the items that have entries.
 func (e *Entries) Refs() iter.Seq[item.Ref] {
 	return func(yield func(item.Ref) bool) {

@@ -34,6 +34,9 @@ func sameAsEntries(t *testing.T, b []byte) bool {
 func sameItems(t *testing.T, e *Entries, l *Lock) {
 	t.Helper()
 	refs := slices.SortedFunc(e.Refs(), CompareRefs)
+	if known := e.Known(); !slices.IsSortedFunc(known, CompareRefs) || len(known) == 0 {
+		t.Fatalf("the items that were read: %v", known)
+	}
 	if want := slices.Collect(l.Refs()); !slices.Equal(refs, want) {
 		t.Fatalf("items %v, want %v", refs, want)
 	}

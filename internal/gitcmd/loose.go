@@ -50,9 +50,9 @@ func (e *Encoder) Blob(data []byte) *Blob {
 	}
 	var first, second []byte // two streams of blocks, the second with the last block, are one
 	var wg sync.WaitGroup
-	half := len(data) / 2
-	wg.Go(func() { second = e.repo.Encoder().deflate(true, data[half:]) })
-	first = e.deflate(false, head, data[:half])
+	some := len(data) * 2 / 5 // the name and the checksum take as long as the difference
+	wg.Go(func() { second = e.repo.Encoder().deflate(true, data[some:]) })
+	first = e.deflate(false, head, data[:some])
 	b.OID = e.repo.BlobName(data)
 	wg.Wait()
 	b.object = zlibStream(append(first, second...), head, data)

@@ -25,7 +25,7 @@ type GitProject struct {
 	prefix           string                                     // where it lies: "" or "a/b/"
 	known            map[string]gitcmd.Entry                    // its own three files
 	opened           []*verify.GitFiles
-	ahead            func() *aheadLock // its lock, if that is read ahead, else nil
+	ahead            func() *aheadLock // its files, if they are read ahead, else nil
 	staged           *stagedLock       // what parseLock reads if the lock is to be changed, else nil
 }
 
@@ -83,8 +83,10 @@ func (p *GitProject) ReadFile(name string, limit int64) (b []byte, err error) {
 	case !e.IsFile():
 		return nil, diag.New(diag.NotRegular, "reading %s: it is not a regular file", name)
 	}
-	if a := p.lockAhead(); a != nil && a.oid == e.OID && e.Path == p.prefix+lock.LockFile && int64(len(a.text)) <= limit {
-		return a.text, nil
+	if a := p.lockAhead(); a != nil {
+		if b, ok := a.blobs[e.OID]; ok && int64(len(b)) <= limit {
+			return b, nil
+		}
 	}
 	readErr := p.Batch().Read([]string{e.OID}, limit, func(_ int, o gitcmd.Object) {
 		switch {
@@ -98,7 +100,7 @@ func (p *GitProject) ReadFile(name string, limit int64) (b []byte, err error) {
 	return b, errors.Join(readErr, err)
 }
 
-// lockAhead returns what was read ahead of the lock, or nil.
+// lockAhead returns what was read ahead, or nil.
 func (p *GitProject) lockAhead() *aheadLock {
 	if p.ahead == nil {
 		return nil
@@ -112,8 +114,8 @@ func (p *GitProject) parseLock(b []byte) (*lock.Lock, []diag.Finding) {
 	if p.staged == nil {
 		return lock.ParseLock(b)
 	}
-	if a := p.lockAhead(); a != nil && bytes.Equal(a.text, b) {
-		*p.staged, p.ahead = a.staged, nil // the caller changes the lock
+	if a := p.lockAhead(); a != nil && a.text != nil && bytes.Equal(a.text, b) {
+		*p.staged, a.text = a.staged, nil // the caller changes the lock
 	} else {
 		*p.staged = readStaged(b)
 	}

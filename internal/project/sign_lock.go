@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 )
@@ -175,12 +176,20 @@ func removeItems(l primary.LockEntries, gone []item.Ref) (removed bool) {
 
 // withoutFile returns those of some items that have no file in root.
 func (p *Project) withoutFile(ctx context.Context, refs iter.Seq[item.Ref], root *space.Root) (gone []item.Ref, err error) {
+	gone, _, err = missingIn(ctx, p.Resolver, refs, root)
+	return gone, err
+}
+
+// missingIn returns those of some items that have no file in root, and the extractors of
+// their kinds, which tell the paths.
+func missingIn(ctx context.Context, r *resolve.Resolver, refs iter.Seq[item.Ref], root *space.Root) (gone []item.Ref, exts []*extract.Extractor, err error) {
 	var ext *extract.Extractor
 	for ref := range refs { // those of a kind follow each other
 		if ext == nil || ext.Kind != ref.Kind {
-			if ext, err = p.Resolver.Extractor(ctx, ref.Kind); err != nil {
-				return nil, err
+			if ext, err = r.Extractor(ctx, ref.Kind); err != nil {
+				return nil, nil, err
 			}
+			exts = append(exts, ext)
 		}
 		exists := false
 		for rel := range ext.EachPath(ref.ID) {
@@ -192,7 +201,7 @@ func (p *Project) withoutFile(ctx context.Context, refs iter.Seq[item.Ref], root
 			gone = append(gone, ref)
 		}
 	}
-	return gone, nil
+	return gone, exts, nil
 }
 
 // lockNotes warns of entries that were not updated.
