@@ -181,7 +181,7 @@ func (p *Project) withoutFile(ctx context.Context, refs iter.Seq[item.Ref], root
 }
 
 // missingIn returns those of some items that have no file in root, and the extractors of
-// their kinds, which tell the paths.
+// their kinds, which have the paths.
 func missingIn(ctx context.Context, r *resolve.Resolver, refs iter.Seq[item.Ref], root *space.Root) (gone []item.Ref, exts []*extract.Extractor, err error) {
 	var ext *extract.Extractor
 	for ref := range refs { // those of a kind follow each other
