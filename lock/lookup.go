@@ -121,9 +121,12 @@ type unread struct {
 }
 
 // add takes the starts of entries from lines of entries. It reports false for other lines,
-// for a name that is written in quotes, and for names that are not in ascending order:
-// without these, a name is found by its bytes.
+// for quotes, in which a name can be written in several ways, and for names that are not in
+// ascending order: without these, a name is found by its bytes, also in a chain.
 func (u *unread) add(b []byte, from int64) bool {
+	if bytes.IndexByte(b, '"') >= 0 {
+		return false
+	}
 	last := u.last
 	for at := 0; at < len(b); {
 		n := bytes.IndexByte(b[at:], '\n') + 1

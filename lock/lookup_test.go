@@ -191,6 +191,24 @@ func TestReadLookup(t *testing.T) {
 	}
 }
 
+// TestLookupQuotes writes the name of a system item in a chain in several ways. Each is
+// compared with what the item is now.
+func TestLookupQuotes(t *testing.T) {
+	l := exampleLock(t)
+	own := Link{ref("tool:own/x"), digestOf("own")}
+	l.SetItem(Item{Ref: own.Ref, Digest: own.Digest, Chain: []Link{own, {ref("tool:rye/run"), digestOf("r")}}})
+	for _, name := range []string{`tool:rye/run`, `"tool:rye/run"`, `"tool:rye\x2frun"`, `"tool:rye/r\u0075n"`} {
+		text := bytes.Replace(l.Render(), []byte("tool:rye/run"), []byte(name), 1)
+		sameEntries(t, text)
+		full, _ := ParseLock(text)
+		looked, _ := Lookup(text)
+		now := Link{ref("tool:rye/run"), digestOf("other")}
+		if got, want := looked.CheckSystem(now, System{}), full.CheckSystem(now, System{}); got == nil || got.Error() != want.Error() {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
 // TestReadLookupRefuses puts faults at many offsets of a long file. What ParseLock refuses
 // is refused, or the entry with the fault is.
 func TestReadLookupRefuses(t *testing.T) {
