@@ -24,6 +24,7 @@ const (
 	// A sparse file may claim any size. A size up to this is believed; a greater one up to
 	// 64 times what was read.
 	firstBuffer = 1 << 20
+	leastGrowth = 512
 )
 
 // fdDir is the backend over a descriptor of the root.
@@ -144,8 +145,8 @@ func readAll(b []byte, fd int, rel string, size, max int64) ([]byte, error) {
 	for {
 		if len(b) == cap(b) {
 			more := min(size-int64(len(b))+1, 63*int64(len(b))) // see firstBuffer
-			if more < 1 {
-				more = 1 // it became longer
+			if more < 1 {                                       // it became longer, perhaps by much
+				more = int64(len(b)) + leastGrowth
 			}
 			// Not slices.Grow, which clears the memory: this is new and contains zeros.
 			longer := make([]byte, len(b), len(b)+int(more))

@@ -271,3 +271,30 @@ func BenchmarkWalk1000(b *testing.B) {
 		}
 	})
 }
+
+// TestReadLonger reads a file that is longer than fstat reports: the memory grows in few steps.
+func TestReadLonger(t *testing.T) {
+	root := t.TempDir()
+	text := strings.Repeat("0123456789abcdef", 1<<16)
+	write(t, filepath.Join(root, "f"), text)
+	for _, size := range []int64{0, 1, 1000, int64(len(text)) - 1} {
+		fd, err := unix.Open(filepath.Join(root, "f"), unix.O_RDONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b []byte
+		grown := testing.AllocsPerRun(1, func() {
+			if _, err = unix.Seek(fd, 0, 0); err == nil {
+				b, err = readAll(nil, fd, "f", size, 1<<21)
+			}
+		})
+		if err != nil || string(b) != text || grown > 32 {
+			t.Errorf("size %d: %d bytes, %v, in %v steps", size, len(b), err, grown)
+		}
+		_, _ = unix.Seek(fd, 0, 0)
+		if _, err := readAll(nil, fd, "f", size, 1000); err == nil {
+			t.Errorf("size %d: a file above the limit was read", size)
+		}
+		unix.Close(fd)
+	}
+}
