@@ -249,6 +249,7 @@ func (u *unread) entry(i, minor int) (*Item, error) {
 	if len(p.l.Items) != 1 {
 		return nil, errChanged
 	}
+	p.l.Sort() // its uses, as ParseLock does
 	return &p.l.Items[0], nil
 }
 

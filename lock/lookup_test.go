@@ -209,6 +209,22 @@ func TestLookupQuotes(t *testing.T) {
 	}
 }
 
+// TestLookupOfUnsortedUses reads an entry whose uses are in another order, one of them twice.
+func TestLookupOfUnsortedUses(t *testing.T) {
+	l := exampleLock(t)
+	a, b := Link{ref("config:a"), digestOf("a")}, Link{ref("config:b"), digestOf("b")}
+	l.SetItem(Item{Ref: ref("directive:uses"), Digest: digestOf("d"), Uses: []Link{b, a, b}})
+	var text []byte
+	for r := range l.inOrder() { // not sorted
+		text = r.append(text)
+	}
+	sameEntries(t, text)
+	looked, _ := Lookup(text)
+	if it, err := looked.Entry(ref("directive:uses")); err != nil || !reflect.DeepEqual(it.Uses, []Link{a, b}) {
+		t.Errorf("%+v, %v", it, err)
+	}
+}
+
 // TestReadLookupRefuses puts faults at many offsets of a long file. What ParseLock refuses
 // is refused, or the entry with the fault is.
 func TestReadLookupRefuses(t *testing.T) {
