@@ -1,0 +1,179 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/githook"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/verify"
+)
+
+// aheadLock is what is read of the index while items are signed.
+type aheadLock struct {
+	blobs  map[string][]byte // of rye.yaml and rye.lock, by name, as far as the work tree has them
+	text   []byte            // of the lock, nil if it is not one of them
+	staged stagedLock
+}
+
+// stagedLock is a lock that is brought up to date.
+type stagedLock struct {
+	lock    *lock.Lock // read by lock.Lookup if there are entries
+	notes   []diag.Finding
+	entries *lock.Entries // nil for a text that is not canonical
+
+	missing func() missingItems
+}
+
+// refs returns the items that have entries, before any change.
+func (s stagedLock) refs() []item.Ref {
+	if s.entries != nil {
+		return s.entries.Known()
+	}
+	return slices.Collect(s.lock.Refs())
+}
+
+// missingItems are the entries of a lock whose items have no file in the index, by the
+// extractors that the index was compared with.
+type missingItems struct {
+	refs []item.Ref
+	exts []*extract.Extractor
+	err  error
+}
+
+// gone returns the entries whose items have no file in the index, which may have been
+// compared while items were signed. A signature adds files and removes none.
+func (x *Project) gone(ctx context.Context, s *stagedLock, before []item.Ref) ([]item.Ref, error) {
+	index := x.Spaces.Of(space.Project)
+	if s.missing == nil {
+		return x.withoutFile(ctx, slices.Values(before), index)
+	}
+	known := s.missing()
+	if known.err != nil {
+		return x.withoutFile(ctx, slices.Values(before), index)
+	}
+	for _, ext := range known.exts {
+		const id = "a/b" // any
+		now, err := x.Resolver.Extractor(ctx, ext.Kind)
+		if err != nil || !slices.Equal(slices.Collect(now.EachPath(id)), slices.Collect(ext.EachPath(id))) {
+			return x.withoutFile(ctx, slices.Values(before), index)
+		}
+	}
+	return x.withoutFile(ctx, slices.Values(known.refs), index)
+}
+
+// readStaged reads a lock.
+func readStaged(b []byte) stagedLock {
+	if entries := lock.ReadEntries(b); entries != nil {
+		looked, _ := lock.Lookup(b) // the text is valid
+		return stagedLock{lock: looked, entries: entries}
+	}
+	l, notes := lock.ParseLock(b)
+	return stagedLock{lock: l, notes: notes}
+}
+
+// edited returns what is changed.
+func (s stagedLock) edited() primary.LockEntries {
+	if s.entries != nil {
+		return s.entries
+	}
+	return s.lock
+}
+
+// readAhead begins to read the lock of the index.
+func (s *stagedIn) readAhead(ctx context.Context, index *verify.GitFiles) {
+	s.ahead = sync.OnceValue(func() *aheadLock { return s.readLock(ctx, index) })
+	go s.ahead()
+}
+
+// readLock reads the lock of the index, nil if that cannot be done ahead. Files of the work
+// tree are taken if their blobs are those of the index: git would have to inflate them.
+func (s *stagedIn) readLock(ctx context.Context, index *verify.GitFiles) *aheadLock {
+	h, err := s.open()
+	if err != nil || !h.lockable() || ctx.Err() != nil {
+		return nil
+	}
+	a := &aheadLock{blobs: map[string][]byte{}}
+	same := func(name string, limit int64) []byte {
+		e := index.ProjectFile(name)
+		if e.OID == "" || !e.IsFile() {
+			return nil
+		}
+		text, err := h.files.ReadFile(name, limit)
+		if err != nil || s.repo.BlobName(text) != e.OID {
+			return nil
+		}
+		a.blobs[e.OID] = text
+		return text
+	}
+	same(lock.ProjectFileName, lock.MaxProjectFile)
+	if h.Lock == nil {
+		return a
+	}
+	if a.text = same(lock.LockFile, lock.MaxLock); a.text != nil {
+		a.staged = readStaged(a.text)
+		a.staged.missing = s.missing(ctx, h, index, a.staged)
+	}
+	return a
+}
+
+// missing begins to compare the entries of a lock with the files of the index.
+func (s *stagedIn) missing(ctx context.Context, h *Project, index *verify.GitFiles, staged stagedLock) func() missingItems {
+	if staged.lock == nil {
+		return nil
+	}
+	refs := staged.refs()
+	find := sync.OnceValue(func() (m missingItems) {
+		root := index.Root()
+		m.refs, m.exts, m.err = missingIn(ctx, h.Verifier(h.With(root)), slices.Values(refs), root)
+		return m
+	})
+	go find()
+	return find
+}
+
+// relockStaged brings the lock of the index up to date with items that are
+// being signed or deleted. One that cannot be read stays as it is.
+func (h *Project) relockStaged(ctx context.Context, p *GitProject, signed space.Files, refs []item.Ref) (*githook.LockChange, error) {
+	if err := p.readFiles(); err != nil {
+		return nil, err
+	}
+	e, err := p.entry(p.prefix + lock.LockFile)
+	if err != nil || e.OID == "" {
+		return nil, err
+	}
+	defer p.closeOpened()
+	x, err := h.inGit(ctx, p, space.NewFiles(space.Project, signed), "the index")
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range x.LockErrs {
+		h.Env.Person.warn("%s was not brought up to date: %s", lock.LockFile, err)
+	}
+	if x.Lock == nil {
+		return nil, nil
+	}
+	now := p.staged.edited()
+	var gone []item.Ref
+	var goneErr error
+	var wg sync.WaitGroup
+	before := p.staged.refs() // an item that is signed has a file
+	wg.Go(func() { gone, goneErr = x.gone(ctx, p.staged, before) })
+	changed, notes, err := x.Verbs.RefreshLock(ctx, now, refs)
+	wg.Wait()
+	h.Env.lockNotes(notes)
+	if err = cmp.Or(err, goneErr); err != nil {
+		return nil, err
+	}
+	if removed := removeItems(now, gone); !changed && !removed {
+		return nil, nil
+	}
+	return &githook.LockChange{Entry: e, Was: x.Lock.text, Now: now.Render()}, nil
+}
