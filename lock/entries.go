@@ -36,7 +36,7 @@ func ReadEntries(b []byte) *Entries {
 	n := bytes.Count(b[at:], itemStart)
 	e := &Entries{above: above, text: string(b[at:]), refs: make([]item.Ref, 0, n), starts: make([]int, 0, n),
 		named: map[string]bool{}, changed: map[item.Ref]*Item{}}
-	c := entryChecker{links: map[linkText]Link{}, named: e.named}
+	c := entryChecker{links: linkReader{}, named: e.named}
 	for start := 0; start < len(e.text); {
 		entry := e.text[start:]
 		if n := strings.Index(entry[1:], "\n- "); n >= 0 {
@@ -55,9 +55,8 @@ func ReadEntries(b []byte) *Entries {
 
 // entryChecker checks entries without the lists that they contain.
 type entryChecker struct {
-	links map[linkText]Link // that were read: most chains end in the same elements
-	named map[string]bool
-
+	links  linkReader
+	named  map[string]bool
 	quoted bool
 }
 
@@ -107,17 +106,12 @@ func (c *entryChecker) list(s string, selfText linkText, self Link, uses bool) b
 	var before Link
 	for first := true; ok; first = false {
 		element, rest, more := strings.Cut(s, ", ")
-		ref, digest, _ := strings.Cut(element, " ")
-		text := linkText{ref, digest}
-		l, known := c.links[text]
-		switch {
-		case text == selfText:
-			l = self
-		case !known:
-			if l, ok = parseLink(text); !ok {
-				return false
-			}
-			c.links[text], c.named[ref] = l, true
+		l, isNew, ok := c.links.read(element, selfText, self)
+		if !ok {
+			return false
+		}
+		if isNew {
+			c.named[l.Ref.String()] = true
 		}
 		if uses && !first && compareLinks(before, l) >= 0 || !uses && first && l != self {
 			return false

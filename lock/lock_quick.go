@@ -80,15 +80,15 @@ func (c *canonical) join(parts ...*itemReader) *canonical {
 type itemReader struct {
 	text, left string
 	items      []Item
-	starts     []int             // of the entries in the text
-	failed     bool              // an entry is not as it is written, or not in order
-	links      map[linkText]Link // that were read: most chains end in the same elements
-	spare      []Link            // memory for lists
+	starts     []int // of the entries in the text
+	failed     bool  // an entry is not as it is written, or not in order
+	links      linkReader
+	spare      []Link // memory for lists
 }
 
 // newItemReader returns a reader with memory for n entries.
 func newItemReader(text string, n int) *itemReader {
-	return &itemReader{text: text, left: text, items: make([]Item, 0, n), starts: make([]int, 0, n), links: map[linkText]Link{}}
+	return &itemReader{text: text, left: text, items: make([]Item, 0, n), starts: make([]int, 0, n), links: linkReader{}}
 }
 
 // read reads the entries that are not read yet.
@@ -191,17 +191,9 @@ func (r *itemReader) list(s string, selfText linkText, self Link) ([]Link, bool)
 	for more := true; more; {
 		var element string
 		element, s, more = strings.Cut(s, ", ")
-		ref, digest, two := strings.Cut(element, " ")
-		text := linkText{ref, digest}
-		l, known := r.links[text]
-		switch {
-		case text == selfText:
-			l = self
-		case !known:
-			if l, ok = parseLink(text); !two || !ok {
-				return nil, false
-			}
-			r.links[text] = l
+		l, _, ok := r.links.read(element, selfText, self)
+		if !ok {
+			return nil, false
 		}
 		out = append(out, l)
 	}
@@ -216,6 +208,25 @@ func (r *itemReader) memory(n int) []Link {
 	out := r.spare[:0:n]
 	r.spare = r.spare[n:]
 	return out
+}
+
+// linkReader are links that were read: most chains end in the same elements.
+type linkReader map[linkText]Link
+
+// read reads an element of a list, and reports whether it is new. self is the item itself.
+func (m linkReader) read(element string, selfText linkText, self Link) (l Link, isNew, ok bool) {
+	ref, digest, _ := strings.Cut(element, " ")
+	text := linkText{ref, digest}
+	if text == selfText {
+		return self, false, true
+	}
+	if l, ok = m[text]; ok {
+		return l, false, true
+	}
+	if l, ok = parseLink(text); ok {
+		m[text] = l
+	}
+	return l, ok, ok
 }
 
 // parseLink reads a link of two plain words.

@@ -63,7 +63,7 @@ func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p ext
 }
 
 // loadInto reads the file of an item, and its detached signature unless it is known that
-// there is none. The bytes may be in the memory of buf.
+// it has none. The bytes may be in the memory of buf.
 func (r *Resolver) loadInto(ctx context.Context, it *Item, buf []byte, detached bool) error {
 	b, err := it.Root.ReadInto(buf, it.Rel, MaxItem)
 	if err != nil {

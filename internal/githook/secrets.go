@@ -54,7 +54,7 @@ func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error)
 		oids[i] = c.OID
 	}
 	budget := int64(maxKept)
-	lines := make([]int, len(all)) // of private keys, 0 if there is none
+	lines := make([]int, len(all)) // of private keys, 0 for a file without one
 	err = s.batch.Read(oids, resolve.MaxItem, func(i int, o gitcmd.Object) {
 		if budget -= o.Size; i < len(inside) && budget >= 0 && o.Data != nil {
 			s.read[o.OID] = o.Data
