@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/winname"
 )
 
 // Limits of ids.
@@ -59,7 +60,7 @@ func ParseID(s string) (ID, error) {
 		return ID{}, err
 	}
 	if !CheckName(id.Name) {
-		return ID{}, wrongID(s, "a name is 1 to 64 lower-case letters, digits, ., _ and -, begins with a letter or digit, and does not end in .json, .jsonl or .etag")
+		return ID{}, wrongID(s, "a name is 1 to 64 lower-case letters, digits, ., _ and -, begins with a letter or digit, does not end in ., .json, .jsonl or .etag, and is not the name of a device of Windows, such as con or nul.x")
 	}
 	if len(f) == 3 {
 		id.Major = f[2]
@@ -90,10 +91,11 @@ func wrongID(s, why string) error {
 }
 
 // CheckName reports whether s can be the name of a bundle in its namespace. The folder of
-// NAME/v2 must not have the name of a file that the index, or the copy of a client, has.
+// NAME/v2 must not have the name of a file that the index, or the copy of a client, has, and
+// Windows must be able to create it: there a dot at the end of a name is lost.
 func CheckName(s string) bool {
 	taken := func(suffix string) bool { return strings.HasSuffix(s, suffix) }
-	return len(s) <= maxName && nameForm().MatchString(s) && !slices.ContainsFunc([]string{".json", ".jsonl", ".etag"}, taken)
+	return len(s) <= maxName && nameForm().MatchString(s) && !winname.Device(s) && !slices.ContainsFunc([]string{".json", ".jsonl", ".etag"}, taken)
 }
 
 // form returns a function that compiles an expression once, when it is needed.
@@ -102,10 +104,10 @@ func form(expr string) func() *regexp.Regexp {
 }
 
 var (
-	nameForm  = form(`^[a-z0-9][a-z0-9._-]*$`)
+	nameForm  = form(`^[a-z0-9]([a-z0-9._-]*[a-z0-9_-])?$`)
 	plainForm = form(`^[a-z0-9][a-z0-9-]{0,37}[a-z0-9]$`)
 	aliasForm = form(`^[a-z0-9][a-z0-9-]{0,31}$`)
-	ownerForm = form(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	ownerForm = form(`^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9_-])?$`)
 	labelForm = form(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 )
 
@@ -116,8 +118,12 @@ const (
 	FormPlain = "plain" // acme
 )
 
-// NamespaceForm returns the form of a namespace, "" for a text that is not a namespace.
+// NamespaceForm returns the form of a namespace, "" for a text that is not a namespace. A
+// namespace is a folder of the index, so the name of a device of Windows is not one.
 func NamespaceForm(s string) string {
+	if winname.Device(s) {
+		return ""
+	}
 	alias, owner, tilde := strings.Cut(s, "~")
 	switch {
 	case tilde && aliasForm().MatchString(alias) && ownerForm().MatchString(owner):
@@ -133,7 +139,7 @@ func NamespaceForm(s string) string {
 // CheckNamespace returns an error unless s is a namespace.
 func CheckNamespace(s string) error {
 	if NamespaceForm(s) == "" {
-		return diag.New(diag.Usage, "reading namespace %q: it is neither a DNS name (acme.io), nor ALIAS~OWNER, nor 2 to 39 lower-case letters, digits and -", s)
+		return diag.New(diag.Usage, "reading namespace %q: it is neither a DNS name (acme.io), nor ALIAS~OWNER, nor 2 to 39 lower-case letters, digits and -, or it is the name of a device of Windows", s)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/winname"
 	"github.com/ryeos/rye/sign"
 )
 
@@ -25,7 +26,8 @@ func TestIDs(t *testing.T) {
 	for _, s := range []string{"", "a/b", "acme", "Acme.io/tools", "acme.io/Tools", "acme.io/.x", "acme.io/x/v1", "acme.io/x/v0", "acme.io/x/v02", "acme.io/x/2",
 		"acme.io/x/y", "acme.io/x/v2/v3", "acme..io/x", "-acme.io/x", "acme-.io/x", "acme.io./x", "127.0.0.1/x", "acme.io/", "~acme/x", "github~/x", "github~Acme/x",
 		"git.hub~acme/x", "github~a~b/x", "-a/x", "a-/x", "acme.io/" + strings.Repeat("a", 65), strings.Repeat("a", 40) + "/x", "acme.io/x\n", "acme.io/x y", "../x", "acme.io/../x",
-		"acme.io/index.json", "acme.io/index.json/v2", "acme.io/x.jsonl/v2", "acme.io/x.json/v2", "acme.io/x.etag", "acme.io/x.jsonl.etag/v2"} {
+		"acme.io/index.json", "acme.io/index.json/v2", "acme.io/x.jsonl/v2", "acme.io/x.json/v2", "acme.io/x.etag", "acme.io/x.jsonl.etag/v2",
+		"acme.io/x.", "acme.io/x./v2", "acme.io/con", "acme.io/nul.tools", "aux/x", "con.io/x", "github~acme./x"} { // no folder of Windows has such a name
 		if id, err := ParseID(s); err == nil {
 			t.Errorf("%q was accepted as %v", s, id)
 		}
@@ -342,9 +344,12 @@ func FuzzParseID(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if id.String() != s || strings.ContainsAny(s, "\x00\\ :?#%") || strings.Contains(id.IndexPath(), "..") {
-			if !strings.Contains(id.Name, "..") || id.String() != s {
-				t.Fatalf("%q is %+v", s, id)
+		if id.String() != s || strings.ContainsAny(s, "\x00\\ :?#%") || winname.In(id.String()) != "" {
+			t.Fatalf("%q is %+v", s, id)
+		}
+		for elem := range strings.SplitSeq(s, "/") {
+			if strings.HasPrefix(elem, ".") || strings.HasSuffix(elem, ".") {
+				t.Fatalf("%q has the element %q", s, elem)
 			}
 		}
 	})
