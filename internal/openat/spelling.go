@@ -104,13 +104,45 @@ func (f *Folder) checkSpelled(rel string) error {
 	}
 	dir := f.path
 	for elem := range strings.SplitSeq(rel, "/") {
-		if !Spelled(dir, elem) {
+		if !distinguishes(dir, elem) && !Spelled(dir, elem) {
 			return diag.New(diag.AmbiguousItem, "opening %s: the directory on the disk has another spelling", strconv.Quote(f.child(rel, handle{}).rel)).
 				WithReason("spelling").WithDetail("entry", elem)
 		}
 		dir = filepath.Join(dir, elem)
 	}
 	return nil
+}
+
+// exactDirs are directories in which an entry was not found under another spelling: the
+// file system decides it for all entries of a directory.
+var exactDirs struct {
+	sync.Mutex
+	paths map[string]bool
+}
+
+// maxExactDirs limits them in a process that writes to ever new directories.
+const maxExactDirs = 256
+
+// distinguishes reports whether a directory is known to distinguish spellings, or shows it
+// by the entry with this name.
+func distinguishes(dir, name string) bool {
+	exactDirs.Lock()
+	known := exactDirs.paths[dir]
+	exactDirs.Unlock()
+	if known {
+		return true
+	}
+	folds, sure := foldsAt(dir, name)
+	if folds || !sure {
+		return false
+	}
+	exactDirs.Lock()
+	defer exactDirs.Unlock()
+	if exactDirs.paths == nil || len(exactDirs.paths) == maxExactDirs {
+		exactDirs.paths = map[string]bool{}
+	}
+	exactDirs.paths[dir] = true
+	return true
 }
 
 // foldsBelow returns the function folds for a directory.

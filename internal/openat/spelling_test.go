@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -111,6 +112,29 @@ func TestFolds(t *testing.T) {
 	}
 	if _, sure := foldsAt(root, "missing"); sure {
 		t.Error("a missing file shows whether case is folded")
+	}
+}
+
+// A directory is asked until an entry has shown that it distinguishes spellings.
+func TestDistinguishes(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	folds, _ := foldsAt(filepath.Dir(root), filepath.Base(root))
+	for i := range maxExactDirs + 2 {
+		dir := filepath.Join(root, "d"+strconv.Itoa(i))
+		write(t, filepath.Join(dir, "1"), "")
+		if distinguishes(dir, "1") || distinguishes(dir, "x") {
+			t.Fatalf("%s: neither a name without letters nor a missing one shows it", dir)
+		}
+		write(t, filepath.Join(dir, "x"), "")
+		if distinguishes(dir, "x") == folds || distinguishes(dir, "missing") == folds {
+			t.Fatalf("%s: the entry x shows that spellings are distinguished: want %v", dir, !folds)
+		}
+	}
+	exactDirs.Lock()
+	defer exactDirs.Unlock()
+	if len(exactDirs.paths) > maxExactDirs {
+		t.Errorf("%d directories are remembered", len(exactDirs.paths))
 	}
 }
 
