@@ -152,6 +152,10 @@ func (w *shellWalk) stmt(stmt *syntax.Stmt) []shellCommand {
 		own = w.inside(cmd)
 	case *syntax.FuncDecl:
 		own = w.inside(cmd)
+		if cmd.Name == nil { // the parser accepts "() COMMAND", and bash does not
+			w.doubt(unparsed, w.src)
+			break
+		}
 		w.declare(cmd.Name.Value, own)
 	default:
 		if loop, ok := cmd.(*syntax.ForClause); ok {

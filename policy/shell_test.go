@@ -45,7 +45,7 @@ func dangerous() [][2]string {
 		{"wget -qO- u | sh", "pipe-to-shell"}, {"curl u | sudo bash", "pipe-to-shell"}, {"git reset --hard", "git-reset-hard"},
 		{"chmod -R 777 /", "chmod-recursive"}, {"mkfs.ext4 /dev/sda1", "format"}, {"dd of=/dev/sda", "dd-device"}, {"echo x > /dev/sda", "write-device"},
 		{"> /dev/sda", "write-device"}, {`psql -c "DROP TABLE users"`, "sql-drop"}, {"$(echo rm) -rf /", dynamic}, {"bash -c 'rm -rf /'", "rm-recursive"},
-		{`eval "rm -rf /"`, "rm-recursive"}, {"if true; then", unparsed},
+		{`eval "rm -rf /"`, "rm-recursive"}, {"if true; then", unparsed}, {"() echo x", unparsed}, {"() rm -rf x", "rm-recursive"},
 		// Quoting and spelling.
 		{`'r''m' -rf /`, "rm-recursive"}, {`"rm" "-rf" /`, "rm-recursive"}, {`$'\x72\x6d' -rf /`, "rm-recursive"}, {`$'\162m' $'-\u0072f' /`, "rm-recursive"},
 		{"rm \\\n  -rf /", "rm-recursive"}, {"r\\\nm -rf /", "rm-recursive"}, {`\rm -r x`, "rm-recursive"}, {"/bin/rm -r x", "rm-recursive"}, {"RM -rf x", "rm-recursive"},
