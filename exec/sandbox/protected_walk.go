@@ -1,6 +1,9 @@
 package sandbox
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
 // walk is what a search below one .ai visited. If no directory of it has changed since, a
 // search finds what it found.
@@ -58,11 +61,20 @@ func (w *walk) add(dir string, found listing) {
 	}
 }
 
-// unchanged compares the stamps of all directories.
+// unchanged compares the stamps of all directories: the first one contains the others.
 func (w *walk) unchanged() bool {
+	if len(w.dirs) == 0 {
+		return false
+	}
+	top := w.dirs[0].dir
+	from, err := openStamps(top)
+	if err != nil {
+		return false
+	}
+	defer from.close()
 	same := func(dirs []visited) bool {
 		for _, v := range dirs {
-			if at, ok := stampOf(v.dir); !ok || at != v.at {
+			if at, ok := from.stamp(strings.TrimPrefix(v.dir[len(top):], "/")); !ok || at != v.at {
 				return false
 			}
 		}

@@ -58,6 +58,24 @@ var changes = []struct {
 		}
 		return os.Rename(other, at)
 	}},
+	{"another .ai with the same directories", ".ai/directives/.env", func(dir string) error {
+		was := filepath.Join(dir, "was")
+		if err := os.Rename(filepath.Join(dir, ".ai"), was); err != nil {
+			return err
+		}
+		if err := os.Mkdir(filepath.Join(dir, ".ai"), 0o700); err != nil {
+			return err
+		}
+		for _, kind := range []string{"tools", "config"} {
+			if err := os.Rename(filepath.Join(was, kind), filepath.Join(dir, ".ai", kind)); err != nil {
+				return err
+			}
+		}
+		if err := os.Mkdir(filepath.Join(dir, ".ai/directives"), 0o700); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, ".ai/directives/.env"), nil, 0o600)
+	}},
 }
 
 // TestWalks searches twice, and again after each change. The second search repeats the walk
