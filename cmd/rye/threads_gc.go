@@ -85,7 +85,7 @@ func runThreadsGC(ctx context.Context, c *cli.Call, o project.GCOptions) error {
 			c.UI.Note("%s", copyWarning(wc))
 		}
 	}
-	return c.UI.Show(report, func() {
+	return c.UI.Report(report.Failed(), report, nil, func() {
 		t := &cli.Table{}
 		for _, r := range report.Removed {
 			t.Add(pick(report.DryRun, "would remove", "removed"), r.Root, plural(len(r.Threads), "thread"), r.Updated.Format(time.DateOnly))
@@ -96,6 +96,8 @@ func runThreadsGC(ctx context.Context, c *cli.Call, o project.GCOptions) error {
 		for _, wc := range report.Copies {
 			if wc.Dropped {
 				t.Add(pick(report.DryRun, "would remove", "removed"), wc.ID, "working copy", wc.Updated.Format(time.DateOnly))
+			} else if wc.Reason != "" {
+				t.Add("kept", wc.ID, "working copy", fmt.Sprintf("%s  %s", wc.Updated.Format(time.DateOnly), wc.Reason))
 			}
 		}
 		if len(report.Removed)+len(report.Kept)+len(report.Copies) == 0 {

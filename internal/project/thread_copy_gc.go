@@ -21,6 +21,7 @@ type OldCopy struct {
 	Reason  string    `json:"reason,omitempty"`  // why it stays
 	Dropped bool      `json:"dropped,omitempty"` // gc removed it, or would
 	copied  *workcopy.Copy
+	failed  error // it could not be removed
 }
 
 // oldCopies returns the working copies of the project, and which of them gc removes. logs are
@@ -82,19 +83,42 @@ func (p *Project) copySettings(ctx context.Context) (*copySettings, error) {
 	return out, diag.FromFindings("reading config:"+recordsConfig, r.Findings())
 }
 
-// dropCopies removes those that are to be removed, and what a stopped process left.
+// dropCopies removes those that are to be removed, and what a stopped process left. One that
+// cannot be removed stays with the reason, and the others do not wait for it.
 func (p *Project) dropCopies(ctx context.Context, copies []OldCopy) error {
 	if dir, err := p.copiesDir(); err == nil {
 		workcopy.Sweep(dir, p.Env.Now())
 	}
-	for _, c := range copies {
-		if c.Dropped {
-			if err := c.copied.Drop(ctx); err != nil {
+	for i := range copies {
+		c := &copies[i]
+		if !c.Dropped {
+			continue
+		}
+		if err := c.copied.Drop(ctx); err != nil {
+			if ctx.Err() != nil {
 				return err
 			}
+			c.Dropped, c.Reason, c.failed = false, err.Error(), err
 		}
 	}
 	return nil
+}
+
+// Failed returns an error if working copies are kept because they could not be removed.
+func (r *GCReport) Failed() error {
+	var failed []error
+	for _, c := range r.Copies {
+		if c.failed != nil {
+			failed = append(failed, c.failed)
+		}
+	}
+	switch len(failed) {
+	case 0:
+		return nil
+	case 1:
+		return diag.New(diag.FileSystemError, "1 working copy was not removed: %w", failed[0])
+	}
+	return diag.New(diag.FileSystemError, "%d working copies were not removed, the first one: %w", len(failed), failed[0])
 }
 
 // OldCopies returns the working copies of the project that gc removes soon, or now.
