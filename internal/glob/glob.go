@@ -104,8 +104,9 @@ func matchOne(pattern, s string) (element, char int) {
 		return element, char
 	}
 	_, element = utf8.DecodeRuneInString(pattern)
-	// Bytes are compared, not runes: all invalid bytes decode to the same rune.
-	if !strings.HasPrefix(s, pattern[:element]) {
+	// Bytes are compared, not runes: all invalid bytes decode to the same rune. Such a byte
+	// can be the first one of a character.
+	if element != char || !strings.HasPrefix(s, pattern[:element]) {
 		return 0, 0
 	}
 	return element, char

@@ -37,6 +37,15 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+func TestTextOfBytes(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]string{{"\xc4", "Ľ"}, {"\xc4*", "Ľx"}, {"Ľ", "\xc4"}, {"a\xff", "a\xfe"}} {
+		if Text(c[0], c[1]) {
+			t.Errorf("Text(%q, %q): other bytes match", c[0], c[1])
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]string{
