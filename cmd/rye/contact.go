@@ -28,8 +28,8 @@ func inspect(ctx context.Context, c *cli.Call, o *packageOptions, q packages.Que
 }
 
 // offeredBy returns the signer of a release as a key that the user may trust.
-func offeredBy(c *cli.Call, in *packages.Inspection) (*offeredKey, error) {
-	offer, err := project.OfferOf(in, c.Now())
+func offeredBy(c *cli.Call, h *project.Project, in *packages.Inspection) (*offeredKey, error) {
+	offer, err := project.OfferOf(in, h.KnownDocument, c.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,11 @@ func firstContact(ctx context.Context, c *cli.Call, o *addOptions, m lock.Module
 	if err != nil {
 		return nil, err
 	}
-	k, err := offeredBy(c, in)
+	h, err := envOf(c).Open(ctx, project.Lenient)
+	if err != nil {
+		return nil, err
+	}
+	k, err := offeredBy(c, h, in)
 	if err != nil {
 		return nil, err
 	}
@@ -96,10 +100,6 @@ func firstContact(ctx context.Context, c *cli.Call, o *addOptions, m lock.Module
 		if err := askContact(c, k, &g); err != nil {
 			return nil, err
 		}
-	}
-	h, err := envOf(c).Open(ctx, project.Lenient)
-	if err != nil {
-		return nil, err
 	}
 	at, err := h.AddGrant(ctx, g)
 	if err == nil {

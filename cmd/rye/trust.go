@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/tomlx"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 	"github.com/ryeos/rye/trust/doc"
@@ -137,7 +138,24 @@ func (o *permissionOptions) scopeOf(c *cli.Call, key sign.Fingerprint, wish doc.
 			return s, diag.New(diag.Usage, "adding key %s: no %s; nothing changed", key.Short(), q.flag).WithReason("scope")
 		}
 	}
+	warnKinds(c, s.Kinds)
 	return s, nil
+}
+
+// warnKinds warns of kinds that rye does not have itself: a project's extractor may
+// declare one, but most of them are mistakes, and a grant for them permits nothing.
+func warnKinds(c *cli.Call, kinds []string) {
+	own := []string{"*", "bundle", string(item.Directive), string(item.Tool), string(item.Knowledge), string(item.Config)}
+	for _, k := range kinds {
+		if slices.Contains(own, k) {
+			continue
+		}
+		ask := ""
+		if near := cli.Nearest(k, own[1:]); near != "" {
+			ask = "; did you mean " + near + "?"
+		}
+		c.UI.Warn("the kind %q is not one of %s: it permits nothing unless an extractor of the project declares it%s", k, strings.Join(own[1:], ", "), ask)
+	}
 }
 
 func trustListCommand() *cli.Command {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,12 +30,14 @@ func trustAddCommand() *cli.Command {
 		Long: `FILE is the key document that the owner exported. URL is https://HOST/USER.keys, the
 list of a user's ssh keys that many hosts publish; a grant for such a key lasts two
 years at most. --from takes the signer of a release, and its key document from .ai/trust
-of that repository; the scope is then what the release brings. rye prints the whole
-fingerprint: compare it with a second source.
+of that repository, or the one that you have; the scope is then what the release brings.
+rye prints the whole fingerprint: compare it with a second source.
 
 You grant a part of the scope that the document asks for: --kinds and --namespaces name
 the items that the key may sign. The grant is kept in your configuration, not in a
-project, and signed by your key, or by a grant key that rye makes for this account.`,
+project, and signed by your key, or by a grant key that rye makes for this account. A key
+has one grant: a new one replaces it, and rye prints the scope of the old one if it
+permitted more.`,
 		Examples: []string{
 			"rye trust add leo.toml --kinds tool,directive --namespaces 'leo/**' --until 90d",
 			"rye trust add ci.toml --kinds bundle,tool --namespaces 'tools,gh/**' --may sign,release",
@@ -67,7 +70,7 @@ func runTrustAdd(ctx context.Context, c *cli.Call, o *trustAddOptions) error {
 	if err != nil {
 		return err
 	}
-	k, err := keyOffered(ctx, c, o)
+	k, err := keyOffered(ctx, c, h, o)
 	if err != nil {
 		return err
 	}
@@ -75,27 +78,12 @@ func runTrustAdd(ctx context.Context, c *cli.Call, o *trustAddOptions) error {
 }
 
 // keyOffered reads the key that the argument names.
-func keyOffered(ctx context.Context, c *cli.Call, o *trustAddOptions) (*offeredKey, error) {
+func keyOffered(ctx context.Context, c *cli.Call, h *project.Project, o *trustAddOptions) (*offeredKey, error) {
 	if (o.from == "") == (c.Arg(0) == "") {
 		return nil, diag.New(diag.Usage, "adding a key: name a file, a URL or --from SOURCE").WithReason("one_key")
 	}
 	if o.from != "" {
-		q, err := parseQuery(c, o.from)
-		if err != nil {
-			return nil, err
-		}
-		in, err := inspect(ctx, c, &packageOptions{space: space.Project}, q)
-		if err != nil {
-			return nil, err
-		}
-		k, err := offeredBy(c, in)
-		if err == nil && len(o.kinds) == 0 {
-			o.kinds = k.wish.Kinds
-		}
-		if err == nil && len(o.namespaces) == 0 {
-			o.namespaces = k.wish.Namespaces
-		}
-		return k, err
+		return releaseSigner(ctx, c, h, o)
 	}
 	if strings.Contains(c.Arg(0), "://") {
 		return sshKeyAt(ctx, c, o)
@@ -113,6 +101,46 @@ func keyOffered(ctx context.Context, c *cli.Call, o *trustAddOptions) (*offeredK
 		return nil, diag.New(diag.Expired, "trusting %s (%s): the document ended on %s", document.Fingerprint.Short(), document.Owner, document.NotAfter.Format(time.DateOnly)).WithReason("document")
 	}
 	return &offeredKey{fingerprint: document.Fingerprint, public: document.Public, owner: document.Owner, document: b, wish: document.Scope}, nil
+}
+
+// releaseSigner returns the signer of the release that the flag names. The scope is what the
+// release brings, unless the flags name another. A key has one grant, so a scope that the
+// user did not write may not take anything from the grant that the key has.
+func releaseSigner(ctx context.Context, c *cli.Call, h *project.Project, o *trustAddOptions) (*offeredKey, error) {
+	q, err := parseQuery(c, o.from)
+	if err != nil {
+		return nil, err
+	}
+	in, err := inspect(ctx, c, &packageOptions{space: space.Project}, q)
+	if err != nil {
+		return nil, err
+	}
+	k, err := offeredBy(c, h, in)
+	if err != nil || len(o.kinds) > 0 && len(o.namespaces) > 0 {
+		return k, err
+	}
+	if len(o.kinds) == 0 {
+		o.kinds = k.wish.Kinds
+	}
+	if len(o.namespaces) == 0 {
+		o.namespaces = k.wish.Namespaces
+	}
+	scope := doc.Scope{Kinds: o.kinds, Namespaces: o.namespaces, May: o.may}
+	if len(scope.May) == 0 {
+		scope.May = doc.GrantUses()
+	}
+	old, replaced := h.ReplacedGrant(k.fingerprint, scope)
+	if !replaced {
+		return k, nil
+	}
+	both := func(a, b []string) string {
+		out := slices.Concat(a, b)
+		slices.Sort(out)
+		return strings.Join(slices.Compact(out), ",")
+	}
+	return nil, diag.New(diag.Usage, "trusting %s (%s): a key has one grant, and yours permits more: %s", k.fingerprint.Short(), k.owner, old.String()).
+		WithReason("narrower_grant").WithDetail("from", o.from).WithDetail("kinds", both(old.Kinds, scope.Kinds)).
+		WithDetail("namespaces", both(old.Namespaces, scope.Namespaces)).WithDetail("may", both(old.May, scope.May))
 }
 
 // sshKeyAt returns the key in a list of ssh keys that a host publishes: the only one,
@@ -195,11 +223,17 @@ func trustKey(ctx context.Context, c *cli.Call, h *project.Project, k *offeredKe
 			return err
 		}
 	}
+	old, replaced := h.ReplacedGrant(k.fingerprint, scope)
 	at, err := h.AddGrant(ctx, g)
 	if err != nil {
 		return err
 	}
-	return c.UI.Show(map[string]any{"fingerprint": k.fingerprint, "owner": k.owner, "scope": scope, "grant": at}, func() {
+	data := map[string]any{"fingerprint": k.fingerprint, "owner": k.owner, "scope": scope, "grant": at}
+	if replaced {
+		data["replaced"] = old
+		c.UI.Note("It replaces your grant for %s: what only that one permitted is not trusted any more.", old.String())
+	}
+	return c.UI.Show(data, func() {
 		c.UI.Out("trusting %s (%s) for %s", k.fingerprint.Short(), k.owner, scope.String())
 		c.UI.Out("grant %s", at)
 	})

@@ -1,26 +1,29 @@
 package project
 
 import (
+	"os"
 	"slices"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust/doc"
 )
 
 // OfferedSigner is the signer of a release whom the user may trust.
 type OfferedSigner struct {
 	Key      *doc.Key
-	Document []byte    // the file about the key in the repository
+	Document []byte    // the file about the key
 	Scope    doc.Scope // what the signer needs for this release
 }
 
-// OfferOf returns the signer of a release that no trusted document names. Its key
-// document is the one in the repository: it names the key that the manifest's
-// signature names, and that key made the signature. Nothing of it is trusted before
-// the user has compared the fingerprint.
-func OfferOf(in *packages.Inspection, now time.Time) (*OfferedSigner, error) {
+// OfferOf returns the signer of a release that no grant of the user covers. Its key
+// document is the one in the repository, or else the one that known returns, which the
+// user has already: it names the key that the manifest's signature names, and that key
+// made the signature. Nothing of it is trusted before the user has compared the
+// fingerprint.
+func OfferOf(in *packages.Inspection, known func(sign.Fingerprint) []byte, now time.Time) (*OfferedSigner, error) {
 	if len(in.Signers) == 0 {
 		return nil, diag.New(diag.Unsigned, "reading the signer of %s %s: no key has signed its manifest", in.ID, in.Version).WithReason("release")
 	}
@@ -32,10 +35,14 @@ func OfferOf(in *packages.Inspection, now time.Time) (*OfferedSigner, error) {
 		return diag.New(diag.KeyUnknown, "reading the signer of %s %s: %s", in.ID, in.Version, why).WithReason(reason).
 			WithDetail("signer", packages.SignerText(s.Key)).WithDetail("bundle", in.ID)
 	}
-	if s.Document == nil {
+	document := s.Document
+	if document == nil {
+		document = known(s.Key)
+	}
+	if document == nil {
 		return nil, fail("the repository has no document of the key in .ai/trust", "no_key_document")
 	}
-	k := doc.As[*doc.Key](doc.ParseAnyName(s.Document))
+	k := doc.As[*doc.Key](doc.ParseAnyName(document))
 	switch {
 	case k == nil || k.Fingerprint != s.Key:
 		return nil, fail("the document in .ai/trust is not a valid document of that key", "no_key_document")
@@ -44,5 +51,28 @@ func OfferOf(in *packages.Inspection, now time.Time) (*OfferedSigner, error) {
 	case !k.NotAfter.After(now):
 		return nil, diag.New(diag.Expired, "reading the signer of %s %s: its key expired on %s", in.ID, in.Version, k.NotAfter.UTC().Format(time.DateOnly)).WithReason("document")
 	}
-	return &OfferedSigner{Key: k, Document: s.Document, Scope: doc.Scope{Kinds: in.Kinds, Namespaces: in.Namespaces, May: doc.GrantUses()}}, nil
+	return &OfferedSigner{Key: k, Document: document, Scope: doc.Scope{Kinds: in.Kinds, Namespaces: in.Namespaces, May: doc.GrantUses()}}, nil
+}
+
+// KnownDocument returns a valid document of a key that the user, the machine or the
+// project has, or nil.
+func (p *Project) KnownDocument(key sign.Fingerprint) []byte {
+	for _, d := range p.Trust.Documents(key) {
+		if b, err := os.ReadFile(d.Path); err == nil {
+			return b
+		}
+	}
+	return nil
+}
+
+// ReplacedGrant returns the scope of the user's grant for a key if a grant with the new
+// scope, which replaces it, permits less in some part.
+func (p *Project) ReplacedGrant(key sign.Fingerprint, scope doc.Scope) (doc.Scope, bool) {
+	info, _ := p.Trust.Key(key)
+	for _, b := range info.Scope {
+		if slices.Contains(info.Grants, b.Source) && !scope.Includes(b.Scope) {
+			return b.Scope, true
+		}
+	}
+	return doc.Scope{}, false
 }

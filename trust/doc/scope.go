@@ -46,6 +46,24 @@ func (s Scope) Denies(kind, id, use string) string {
 	return ""
 }
 
+// Includes reports whether the scope covers all that another one does, as far as the
+// texts of the patterns show it.
+func (s Scope) Includes(o Scope) bool {
+	for _, k := range o.Kinds {
+		if !MatchKind(s.Kinds, k) {
+			return false
+		}
+	}
+	for _, use := range o.May {
+		if !slices.Contains(s.May, use) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(o.Namespaces, func(n string) bool {
+		return !slices.ContainsFunc(s.Namespaces, func(p string) bool { return p == "**" || p == n || below(p, n) })
+	})
+}
+
 // String returns the scope on one line.
 func (s Scope) String() string {
 	return "kinds " + Words(s.Kinds) + ", namespaces " + Words(s.Namespaces) + ", may " + Words(s.May)
