@@ -359,7 +359,7 @@ func unknownCommand(path []*Command, word string) *diag.Error {
 	if near := Nearest(word, names); near != "" {
 		return err.WithReason("nearest").WithDetail("nearest", near)
 	}
-	return err
+	return err.WithReason("subcommand")
 }
 
 func unknownFlag(path []*Command, word string) *diag.Error {

@@ -7,6 +7,7 @@ func argumentHints() map[situation]string {
 	return map[situation]string{
 		{diag.UnknownCommand, "nearest"}:    "did you mean \"{command} {nearest}\"?",
 		{diag.UnknownCommand, "other_name"}: "did you mean {nearest}?",
+		{diag.UnknownCommand, "subcommand"}: "{command} --help",
 		{diag.UnknownCommand, "topics"}:     "rye help topics",
 		{diag.UnknownFlag, "flags"}:         "{command} --help lists its flags",
 		{diag.UnknownFlag, "nearest"}:       "did you mean {nearest}? {command} --help lists its flags",
