@@ -17,7 +17,7 @@ import (
 // it, for example after a manual merge, gives a warning.
 func ParseLock(b []byte) (*Lock, []diag.Finding) {
 	if fs := precheck(b, MaxLock, "lock"); len(fs) > 0 {
-		return nil, fs
+		return nil, damaged(fs)
 	}
 	if line := conflictLine(b); line > 0 {
 		f := diag.Errorf(diag.ParsingError, line, 1, "the file contains conflict markers of a merge")
@@ -31,10 +31,10 @@ func ParseLock(b []byte) (*Lock, []diag.Finding) {
 
 // parseLock reads a text that passed the checks of the file as a whole.
 func parseLock(b []byte) (*Lock, []diag.Finding) {
-	p := &lockParser{l: &Lock{}}
-	if b[len(b)-1] != '\n' {
-		p.out = append(p.out, at(diag.ParsingError, hidden.Position(b, len(b)), "the last line has no line end: the file is truncated"))
+	if b[len(b)-1] != '\n' { // what else is wrong, such as half an address, follows from it
+		return nil, damaged([]diag.Finding{at(diag.ParsingError, hidden.Position(b, len(b)), "the last line has no line end: the file is truncated")})
 	}
+	p := &lockParser{l: &Lock{}}
 	first, _, _ := bytes.Cut(b, []byte{'\n'})
 	for head := range scan(string(first)) {
 		if p.format(head) {
@@ -47,9 +47,20 @@ func parseLock(b []byte) (*Lock, []diag.Finding) {
 	}
 	diag.Sort(p.out)
 	if diag.Failed(p.out) {
-		return nil, p.out
+		return nil, damaged(p.out)
 	}
 	return p.l, p.out
+}
+
+// damaged adds the reason of a text that rye did not write like this. rye does not resolve
+// such a lock again: it would lose what the lock records.
+func damaged(fs []diag.Finding) []diag.Finding {
+	for i := range fs {
+		if fs[i].Code == diag.ParsingError && fs[i].Reason == "" {
+			fs[i].Reason = "damaged_lock"
+		}
+	}
+	return fs
 }
 
 // precheck refuses a text that is too large, empty, not UTF-8 or has CR line ends.

@@ -197,7 +197,8 @@ func lockLine(k project.LockStatus) statusLine {
 	case k.State == project.LockNone:
 		return statusLine{"lock", "none, and no bundles", ""}
 	case k.State == project.LockUnreadable:
-		return statusLine{"lock", "rye.lock cannot be read", "rye lock"}
+		// The error names the file and the line; rye verify prints what helps.
+		return statusLine{"lock", k.FirstText, "rye verify"}
 	case k.Missing > 0:
 		return statusLine{"lock", fmt.Sprintf("%s, not all installed", plural(k.Bundles, "bundle")), "rye sync"}
 	case k.State != project.LockUpToDate:

@@ -28,6 +28,7 @@ func lockHints() map[situation]string {
 		{diag.Usage, "no_host"}:                            "write a host path (github.com/OWNER/{name}), a git URL (git@HOST:{name}) or a local path (./{name})",
 		{diag.ValidationFailed, "not_editable"}:            "write {key} on one line as `key: value`",
 		{diag.ParsingError, "conflict"}:                    "rye lock",
+		{diag.ParsingError, "damaged_lock"}:                "restore it, for example with `git restore --source HEAD rye.lock`; without a good copy, remove it and run `rye lock`",
 		{diag.ParsingError, "sum_conflict"}:                "remove the conflict markers and keep all other lines",
 		{diag.Encoding, "crlf"}:                            "add `rye.lock -text` and `rye.sum -text` to .gitattributes and check the files out again",
 		{diag.Drift, "form"}:                               "rye lock",

@@ -31,6 +31,7 @@ type SpaceLock struct {
 	ProjectFile *lock.ProjectFile
 	notes       []diag.Finding // warnings of the lock
 	lookup      bool           // the lock was read by lock.ReadLookup
+	unread      bool           // rye.yaml cannot be read, so nothing is known of what it asks for
 }
 
 // readLocks reads the lock of every space on disk and adds its bundles as layers
@@ -120,6 +121,7 @@ func parseSpaceLock(sl *SpaceLock, where string) (*SpaceLock, error) {
 		return nil, err
 	}
 	sl.ProjectFile, _, err = lock.ReadProjectFile(sl.Files, where)
+	sl.unread = err != nil
 	return sl, err
 }
 
@@ -295,6 +297,9 @@ func (p *Project) CheckLocked() error {
 
 // Stale returns what the manifest asks for and the lock was not made for.
 func (sl *SpaceLock) Stale() ([]diag.Finding, error) {
+	if sl.unread {
+		return nil, nil // it is reported as it is
+	}
 	if sl.ProjectFile == nil {
 		f := diag.Errorf(diag.LockStale, 1, 1, "%s exists without %s", lock.LockFile, lock.ProjectFileName)
 		f.Path = lock.LockFile

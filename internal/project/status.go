@@ -222,7 +222,7 @@ func (p *Project) lockStatus(ctx context.Context, report *verify.Report, judge *
 	}
 	switch {
 	case len(p.LockErrs) > 0:
-		s.State = LockUnreadable
+		s.State, s.FirstText = LockUnreadable, p.LockErrs[0].Error()
 	case p.Lock == nil && s.Problems > 0:
 		s.State = LockMissing
 	case p.Lock == nil:
