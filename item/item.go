@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/winname"
@@ -113,7 +114,8 @@ func CheckID(id string) error {
 		}
 		for i := 0; i < len(seg); i++ {
 			if !idByte(seg[i], i == 0) {
-				return bad("segment %q contains %q", seg, seg[i:i+1])
+				_, n := utf8.DecodeRuneInString(seg[i:])
+				return bad("segment %q contains %q", seg, seg[i:i+n])
 			}
 		}
 		if winname.Device(seg) {

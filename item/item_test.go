@@ -17,7 +17,7 @@ func TestCheckID(t *testing.T) {
 	}
 	for id, part := range map[string]string{
 		"": "empty", "con": "a device on Windows", "demo/NUL": "a device on Windows", "aux/x": "a device on Windows", "a/com1": "a device on Windows", "/a": "empty segment", "a/": "empty segment", "a//b": "empty segment", "a/../b": "contains", "..": "contains", ".": "contains",
-		"a.b": "contains", "-a": "contains", "a/-b": "contains", "a b": "contains", `a\b`: "contains", "a:b": "contains", "a\x00": "contains", "ä": "contains",
+		"a.b": "contains", "-a": "contains", "a/-b": "contains", "a b": "contains", `a\b`: "contains", "a:b": "contains", "a\x00": "contains", "ä": `contains "ä"`,
 		"a\u202eb": "contains", "a*": "contains", "a\n": "contains", "a@1": "contains", strings.Repeat("a", MaxID+1): "at most 255",
 	} {
 		err := CheckID(id)
