@@ -29,6 +29,7 @@ func registryHints() map[situation]string {
 		{diag.Stale, "checkpoint_age"}:                    "ask another mirror of {host}, or wait for its witnesses",
 		{diag.SourceNotFound, "registry_bundle"}:          "rye registry list shows the registries that you pinned",
 		{diag.SourceNotFound, "registry_archive_missing"}: "rye registry list shows the addresses of the registry",
+		{diag.VersionNotFound, "registry_unlisted"}:       "an unlisted version is used by its number only: name {bundle}@{version}",
 		{diag.VersionNotFound, "registry_yanked"}:         "choose another version of {bundle}",
 		{diag.VersionNotFound, "registry_deleted"}:        "choose another version of {bundle}",
 		{diag.SourceMoved, "registry_moved"}:              "if the new address is right, pin it with rye registry add HOST --url {found}",

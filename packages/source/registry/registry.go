@@ -7,6 +7,7 @@ package registry
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -92,7 +93,7 @@ func (s Source) Resolve(ctx context.Context, id lock.ID, query string) (source.O
 			return source.Origin{}, err
 		}
 		if version = lock.Newest(id, "", l.Names(), nil); version == "" {
-			return source.Origin{}, diag.New(diag.VersionNotFound, "resolving %s: registry %s has no version of it that may be selected", id, h.Name)
+			return source.Origin{}, noneSelectable(id, h.Name, lines)
 		}
 	}
 	i := slices.IndexFunc(lines, func(l *wire.Line) bool { return l.Version == version })
@@ -111,6 +112,33 @@ func (s Source) Resolve(ctx context.Context, id lock.ID, query string) (source.O
 		return source.Origin{}, stateError(id, l, "it was yanked, so only projects that locked it use it").WithReason("registry_yanked")
 	}
 	return source.Origin{ID: id, Version: version, Archive: l.Archive, Log: strconv.FormatInt(l.Log, 10), Sum: l.Sum, Time: e.Time}, nil
+}
+
+// noneSelectable states why the versions that were published last are not selected.
+func noneSelectable(id lock.ID, host string, lines []*wire.Line) *diag.Error {
+	const named = 3
+	var states []string
+	unlisted := ""
+	for _, l := range slices.Backward(lines) {
+		if l.State == wire.StateOK { // a pre-release
+			continue
+		}
+		if len(states) < named {
+			states = append(states, l.Version+" is "+l.State)
+		}
+		if l.State == wire.StateUnlisted {
+			unlisted = cmp.Or(unlisted, l.Version)
+		}
+	}
+	why := ""
+	if len(states) > 0 {
+		why = ": " + strings.Join(states, ", ")
+	}
+	err := diag.New(diag.VersionNotFound, "resolving %s: registry %s has no version of it that may be selected%s", id, host, why)
+	if unlisted != "" {
+		return err.WithReason("registry_unlisted").WithDetail("bundle", id.String()).WithDetail("version", unlisted)
+	}
+	return err
 }
 
 func stateError(id lock.ID, l *wire.Line, what string) *diag.Error {
