@@ -126,6 +126,9 @@ func keyLine(k project.KeyStatus) statusLine {
 }
 
 func hookLine(s *project.Status) statusLine {
+	if s.NoGit {
+		return statusLine{"hook", "not known, because git was not found on PATH", ""}
+	}
 	if !s.Repo {
 		return statusLine{"hook", "no git repository", ""}
 	}

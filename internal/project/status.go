@@ -26,6 +26,7 @@ type Status struct {
 	Key    KeyStatus         `json:"key"`
 	Hooks  map[string]string `json:"hooks,omitempty"` // by name; none without a git repository
 	Repo   bool              `json:"repository"`
+	NoGit  bool              `json:"no_git,omitempty"` // git was not found, so that Repo and Hooks are not known
 	Trust  TrustStatus       `json:"trust"`
 	Items  ItemStatus        `json:"items"`
 	Lock   LockStatus        `json:"lock"`
@@ -147,8 +148,9 @@ func (p *Project) trustStatus() TrustStatus {
 func (p *Project) hookStatus(ctx context.Context, s *Status) error {
 	repo, err := p.Env.at(p.Spaces.ProjectDir).Repo(ctx)
 	switch code := diag.CodeOf(err); {
-	case code == diag.SourceNotFound || code == diag.ExecutionFailed:
-		return nil // not in a repository, or a machine without git
+	case code == diag.SourceNotFound || code == diag.ExecutionFailed: // not in a repository, or a machine without git
+		s.NoGit = code == diag.ExecutionFailed
+		return nil
 	case err != nil:
 		return err
 	}
