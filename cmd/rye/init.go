@@ -34,9 +34,10 @@ func initCommand() *cli.Command {
 		Name: "init", Group: "Items",
 		Usage: "make a project here", Args: "[DIR]",
 		Long: `Makes .ai with its directories, rye.yaml, an empty rye.lock, and the lines in
-.gitattributes and .gitignore that keep git from changing signed bytes. Existing files stay, so that the
-command can be repeated. Your home directory and / are never a project. If you have no
-key, it offers to make one at a terminal and prints the command elsewhere.
+.gitattributes and .gitignore that keep git from changing signed bytes. Existing files
+stay, so that the command can be repeated. Your home directory and / are never a
+project. If you have no key, it offers to make one at a terminal and prints the command
+elsewhere.
 
 --hook installs the git hooks, as rye hook install does. --ci writes a workflow that
 verifies every push and every pull request. It trusts your key and the signers of

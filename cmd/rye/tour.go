@@ -24,8 +24,9 @@ func tourCommand() *cli.Command {
 		Name: "tour", Group: "About rye",
 		Usage: "watch rye work in a temporary directory",
 		Long: `Creates a key and a project in a scratch directory, signs, verifies and runs a tool,
-then shows how rye refuses attacks, and follows a directive with a scripted model. The tour runs the real commands and prints their
-output. It reads and writes no other project and no key of yours.`,
+then shows how rye refuses attacks, and follows a directive with a scripted model. The
+tour runs the real commands and prints their output. It reads and writes no other project
+and no key of yours.`,
 		Examples: []string{"rye tour", "rye tour --keep  # keep the directory to inspect it"},
 		Codes:    []diag.Code{diag.ExecutionFailed, diag.FileSystemError},
 		Flags:    []cli.Flag{cli.Bool(&keep, "keep", "keep the scratch directory")},

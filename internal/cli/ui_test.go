@@ -109,3 +109,26 @@ func TestJSONIsTheOnlyOutput(t *testing.T) {
 		t.Errorf("got %s", out)
 	}
 }
+
+// TestHelpFits verifies that help has no line wider than the terminal, and every word of the
+// text in its order. A paragraph that fits, and one with indented lines, stays as it is.
+func TestHelpFits(t *testing.T) {
+	wide := "one two three four five\nsix seven"
+	list := "  a list item wider than that\n  b"
+	for _, c := range []struct {
+		width      int
+		text, want string
+	}{
+		{0, wide, wide},
+		{23, wide, wide},
+		{16, wide, "one two three\nfour five six\nseven"},
+		{16, "short\nlines\n\n" + wide, "short\nlines\n\none two three\nfour five six\nseven"},
+		{16, list, list},
+	} {
+		u, _, _ := testUI()
+		u.width = c.width
+		if got := u.fitted(c.text); got != c.want {
+			t.Errorf("width %d: %q\n%q, want\n%q", c.width, c.text, got, c.want)
+		}
+	}
+}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -85,7 +87,7 @@ func (u *UI) help(d CommandDoc, detail helpDetail) {
 	u.Out("  %s", d.Usage)
 	if text != "" {
 		u.Out("")
-		u.Text(text)
+		u.Text(u.fitted(text))
 	}
 	u.helpCommands(d)
 	u.helpFlags("Flags", d.Flags)
@@ -113,6 +115,29 @@ func (u *UI) help(d CommandDoc, detail helpDetail) {
 	case detail == longHelp:
 		u.Out("rye help %s prints the exit codes too.", strings.TrimPrefix(d.Name, "rye "))
 	}
+}
+
+// fitted returns a text with the paragraphs wrapped between words that have a line wider
+// than the terminal. Without a terminal, and for indented lines, the lines stay.
+func (u *UI) fitted(text string) string {
+	if u.width < 12 {
+		return text
+	}
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		lines := strings.Split(p, "\n")
+		wide := slices.ContainsFunc(lines, func(l string) bool { return utf8.RuneCountInString(l) > u.width })
+		if !wide || slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, " ") }) {
+			continue
+		}
+		var out []string
+		for rest := strings.Join(lines, " "); rest != ""; {
+			line := cutWords(rest, u.width)
+			out, rest = append(out, line), strings.TrimLeft(rest[len(line):], " ")
+		}
+		paragraphs[i] = strings.Join(out, "\n")
+	}
+	return strings.Join(paragraphs, "\n\n")
 }
 
 func (u *UI) heading(title string) {
