@@ -68,9 +68,9 @@ func (h *Host) Monitor(ctx context.Context, ns string) ([]Seen, error) {
 	if err != nil {
 		return nil, h.proofError("reading the log", err)
 	}
-	all := newStatements(h.read, h.Name)
+	all := wire.NewStatements(h.read, h.Name, keyIn)
 	for i := range out {
-		if err := all.check(ctx, out[i].Entry); err != nil {
+		if err := all.Check(ctx, out[i].Entry); err != nil {
 			if ctx.Err() != nil || diag.CodeOf(err) == diag.Network {
 				return nil, err
 			}

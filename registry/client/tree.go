@@ -13,7 +13,6 @@ import (
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/registry/log"
 	"github.com/ryeos/rye/registry/wire"
-	"github.com/ryeos/rye/trust/doc"
 )
 
 // TreeReport is the result of VerifyTree.
@@ -34,7 +33,7 @@ type treeCheck struct {
 	numbers  map[*log.Entry]int64
 	states   map[string]int64 // by bundle and version: the newest entry
 	entries  map[int64]*log.Entry
-	signed   *statements
+	signed   *wire.Statements
 }
 
 // VerifyTree verifies all static files of a registry: the log against its checkpoint, every
@@ -42,7 +41,7 @@ type treeCheck struct {
 // must have signed the checkpoint; "" takes the one that the files name, which proves their
 // consistency only. Each error is a finding.
 func VerifyTree(ctx context.Context, read log.Source, host, key string) (*TreeReport, error) {
-	t := &treeCheck{read: read, signed: newStatements(read, host), out: &TreeReport{Host: host, Key: key, Findings: []diag.Finding{}},
+	t := &treeCheck{read: read, signed: wire.NewStatements(read, host, keyIn), out: &TreeReport{Host: host, Key: key, Findings: []diag.Finding{}},
 		releases: map[string][]*log.Entry{}, numbers: map[*log.Entry]int64{}, states: map[string]int64{}, entries: map[int64]*log.Entry{}}
 	if err := t.log(ctx); err != nil {
 		return nil, err
@@ -63,34 +62,11 @@ func VerifyTree(ctx context.Context, read log.Source, host, key string) (*TreeRe
 func (t *treeCheck) revocations(ctx context.Context) error {
 	entries := map[int64]string{}
 	for n, e := range t.entries {
-		if e.Type != log.Revocation {
-			continue
-		}
-		entries[n] = e.Digest
-		b, err := t.read(ctx, wire.RevocationPath(e.Digest), doc.MaxDocument)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err == nil && item.DigestOf(b).String() != e.Digest {
-			err = errors.New("it has other bytes")
-		}
-		if err != nil {
-			t.add(wire.RevocationPath(e.Digest), diag.HashMismatch, "it is not the revocation of log entry %d: %s", n, err)
+		if e.Type == log.Revocation {
+			entries[n] = e.Digest
 		}
 	}
-	list := &wire.Revocations{}
-	b, err := t.read(ctx, wire.RevocationsPath, wire.MaxRevocations)
-	if err == nil {
-		list, err = wire.ParseRevocations(b)
-	}
-	if err != nil && !(errors.Is(err, fs.ErrNotExist) && len(entries) == 0) {
-		t.add(wire.RevocationsPath, diag.RegistryError, "it cannot be read: %s", err)
-		return ctx.Err()
-	}
-	for _, why := range list.Differences(entries) {
-		t.add(wire.RevocationsPath, diag.LogProof, "%s", why)
-	}
-	return nil
+	return wire.CheckRevocations(ctx, t.read, entries, func(path string, code diag.Code, why string) { t.add(path, code, "%s", why) })
 }
 
 // DiscoverTree returns the host and the log key that static files name.
@@ -139,7 +115,7 @@ func (t *treeCheck) log(ctx context.Context) error {
 			return nil
 		}
 		t.entries[n], t.numbers[e] = e, n
-		if err := t.signed.check(ctx, e); err != nil {
+		if err := t.signed.Check(ctx, e); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

@@ -19,7 +19,6 @@ import (
 	"github.com/ryeos/rye/registry/log"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/trust/doc"
 )
 
 // Tree is the static files of a registry in a directory: of a server, an export or a
@@ -101,15 +100,15 @@ func (t *Tree) Verify(ctx context.Context) (*TreeReport, error) {
 		return nil, err
 	}
 	r := &TreeReport{Host: t.Host, Key: t.Key, Entries: c.Tree.Size, Findings: []diag.Finding{}}
-	m, used := newModel(0), map[string]bool{}
+	files := func(_ context.Context, p string, limit int64) ([]byte, error) { return t.read(p, limit) }
+	m, signed := newModel(0), wire.NewStatements(files, t.Host, keyIn)
 	err = log.NewReader(t.source, c.Tree).Check(ctx, func(i int64, b []byte) error {
 		e, err := log.ParseEntry(b)
 		if err == nil {
 			m.apply(e, i, nil)
-			if t.checkStatement(r, e, i); e.Statement != "" && used[e.Statement] {
-				r.add(diag.LogProof, wire.StatementPath(e.Statement), "log entry %d has the statement of an entry before", i)
+			if err := signed.Check(ctx, e); err != nil {
+				r.add(diag.LogProof, wire.StatementPath(e.Statement), "it is not the signed statement of log entry %d: %v", i, err)
 			}
-			used[e.Statement] = true
 		}
 		return err
 	})
@@ -128,64 +127,23 @@ func (t *Tree) Verify(ctx context.Context) (*TreeReport, error) {
 	for ns, n := range m.namespaces {
 		t.checkNamespace(r, ns, n)
 	}
-	t.checkRevocations(r, m)
-	return r, t.strangers(r, m)
-}
-
-func (t *Tree) checkRevocations(r *TreeReport, m *model) {
 	entries := map[int64]string{}
 	for _, x := range m.revocations {
 		entries[x.Log] = x.Digest
-		if b, err := t.read(x.URL, doc.MaxDocument); err != nil || item.DigestOf(b).String() != x.Digest {
-			r.add(diag.HashMismatch, x.URL, "it is not the revocation of log entry %d: %v", x.Log, err)
-		}
 	}
-	list := &wire.Revocations{}
-	b, err := t.read(wire.RevocationsPath, wire.MaxRevocations)
-	if err == nil {
-		list, err = wire.ParseRevocations(b)
-	}
-	if err != nil && !(errors.Is(err, fs.ErrNotExist) && len(entries) == 0) {
-		r.add(diag.RegistryError, wire.RevocationsPath, "%v", err)
-		return
-	}
-	for _, why := range list.Differences(entries) {
-		r.add(diag.LogProof, wire.RevocationsPath, "%s", why)
-	}
-}
-
-// checkStatement verifies that a key demanded an entry, by the statement that it names.
-func (t *Tree) checkStatement(r *TreeReport, e *log.Entry, index int64) {
-	if e.Statement == "" {
-		return // an act of the operator
-	}
-	p := wire.StatementPath(e.Statement)
-	raw, err := t.read(p, wire.MaxStatement)
-	if err == nil {
-		err = wire.CheckStatement(raw, e, t.Host, func(fp sign.Fingerprint) (ed25519.PublicKey, error) {
-			return t.publicKey(wire.NamespaceOf(e), wire.KeyText(fp))
-		}, func() ([]byte, error) { return t.read(wire.RevocationPath(e.Digest), doc.MaxDocument) })
-	}
-	if err != nil {
-		r.add(diag.LogProof, p, "it is not the signed statement of log entry %d: %v", index, err)
-	}
-}
-
-// publicKey returns a key of a namespace from its document.
-func (t *Tree) publicKey(ns, key string) (ed25519.PublicKey, error) {
-	b, err := t.read(wire.NamespacePath(ns), wire.MaxNamespace)
-	if err != nil {
+	if err := wire.CheckRevocations(ctx, files, entries, func(path string, code diag.Code, why string) { r.add(code, path, "%s", why) }); err != nil {
 		return nil, err
 	}
-	n, err := wire.ParseNamespace(b, ns)
+	return r, t.strangers(r, m)
+}
+
+// keyIn returns the key in the key document of a namespace, which must be signed by it.
+func keyIn(document []byte) (sign.Fingerprint, ed25519.PublicKey, error) {
+	k, err := parseKey(document)
 	if err != nil {
-		return nil, err
+		return sign.Fingerprint{}, nil, err
 	}
-	d, err := parseKey([]byte(n.Document(key)))
-	if err != nil || wire.KeyText(d.Fingerprint) != key {
-		return nil, diag.New(diag.KeyUnknown, "%s has no document of the key %s", wire.NamespacePath(ns), key)
-	}
-	return d.Public, nil
+	return k.Fingerprint, k.Public, nil
 }
 
 func (t *Tree) checkIndex(ctx context.Context, r *TreeReport, b *bundleState) {
