@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -45,7 +46,7 @@ func showRegistryHits(u *cli.UI, hits *project.RegistryHits) {
 		u.Note("%s", hits.Note)
 	}
 	for _, x := range hits.Hits {
-		u.Out("%s %s  %s", x.ID, x.Version, x.State)
+		u.Out("%s", strings.TrimRight(x.ID+" "+x.Version+"  "+x.State, " "))
 		if x.Description != "" {
 			u.Out("  %s", x.Description)
 		}
@@ -181,6 +182,10 @@ owner of the key is unknown.`,
 				return err
 			}
 			if err := diag.FromFindings("verifying "+c.Arg(0), r.Findings); err != nil {
+				var e *diag.Error
+				if errors.As(err, &e) {
+					return e.WithReason("registry_tree").WithDetail("host", r.Host)
+				}
 				return err
 			}
 			return c.UI.Show(r, func() {

@@ -4,7 +4,7 @@ import "github.com/ryeos/rye/diag"
 
 // registryHints are those of registries.
 func registryHints() map[situation]string {
-	return map[situation]string{
+	out := map[situation]string{
 		{diag.KeyUnknown, "registry_unpinned"}:            "rye registry add {host}",
 		{diag.KeyUnknown, "registry_pinned"}:              "ask the operator of {host} by another channel; if the key is right, run rye registry remove {host}, then rye registry add {host}",
 		{diag.KeyUnknown, "registry_pins"}:                "compare both keys with the operator of {host} by another channel",
@@ -51,4 +51,8 @@ func registryHints() map[situation]string {
 		{diag.Usage, "registry_default"}:                  "write registry:HOST/{name}, or choose one with rye registry use HOST",
 		{diag.Usage, "registry_evidence"}:                 "rye registry forgive {host} --evidence {evidence}",
 	}
+	for _, code := range []diag.Code{diag.HashMismatch, diag.LogProof, diag.RegistryError, diag.TagMoved, diag.BundleFileMissing} {
+		out[situation{code, "registry_tree"}] = "report it to the operator of {host}"
+	}
+	return out
 }
