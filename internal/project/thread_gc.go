@@ -87,7 +87,7 @@ func (p *Project) RemoveThreads(ctx context.Context, o GCOptions) (*GCReport, er
 		case i < *o.Keep:
 			t.Reason = fmt.Sprintf("one of the %d newest", *o.Keep)
 		case p.Env.Now().Sub(t.Updated) < *o.OlderThan:
-			t.Reason = "younger than " + o.OlderThan.String()
+			t.Reason = "younger than " + ageText(*o.OlderThan)
 		default:
 			if t.Reason, err = p.damage(ctx, t.Threads); err != nil {
 				return nil, err
@@ -304,4 +304,13 @@ func isRemoved(t *ListedThread) bool {
 	}
 	_, err := os.Lstat(transcript.Base(t.Project, t.ID).Path("."))
 	return os.IsNotExist(err)
+}
+
+// ageText returns a length in days, as users write it, if it is a number of them.
+func ageText(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= day && d%day == 0 {
+		return fmt.Sprintf("%dd", d/day)
+	}
+	return d.String()
 }
