@@ -128,12 +128,12 @@ func runGraphFork(ctx context.Context, c *cli.Call, o *graphOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.at == "" {
-		return diag.New(diag.Usage, "forking %s: --at names no line and no node", c.Args[0])
-	}
 	id, err := graph.Find(p.Spaces.ProjectDir, c.Args[0])
 	if err != nil {
 		return err
+	}
+	if o.at == "" {
+		return diag.New(diag.Usage, "forking %s: --at is missing", id).WithReason("fork_at").WithDetail("id", id)
 	}
 	set, err := readSet(o.set)
 	if err != nil {

@@ -82,7 +82,7 @@ func (u *UI) help(d CommandDoc, detail helpDetail) {
 		text, _, _ = strings.Cut(text, "\n\n")
 		examples = examples[:min(len(examples), shortExamples)]
 	}
-	u.Out("%s: %s", d.Name, d.Summary)
+	u.Text(u.fitted(d.Name + ": " + d.Summary))
 	u.heading("Usage")
 	u.Out("  %s", d.Usage)
 	if text != "" {
