@@ -8,6 +8,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -204,8 +205,14 @@ func (e *Executor) next(ctx context.Context, c *Chain, it *resolve.Item) (*resol
 	}
 	next, err := e.p.Resolver.InspectFrom(ctx, ref, it.Root)
 	if code := diag.CodeOf(err); code == diag.ExecutorNotFound {
-		return nil, diag.New(code, "%w, named as executor_id by %s in %s", err, it.Ref, it.Root.Label()).WithReason("static_edge").
-			WithDetail("space", string(it.Root.Space))
+		out := diag.New(code, "%w, named as executor_id by %s in %s", err, it.Ref, it.Root.Label())
+		var inner *diag.Error
+		if _, above := e.p.Resolver.Inspect(ctx, ref); above == nil { // a space that this edge does not search has it
+			out = out.WithReason("static_edge").WithDetail("space", string(it.Root.Space))
+		} else if errors.As(err, &inner) && inner.Reason == "nearest" {
+			out = out.WithReason("nearest").WithDetail("nearest", inner.Details["nearest"])
+		}
+		return nil, out
 	}
 	return next, err
 }
