@@ -133,6 +133,9 @@ func makeKey(ctx context.Context, c *cli.Call, h *project.Project, o *keyOptions
 	if err != nil {
 		return nil, err
 	}
+	if err := checkUses(o.may); err != nil {
+		return nil, err
+	}
 	owner, may := keyOwner(ctx, c, o.owner), o.may
 	if o.ask && c.Isatty(c.Stdin) && !c.UI.AsJSON {
 		if owner, may, err = askKey(c, o, owner); err != nil {

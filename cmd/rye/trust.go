@@ -102,10 +102,8 @@ func (o *permissionOptions) scopeOf(c *cli.Call, key sign.Fingerprint, wish doc.
 	if len(s.May) == 0 {
 		s.May = []string{"sign", "release", "rotate"}
 	}
-	for _, use := range s.May {
-		if !slices.Contains(doc.Uses(), use) {
-			return s, diag.New(diag.Usage, "reading flag --may: %q is not one of %s", use, strings.Join(doc.Uses(), ", "))
-		}
+	if err := checkUses(s.May); err != nil {
+		return s, err
 	}
 	for _, q := range []struct {
 		list          *[]string
@@ -140,6 +138,16 @@ func (o *permissionOptions) scopeOf(c *cli.Call, key sign.Fingerprint, wish doc.
 	}
 	warnKinds(c, s.Kinds)
 	return s, nil
+}
+
+// checkUses returns an error unless the values of --may are uses.
+func checkUses(may []string) error {
+	for _, use := range may {
+		if !slices.Contains(doc.Uses(), use) {
+			return diag.New(diag.Usage, "reading flag --may: %q is not one of %s", use, strings.Join(doc.Uses(), ", "))
+		}
+	}
+	return nil
 }
 
 // warnKinds warns of kinds that rye does not have itself: a project's extractor may

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -132,6 +133,7 @@ func (l *line) app(action urfave.ActionFunc) *urfave.App {
 	return a
 }
 
+// usageError writes flags as rye does: package flag names them with one dash.
 func usageError(_ *urfave.Context, err error, _ bool) error {
-	return diag.New(diag.Usage, "reading arguments: %w", err)
+	return diag.New(diag.Usage, "reading arguments: %s", strings.Replace(err.Error(), " for flag -", " for flag --", 1))
 }
