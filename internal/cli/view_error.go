@@ -19,15 +19,16 @@ func (u *UI) reportError(e *diag.Error) {
 		u.reportAlarm(e, heading)
 	} else {
 		u.PrintErr("%s %s", u.ErrStyle(Red, "rye: error:"), e.Message)
-		u.reportFindings(e.Findings)
+		u.reportFindings(e.Findings, Hint(e))
 	}
 	if hint := Hint(e); hint != "" {
 		u.PrintErr("%s %s", u.ErrStyle(Cyan, "rye: hint:"), hint)
 	}
 }
 
-// reportFindings lists the findings that the message does not contain.
-func (u *UI) reportFindings(fs []diag.Finding) {
+// reportFindings lists the findings that the message does not contain, each with its hint
+// unless that is the hint of the error, which follows them.
+func (u *UI) reportFindings(fs []diag.Finding, whole string) {
 	if len(fs) < 2 {
 		return
 	}
@@ -37,7 +38,7 @@ func (u *UI) reportFindings(fs []diag.Finding) {
 			mark = "warning: "
 		}
 		u.PrintErr("  %s%s", mark, f.String())
-		if hint := FindingHint(f); hint != "" {
+		if hint := FindingHint(f); hint != "" && hint != whole {
 			u.PrintErr("    %s", named(hint, cmp.Or(f.Path, "REF")))
 		}
 	}
@@ -62,7 +63,7 @@ func (u *UI) reportAlarm(e *diag.Error, heading string) {
 	u.PrintErr("%s %s", u.ErrStyle(Red, "rye: error:"), u.ErrStyle(Bold, heading+" "+string(e.Code)))
 	u.PrintErr("")
 	u.PrintErr("  %s", e.Message)
-	u.reportFindings(e.Findings)
+	u.reportFindings(e.Findings, Hint(e))
 	facts := maps.Clone(e.Details)
 	if ref, ok := facts["ref"].(string); ok && strings.Contains(e.Message, ref) {
 		delete(facts, "ref") // it is there for the hint
