@@ -9,6 +9,7 @@ package interop
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -137,6 +138,9 @@ func Convert(f Format, s Source, o Options) (*Result, error) {
 	}[f]
 	if !ok {
 		return nil, diag.New(diag.Usage, "importing %s: its format is not known", s.Path).WithReason("import_format")
+	}
+	if ext := path.Ext(s.Name); (f == Recipe || f == Servers || f == Permissions) && !s.Dir && !slices.Contains([]string{".json", ".yaml", ".yml"}, ext) {
+		return nil, diag.New(diag.Usage, "importing %s: the format %s is a file whose name ends in .json, .yaml or .yml", s.Path, f)
 	}
 	if f == Skill != s.Dir && f != Rules {
 		return nil, diag.New(diag.Usage, "importing %s: a %s is %s", s.Path, f, map[bool]string{true: "a folder with " + SkillFile, false: "one file"}[f == Skill])
