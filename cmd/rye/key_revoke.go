@@ -39,7 +39,7 @@ key of another person you need a key that may revoke.`,
 			"rye key revoke --reason retired --at 2026-12-31",
 			"rye key revoke leo --reason compromised --certificate /media/usb/revocation.toml",
 		},
-		Codes: []diag.Code{diag.AuthRequired, diag.KeyUnknown, diag.Scope, diag.ConfigError},
+		Codes: []diag.Code{diag.AuthRequired, diag.ItemNotFound, diag.KeyUnknown, diag.Scope, diag.ConfigError},
 		Flags: []cli.Flag{
 			cli.String(&o.reason, "reason", "`REASON`: compromised, superseded or retired"),
 			cli.String(&o.at, "at", "first invalid `TIME`, a date or a time (default now)"),

@@ -236,10 +236,11 @@ func runTrustRemove(ctx context.Context, c *cli.Call) error {
 			found = append(found, k.Fingerprint)
 		}
 	}
-	if len(found) != 1 {
-		return diag.New(diag.ItemNotFound, "removing key %q: %d of your keys match", c.Arg(0), len(found)).WithReason("trust_list")
+	fp, err := theKey("removing", c.Arg(0), found)
+	if err != nil {
+		return err
 	}
-	gone, err := trust.RemoveKey(h.Dirs.Trust(), found[0])
+	gone, err := trust.RemoveKey(h.Dirs.Trust(), fp)
 	if err != nil {
 		return err
 	}

@@ -171,8 +171,20 @@ func anyKey(h *project.Project, word string) (sign.Fingerprint, error) {
 			match(p.Fingerprint, p.Owner)
 		}
 	}
-	if len(found) != 1 {
-		return sign.Fingerprint{}, diag.New(diag.KeyUnknown, "finding key %q: %d known keys match", word, len(found)).WithReason("trust_list")
+	return theKey("finding", word, found)
+}
+
+// theKey returns the only key of those that a word can mean.
+func theKey(doing, word string, found []sign.Fingerprint) (sign.Fingerprint, error) {
+	switch len(found) {
+	case 0:
+		return sign.Fingerprint{}, diag.New(diag.ItemNotFound, "%s key %q: no key has this fingerprint or owner", doing, word).WithReason("trust_list")
+	case 1:
+		return found[0], nil
 	}
-	return found[0], nil
+	short := make([]string, len(found))
+	for i, fp := range found {
+		short[i] = fp.Short()
+	}
+	return sign.Fingerprint{}, diag.New(diag.ItemNotFound, "%s key %q: it can be %s", doing, word, strings.Join(short, ", ")).WithReason("trust_list")
 }

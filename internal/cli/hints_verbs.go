@@ -12,7 +12,6 @@ func verbHints() map[situation]string {
 		{diag.Expired, "document"}:            "ask the owner for a new document",
 		{diag.ItemNotFound, "trust_list"}:     "rye trust list",
 		{diag.KeyUnknown, "name_file"}:        "name the file of the document",
-		{diag.KeyUnknown, "trust_list"}:       "rye trust list",
 		{diag.Scope, "missing_use"}:           "rye key new --may sign,release,{use}; others permit it with rye trust add --may {use}",
 		{diag.Usage, "accept_headless"}:       "review the documents, then run the command with --yes",
 		{diag.Usage, "accept_json"}:           "review the documents without --json, then run the command with --yes",
