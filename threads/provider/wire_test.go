@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +21,13 @@ const plantedKey = "sk-planted-secret-1"
 
 // wired returns a provider of a dialect whose service is a scenario.
 func wired(t *testing.T, dialect, scenario string) (*Config, *providertest.Server, string) {
+	t.Helper()
+	idle := int64(60)
+	return wiredIdle(t, dialect, scenario, &idle)
+}
+
+// wiredIdle is wired with the idle_timeout, in seconds, that idle has at each call.
+func wiredIdle(t *testing.T, dialect, scenario string, idle *int64) (*Config, *providertest.Server, string) {
 	t.Helper()
 	s, err := providertest.Load("providertest/testdata/" + scenario + ".yaml")
 	if err != nil {
@@ -53,10 +61,11 @@ func wired(t *testing.T, dialect, scenario string) (*Config, *providertest.Serve
 		conf["url"], conf["auth"] = "${BASE}/api/chat", map[string]any{"type": "bearer", "token": "${KEY}"}
 	}
 	conf["mode"], conf["framing"], conf["body"] = "stream", string(framing(dialect)), "{request}"
-	conf["allow_private"], conf["idle_timeout"] = []any{"127.0.0.1"}, int64(2)
+	conf["allow_private"] = []any{"127.0.0.1"}
 	c := mustParse(t, text)
 	call := httpstep.Call{Ref: "tool:test/providers/a", Config: conf, Env: map[string]string{"BASE": h.URL, "KEY": plantedKey}, Boundary: policy.Boundary{}, Now: time.Now}
 	c.Send = func(ctx context.Context, url string, body []byte) (*httpstep.Reply, error) {
+		conf["idle_timeout"] = *idle
 		return call.Open(ctx, url, body)
 	}
 	return c, server, h.URL
@@ -178,16 +187,19 @@ func TestScriptedAnswers(t *testing.T) {
 	}
 }
 
+// fault is what a call reports of a fault.
+type fault struct {
+	status    int
+	diag      diag.Code
+	kind, has string
+	reason    string
+	retry     int64
+	billed    bool
+}
+
+// TestScriptedFaults asks in all dialects at once: two answers of each wait for idle_timeout.
 func TestScriptedFaults(t *testing.T) {
-	type want struct {
-		status    int
-		diag      diag.Code
-		kind, has string
-		reason    string
-		retry     int64
-		billed    bool
-	}
-	wants := []want{
+	wants := []fault{
 		{429, diag.ProviderError, "rate_limit_error", "Too many requests", "", 7000, false},
 		{529, diag.ProviderError, "overloaded_error", "Overloaded", "", 0, false},
 		{400, diag.ProviderError, "invalid_request_error", "prompt is too long", "", 0, false},
@@ -201,35 +213,50 @@ func TestScriptedFaults(t *testing.T) {
 		{200, diag.Timeout, "", "", "", 0, true},
 		{0, diag.Timeout, "", "idle_timeout", "", 0, true},
 	}
+	var all sync.WaitGroup
 	for _, dialect := range published() {
-		c, server, _ := wired(t, dialect, "faults")
-		for i, w := range wants {
-			r, err := c.Call(t.Context(), ask(modelOf(dialect)), nil)
-			var f *Failure
-			if !errors.As(err, &f) || len(r.Blocks) > 0 {
-				t.Fatalf("%s, step %d: %+v, %v", dialect, i+1, r, err)
-			}
-			if f.StatusCode != w.status || diag.CodeOf(err) != w.diag || f.Type != w.kind && dialect != Ollama || dialect == Ollama && f.Type != "" || f.Reason != w.reason || f.RetryAfterMS != w.retry {
-				t.Errorf("%s, step %d: %+v (%v)", dialect, i+1, f, err)
-			}
-			if !strings.Contains(err.Error(), w.has) || (f.Usage.Assumed == 1) != w.billed || (f.Usage.Total() > 0) != w.billed {
-				t.Errorf("%s, step %d: %v, usage %+v", dialect, i+1, err, f.Usage)
-			}
-			if strings.Contains(err.Error()+f.Message+f.Type+f.Code, "planted") {
-				t.Errorf("%s, step %d: the key is in %v", dialect, i+1, err)
-			}
+		idle := new(int64)
+		c, server, _ := wiredIdle(t, dialect, "faults", idle)
+		all.Go(func() { checkFaults(t, dialect, c, server, wants, idle) })
+	}
+	all.Wait()
+}
+
+// checkFaults makes one call for each fault, then two that succeed.
+func checkFaults(t *testing.T, dialect string, c *Config, server *providertest.Server, wants []fault, idle *int64) {
+	t.Helper()
+	for i, w := range wants {
+		*idle = 60
+		if w.diag == diag.Timeout {
+			*idle = 2
 		}
 		r, err := c.Call(t.Context(), ask(modelOf(dialect)), nil)
-		if err != nil || r.Text() != "The end comes twice." || r.Usage.Output != 5 {
-			t.Errorf("%s, duplicate events: %+v, %v", dialect, r, err)
+		var f *Failure
+		if !errors.As(err, &f) || len(r.Blocks) > 0 {
+			t.Errorf("%s, step %d: %+v, %v", dialect, i+1, r, err)
+			return
 		}
-		r, err = c.Call(t.Context(), ask(modelOf(dialect)), nil)
-		if err != nil || r.Text() != "No counts." || r.Usage.Assumed != 1 || r.Usage.Output != 5 {
-			t.Errorf("%s, no usage: %+v, %v", dialect, r, err)
+		if f.StatusCode != w.status || diag.CodeOf(err) != w.diag || f.Type != w.kind && dialect != Ollama || dialect == Ollama && f.Type != "" || f.Reason != w.reason || f.RetryAfterMS != w.retry {
+			t.Errorf("%s, step %d: %+v (%v)", dialect, i+1, f, err)
 		}
-		if server.Unused() != 0 || len(server.Problems()) > 0 {
-			t.Errorf("%s: %d steps left, %q", dialect, server.Unused(), server.Problems())
+		if !strings.Contains(err.Error(), w.has) || (f.Usage.Assumed == 1) != w.billed || (f.Usage.Total() > 0) != w.billed {
+			t.Errorf("%s, step %d: %v, usage %+v", dialect, i+1, err, f.Usage)
 		}
+		if strings.Contains(err.Error()+f.Message+f.Type+f.Code, "planted") {
+			t.Errorf("%s, step %d: the key is in %v", dialect, i+1, err)
+		}
+	}
+	*idle = 60
+	r, err := c.Call(t.Context(), ask(modelOf(dialect)), nil)
+	if err != nil || r.Text() != "The end comes twice." || r.Usage.Output != 5 {
+		t.Errorf("%s, duplicate events: %+v, %v", dialect, r, err)
+	}
+	r, err = c.Call(t.Context(), ask(modelOf(dialect)), nil)
+	if err != nil || r.Text() != "No counts." || r.Usage.Assumed != 1 || r.Usage.Output != 5 {
+		t.Errorf("%s, no usage: %+v, %v", dialect, r, err)
+	}
+	if server.Unused() != 0 || len(server.Problems()) > 0 {
+		t.Errorf("%s: %d steps left, %q", dialect, server.Unused(), server.Problems())
 	}
 }
 
