@@ -463,18 +463,14 @@ type hostile struct {
 
 // rawTree makes a commit whose tree holds names that git itself refuses.
 func rawTree(b *bench, lines ...string) string {
-	write := func(kind, data string) string {
-		return b.repo.Git(data, "hash-object", "-t", kind, "--literally", "-w", "--stdin")
-	}
-	blob := write("blob", "x")
+	blob := b.repo.Object("blob", "x")
 	var inner strings.Builder
 	for _, l := range lines {
-		raw := strings.Map(func(r rune) rune { return r }, l)
-		inner.WriteString(raw + "\x00" + unhex(blob))
+		inner.WriteString(l + "\x00" + unhex(blob))
 	}
-	tree := write("tree", inner.String())
-	top := write("tree", "40000 .ai\x00"+unhex(tree))
-	commit := write("commit", "tree "+top+"\nauthor A <a@example.com> 1700000000 +0000\ncommitter A <a@example.com> 1700000000 +0000\n\nx\n")
+	tree := b.repo.Object("tree", inner.String())
+	top := b.repo.Object("tree", "40000 .ai\x00"+unhex(tree))
+	commit := b.repo.Object("commit", "tree "+top+"\nauthor A <a@example.com> 1700000000 +0000\ncommitter A <a@example.com> 1700000000 +0000\n\nx\n")
 	return commit
 }
 

@@ -34,14 +34,9 @@ type Request struct {
 // Serve starts a server on this machine. It stops at the end of the test.
 func Serve(t testing.TB, root string) *Server {
 	t.Helper()
-	exe, err := exec.LookPath("git")
-	if err != nil {
-		t.Skip("there is no git command")
-	}
-	out, err := exec.Command(exe, "--exec-path").Output()
-	backend := filepath.Join(strings.TrimSpace(string(out)), "git-http-backend")
-	if _, missing := os.Stat(backend); err != nil || missing != nil {
-		t.Skip("this git has no http-backend")
+	backend := httpBackend()
+	if backend == "" {
+		t.Skip("git or its http-backend is missing")
 	}
 	s := &Server{T: t, Root: root}
 	git := &cgi.Handler{Path: backend, Env: Environ("GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1"), Stderr: io.Discard, Logger: log.New(io.Discard, "", 0)}
@@ -50,6 +45,16 @@ func Serve(t testing.TB, root string) *Server {
 	s.URL = h.URL
 	return s
 }
+
+// httpBackend returns the path of git's program for HTTP, "" if it is missing.
+var httpBackend = sync.OnceValue(func() string {
+	out, err := exec.Command("git", "--exec-path").Output()
+	backend := filepath.Join(strings.TrimSpace(string(out)), "git-http-backend")
+	if _, missing := os.Stat(backend); err != nil || missing != nil {
+		return ""
+	}
+	return backend
+})
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, git http.Handler) {
 	s.mu.Lock()

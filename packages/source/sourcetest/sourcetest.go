@@ -6,6 +6,10 @@
 package sourcetest
 
 import (
+	"bytes"
+	"compress/zlib"
+	"crypto/sha1"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,22 +34,25 @@ type File struct {
 // SHA256 is the format of a repository whose objects have SHA-256 names.
 const SHA256 = "sha256"
 
-// NewRepo creates an empty repository at dir.
+// NewRepo creates an empty repository at dir. It writes the files that git init and git
+// config would, without starting a process: most tests create several repositories.
 func NewRepo(t testing.TB, dir string, format ...string) *Repo {
 	t.Helper()
-	r := &Repo{T: t, Dir: dir}
-	args := []string{"init", "--quiet", "--bare", "--initial-branch=main"}
-	for _, f := range format {
-		args = append(args, "--object-format="+f)
+	config := "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+	if slices.Contains(format, SHA256) {
+		config = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n"
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		t.Fatal(err)
+	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o700); err != nil {
+			t.Fatalf("creating a repository: %v", err)
+		}
 	}
-	if out, err := command(filepath.Dir(dir), append(args, dir)...).CombinedOutput(); err != nil {
-		t.Fatalf("git init: %v\n%s", err, out)
+	for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "config": config + "[uploadpack]\n\tallowFilter = true\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatalf("creating a repository: %v", err)
+		}
 	}
-	r.Git("", "config", "uploadpack.allowFilter", "true")
-	return r
+	return &Repo{T: t, Dir: dir}
 }
 
 // Environ is an environment without a user and settings of git.
@@ -106,9 +113,8 @@ func (r *Repo) CommitTo(branch string, files ...File) string {
 		}
 		fmt.Fprintf(&b, "M %s inline %s\ndata %d\n%s\n", mode, quote(f.Path), len(f.Data), f.Data)
 	}
-	b.WriteString("\ndone\n")
-	r.Git(b.String(), "fast-import", "--quiet", "--done", "--date-format=raw", "--force")
-	return r.Git("", "rev-parse", "refs/heads/"+branch)
+	b.WriteString("\nget-mark :1\ndone\n")
+	return r.Git(b.String(), "fast-import", "--quiet", "--done", "--date-format=raw", "--force")
 }
 
 // quote writes a path as git fast-import reads it.
@@ -116,22 +122,48 @@ func quote(p string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(p) + `"`
 }
 
+// has reports whether a ref exists, which git does not pack by itself in so small a repository.
 func (r *Repo) has(ref string) bool {
-	c := command(r.Dir, "show-ref", "--verify", "--quiet", ref)
-	return c.Run() == nil
+	_, err := os.Stat(r.refFile(ref))
+	return err == nil
 }
+
+func (r *Repo) refFile(ref string) string { return filepath.Join(r.Dir, filepath.FromSlash(ref)) }
 
 // Tag creates or moves an annotated tag and returns the name of its object.
 func (r *Repo) Tag(name, commit string) string {
 	r.T.Helper()
 	r.Git("", "tag", "--force", "--annotate", "--no-sign", "--message="+name, name, commit)
-	return r.Git("", "rev-parse", "refs/tags/"+name)
+	id, err := os.ReadFile(r.refFile("refs/tags/" + name))
+	if err != nil {
+		r.T.Fatalf("reading a tag: %v", err)
+	}
+	return strings.TrimSpace(string(id))
 }
 
 // Light creates or moves a lightweight tag.
 func (r *Repo) Light(name, commit string) {
 	r.T.Helper()
-	r.Git("", "update-ref", "refs/tags/"+name, commit)
+	if err := os.WriteFile(r.refFile("refs/tags/"+name), []byte(commit+"\n"), 0o600); err != nil {
+		r.T.Fatalf("writing a tag: %v", err)
+	}
+}
+
+// Object stores an object with a SHA-1 name and returns the name. It may be one that git
+// does not write, such as a tree with a file "..".
+func (r *Repo) Object(kind, data string) string {
+	r.T.Helper()
+	text := fmt.Sprintf("%s %d\x00%s", kind, len(data), data)
+	id := fmt.Sprintf("%x", sha1.Sum([]byte(text)))
+	var b bytes.Buffer
+	z := zlib.NewWriter(&b)
+	z.Write([]byte(text))
+	z.Close()
+	file := filepath.Join(r.Dir, "objects", id[:2], id[2:])
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, b.Bytes(), 0o600)); err != nil {
+		r.T.Fatalf("writing an object: %v", err)
+	}
+	return id
 }
 
 // Orphan adds a commit that no branch or tag contains, as hosts serve commits of forks
