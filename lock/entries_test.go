@@ -79,7 +79,7 @@ func TestReadEntries(t *testing.T) {
 	random := rand.New(rand.NewSource(3))
 	lines := bytes.SplitAfter(text, []byte{'\n'})
 	read := 0
-	for range 5_000 {
+	for range rounds(5_000) {
 		changed := slices.Clone(lines)
 		i, j := random.Intn(len(changed)), random.Intn(len(changed))
 		switch random.Intn(4) {
@@ -107,7 +107,7 @@ func TestReadEntries(t *testing.T) {
 // Changes of entries have the text of the same changes of a Lock.
 func TestChangedEntries(t *testing.T) {
 	random := rand.New(rand.NewSource(5))
-	for range 500 {
+	for range rounds(500) {
 		l := randomLock(random)
 		l.SetItems(l.Items)
 		l.Sort()

@@ -10,6 +10,14 @@ import (
 	"testing"
 )
 
+// rounds returns how often a test checks something random: a tenth of n with -short.
+func rounds(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
 // sameAsParsed compares the quick reader with the parser, and reports whether it read b.
 func sameAsParsed(t *testing.T, b []byte) bool {
 	t.Helper()
@@ -66,7 +74,7 @@ func TestQuickLock(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	lines := bytes.SplitAfter(text, []byte{'\n'})
 	read := 0
-	for range 20_000 {
+	for range rounds(20_000) {
 		changed := slices.Clone(lines)
 		i, j := random.IntN(len(changed)), random.IntN(len(changed))
 		switch random.IntN(4) {
@@ -166,7 +174,7 @@ func TestRenderChanged(t *testing.T) {
 		l.SetItem(Item{Ref: it.Ref, Digest: it.Digest, Chain: []Link{it, {ref("tool:rye/run"), digestOf("r")}}, Deps: []Dep{{"numpy", "1.0", digestOf("n")}}})
 	}
 	text := l.Render()
-	for seed := range uint64(300) {
+	for seed := range uint64(rounds(300)) {
 		read, fs := ParseLock(text)
 		if read == nil || len(fs) > 0 || read.canonical == nil {
 			t.Fatal(fs)
