@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -35,8 +36,22 @@ func parse(t *testing.T, pkg, path, text string) source {
 	return source{path, pkg, text, f, fset}
 }
 
-// sources parses every file of every system.
+// sources returns the parsed files of every system. They are parsed once for all tests.
 func sources(t *testing.T) []source {
+	t.Helper()
+	parsed.Do(func() { parsed.files = parseAll(t) })
+	if parsed.files == nil {
+		t.Fatal("the files could not be parsed")
+	}
+	return parsed.files
+}
+
+var parsed struct {
+	sync.Once
+	files []source
+}
+
+func parseAll(t *testing.T) []source {
 	t.Helper()
 	var out []source
 	for _, p := range packages(t, "linux") {
