@@ -93,7 +93,7 @@ func TestHeldIsAConjunction(t *testing.T) {
 	t.Parallel()
 	cases := 200_000
 	if testing.Short() {
-		cases /= 10
+		cases /= 40
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	known := map[policy.Cap]*regexp.Regexp{}

@@ -27,7 +27,11 @@ func TestNarrowHoldsNoMore(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	held := 0
-	for range 20_000 {
+	tried := 20_000
+	if testing.Short() {
+		tried /= 10
+	}
+	for range tried {
 		var a, b policy.Set
 		for range 1 + r.IntN(3) {
 			a, b = append(a, randomCap(r, true)), append(b, randomCap(r, true))
@@ -43,7 +47,7 @@ func TestNarrowHoldsNoMore(t *testing.T) {
 			}
 		}
 	}
-	if held < 1000 {
+	if held < tried/20 {
 		t.Errorf("only %d capabilities were held at all: the test shows little", held)
 	}
 }

@@ -97,7 +97,7 @@ func randomProfile(r *rand.Rand) Profile {
 
 func TestTightenIsAMeet(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
-	for range 5_000 {
+	for range rounds(5_000) {
 		a, b, c := randomProfile(r), randomProfile(r), randomProfile(r)
 		ab := Tighten(a, b)
 		if ba := Tighten(b, a); !reflect.DeepEqual(ab, ba) {

@@ -31,12 +31,20 @@ func TestProtected(t *testing.T) {
 	}
 }
 
+// rounds returns how often a test checks something random: a tenth of n with -short.
+func rounds(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
 // TestProtectedSpellings writes the paths of the table in ways that some file
 // system takes for the same, in a directory of a random depth.
 func TestProtectedSpellings(t *testing.T) {
 	table := ProtectedPaths()
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 20_000 {
+	for range rounds(20_000) {
 		row := table[r.IntN(len(table))]
 		names := strings.Split(strings.NewReplacer("**", "m/n", "*", "w").Replace(row.Path), "/")
 		if !row.Only && r.IntN(2) == 0 {

@@ -135,15 +135,15 @@ func signStripDetached(t *testing.T, file []byte) {
 
 // Any change of any single bit, and of any byte to any of a few others, fails.
 func TestEveryFlipFails(t *testing.T) {
-	styles := []string{"#", "<!--", "//", "--", ";", "/*"}
+	styles, step := []string{"#", "<!--", "//", "--", ";", "/*"}, 1
 	if testing.Short() {
-		styles = styles[:2]
+		styles, step = styles[:2], 5
 	}
 	for _, name := range styles {
 		s := style(t, name)
 		for _, body := range []string{"", "x\n", "#!/bin/sh\necho 1\n", "line\r\nline"} {
 			signed := mustSign(t, body, s, tool("demo/hello"))
-			for i := range signed {
+			for i := 0; i < len(signed); i += step {
 				for _, x := range []byte{1, 2, 4, 8, 16, 32, 64, 128, '\n' ^ signed[i], '\r' ^ signed[i]} {
 					if x == 0 {
 						continue

@@ -312,7 +312,10 @@ func TestOpenAcceptsTheEmbeddedBundle(t *testing.T) {
 // T11: one byte changed in each file, added or taken away, is refused.
 func TestOpenRefusesEveryChange(t *testing.T) {
 	good, judge := disk(t), check(t)
-	for _, p := range sorted(good) {
+	for i, p := range sorted(good) {
+		if testing.Short() && i%6 > 0 {
+			continue
+		}
 		b := good[p]
 		for name, files := range map[string]map[string][]byte{
 			"flipped": with(good, p, append(bytes.Clone(b[:len(b)-1]), b[len(b)-1]^1)),

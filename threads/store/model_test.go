@@ -109,11 +109,11 @@ func (m *model) overspend(thread string, amount policy.USD) {
 // TestLedgerAgainstModel makes random operations, with repeated and impossible ones, on
 // the store and on the model, and compares every row after each.
 func TestLedgerAgainstModel(t *testing.T) {
-	steps := 600
+	steps, seeds := 600, uint64(4)
 	if testing.Short() {
-		steps = 200
+		steps, seeds = 200, 2
 	}
-	for seed := range uint64(4) {
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := &ledgerRun{T: t, rand: rand.New(rand.NewPCG(seed, 7)), now: time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC), dir: t.TempDir(),

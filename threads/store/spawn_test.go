@@ -34,7 +34,11 @@ func (n *spawned) active() bool { return !n.ended }
 // refused start has changed no row.
 func TestSpawnAgainstModel(t *testing.T) {
 	refused := map[string]int{}
-	for seed := range uint64(4) {
+	seeds := uint64(4)
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 16))
 			s := openTest(t, t.TempDir())
