@@ -130,6 +130,9 @@ func TestV51SeenRevocation(t *testing.T) {
 // A stranger's project cannot fill the state directory, and only revocations are
 // kept there.
 func TestSeenIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes hundreds of revocations")
+	}
 	w := newWorld(t)
 	w.own(key(1), everything)
 	w.p.StateDir = t.TempDir()

@@ -22,8 +22,11 @@ func TestLastNames(t *testing.T) {
 		parts = append(parts, strings.Split(strings.NewReplacer("**", "m", "*", "w").Replace(row.Path), "/")...)
 	}
 	r := rand.New(rand.NewPCG(3, 4))
-	found := 0
-	for range 200_000 {
+	found, tried := 0, 200_000
+	if testing.Short() {
+		tried /= 10
+	}
+	for range tried {
 		at := ".ai/tools"
 		for range 1 + r.IntN(5) {
 			name := parts[r.IntN(len(parts))]
@@ -41,7 +44,7 @@ func TestLastNames(t *testing.T) {
 			t.Fatalf("%q is protected by %s, and %q is not among the names", at, row.Path, base)
 		}
 	}
-	if found < 10_000 {
+	if found < tried/20 {
 		t.Errorf("only %d protected paths", found)
 	}
 }
@@ -49,8 +52,11 @@ func TestLastNames(t *testing.T) {
 // TestProtectedItems has protected paths among many items. The number of questions to the
 // table does not depend on the number of items.
 func TestProtectedItems(t *testing.T) {
-	asked := map[int]int{}
-	for _, items := range []int{3, 3000} {
+	asked, many := map[int]int{}, 3000
+	if testing.Short() {
+		many = 300
+	}
+	for _, items := range []int{3, many} {
 		dir := withItems(t, items)
 		want := []string{".ai", ".ai/tools/d0/.env", ".ai/tools/d0/sub/.git/config", ".ai/tools/rye"}
 		for _, rel := range want[1:3] {
@@ -71,7 +77,7 @@ func TestProtectedItems(t *testing.T) {
 			t.Errorf("%d items: %q, want %q", items, got.fixed, want)
 		}
 	}
-	if asked[3] != asked[3000] {
+	if asked[3] != asked[many] {
 		t.Errorf("questions to the table by number of items: %v", asked)
 	}
 }

@@ -707,6 +707,9 @@ func TestRepliesAreWhole(t *testing.T) {
 // TestResultsAreBounded: whole replies are private, few, and never written through
 // a link.
 func TestResultsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a tool until the limit of kept results")
+	}
 	h := testkit.New(t)
 	h.Put(h.Project, "tools/big.sh", "# tool_type: tool\n# version: 1.0.0\n# executor_id: rye/core/runtimes/bash_runtime\n# description: D.\nseq 1 20000; echo $RANDOM $RANDOM\n")
 	dir := filepath.Join(h.Project, ".ai", "cache", "results")
