@@ -214,6 +214,7 @@ func wantSealed(t *testing.T, h *workspace, e entry) {
 func TestBrokenOverrideIsRefused(t *testing.T) {
 	stranger := seeded(7)
 	eachItem(t, false, func(t *testing.T, e entry) {
+		w := newWorld(t) // each case replaces the file and opens the project again
 		body := newer(t, e.body(t))
 		flipped := func(w *world) []byte {
 			b := signed(t, w.key, w.now, e.rel, body)
@@ -235,7 +236,6 @@ func TestBrokenOverrideIsRefused(t *testing.T) {
 			{"signed under another id", renamed, diag.SigInvalid},
 			{"signed tomorrow", func(w *world) []byte { return signed(t, w.key, w.now.Add(24*time.Hour), e.rel, body) }, diag.NotYetValid},
 		} {
-			w := newWorld(t)
 			w.write(w.project, e.rel, c.file(w))
 			it, err := w.open().resolver.Find(t.Context(), e.it.Ref)
 			wantCode(t, c.name, err, c.want)

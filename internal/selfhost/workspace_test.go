@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -162,27 +163,37 @@ func (w *world) build(lenient bool) *workspace {
 // natives are functions of the names that items of the bundle say: planned here,
 // never called.
 func natives(t *testing.T) map[string]exec.Native {
-	out := map[string]exec.Native{}
+	t.Helper()
 	called := func(context.Context, exec.NativeCall) (map[string]any, error) {
 		t.Error("a function of the program was called")
 		return nil, nil
 	}
+	names, err := nativeNames()
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no item names a function: %v", err)
+	}
+	out := map[string]exec.Native{}
+	for _, name := range names {
+		out[name] = called
+	}
+	return out
+}
+
+// nativeNames searches the bundle once for all tests.
+var nativeNames = sync.OnceValues(func() (out []string, err error) {
 	names := regexp.MustCompile(`(?m)^  func: (\w+)$`)
-	err := fs.WalkDir(stdlib.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(stdlib.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		b, err := fs.ReadFile(stdlib.FS(), path)
 		for _, m := range names.FindAllSubmatch(b, -1) {
-			out[string(m[1])] = called
+			out = append(out, string(m[1]))
 		}
 		return err
 	})
-	if err != nil || len(out) == 0 {
-		t.Fatalf("no item names a function: %v", err)
-	}
-	return out
-}
+	return out, err
+})
 
 func (w *world) clock() time.Time { return w.now }
 
