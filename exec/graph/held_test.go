@@ -64,7 +64,7 @@ func TestResolveOnce(t *testing.T) {
 	g := parse(t, `{tool_type: graph, executor_id: rye/core/runtimes/state_graph_runtime, version: "1.0.0", config: {start: a, nodes: {`+
 		`a: {action: {item_id: t/echo}, next: b}, b: {type: foreach, over: [1, 2, 3], action: {item_id: t/echo, params: {n: "${item}"}}, next: c}, `+
 		`c: {type: foreach, over: [echo, pure], as: name, action: {item_id: "t/${name}"}, next: d}, `+
-		`d: {action: {item_id: t/fail, retry: {max_attempts: 3, policy: fixed}}, on_error: e}, e: {type: return}}}}`)
+		`d: {action: {item_id: t/fail, retry: {max_attempts: 3, policy: {type: fixed, delay: 0}}}, on_error: e}, e: {type: return}}}}`)
 	if _, err := Start(t.Context(), g, item.Digest{}, nil, p); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -75,18 +76,23 @@ func TestSilentProbe(t *testing.T) {
 // Silence ends with the server's timeout, wherever it begins.
 func TestSilence(t *testing.T) {
 	t.Parallel()
+	var all sync.WaitGroup // the servers are silent at the same time
 	for _, at := range []string{"initialize", "tools/list", "tools/call"} {
 		for name, s := range map[string]*Server{
 			"stdio": stdio("-silent", at, "-era", "legacy"),
 			"http":  onWeb(t, &mcptest.Server{Silent: at, Era: "legacy"}, "/mcp"),
 		} {
 			s.Timeout = 600 * time.Millisecond
-			err := use(t.Context(), options(t), s)
-			if diag.CodeOf(err) != diag.Timeout || !strings.Contains(err.Error(), "no answer within 600ms") {
-				t.Errorf("%s, silent at %s: %v", name, at, err)
-			}
+			o := options(t)
+			all.Go(func() {
+				err := use(t.Context(), o, s)
+				if diag.CodeOf(err) != diag.Timeout || !strings.Contains(err.Error(), "no answer within 600ms") {
+					t.Errorf("%s, silent at %s: %v", name, at, err)
+				}
+			})
 		}
 	}
+	all.Wait()
 }
 
 // use does everything once and returns the first error.

@@ -143,6 +143,7 @@ func TestCosignRefused(t *testing.T) {
 // While witnesses sign, clients get the checkpoint before; a witness that is slow delays a
 // change by a bounded time.
 func TestCosignSlow(t *testing.T) {
+	t.Parallel() // it waits for askTimeout
 	f, _, set := watched(t, "w1.example")
 	f.grant("acme", 1)
 	f.mustPublish("acme/a", "v1.0.0")
