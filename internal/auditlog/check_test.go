@@ -114,7 +114,11 @@ func TestEveryBit(t *testing.T) {
 			t.Errorf("%s %d: %v, %s", what, at, err, list(rep))
 		}
 	}
-	for i := range whole {
+	step := 1
+	if testing.Short() {
+		step = 7
+	}
+	for i := 0; i < len(whole); i += step {
 		for bit := range 8 {
 			b := bytes.Clone(whole)
 			b[i] ^= 1 << bit

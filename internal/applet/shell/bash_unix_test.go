@@ -5,6 +5,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,14 @@ import (
 	"github.com/ryeos/rye/internal/applet/wiretest"
 )
 
+// TestMain runs eight tests at a time: most of them wait for programs that wait.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err) // -parallel N overrides it
+	}
+	m.Run()
+}
+
 func needBash(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("bash"); err != nil {
@@ -26,9 +35,9 @@ func needBash(t *testing.T) {
 }
 
 func TestBash(t *testing.T) {
+	t.Parallel()
 	needBash(t)
 	dir := wiretest.Project(t, map[string]string{"sub/f.txt": "content\n"})
-	t.Setenv("FOR_BASH", "given")
 	for name, c := range map[string]struct {
 		in                     obj
 		output, stdout, stderr string
@@ -39,13 +48,13 @@ func TestBash(t *testing.T) {
 		"both, in order":     {obj{"command": "echo 1; sleep 1; echo 2 >&2; sleep 1; echo 3"}, "1\n2\n3\n", "1\n3\n", "2\n"},
 		"a bash word":        {obj{"command": "a=(x y); [[ ${#a[@]} == 2 ]] && echo two"}, "two\n", "two\n", ""},
 		"stdin is empty":     {obj{"command": "cat; echo end"}, "end\n", "end\n", ""},
-		"environment":        {obj{"command": "echo $FOR_BASH"}, "given\n", "given\n", ""},
 		"working_dir":        {obj{"command": "cat f.txt", "working_dir": "sub"}, "content\n", "content\n", ""},
 		"not UTF-8":          {obj{"command": `printf 'a\xffb'`}, "a\uFFFDb", "a\uFFFDb", ""},
 		"dash":               {obj{"command": "-x 2>/dev/null || echo dash"}, "dash\n", "dash\n", ""},
 		"braces stay as are": {obj{"command": "echo '{file_path} ${HOME}'"}, "{file_path} ${HOME}\n", "{file_path} ${HOME}\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			got := ok(t, dir, "bash", c.in)
 			if got["output"] != c.output || got["stdout"] != c.stdout || got["stderr"] != c.stderr {
 				t.Errorf("output %q stdout %q stderr %q", got["output"], got["stdout"], got["stderr"])
@@ -54,6 +63,14 @@ func TestBash(t *testing.T) {
 				t.Errorf("got %v", got)
 			}
 		})
+	}
+}
+
+func TestBashEnvironment(t *testing.T) {
+	needBash(t)
+	t.Setenv("FOR_BASH", "given")
+	if got := ok(t, t.TempDir(), "bash", obj{"command": "echo $FOR_BASH"}); got["output"] != "given\n" || got["stdout"] != "given\n" || got["stderr"] != "" {
+		t.Errorf("got %v", got)
 	}
 }
 
