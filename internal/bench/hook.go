@@ -36,13 +36,17 @@ func (b *bench) git() error {
 	if err != nil {
 		return err
 	}
+	of := fmt.Sprintf("%d items", n)
+	if err := b.hook(dir, "knowledge", of+", key in a file without a passphrase", ""); err != nil {
+		return err
+	}
 	stop, socket, err := b.agent(dir)
 	if err != nil {
-		fmt.Println("\nhook: left out,", err)
+		fmt.Println("\nhook with a key in an agent: left out,", err)
 		return nil
 	}
-	return errors.Join(b.hook(dir, "knowledge", fmt.Sprintf("%d items", n), socket),
-		b.hook(locked, "directives", fmt.Sprintf("%d items with a lock, of which entries change", n), socket), stop())
+	return errors.Join(b.hook(dir, "knowledge", of+", key in an agent", socket),
+		b.hook(locked, "directives", of+" with a lock, of which entries change, key in an agent", socket), stop())
 }
 
 // commit makes a repository of a project.
@@ -105,7 +109,8 @@ func (b *bench) agent(dir string) (stop func() error, socket string, err error) 
 	return stop, socket, nil
 }
 
-// hook measures rye hook run pre-commit with some staged items.
+// hook measures rye hook run pre-commit with some staged items. socket is that of the agent,
+// "" without one.
 func (b *bench) hook(dir, folder, of, socket string) error {
 	items, err := filepath.Glob(filepath.Join(dir, ".ai", folder, "*", "*", "*.md"))
 	if err != nil {
@@ -113,7 +118,9 @@ func (b *bench) hook(dir, folder, of, socket string) error {
 	}
 	slices.Sort(items)
 	run := b.inRepo(dir, b.rye, "hook", "run", "pre-commit")
-	run.env = append(run.env, "SSH_AUTH_SOCK="+socket)
+	if socket != "" {
+		run.env = append(run.env, "SSH_AUTH_SOCK="+socket)
+	}
 	bare := b.inRepo(dir, "git", "diff-index", "--cached", "--raw", "-z", "HEAD")
 	fmt.Printf("\n| hook, of %s | rye | git diff-index alone | memory |\n|---|---|---|---|\n", of)
 	for _, staged := range []int{0, 1, 20, 100} {
@@ -143,7 +150,8 @@ func (b *bench) hook(dir, folder, of, socket string) error {
 		}
 		fmt.Printf("| %d staged | %s | %s | %s |\n", staged, got, floor, mb(got.rss))
 	}
-	return nil
+	_, err = b.inRepo(dir, "git", "-c", "gc.auto=0", "commit", "-q", "-m", "staged").once()
+	return err
 }
 
 // stage edits the items and adds them, not signed.
