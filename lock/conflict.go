@@ -46,7 +46,7 @@ func ConflictMarker(line string) byte {
 func ParseLockConflict(b []byte) (ours, theirs *Lock, fs []diag.Finding) {
 	a, c, fs := Sides(b)
 	if len(fs) > 0 {
-		return nil, nil, fs
+		return nil, nil, damaged(fs)
 	}
 	ours, fs = ParseLock(a)
 	theirs, more := ParseLock(c)

@@ -31,8 +31,8 @@ func ParseLock(b []byte) (*Lock, []diag.Finding) {
 
 // parseLock reads a text that passed the checks of the file as a whole.
 func parseLock(b []byte) (*Lock, []diag.Finding) {
-	if b[len(b)-1] != '\n' { // what else is wrong, such as half an address, follows from it
-		return nil, damaged([]diag.Finding{at(diag.ParsingError, hidden.Position(b, len(b)), "the last line has no line end: the file is truncated")})
+	if b[len(b)-1] != '\n' {
+		return nil, truncated(b)
 	}
 	p := &lockParser{l: &Lock{}}
 	first, _, _ := bytes.Cut(b, []byte{'\n'})
@@ -50,6 +50,19 @@ func parseLock(b []byte) (*Lock, []diag.Finding) {
 		return nil, damaged(p.out)
 	}
 	return p.l, p.out
+}
+
+// truncated returns the findings of a text whose last line has no end. What else is wrong,
+// such as half an address, follows from it, except an address in a complete line that is
+// not the one of its bundle: to remove a line end does not hide that.
+func truncated(b []byte) []diag.Finding {
+	out := damaged([]diag.Finding{at(diag.ParsingError, hidden.Position(b, len(b)), "the last line has no line end: the file is truncated")})
+	if complete := b[:bytes.LastIndexByte(b, '\n')+1]; len(complete) > 0 {
+		_, fs := parseLock(complete)
+		out = append(out, slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Code != diag.LockRepointed })...)
+	}
+	diag.Sort(out)
+	return out
 }
 
 // damaged adds the reason of a text that rye did not write like this. rye does not resolve
