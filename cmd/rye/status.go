@@ -129,6 +129,9 @@ func hookLine(s *project.Status) statusLine {
 	if s.NoGit {
 		return statusLine{"hook", "not known, because git was not found on PATH", ""}
 	}
+	if s.GitErr != "" {
+		return statusLine{"hook", "not known: " + s.GitErr, ""}
+	}
 	if !s.Repo {
 		return statusLine{"hook", "no git repository", ""}
 	}

@@ -3,6 +3,7 @@ package project
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -26,7 +27,8 @@ type Status struct {
 	Key    KeyStatus         `json:"key"`
 	Hooks  map[string]string `json:"hooks,omitempty"` // by name; none without a git repository
 	Repo   bool              `json:"repository"`
-	NoGit  bool              `json:"no_git,omitempty"` // git was not found, so that Repo and Hooks are not known
+	NoGit  bool              `json:"no_git,omitempty"`    // git was not found, so that Repo and Hooks are not known
+	GitErr string            `json:"git_error,omitempty"` // git failed, so that they are not known
 	Trust  TrustStatus       `json:"trust"`
 	Items  ItemStatus        `json:"items"`
 	Lock   LockStatus        `json:"lock"`
@@ -147,9 +149,15 @@ func (p *Project) trustStatus() TrustStatus {
 
 func (p *Project) hookStatus(ctx context.Context, s *Status) error {
 	repo, err := p.Env.at(p.Spaces.ProjectDir).Repo(ctx)
+	var e *diag.Error
 	switch code := diag.CodeOf(err); {
-	case code == diag.SourceNotFound || code == diag.ExecutionFailed: // not in a repository, or a machine without git
-		s.NoGit = code == diag.ExecutionFailed
+	case code == diag.SourceNotFound: // not in a repository
+		return nil
+	case code == diag.ExecutionFailed && errors.As(err, &e) && e.Reason == "not_installed":
+		s.NoGit = true
+		return nil
+	case code == diag.ExecutionFailed: // for example for a configuration that git cannot read
+		s.GitErr = err.Error()
 		return nil
 	case err != nil:
 		return err
