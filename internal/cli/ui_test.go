@@ -110,7 +110,7 @@ func TestJSONIsTheOnlyOutput(t *testing.T) {
 	}
 }
 
-// TestHelpFits verifies that help has no line wider than the terminal, and every word of the
+// TestHelpFits verifies that help has no line wider than the terminal but a word, and every word of the
 // text in its order. A paragraph that fits, and one with indented lines, stays as it is.
 func TestHelpFits(t *testing.T) {
 	wide := "one two three four five\nsix seven"
@@ -124,6 +124,7 @@ func TestHelpFits(t *testing.T) {
 		{16, wide, "one two three\nfour five six\nseven"},
 		{16, "short\nlines\n\n" + wide, "short\nlines\n\none two three\nfour five six\nseven"},
 		{16, list, list},
+		{16, "see https://github.com/USER.keys for it", "see\nhttps://github.com/USER.keys\nfor it"},
 	} {
 		u, _, _ := testUI()
 		u.width = c.width

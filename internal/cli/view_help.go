@@ -131,9 +131,13 @@ func (u *UI) fitted(text string) string {
 			continue
 		}
 		var out []string
-		for rest := strings.Join(lines, " "); rest != ""; {
-			line := cutWords(rest, u.width)
-			out, rest = append(out, line), strings.TrimLeft(rest[len(line):], " ")
+		for _, word := range strings.Fields(p) { // one that is too long stays whole, so that it can be copied
+			last := len(out) - 1
+			if last < 0 || utf8.RuneCountInString(out[last])+1+utf8.RuneCountInString(word) > u.width {
+				out = append(out, word)
+				continue
+			}
+			out[last] += " " + word
 		}
 		paragraphs[i] = strings.Join(out, "\n")
 	}
