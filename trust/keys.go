@@ -97,6 +97,17 @@ func (s *Store) Documents(fp sign.Fingerprint) []*doc.Key {
 	return out
 }
 
+// Grants returns the user's grants for a key that one of the user's own keys signed.
+func (s *Store) Grants(fp sign.Fingerprint) []*doc.Permission {
+	var out []*doc.Permission
+	if e := s.keys[fp]; e != nil {
+		for _, d := range e.grants {
+			out = append(out, d.Permission)
+		}
+	}
+	return out
+}
+
 // outsideProject reports whether the key has a basis, or a document outside the
 // project.
 func (e *entry) outsideProject() bool {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"os"
@@ -37,7 +38,7 @@ You grant a part of the scope that the document asks for: --kinds and --namespac
 the items that the key may sign. The grant is kept in your configuration, not in a
 project, and signed by your key, or by a grant key that rye makes for this account. A key
 has one grant: a new one replaces it, and rye prints the scope of the old one if it
-permitted more.`,
+permitted more, and both days if the new one ends later.`,
 		Examples: []string{
 			"rye trust add leo.toml --kinds tool,directive --namespaces 'leo/**' --until 90d",
 			"rye trust add ci.toml --kinds bundle,tool --namespaces 'tools,gh/**' --may sign,release",
@@ -129,8 +130,8 @@ func releaseSigner(ctx context.Context, c *cli.Call, h *project.Project, o *trus
 	if len(scope.May) == 0 {
 		scope.May = doc.GrantUses()
 	}
-	old, replaced := h.ReplacedGrant(k.fingerprint, scope)
-	if !replaced {
+	old, less := h.ReplacedGrant(k.fingerprint, scope)
+	if !less {
 		return k, nil
 	}
 	both := func(a, b []string) string {
@@ -138,9 +139,10 @@ func releaseSigner(ctx context.Context, c *cli.Call, h *project.Project, o *trus
 		slices.Sort(out)
 		return strings.Join(slices.Compact(out), ",")
 	}
-	return nil, diag.New(diag.Usage, "trusting %s (%s): a key has one grant, and yours permits more: %s", k.fingerprint.Short(), k.owner, old.String()).
-		WithReason("narrower_grant").WithDetail("from", o.from).WithDetail("kinds", both(old.Kinds, scope.Kinds)).
-		WithDetail("namespaces", both(old.Namespaces, scope.Namespaces)).WithDetail("may", both(old.May, scope.May))
+	return nil, diag.New(diag.Usage, "trusting %s (%s): a key has one grant, and yours permits more: %s", k.fingerprint.Short(), k.owner, old.Scope.String()).
+		WithReason("narrower_grant").WithDetail("from", o.from).WithDetail("kinds", both(old.Scope.Kinds, scope.Kinds)).
+		WithDetail("namespaces", both(old.Scope.Namespaces, scope.Namespaces)).WithDetail("may", both(old.Scope.May, scope.May)).
+		WithDetail("until", cmp.Or(o.until, old.NotAfter.Format(time.RFC3339)))
 }
 
 // sshKeyAt returns the key in a list of ssh keys that a host publishes: the only one,
@@ -223,18 +225,37 @@ func trustKey(ctx context.Context, c *cli.Call, h *project.Project, k *offeredKe
 			return err
 		}
 	}
-	old, replaced := h.ReplacedGrant(k.fingerprint, scope)
+	old, less := h.ReplacedGrant(k.fingerprint, scope)
 	at, err := h.AddGrant(ctx, g)
 	if err != nil {
 		return err
 	}
 	data := map[string]any{"fingerprint": k.fingerprint, "owner": k.owner, "scope": scope, "grant": at}
-	if replaced {
-		data["replaced"] = old
-		c.UI.Note("It replaces your grant for %s: what only that one permitted is not trusted any more.", old.String())
+	if less {
+		data["replaced"] = old.Scope
+		c.UI.Note("It replaces your grant for %s: what only that one permitted is not trusted any more.", old.Scope.String())
+	}
+	if old != nil {
+		noteEnd(c, at, old.NotAfter, data)
 	}
 	return c.UI.Show(data, func() {
 		c.UI.Out("trusting %s (%s) for %s", k.fingerprint.Short(), k.owner, scope.String())
 		c.UI.Out("grant %s", at)
 	})
+}
+
+// noteEnd states that a grant, which the file has, ends on a later day than the one that it
+// replaced.
+func noteEnd(c *cli.Call, path string, was time.Time, data map[string]any) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	g := doc.As[*doc.Grant](doc.ParseAnyName(b))
+	day := func(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+	if g == nil || day(g.NotAfter) <= day(was) {
+		return
+	}
+	data["replaced_end"], data["end"] = was, g.NotAfter
+	c.UI.Note("Your grant for this key ended on %s; the new one ends on %s. --until names another day.", day(was), day(g.NotAfter))
 }

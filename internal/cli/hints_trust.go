@@ -22,7 +22,7 @@ func trustHints() map[situation]string {
 		{diag.KeyUnknown, "other_fingerprint"}:        "do not trust this key before you have asked its owner over another channel",
 		{diag.KeyUnknown, "no_ed25519"}:               "ask the owner for a key document, made with rye key export",
 		{diag.PolicyDenied, "keys_host"}:              "name the address on the other host itself, if you trust that host",
-		{diag.Usage, "narrower_grant"}:                "to permit both, run rye trust add --from {from} --kinds {kinds} --namespaces '{namespaces}' --may {may} --fingerprint FINGERPRINT",
+		{diag.Usage, "narrower_grant"}:                "to permit both, run rye trust add --from {from} --kinds '{kinds}' --namespaces '{namespaces}' --may {may} --until {until} --fingerprint FINGERPRINT",
 		{diag.Usage, "one_key"}:                       "rye trust add --help",
 		{diag.KeyUnknown, "no_key_document"}:          "ask the publisher for the key document (rye key export), then run rye trust add FILE; rye info {bundle} shows what the bundle brings",
 		{diag.Usage, "keys_address"}:                  "write for example https://github.com/USER.keys",

@@ -65,14 +65,17 @@ func (p *Project) KnownDocument(key sign.Fingerprint) []byte {
 	return nil
 }
 
-// ReplacedGrant returns the scope of the user's grant for a key if a grant with the new
-// scope, which replaces it, permits less in some part.
-func (p *Project) ReplacedGrant(key sign.Fingerprint, scope doc.Scope) (doc.Scope, bool) {
-	info, _ := p.Trust.Key(key)
-	for _, b := range info.Scope {
-		if slices.Contains(info.Grants, b.Source) && !scope.Includes(b.Scope) {
-			return b.Scope, true
+// ReplacedGrant returns the user's grant for a key that a new one replaces, nil without one
+// that permits something now. less reports whether a grant with the new scope permits less
+// in some part.
+func (p *Project) ReplacedGrant(key sign.Fingerprint, scope doc.Scope) (old *doc.Permission, less bool) {
+	for _, g := range p.Trust.Grants(key) {
+		if !g.NotAfter.After(p.Env.Now()) {
+			continue
+		}
+		if old = g; !scope.Includes(g.Scope) {
+			return g, true
 		}
 	}
-	return doc.Scope{}, false
+	return old, false
 }
