@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/ryeos/rye/diag"
 )
@@ -124,7 +125,8 @@ var exactDirs struct {
 const maxExactDirs = 256
 
 // distinguishes reports whether a directory is known to distinguish spellings, or shows it
-// by the entry with this name.
+// by the entry with this name. Letters beyond ASCII show nothing: a file system may fold
+// others only. A directory that another one replaces later counts as the first.
 func distinguishes(dir, name string) bool {
 	exactDirs.Lock()
 	known := exactDirs.paths[dir]
@@ -132,8 +134,14 @@ func distinguishes(dir, name string) bool {
 	if known {
 		return true
 	}
+	if strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return false
+	}
 	folds, sure := foldsAt(dir, name)
 	if folds || !sure {
+		return false
+	}
+	if _, err := os.Lstat(filepath.Join(dir, name)); err != nil { // it went while it was compared
 		return false
 	}
 	exactDirs.Lock()
