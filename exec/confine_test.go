@@ -87,6 +87,9 @@ func TestConfinementRefused(t *testing.T) {
 // TestMergeNeverWidens: with a ceiling more, no key permits more, and the result is
 // within every ceiling.
 func TestMergeNeverWidens(t *testing.T) {
+	if testing.Short() {
+		t.Skip("merges thousands of random policies")
+	}
 	r := rand.New(rand.NewPCG(13, 1))
 	pick := func(all ...string) *[]string {
 		if r.IntN(3) == 0 {

@@ -460,6 +460,9 @@ func TestFieldsAreDocumented(t *testing.T) {
 // TestHostileSizes reads files that are only large: a bounded number of
 // findings comes back.
 func TestHostileSizes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("parses files of the largest size")
+	}
 	for name, line := range map[string]string{"fields": "a: b\n", "entries": "- a: b\n", "quotes": "a: \"\n", "junk": "x\n"} {
 		l, fs := ParseLock([]byte("rye-lock: 1\n" + strings.Repeat(line, 1<<19)))
 		if l != nil || len(fs) == 0 || len(fs) > maxFindings+10 {

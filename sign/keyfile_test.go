@@ -228,6 +228,9 @@ func TestFileSignerHidesTheKey(t *testing.T) {
 }
 
 func TestEnvSigner(t *testing.T) {
+	if testing.Short() {
+		t.Skip("derives keys from passphrases")
+	}
 	dir := keyDir(t)
 	enc, plain := filepath.Join(dir, "enc.pem"), filepath.Join(dir, "plain.pem")
 	if err := writeKey(enc, goldenKey(), []byte("horse")); err != nil {

@@ -10,6 +10,9 @@ import (
 
 // The function loader keeps its promises, with the Python that is here.
 func TestFunctionLoader(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts python3 for each case")
+	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("python3 is not installed")

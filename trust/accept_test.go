@@ -262,7 +262,11 @@ func TestT23AcceptShowsEscapes(t *testing.T) {
 // After any change of the directory no key is trusted by the acceptance, and with
 // the accepted directory every key is.
 func TestAcceptIsAllOrNothing(t *testing.T) {
-	for seed := range uint64(30) {
+	seeds := uint64(30)
+	if testing.Short() {
+		seeds = 5
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 3))
 		w := newWorld(t)
 		w.own(key(1), everything)

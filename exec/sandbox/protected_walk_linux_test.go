@@ -81,7 +81,10 @@ var changes = []struct {
 // TestWalks searches twice, and again after each change. The second search repeats the walk
 // of the first, and each change is found although the time that programs can set is put back.
 func TestWalks(t *testing.T) {
-	for _, c := range changes {
+	for i, c := range changes {
+		if testing.Short() && i%4 > 0 {
+			continue
+		}
 		dir := withDirs(t)
 		seen := &Listings{young: time.Nanosecond}
 		before := findProtected(dir, dir, nil, seen)
@@ -132,6 +135,9 @@ func TestWalkOfAnotherTable(t *testing.T) {
 
 // TestPreload repeats the walk of an earlier process, and finds what changed since.
 func TestPreload(t *testing.T) {
+	if testing.Short() {
+		t.Skip("walks hundreds of directories for each change")
+	}
 	for _, c := range changes {
 		dir, store := withDirs(t), &memoryStore{}
 		first := Stored(store)

@@ -272,6 +272,9 @@ func child(t *testing.T) int {
 // TestStarterStopped stops the starter: the helpers that are wanted then wait for it once,
 // together, and no longer if signals interrupt them.
 func TestStarterStopped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for a process that is stopped")
+	}
 	s := startStarter(t)
 	s.stop()
 	s = &starter{self: s.self, wanted: starterFrom, wait: 2 * time.Second}

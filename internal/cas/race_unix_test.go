@@ -141,6 +141,9 @@ func few(t *testing.T, s *Store) bool {
 
 // A process killed at any moment leaves whole entries and things to sweep.
 func TestKillNine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes")
+	}
 	s := newStore(t)
 	self, err := os.Executable()
 	must(t, err)

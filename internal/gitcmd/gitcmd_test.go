@@ -135,6 +135,9 @@ func testBlobs(t *testing.T, format, name, value string, objects int) {
 // TestLooseBlobs reads blobs from their files, and those that only git can read or refuse:
 // of a pack, damaged, under another name, of another kind, too long, missing.
 func TestLooseBlobs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many git processes")
+	}
 	for _, format := range []string{"sha1", "sha256"} {
 		r, run := scratch(t, "--object-format="+format)
 		put(t, r, "packed", "packed")
@@ -199,6 +202,9 @@ func TestLooseBlobs(t *testing.T) {
 // TestPlainObjects stores a blob with settings and in directories for which the files are
 // left to git, and compares what git makes of them.
 func TestPlainObjects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many git processes")
+	}
 	for _, c := range []struct {
 		name, value string
 		plain       bool

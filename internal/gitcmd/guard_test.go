@@ -222,6 +222,9 @@ func (x *trap) plumbing() {
 // TestTrap runs git itself: the settings of TestProgramsOfTheRepository do start
 // programs.
 func TestTrap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts git for each trap")
+	}
 	x := newTrap(t)
 	works := func(name string, args ...string) {
 		t.Helper()

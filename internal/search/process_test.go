@@ -57,6 +57,9 @@ func projectAt(t testing.TB, dir string) *kit {
 // killed in the middle of it: none ever gives a wrong answer, and what they
 // leave behind is a sound index.
 func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes")
+	}
 	t.Parallel()
 	k := newKit(t)
 	for i := range stable {
@@ -71,11 +74,7 @@ func TestKilled(t *testing.T) {
 	for i := range children {
 		children[i] = startChild(t, self, k.Dir)
 	}
-	rounds := 60
-	if testing.Short() {
-		rounds = 8
-	}
-	for round := range rounds {
+	for round := range 60 {
 		k.Write(k.Project, fmt.Sprintf("tools/moving/m%02d.yaml", r.IntN(30)), tool(fmt.Sprintf("A moving okapi, %d.", round), ""))
 		time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
 		if round%4 == 3 {

@@ -96,6 +96,9 @@ func (l *lab) change(c *Copy) {
 // An apply that is stopped after any of its writes is completed by the next call about the
 // copy, with the state that an undisturbed apply leaves.
 func TestApplyStopped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("stops at each change of a file")
+	}
 	want := map[string]File{}
 	for stopped := -1; stopped <= 8; stopped++ {
 		l := newLab(t)

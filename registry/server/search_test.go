@@ -75,6 +75,9 @@ func TestRefusedSegment(t *testing.T) {
 
 // TestLongIndex are the limits of clients, with space for states.
 func TestLongIndex(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills an index up to its limit")
+	}
 	t.Parallel()
 	line := func(n int) *wire.Line {
 		return &wire.Line{V: 1, ID: "acme/tools", Version: "v1.0.0", State: wire.StateOK, Items: []string{strings.Repeat("x", n)}}

@@ -94,6 +94,9 @@ func TestCosign(t *testing.T) {
 
 // Answers that are not a cosignature of the checkpoint add nothing to it.
 func TestCosignRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a log for each bad answer")
+	}
 	for name, answer := range map[string]func(http.ResponseWriter, []byte){
 		"nothing": func(http.ResponseWriter, []byte) {},
 		"another key": func(rw http.ResponseWriter, note []byte) {
@@ -143,6 +146,9 @@ func TestCosignRefused(t *testing.T) {
 // While witnesses sign, clients get the checkpoint before; a witness that is slow delays a
 // change by a bounded time.
 func TestCosignSlow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for a timeout")
+	}
 	t.Parallel() // it waits for askTimeout
 	f, _, set := watched(t, "w1.example")
 	f.grant("acme", 1)

@@ -178,6 +178,9 @@ func sameDeltas(t *testing.T, got, want []message.Delta) {
 // A stream that is cut after any byte but the last ones, which are white space after
 // the proof of the end, is never a response.
 func TestCutAtEveryByte(t *testing.T) {
+	if testing.Short() {
+		t.Skip("cuts each answer at every byte")
+	}
 	for name, tc := range map[string]struct{ item, model, stream string }{
 		"anthropic": {claude, "sonnet", anthropicSample()},
 		"chat":      {chat, "plain", chatSample()},

@@ -199,6 +199,9 @@ type fault struct {
 
 // TestScriptedFaults asks in all dialects at once: two answers of each wait for idle_timeout.
 func TestScriptedFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for timeouts")
+	}
 	wants := []fault{
 		{429, diag.ProviderError, "rate_limit_error", "Too many requests", "", 7000, false},
 		{529, diag.ProviderError, "overloaded_error", "Overloaded", "", 0, false},

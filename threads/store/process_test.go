@@ -137,10 +137,10 @@ func process(t *testing.T, dir, role, id string) (*exec.Cmd, io.WriteCloser, io.
 // another one read the store: actual and reserved never exceed the maximum, and nothing that a
 // process reported is lost.
 func TestProcesses(t *testing.T) {
-	workers, rounds, budget := 6, 4, policy.USD(processMax)
 	if testing.Short() {
-		workers, rounds, budget = 3, 1, processMax/10
+		t.Skip("starts many processes")
 	}
+	workers, rounds, budget := 6, 4, policy.USD(processMax)
 	dir := t.TempDir()
 	s := openTest(t, dir)
 	register(t, s, "shared", budget)

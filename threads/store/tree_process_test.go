@@ -236,6 +236,9 @@ func treeSize(t *testing.T) (int, time.Duration) {
 // last kill, each thread is taken over and released: nothing stays reserved, and the root
 // has paid what all calls cost.
 func TestTreeOfProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills trees of processes")
+	}
 	n, length := treeSize(t)
 	dir := t.TempDir()
 	s := openTest(t, dir)

@@ -87,6 +87,9 @@ func TestInsteadOfOfAProject(t *testing.T) {
 }
 
 func TestProxyAndCertificates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts proxies and TLS servers")
+	}
 	b := released(t)
 	target, err := url.Parse(b.server.URL)
 	if err != nil {
@@ -178,6 +181,9 @@ func TestSSHHostWithoutAddress(t *testing.T) {
 }
 
 func TestRetriesAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits between attempts")
+	}
 	b := released(t)
 	b.server.Fault(sourcetest.Status(503))
 	for _, transport := range []string{BuiltIn, Command} {

@@ -414,6 +414,9 @@ func TestBinding(t *testing.T) {
 // Protection 10: entries that are not files, or that some system cannot have, are
 // refused by name, and nothing is stored.
 func TestHostileTrees(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a repository for each hostile tree")
+	}
 	var cases []hostile
 	for name, tc := range map[string]struct {
 		files []sourcetest.File
@@ -485,6 +488,9 @@ func unhex(s string) string {
 }
 
 func TestNamesThatGitRefuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many git processes")
+	}
 	cases := [][]string{{"100644 .."}, {"100644 ."}, {"100644 .git"}, {"100644 .GIT"}, {"100644 a", "100644 a"}, {"100644 ../../x"},
 		{"100600 a"}, {"100644 a\nb"}, {"40000 .."}, {"100644 "}}
 	each(t, func(b *bench) {
@@ -539,6 +545,9 @@ func TestFiveThousandFiles(t *testing.T) {
 
 // The line endings that a user configures for git have no effect on fetched files.
 func TestLineEndSettings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fetches with each setting of git")
+	}
 	sums := map[string]bool{}
 	for _, setting := range []string{"true", "false", "input"} {
 		each(t, func(b *bench) {

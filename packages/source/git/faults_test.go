@@ -126,6 +126,9 @@ func TestRedirectToDotGit(t *testing.T) {
 }
 
 func TestTruncatedPack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("cuts a pack on every transport")
+	}
 	eachHTTP(t, func(b *bench, _ string) {
 		for _, n := range []int{0, 4, 12, 40, 300} {
 			s := b.source()
@@ -149,6 +152,9 @@ func TestTruncatedPack(t *testing.T) {
 
 // A remote that lists one commit and sends another.
 func TestLiesAboutRefs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("asks hostile remotes")
+	}
 	eachHTTP(t, func(b *bench, c1 string) {
 		c2 := b.repo.Commit(sourcetest.Bundle("2")...)
 		s := b.source()
@@ -174,6 +180,9 @@ func TestLiesAboutRefs(t *testing.T) {
 }
 
 func TestGarbage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("asks hostile remotes")
+	}
 	eachHTTP(t, func(b *bench, _ string) {
 		for name, body := range map[string]string{"empty": "", "html": "<html>", "no flush": "001e# service=git-upload-pack\n",
 			"huge line": "ffff" + strings.Repeat("x", 1000), "bad length": "zzzz", "nul": "\x00\x00\x00\x00"} {
@@ -194,6 +203,9 @@ func TestGarbage(t *testing.T) {
 
 // A call to a remote that never answers ends when its context does.
 func TestHangingServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for a server that hangs")
+	}
 	eachHTTP(t, func(b *bench, _ string) {
 		s := b.source()
 		o := b.resolve(s, b.id, "v1.0.0")
@@ -271,10 +283,10 @@ func TestPrivateRepository(t *testing.T) {
 
 // Names of objects in SHA-256: the command reads them, and is chosen by itself.
 func TestSHA256Repository(t *testing.T) {
-	for i, w := range []way{{"auto, http", Auto, true}, {"command, http", Command, true}, {"auto, folder", Auto, false}, {"command, folder", Command, false}} {
-		if testing.Short() && i%3 > 0 {
-			continue // each transport and each protocol once
-		}
+	if testing.Short() {
+		t.Skip("starts many git processes")
+	}
+	for _, w := range []way{{"auto, http", Auto, true}, {"command, http", Command, true}, {"auto, folder", Auto, false}, {"command, folder", Command, false}} {
 		t.Run(w.name, func(t *testing.T) {
 			b := newBench(t, w, sourcetest.SHA256)
 			c1 := b.repo.Commit(sourcetest.Bundle("1")...)
@@ -312,6 +324,9 @@ func TestSHA256Repository(t *testing.T) {
 }
 
 func TestTooLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes and sends large repositories")
+	}
 	eachHTTP(t, func(b *bench, _ string) {
 		noise := make([]byte, 3<<20)
 		x := uint32(1)
@@ -359,6 +374,9 @@ func (s *slow) Write(p []byte) (int, error) {
 // The environment of a hook and the settings of git neither change a fetch nor run a
 // program.
 func TestSurroundings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many git processes")
+	}
 	for _, w := range []way{{"command, http", Command, true}, {"command, folder", Command, false}} {
 		t.Run(w.name, func(t *testing.T) {
 			b := newBench(t, w)

@@ -80,6 +80,9 @@ func summary(l *localRefs) string {
 
 // Files of a repository that are too large, or that would block, are refused.
 func TestHostileLocalRefs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many git processes")
+	}
 	b := newBench(t, way{"go, a folder", BuiltIn, false})
 	b.repo.Light("v1.0.0", b.repo.Commit(sourcetest.Bundle("1")...))
 	packed := filepath.Join(b.repo.Dir, "packed-refs")

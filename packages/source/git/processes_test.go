@@ -126,6 +126,9 @@ func TestKillNine(t *testing.T) {
 // A git that was killed with its rye leaves lock files. They do not keep later runs from
 // fetching.
 func TestLockFilesOfGit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many git processes")
+	}
 	b := newBench(t, ways()[1])
 	versions(b, 1)
 	fetchAll(t, b.cache, b.url, Command)
@@ -153,11 +156,10 @@ func TestLockFilesOfGit(t *testing.T) {
 
 // Many processes, and many goroutines in one, share a cache.
 func TestManyAtOnce(t *testing.T) {
-	all := ways()[:2] // the children use both transports in both
 	if testing.Short() {
-		all = all[:1]
+		t.Skip("starts many processes")
 	}
-	for _, w := range all {
+	for _, w := range ways()[:2] { // the children use both transports in both
 		t.Run(w.name, func(t *testing.T) {
 			b := newBench(t, w)
 			versions(b, 3)
@@ -193,6 +195,9 @@ func TestManyAtOnce(t *testing.T) {
 
 // Damaged files of the cache are fetched again.
 func TestBrokenStoreHeals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("breaks the store in many ways")
+	}
 	for _, w := range ways()[:2] {
 		t.Run(w.name, func(t *testing.T) {
 			b := newBench(t, w)
