@@ -151,6 +151,9 @@ func TestStdioReadsLines(t *testing.T) {
 
 // 16 MiB fit, one byte more does not, and the line after it is read again.
 func TestStdioLongLines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sends lines up to their limit")
+	}
 	w := dial(t, newTestServer(newFake()))
 	frame := func(n int) string {
 		head, tail := `{"jsonrpc":"2.0","id":5,"method":"ping","params":{"x":"`, `"}}`

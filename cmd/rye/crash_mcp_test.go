@@ -44,6 +44,9 @@ func mcpState(l *lab) string {
 // of a server are the old or the new ones, they verify, and the next run goes on
 // from there.
 func TestCrashMCP(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes")
+	}
 	l := newLab(t)
 	l.must("key", "new", "--no-passphrase", "--owner", "ada")
 	if err := os.MkdirAll(filepath.Join(l.dir, ".ai", "tools"), 0o755); err != nil {

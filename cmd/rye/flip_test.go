@@ -178,6 +178,9 @@ func TestV40Plan(t *testing.T) {
 // TestV40Process (V40, T13) starts the tool, through the library and through
 // the program: it prints what A prints, or nothing runs.
 func TestV40Process(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a process in each round")
+	}
 	f := newFlipper(t)
 	h := f.verbs()
 	var n tally

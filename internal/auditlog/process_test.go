@@ -65,6 +65,9 @@ func TestManyProcesses(t *testing.T) {
 // A process that is killed at any instant leaves a valid chain that others can
 // continue.
 func TestKilledProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes")
+	}
 	l := newLog(t)
 	n := 0
 	for i := range 12 {

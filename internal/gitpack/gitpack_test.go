@@ -223,6 +223,9 @@ func TestDamagedPack(t *testing.T) {
 // Objects above the limit are named if they are whole; their deltas are left out, and a
 // search for those want so.
 func TestLargeObjects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("packs large objects")
+	}
 	const mib = 70
 	b := made(func(p *sourcetest.Pack) {
 		p.Start(3)

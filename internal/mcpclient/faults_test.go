@@ -119,6 +119,9 @@ func TestLoopingCursor(t *testing.T) {
 
 // What a server started ends with it, though it ignores its input and SIGTERM.
 func TestGroupEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for processes that ignore a signal")
+	}
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("this system does not report whether a process runs")

@@ -142,6 +142,9 @@ func TestBashLimitIsExact(t *testing.T) {
 // TestBashTimeoutEndsTheGroup wants the grandchildren gone, also those that
 // ignore SIGTERM.
 func TestBashTimeoutEndsTheGroup(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for timeouts")
+	}
 	t.Parallel()
 	needBash(t)
 	dir := t.TempDir()
@@ -190,6 +193,9 @@ func zombie(pid int) bool {
 
 // TestBashBackgroundDoesNotHang leaves a child that keeps the pipes open.
 func TestBashBackgroundDoesNotHang(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for a program in the background")
+	}
 	t.Parallel()
 	needBash(t)
 	dir := t.TempDir()
