@@ -278,9 +278,6 @@ func TestCreateAllDirectories(t *testing.T) {
 // A process that takes a copy in the making for one that was left cannot make it incomplete:
 // the copy is whole, or an error.
 func TestSweepWhileMaking(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes 30 copies of many files")
-	}
 	l := plain(t)
 	for i := range 80 {
 		l.write(l.project, map[string]string{fmt.Sprintf("many/%d/file", i): "text\n"})

@@ -682,9 +682,6 @@ func TestOverrideChangesTextsOnly(t *testing.T) {
 // TestRepliesAreWhole: the reply to any call has an error message in visible
 // characters.
 func TestRepliesAreWhole(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes replies up to their limit")
-	}
 	h := testkit.New(t)
 	h.Put(h.Project, "tools/wide.sh", "# tool_type: tool\n# version: 1.0.0\n# executor_id: rye/core/runtimes/bash_runtime\n# description: D.\necho -n '{\"a\":0'; seq -f ',\"key%g\":1' 1 100000 | tr -d '\\n'; echo '}'\n")
 	for args, want := range map[string]string{

@@ -487,9 +487,6 @@ func TestDeleteWhilePublishing(t *testing.T) {
 
 // TestOneWins publishes one version many times at once: 1,000 times with RYE_LONG.
 func TestOneWins(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts many clients")
-	}
 	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
