@@ -122,7 +122,10 @@ func TestDistinguishes(t *testing.T) { // not in parallel: others forget what is
 	if distinguishes(filepath.Join(root, "letters"), "ä") {
 		t.Error("a letter beyond ASCII shows it")
 	}
-	folds, _ := foldsAt(filepath.Dir(root), filepath.Base(root))
+	folds, sure := foldsAt(root, "letters")
+	if !sure {
+		t.Fatal("the entry letters does not show whether case is folded")
+	}
 	for i := range maxExactDirs + 2 {
 		dir := filepath.Join(root, "d"+strconv.Itoa(i))
 		write(t, filepath.Join(dir, "1"), "")
