@@ -15,8 +15,7 @@ type stamp struct {
 // stampOf returns the stamp of a directory, false for anything else.
 func stampOf(dir string) (stamp, bool) {
 	var st unix.Stat_t
-	err := unix.Lstat(dir, &st)
-	return stampIn(&st), err == nil && isDirectory(&st)
+	return stampIn(&st, unix.Lstat(dir, &st))
 }
 
 // stamps reads the stamps of the directories below an open one: their paths are shorter,
@@ -33,14 +32,15 @@ func (s stamps) close() { _ = unix.Close(s.fd) }
 // stamp is stampOf for a path below the open directory, "" for that itself.
 func (s stamps) stamp(rel string) (stamp, bool) {
 	var st unix.Stat_t
-	err := unix.Fstatat(s.fd, rel, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH)
-	return stampIn(&st), err == nil && isDirectory(&st)
+	return stampIn(&st, unix.Fstatat(s.fd, rel, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH))
 }
 
-func isDirectory(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFDIR }
-
-func stampIn(st *unix.Stat_t) stamp {
-	return stamp{uint64(st.Dev), st.Ino, time.Unix(st.Ctim.Unix())}
+// stampIn returns the stamp in what the kernel returned of a directory, false for anything else.
+func stampIn(st *unix.Stat_t, err error) (stamp, bool) {
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return stamp{}, false
+	}
+	return stamp{uint64(st.Dev), st.Ino, time.Unix(st.Ctim.Unix())}, true
 }
 
 // trackedDevice returns the device of a directory if its file system changes the stamp of
