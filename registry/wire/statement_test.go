@@ -68,10 +68,9 @@ func TestStatement(t *testing.T) {
 	}
 }
 
-// TestCheckStatement verifies what the log names as the cause of an entry.
-func TestCheckStatement(t *testing.T) {
-	signer := testSigner(1)
-	s := Statement{Registry: "rye.acme.io", Action: ActionYank, ID: "acme.io/tools", Version: "v1.0.0", Reason: "broken"}
+// signedBy returns a statement as its signer sends it.
+func signedBy(t *testing.T, s Statement, signer sign.Signer) *Signed {
+	t.Helper()
 	header, err := s.Sign(context.Background(), signer, testTime)
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +79,14 @@ func TestCheckStatement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return signed
+}
+
+// TestCheckStatement verifies what the log names as the cause of an entry.
+func TestCheckStatement(t *testing.T) {
+	signer := testSigner(1)
+	s := Statement{Registry: "rye.acme.io", Action: ActionYank, ID: "acme.io/tools", Version: "v1.0.0", Reason: "broken"}
+	signed := signedBy(t, s, signer)
 	for name, c := range map[string]struct {
 		change func(*log.Entry)
 		host   string
@@ -125,17 +132,10 @@ func TestCheckStatementBody(t *testing.T) {
 		"a revocation, unserved": {ActionRevoke, RenderBody(&RevocationRequest{V: 1, Document: string(text)}), log.Entry{Digest: digestOf([]byte("y"))}, diag.LogProof},
 	} {
 		s := Statement{Registry: "rye.acme.io", Action: c.action, ID: "acme.io", Body: digestOf(c.body)}
-		header, err := s.Sign(context.Background(), signer, testTime)
-		if err != nil {
-			t.Fatal(err)
-		}
-		signed, err := ParseHeader(header)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signed := signedBy(t, s, signer)
 		e := signed.Entry()
 		e.Statement, e.Time, e.Key, e.Digest = signed.Digest, testTime, c.entry.Key, c.entry.Digest
-		err = CheckStatement(signed.Raw(), e, s.Registry, func(sign.Fingerprint) (ed25519.PublicKey, error) { return signer.Public(), nil },
+		err := CheckStatement(signed.Raw(), e, s.Registry, func(sign.Fingerprint) (ed25519.PublicKey, error) { return signer.Public(), nil },
 			func() ([]byte, error) { return text, nil })
 		if diag.CodeOf(err) != c.want {
 			t.Errorf("%s: %v, want %q", name, err, c.want)

@@ -35,14 +35,7 @@ func TestStatements(t *testing.T) {
 	fp := sign.FingerprintOf(signer.Public())
 	entry := func(reason string) (*log.Entry, []byte) {
 		s := Statement{Registry: "rye.acme.io", Action: ActionYank, ID: "acme.io/tools", Version: "v1.0.0", Reason: reason}
-		header, err := s.Sign(ctx, signer, testTime)
-		if err != nil {
-			t.Fatal(err)
-		}
-		signed, err := ParseHeader(header)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signed := signedBy(t, s, signer)
 		e := signed.Entry()
 		e.Statement, e.Reason, e.Time = signed.Digest, reason, testTime
 		return e, signed.Raw()
