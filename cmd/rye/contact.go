@@ -101,10 +101,10 @@ func firstContact(ctx context.Context, c *cli.Call, o *addOptions, m lock.Module
 			return nil, err
 		}
 	}
-	at, err := h.AddGrant(ctx, g)
+	added, err := h.AddGrant(ctx, g)
 	if err == nil {
 		c.UI.Note("trusting %s (%s) for %s", k.fingerprint.Short(), k.owner, g.Scope.String())
-		c.UI.Note("grant %s", at)
+		c.UI.Note("grant %s", added.Path)
 	}
 	return in, err
 }

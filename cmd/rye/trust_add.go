@@ -225,37 +225,23 @@ func trustKey(ctx context.Context, c *cli.Call, h *project.Project, k *offeredKe
 			return err
 		}
 	}
-	old, less := h.ReplacedGrant(k.fingerprint, scope)
-	at, err := h.AddGrant(ctx, g)
+	added, err := h.AddGrant(ctx, g)
 	if err != nil {
 		return err
 	}
-	data := map[string]any{"fingerprint": k.fingerprint, "owner": k.owner, "scope": scope, "grant": at}
-	if less {
+	data := map[string]any{"fingerprint": k.fingerprint, "owner": k.owner, "scope": scope, "grant": added.Path}
+	if old := added.Replaced; added.Less {
 		data["replaced"] = old.Scope
 		c.UI.Note("It replaces your grant for %s: what only that one permitted is not trusted any more.", old.Scope.String())
 	}
-	if old != nil {
-		noteEnd(c, at, old.NotAfter, data)
+	if added.Later() {
+		was := added.Replaced.NotAfter
+		data["replaced_end"], data["end"] = was, added.NotAfter
+		c.UI.Note("Your grant for this key ended on %s; the new one ends on %s. --until names another day.",
+			was.UTC().Format(time.DateOnly), added.NotAfter.UTC().Format(time.DateOnly))
 	}
 	return c.UI.Show(data, func() {
 		c.UI.Out("trusting %s (%s) for %s", k.fingerprint.Short(), k.owner, scope.String())
-		c.UI.Out("grant %s", at)
+		c.UI.Out("grant %s", added.Path)
 	})
-}
-
-// noteEnd states that a grant, which the file has, ends on a later day than the one that it
-// replaced.
-func noteEnd(c *cli.Call, path string, was time.Time, data map[string]any) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return
-	}
-	g := doc.As[*doc.Grant](doc.ParseAnyName(b))
-	day := func(t time.Time) string { return t.UTC().Format(time.DateOnly) }
-	if g == nil || day(g.NotAfter) <= day(was) {
-		return
-	}
-	data["replaced_end"], data["end"] = was, g.NotAfter
-	c.UI.Note("Your grant for this key ended on %s; the new one ends on %s. --until names another day.", day(was), day(g.NotAfter))
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
@@ -80,28 +81,49 @@ type Grant struct {
 	NotAfter time.Time // zero: the default
 }
 
+// AddedGrant is a grant that was written, and what it changed.
+type AddedGrant struct {
+	Path     string
+	NotAfter time.Time
+	Replaced *doc.Permission // the grant of the key until now, nil without one that was valid
+	Less     bool            // Replaced permitted more in some part
+}
+
+// Later reports whether the grant ends on a later day than the one that it replaced.
+func (g *AddedGrant) Later() bool {
+	day := func(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+	return g.Replaced != nil && day(g.NotAfter) > day(g.Replaced.NotAfter)
+}
+
 // AddGrant signs a grant and writes it, with the key document, into the user's trust
-// directory. It returns the path of the grant.
-func (p *Project) AddGrant(ctx context.Context, g Grant) (string, error) {
+// directory. A key has one grant: a new one replaces it.
+func (p *Project) AddGrant(ctx context.Context, g Grant) (*AddedGrant, error) {
 	signer, err := p.GrantSigner(ctx, g.Scope.May)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	params := doc.PermissionParams{Document: g.Document, Public: g.Public, Source: g.Source, NotAfter: g.NotAfter, Scope: g.Scope, Now: p.Env.Now()}
 	name, grant, err := doc.NewGrant(ctx, params, signer)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
+	written := doc.As[*doc.Grant](doc.ParseAnyName(grant))
+	if written == nil {
+		return nil, diag.New(diag.Internal, "writing a grant: it cannot be read")
+	}
+	out := &AddedGrant{NotAfter: written.NotAfter}
+	out.Replaced, out.Less = p.ReplacedGrant(written.Fingerprint, g.Scope)
 	if err := p.RecordDocuments(ctx, space.User, trust.File{Name: name, Data: grant}); err != nil {
-		return "", err
+		return nil, err
 	}
 	if g.Document != nil {
 		key, fs := doc.ParseAnyName(g.Document)
 		if k := doc.As[*doc.Key](key, fs); k != nil {
 			if _, err := trust.AddDocument(p.Dirs.Trust(), k.Name(), g.Document); err != nil {
-				return "", err
+				return nil, err
 			}
 		}
 	}
-	return trust.AddDocument(p.Dirs.Trust(), name, grant)
+	out.Path, err = trust.AddDocument(p.Dirs.Trust(), name, grant)
+	return out, err
 }
