@@ -22,6 +22,7 @@ func scriptCommands() map[string]scriptCmd {
 	return map[string]scriptCmd{
 		"crlf":       cmdCRLF,
 		"exitcode":   cmdExitcode,
+		"fixture":    cmdFixture,
 		"flip":       cmdFlip,
 		"hardlink":   cmdHardlink,
 		"httpserve":  cmdHTTPServe,
