@@ -131,8 +131,9 @@ func layers() []layer {
 			{"internal/mcpclient/mcptest", set()},
 			{"threads/provider/providertest", set()},
 			{"internal/applet/wiretest", set("internal/applet/wire")},
-			{"internal/bench", set("threads/provider/providertest", "threads/store", "policy", "internal/filelock", "registry/log", "registry/log/logtest")}, // what is measured without the program
+			{"internal/bench", set("internal/bench/rulemodel", "threads/provider/providertest", "threads/store", "policy", "internal/filelock", "registry/log", "registry/log/logtest")}, // what is measured without the program
 			{"internal/winecheck", set()},
+			{"internal/bench/rulemodel", set("threads/provider/providertest")},
 			{"internal/bench/hello", set("mcpserve", "primary/agent")}, // a bare server that rye serve is compared with
 		}},
 	}
