@@ -9,6 +9,8 @@ import (
 // body is the implementation of a primitive. A chain runs only if it ends in a
 // primitive that has one.
 type body interface {
+	// check returns the errors of a chain that are certain before a run.
+	check(ctx context.Context, c *Chain) error
 	// plan completes a plan with validated parameters.
 	plan(ctx context.Context, p *Plan) error
 	// run carries out a plan.

@@ -25,11 +25,8 @@ type httpBody struct{ e *Executor }
 // plan checks what a run would check, so that a dry run refuses the same
 // configurations.
 func (b httpBody) plan(ctx context.Context, p *Plan) error {
-	in, err := nativeConfig(p.Chain)
+	in, err := b.configured(ctx, p.Chain)
 	if err != nil {
-		return err
-	}
-	if err := b.configure(ctx, in); err != nil {
 		return err
 	}
 	in.public = publicNames(p.envs)
@@ -108,6 +105,15 @@ func publicNames(envs []*envConfig) []string {
 		}
 	}
 	return public
+}
+
+// configured returns the complete and checked configuration of a chain.
+func (b httpBody) configured(ctx context.Context, c *Chain) (*NativeCall, error) {
+	in, err := nativeConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	return in, b.configure(ctx, in)
 }
 
 // configure merges the configuration of the chain key by key, adds the defaults

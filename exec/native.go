@@ -46,9 +46,18 @@ type NativeCall struct {
 type nativeBody struct{ e *Executor }
 
 func (b nativeBody) plan(ctx context.Context, p *Plan) error {
-	in, err := nativeConfig(p.Chain)
+	in, call, err := b.function(p.Chain)
 	if err != nil {
 		return err
+	}
+	return b.e.planCall(ctx, p, in, call)
+}
+
+// function returns the configuration of a chain and the function that it names.
+func (b nativeBody) function(c *Chain) (*NativeCall, Native, error) {
+	in, err := nativeConfig(c)
+	if err != nil {
+		return nil, nil, err
 	}
 	name, _ := in.Config["func"].(string)
 	if name == "" {
@@ -56,13 +65,13 @@ func (b nativeBody) plan(ctx context.Context, p *Plan) error {
 	}
 	call := b.e.p.Natives[name]
 	if call == nil {
-		err := diag.New(diag.ConfigError, "reading the chain of %s: this program has no function %q", p.Chain.Tool().Ref, name)
+		err := diag.New(diag.ConfigError, "reading the chain of %s: this program has no function %q", c.Tool().Ref, name)
 		if near := suggest.Nearest(name, slices.Sorted(maps.Keys(b.e.p.Natives))); near != "" {
 			err.WithReason("nearest").WithDetail("nearest", near)
 		}
-		return err
+		return nil, nil, err
 	}
-	return b.e.planCall(ctx, p, in, call)
+	return in, call, nil
 }
 
 func (b nativeBody) run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {

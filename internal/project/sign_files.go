@@ -9,16 +9,19 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/draft"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 )
 
 // SignFiles signs items that are not on disk yet: files maps paths below .ai of
-// the space of root to contents. It returns a report and the signed contents of
+// the space of root to contents. Each is loaded first by the code that will use it
+// (package draft): one that does not load fails the call, and nothing is signed. It returns a report and the signed contents of
 // each file that has no trusted signature; the contents of the others are
 // returned unchanged. The signatures are in the log when it returns.
 func (h *Project) SignFiles(ctx context.Context, root *space.Root, key sign.Signer, files map[string][]byte) ([]primary.SignReport, map[string][]byte, error) {
@@ -32,6 +35,7 @@ func (h *Project) SignFiles(ctx context.Context, root *space.Root, key sign.Sign
 	}
 	r := h.Verifier(&spaces)
 	verbs := primary.New(primary.Params{Resolver: r, Record: h.Record(), Now: h.Env.Now})
+	check := h.draftChecker(r)
 	out := maps.Clone(files)
 	var reports []primary.SignReport
 	var made []primary.SignedFile
@@ -48,6 +52,12 @@ func (h *Project) SignFiles(ctx context.Context, root *space.Root, key sign.Sign
 		if err != nil {
 			return nil, nil, err
 		}
+		if rep.Status == primary.Signed {
+			if bad := check.Check(ctx, it); len(bad) > 0 {
+				rep.Status = primary.Refused
+				rep.Findings = append(rep.Findings, bad...)
+			}
+		}
 		reports = append(reports, rep)
 		findings = append(findings, rep.Findings...)
 		if rep.Status == primary.Signed {
@@ -59,6 +69,15 @@ func (h *Project) SignFiles(ctx context.Context, root *space.Root, key sign.Sign
 		return nil, nil, err
 	}
 	return reports, out, verbs.Record(ctx, made)
+}
+
+// draftChecker returns the checks of items that are not signed yet, which r finds.
+func (h *Project) draftChecker(r *resolve.Resolver) *draft.Checker {
+	return &draft.Checker{
+		Resolver: r,
+		Executor: h.Executor.WithResolver(r),
+		Graphs:   graphItems{h},
+	}
 }
 
 // CreateSigned signs one item in memory and creates its file, and the file of its
