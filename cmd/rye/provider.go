@@ -151,6 +151,9 @@ func runProviderLogin(ctx context.Context, c *cli.Call) error {
 		if err := keys.Store(ctx, name, value); err != nil {
 			return err
 		}
+		if credentials.Short(value) {
+			c.UI.Warn("the key %s is shorter than 8 characters: it is used, and not hidden in logs", name)
+		}
 		if c.Getenv(name) != "" {
 			c.UI.Warn("%s is in the environment too, and that value is used", name)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -77,6 +78,11 @@ func runProviderAdd(ctx context.Context, c *cli.Call, o *providerAddOptions) err
 		report, err := p.TryProvider(ctx, s, project.TryOptions{Model: o.item.Model, Ask: askAboutRisk(c), Confirm: func(worst policy.USD) error {
 			return confirmCost(c, o.yes, s.Ref, worst)
 		}})
+		var failed *diag.Error
+		if errors.As(err, &failed) && failed.Reason == project.NotCalled {
+			c.UI.Warn("%s", err) // it can still write text
+			err = nil
+		}
 		if err != nil {
 			return err
 		}
@@ -149,6 +155,9 @@ func providerToAdd(ctx context.Context, c *cli.Call, p *project.Project, name st
 func ensureKeys(ctx context.Context, c *cli.Call, e *project.Env, p *project.Project, s *project.ProviderState) (*project.ProviderState, error) {
 	asked := false
 	for _, k := range s.Keys {
+		if k.Short {
+			c.UI.Warn("the key %s is shorter than 8 characters: it is used, and not hidden in logs", k.Name)
+		}
 		if k.Source != "" || e.Person.Secret == nil {
 			continue
 		}

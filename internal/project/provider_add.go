@@ -108,7 +108,9 @@ func (n *NewProvider) text(ref item.Ref) (string, error) {
 		line("env_config: {pass: [%s]}", n.Key)
 	}
 	line("config:\n  method: POST\n  url: %s", quoted(u.String()))
-	line("%s", n.auth())
+	if auth := n.auth(); auth != "" {
+		line("%s", auth)
+	}
 	line("  body: \"{request}\"\n  mode: stream\n  framing: sse\n  sinks: [\"null\"]\n  redirects: 0\n  max_bytes: 67108864\n  timeout: 1800\n  idle_timeout: 300")
 	if private != "" {
 		line("  allow_private: [%s]", quoted(private))
@@ -143,7 +145,7 @@ func (n *NewProvider) auth() string {
 	case n.Key != "":
 		return "  auth: {type: bearer, token: \"${" + n.Key + "}\"}"
 	}
-	return "  auth: {type: none}"
+	return "" // a service without a key
 }
 
 // address completes the URL by the path of the dialect. private is the address if it is

@@ -110,6 +110,9 @@ type tryKey struct{}
 
 const tryTool = "report"
 
+// NotCalled is the reason of the error if the model answered and did not call the tool.
+const NotCalled = "tool_not_called"
+
 // requests returns the calls of a try by their purpose.
 func (t *providerTry) requests() []message.Request {
 	ask := func(text string, most int64, tools ...message.ToolDef) message.Request {
@@ -210,7 +213,7 @@ func (t *providerTry) call(ctx context.Context, c *provider.Config, req message.
 	call.Called = slices.ContainsFunc(r.Blocks, func(b message.Block) bool { return b.Type == message.ToolCall && b.Name == tryTool })
 	t.report.Calls = append(t.report.Calls, call)
 	if purpose == "tool_call" && !call.Called {
-		return diag.New(diag.ExecutionFailed, "trying %s: the model %s answered without calling the tool, so it cannot do the work of a directive", t.state.Ref, t.model.ID)
+		return diag.New(diag.ExecutionFailed, "trying %s: the model %s answered without calling the tool, so it cannot do the work of a directive", t.state.Ref, t.model.ID).WithReason(NotCalled)
 	}
 	return nil
 }

@@ -38,6 +38,7 @@ func (e *Env) keys(names []string) (map[string]string, error) {
 type KeyState struct {
 	Name   string `json:"name"`
 	Source string `json:"source,omitempty"` // "" if it is missing
+	Short  bool   `json:"short,omitempty"`  // logs show it
 }
 
 // ProviderState is a provider item and whether it can be used here.
@@ -162,7 +163,8 @@ func (s *ProviderState) Check(doing string) error {
 func (s *ProviderState) findKeys(k credentials.Keys) (missing []string, err error) {
 	found, err := k.Find(s.config.Keys...)
 	for _, name := range s.config.Keys {
-		s.Keys = append(s.Keys, KeyState{name, found[name].Source})
+		short := found[name].Value != "" && credentials.Short(found[name].Value)
+		s.Keys = append(s.Keys, KeyState{name, found[name].Source, short})
 		if found[name].Source == "" {
 			missing = append(missing, name)
 		}

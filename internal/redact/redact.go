@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"net/url"
 	"slices"
@@ -23,14 +22,6 @@ import (
 // Min is the length in bytes of the shortest value that is replaced: a shorter one is
 // part of many words.
 const Min = 8
-
-// Check returns an error for a value that is too short to be a key.
-func Check(value string) error {
-	if len(value) < Min {
-		return fmt.Errorf("it has %d characters, a key has at least %d: a shorter one could not be hidden in logs", len(value), Min)
-	}
-	return nil
-}
 
 // Filter replaces values. It does not change, and can be used at the same time.
 type Filter struct {
