@@ -2,7 +2,11 @@
 
 package sandbox
 
-import "github.com/ryeos/rye/policy"
+import (
+	"runtime"
+
+	"github.com/ryeos/rye/policy"
+)
 
 // escapeRow is one attack. Its arguments contain placeholders of escapeSite.
 type escapeRow struct {
@@ -28,7 +32,7 @@ const (
 // escapeRows is the table of the escape programs.
 func escapeRows() []escapeRow {
 	var rows []escapeRow
-	for _, list := range [][]escapeRow{secretRows(), protectedRows(), networkRows(), kernelRows(), processRows()} {
+	for _, list := range [][]escapeRow{secretRows(), setIDRows(), protectedRows(), networkRows(), kernelRows(), processRows()} {
 		rows = append(rows, list...)
 	}
 	return rows
@@ -66,6 +70,21 @@ func secretRows() []escapeRow {
 		{name: "trustdoc", args: "create {trust}/planted.toml", strict: absent, landlock: noAccess},
 		{name: "moveout", args: "move {project}/plain.txt {out}/plain.txt", strict: "mountns ENOENT EXDEV", landlock: "landlock EACCES EXDEV"},
 	}
+}
+
+// setIDRows make programs that another user of the machine would run as this user.
+func setIDRows() []escapeRow {
+	var rows []escapeRow
+	calls := []string{"openat", "tmpfile", "mknodat", "fchmod", "fchmodat", "fchmodat2"}
+	if runtime.GOARCH == "amd64" {
+		calls = append(calls, "chmod", "open", "creat", "mknod")
+	}
+	for _, call := range calls {
+		for _, mode := range []string{"4755", "2755"} {
+			rows = append(rows, escapeRow{name: "setid-" + call + "-" + mode, args: "setid " + call + " " + mode, strict: filtered, landlock: filtered})
+		}
+	}
+	return append(rows, escapeRow{name: "setid-openat2", args: "setid openat2 4755", strict: "seccomp ENOSYS", landlock: "seccomp ENOSYS"})
 }
 
 // protectedRows write each protected path in several ways.

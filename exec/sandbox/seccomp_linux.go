@@ -63,8 +63,53 @@ func families(net string, namespaces bool) []uint32 {
 	return out
 }
 
+// setID are the bits of a mode that make a program run as the owner or the group of its
+// file. Another user of the machine could start such a program as this user.
+const setID = unix.S_ISUID | unix.S_ISGID
+
+// tmpFile is the bit of O_TMPFILE that O_DIRECTORY does not have.
+const tmpFile = unix.O_TMPFILE &^ unix.O_DIRECTORY
+
+// modeCall is a system call that gives a file a mode. Arguments count from 0.
+type modeCall struct {
+	number uint32
+	mode   uint32 // the argument with the mode
+	flags  uint32 // the argument with flags of open, which say whether the mode is used; 0 means always
+}
+
+// modeCalls are the calls by which a file gets a mode. mkdir ignores the bits of setID.
+func modeCalls() []modeCall {
+	return append(modeCallsOfArch(),
+		modeCall{number: unix.SYS_OPENAT, mode: 3, flags: 2},
+		modeCall{number: unix.SYS_FCHMOD, mode: 1},
+		modeCall{number: unix.SYS_FCHMODAT, mode: 2},
+		modeCall{number: unix.SYS_FCHMODAT2, mode: 2},
+		modeCall{number: unix.SYS_MKNODAT, mode: 2},
+	)
+}
+
+// refuseSetID returns the instructions that refuse a mode with setID. The number of the
+// call is loaded before them.
+func refuseSetID(c modeCall) []bpf.Instruction {
+	argument := func(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: dataArgs + 8*n, Size: 4} }
+	allow := bpf.RetConstant{Val: seccompAllow}
+	check := []bpf.Instruction{
+		argument(c.mode),
+		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: setID, SkipFalse: 1},
+		bpf.RetConstant{Val: seccompEPERM},
+	}
+	if c.flags > 0 {
+		creates := bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.O_CREAT | tmpFile, SkipFalse: uint8(len(check))}
+		check = append([]bpf.Instruction{argument(c.flags), creates}, check...)
+	}
+	check = append(check, allow)
+	own := bpf.JumpIf{Cond: bpf.JumpEqual, Val: c.number, SkipFalse: uint8(len(check))}
+	return append([]bpf.Instruction{own}, check...)
+}
+
 // seccompFilter returns the instructions of a filter, in the form of confine.Spec.
-func seccompFilter(net string, namespaces bool) ([]uint64, error) {
+// Without executes, files in memory that could be started as programs do not exist.
+func seccompFilter(net string, namespaces, executes bool) ([]uint64, error) {
 	ret := func(v uint32) bpf.Instruction { return bpf.RetConstant{Val: v} }
 	load := func(off uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: off, Size: 4} }
 	unlessEqual := func(v uint32, skip uint8) bpf.Instruction {
@@ -84,6 +129,11 @@ func seccompFilter(net string, namespaces bool) ([]uint64, error) {
 	// The flags of clone3 are in memory, which a filter does not see. Programs use clone
 	// if it does not exist.
 	p = append(p, unlessEqual(unix.SYS_CLONE3, 1), ret(seccompErrno|uint32(unix.ENOSYS)))
+	// So is the mode of openat2.
+	p = append(p, unlessEqual(unix.SYS_OPENAT2, 1), ret(seccompErrno|uint32(unix.ENOSYS)))
+	for _, c := range modeCalls() {
+		p = append(p, refuseSetID(c)...)
+	}
 	p = append(p, unlessEqual(unix.SYS_CLONE, 4), load(dataArgs),
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipFalse: 1}, ret(seccompEPERM), ret(seccompAllow))
 	p = append(p, unlessEqual(unix.SYS_IOCTL, 6), load(dataArgs+8),
@@ -91,6 +141,11 @@ func seccompFilter(net string, namespaces bool) ([]uint64, error) {
 	// With the helper's own limits too low, it would end and leave processes behind.
 	p = append(p, unlessEqual(unix.SYS_PRLIMIT64, 4), load(dataArgs),
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, ret(seccompEPERM), ret(seccompAllow))
+	if !executes {
+		// Landlock has no rule for a file without a path. MFD_NOEXEC_SEAL is permitted.
+		p = append(p, unlessEqual(unix.SYS_MEMFD_CREATE, 4), load(dataArgs+8),
+			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.MFD_NOEXEC_SEAL, SkipTrue: 1}, ret(seccompEPERM), ret(seccompAllow))
+	}
 	list := families(net, namespaces)
 	p = append(p, unlessEqual(unix.SYS_SOCKET, uint8(2+2*len(list))), load(dataArgs))
 	for _, f := range list {

@@ -13,3 +13,12 @@ func refusedOfArch() []uint32 {
 		unix.SYS__SYSCTL, unix.SYS_NFSSERVCTL, unix.SYS_USTAT, unix.SYS_SYSFS,
 	}
 }
+
+func modeCallsOfArch() []modeCall {
+	return []modeCall{
+		{number: unix.SYS_OPEN, mode: 2, flags: 1},
+		{number: unix.SYS_CREAT, mode: 1},
+		{number: unix.SYS_CHMOD, mode: 1},
+		{number: unix.SYS_MKNOD, mode: 1},
+	}
+}

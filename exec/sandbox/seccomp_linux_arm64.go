@@ -10,3 +10,5 @@ const (
 func refusedOfArch() []uint32 {
 	return []uint32{unix.SYS_KEXEC_FILE_LOAD, unix.SYS_NFSSERVCTL}
 }
+
+func modeCallsOfArch() []modeCall { return nil }

@@ -9,3 +9,5 @@ const (
 )
 
 func refusedOfArch() []uint32 { return nil }
+
+func modeCallsOfArch() []modeCall { return nil }

@@ -49,6 +49,7 @@ func fileAttempts() map[string]attempt {
 		"byhandle": openByHandle,
 		"fifo":     func(a []string) error { return openAt(a[0], os.O_WRONLY|unix.O_NONBLOCK) },
 		"mknod":    makeDevice,
+		"setid":    setID,
 		"device":   func(a []string) error { return openAt(a[0], os.O_RDWR) },
 		"openw":    func(a []string) error { return openAt(a[0], os.O_WRONLY) },
 		"bindover": bindOver,
@@ -199,6 +200,73 @@ func makeDevice(a []string) error {
 	}
 	defer os.Remove(name)
 	return openAt(name, os.O_RDWR)
+}
+
+// setID makes a program that runs as its owner or its group, by one system call.
+func setID(a []string) error {
+	mode, err := strconv.ParseUint(a[1], 8, 32)
+	if err != nil {
+		return err
+	}
+	name := newName()
+	defer os.Remove(name)
+	if err := setIDBy(a[0], name, uint32(mode)); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(name, &st); err != nil {
+		return err
+	}
+	if st.Mode&(unix.S_ISUID|unix.S_ISGID) == 0 {
+		return errors.New("the file has the mode " + strconv.FormatUint(uint64(st.Mode), 8))
+	}
+	return nil
+}
+
+// setIDBy gives a new file a mode by the system call of a name.
+func setIDBy(call, name string, mode uint32) error {
+	const flags = unix.O_CREAT | unix.O_WRONLY | unix.O_CLOEXEC
+	done := func(fd int, err error) error {
+		if err != nil {
+			return err
+		}
+		return unix.Close(fd)
+	}
+	switch call {
+	case "openat":
+		return done(unix.Openat(unix.AT_FDCWD, name, flags, mode))
+	case "openat2":
+		return done(unix.Openat2(unix.AT_FDCWD, name, &unix.OpenHow{Flags: flags, Mode: uint64(mode)}))
+	case "tmpfile": // a file without a name gets one afterwards
+		fd, err := unix.Openat(unix.AT_FDCWD, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, mode)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+	case "mknodat":
+		return unix.Mknodat(unix.AT_FDCWD, name, unix.S_IFREG|mode, 0)
+	}
+	if call == "open" || call == "creat" || call == "mknod" {
+		return setIDOfArch(call, name, mode)
+	}
+	if err := os.WriteFile(name, nil, 0o700); err != nil {
+		return err
+	}
+	switch call {
+	case "fchmod":
+		fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return unix.Fchmod(fd, mode)
+	case "fchmodat":
+		return unix.Fchmodat(unix.AT_FDCWD, name, mode, 0)
+	case "fchmodat2":
+		return unix.Fchmodat(unix.AT_FDCWD, name, mode, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	return setIDOfArch(call, name, mode)
 }
 
 func bindOver(a []string) error {
