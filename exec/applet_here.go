@@ -26,9 +26,14 @@ func (e *Executor) appletOf(p *Plan) string {
 	return p.Argv[2]
 }
 
+// exitOwnProcess is the exit status of an applet whose work needs a process of its own, such
+// as decoding an image. It is that of package wire, which exec does not import.
+const exitOwnProcess = 76
+
 // runHere runs a plan of an applet that only reads, in this process. The same code checks
 // the same boundary, without a sandbox around it, as in a process of its own; the start of
-// that costs twenty times what the work does.
+// that costs twenty times what the work does. The result is nil if the work needs a process
+// of its own.
 func (e *Executor) runHere(ctx context.Context, p *Plan, name string, onLine func(proc.Stream, []byte)) (*Result, error) {
 	applied, _, err := e.confined(ctx, p.Sandbox, nil)
 	if err != nil {
@@ -52,6 +57,9 @@ func (e *Executor) runHere(ctx context.Context, p *Plan, name string, onLine fun
 		r.ReturnCode = -1
 		res.Cancelled = ctx.Err() != nil
 		res.TimedOut = !res.Cancelled
+	}
+	if r.ReturnCode == exitOwnProcess {
+		return nil, nil
 	}
 	r.Duration = time.Since(began)
 	r.showResult(onLine)

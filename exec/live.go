@@ -20,6 +20,18 @@ func splitLive(onLine func(proc.Stream, []byte)) func(proc.Stream, []byte) {
 	}
 }
 
+// withoutResult returns onLine without stdout, which is the encoded content of a file.
+func withoutResult(onLine func(proc.Stream, []byte)) func(proc.Stream, []byte) {
+	if onLine == nil {
+		return nil
+	}
+	return func(s proc.Stream, line []byte) {
+		if s != proc.Stdout {
+			onLine(s, line)
+		}
+	}
+}
+
 // withoutLive returns stderr without its lines of progress.
 func withoutLive(stderr []byte) []byte {
 	if !bytes.Contains(stderr, []byte(proc.LiveMark)) {

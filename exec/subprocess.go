@@ -112,7 +112,10 @@ func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, [
 	case name == shellApplet && b.e.direct(p):
 		return b.e.runShell(ctx, p, onLine)
 	case name != "" && onlyReads(p, name):
-		return b.e.runHere(ctx, p, name, onLine)
+		if r, err := b.e.runHere(ctx, p, name, onLine); r != nil || err != nil {
+			return r, err
+		}
+		onLine = withoutResult(onLine)
 	}
 	ours := p.Program == b.e.p.Self
 	if ours {

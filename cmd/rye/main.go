@@ -76,7 +76,7 @@ func appletHere(ctx context.Context, c exec.AppletCall) int {
 		return value
 	}
 	return applet.Run(ctx, c.Name, applet.Params{
-		Stdin: bytes.NewReader(c.Stdin), Stdout: c.Stdout, Stderr: c.Live, Dir: c.Dir, Run: c.Run,
+		Stdin: bytes.NewReader(c.Stdin), Stdout: c.Stdout, Stderr: c.Live, Dir: c.Dir, Run: c.Run, Here: true,
 		Getenv: getenv, Environ: func() []string { return forPrograms(slices.Clone(c.Env)) },
 	})
 }

@@ -26,6 +26,8 @@
 //   - Parameters: 32 MiB of JSON.
 //   - A file that is read, edited, written or searched: 10 MiB (grep skips and
 //     counts larger ones), and 500,000 lines where line ids are needed.
+//   - An image: 20 MiB and 40 megapixels, made smaller to 1,568 pixels at the longer
+//     edge. A PDF file or a sound: 10 MiB.
 //   - A batch of writes: 1,000 files and 64 MiB.
 //   - read: 2,000 lines by default, at most 10,000; 2,000 characters of one
 //     line; 256 KiB of text.
@@ -42,6 +44,7 @@ import (
 
 	"github.com/ryeos/rye/internal/applet/fs"
 	"github.com/ryeos/rye/internal/applet/lsp"
+	"github.com/ryeos/rye/internal/applet/prepare"
 	"github.com/ryeos/rye/internal/applet/shell"
 	"github.com/ryeos/rye/internal/applet/telemetry"
 	"github.com/ryeos/rye/internal/applet/web"
@@ -54,7 +57,7 @@ type Params = wire.Params
 // Table returns a fresh table of every applet by name.
 func Table() map[string]wire.Func {
 	out := map[string]wire.Func{}
-	for _, part := range []map[string]wire.Func{fs.Applets(), lsp.Applets(), shell.Applets(), telemetry.Applets(), web.Applets()} {
+	for _, part := range []map[string]wire.Func{fs.Applets(), lsp.Applets(), prepare.Applets(), shell.Applets(), telemetry.Applets(), web.Applets()} {
 		maps.Copy(out, part)
 	}
 	return out

@@ -53,8 +53,8 @@ func ParseJS(src []byte, isKey func(string) bool) (*tree.Doc, []diag.Finding) {
 func ToolKey(name string) bool {
 	switch name {
 	case "name", "tool_id", "tool_type", "version", "executor_id", "category", "description", "parameters", "config_schema",
-		"input_schema", "config", "env_config", "anchor", "verify_deps", "requires", "sandbox", "calls", "risk", "result_tokens",
-		"idempotent", "idempotency", "CONFIG_SCHEMA", "ENV_CONFIG", "CONFIG", "SANDBOX", "CALLS", "RISK", "RESULT_TOKENS",
+		"input_schema", "config", "env_config", "anchor", "verify_deps", "requires", "sandbox", "calls", "risk", "result_tokens", "result_content",
+		"idempotent", "idempotency", "CONFIG_SCHEMA", "ENV_CONFIG", "CONFIG", "SANDBOX", "CALLS", "RISK", "RESULT_TOKENS", "RESULT_CONTENT",
 		"IDEMPOTENT", "IDEMPOTENCY":
 		return true
 	}

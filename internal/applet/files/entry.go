@@ -51,6 +51,12 @@ func (e *Entry) Close() { e.Dir.Close() }
 
 // Read returns the content of a regular file.
 func (e *Entry) Read() ([]byte, error) {
+	return e.ReadWithin(func([]byte) int64 { return MaxSize })
+}
+
+// ReadWithin returns the content of a regular file of at most as many bytes as limit returns
+// for its beginning.
+func (e *Entry) ReadWithin(limit func(head []byte) int64) ([]byte, error) {
 	switch {
 	case e.Info == nil:
 		return nil, PathError("reading", e.Given, fs.ErrNotExist)
@@ -59,7 +65,7 @@ func (e *Entry) Read() ([]byte, error) {
 	case !e.Info.Mode().IsRegular():
 		return nil, NotRegular("reading", e.Given)
 	}
-	return Read(e.Dir, e.Base, e.Given)
+	return readWithin(e.Dir, e.Base, e.Given, limit)
 }
 
 // ReadText returns the lines of a text file.
@@ -113,6 +119,13 @@ func (e *Entry) MakeDirs() error {
 // Read returns the content of a regular file below an open directory. given is
 // its name in errors.
 func Read(dir *os.Root, name, given string) ([]byte, error) {
+	return readWithin(dir, name, given, func([]byte) int64 { return MaxSize })
+}
+
+// headBytes are the bytes that a limit depends on.
+const headBytes = 16
+
+func readWithin(dir *os.Root, name, given string, limit func(head []byte) int64) ([]byte, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|OpenFlags, 0)
 	if err != nil {
 		return nil, PathError("reading", given, err)
@@ -125,15 +138,22 @@ func Read(dir *os.Root, name, given string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, NotRegular("reading", given)
 	}
-	if info.Size() > MaxSize {
-		return nil, tooLarge(given, info.Size())
+	head := make([]byte, headBytes)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, PathError("reading", given, err)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	most := limit(head[:n])
+	if info.Size() > most {
+		return nil, tooLarge(given, info.Size(), most)
+	}
+	rest, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
 		return nil, PathError("reading", given, err)
 	}
-	if len(data) > MaxSize { // it grew after Stat
-		return nil, tooLarge(given, int64(len(data)))
+	data := append(head[:n], rest...)
+	if int64(len(data)) > most { // it grew after Stat
+		return nil, tooLarge(given, int64(len(data)), most)
 	}
 	return data, nil
 }
@@ -143,8 +163,8 @@ func NotRegular(doing, given string) error {
 	return diag.New(diag.NotRegular, "%s %q: it is not a regular file or directory", doing, given)
 }
 
-func tooLarge(given string, size int64) error {
-	return diag.New(diag.TooLarge, "reading %q: %d bytes, more than %d", given, size, MaxSize)
+func tooLarge(given string, size, most int64) error {
+	return diag.New(diag.TooLarge, "reading %q: %d bytes, more than %d", given, size, most)
 }
 
 // PathError returns an error of the operating system without absolute paths.

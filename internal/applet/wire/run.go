@@ -9,6 +9,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"slices"
@@ -29,10 +30,18 @@ type Params struct {
 	Now     func() time.Time    // nil means time.Now
 	Environ func() []string     // the environment of started programs; nil means an empty one
 	Version string              // of rye; "" means the version that the build recorded
+	Here    bool                // the applet runs in the process of its caller
 
 	// Run starts the program of an applet; nil means proc.Run.
 	Run func(context.Context, proc.Cmd) (proc.Result, error)
 }
+
+// ErrOwnProcess is the error of an applet that runs in the process of its caller, for work that
+// needs a process of its own. It has written nothing: the caller starts it again in one.
+var ErrOwnProcess = errors.New("the call needs a process of its own")
+
+// ExitOwnProcess is the exit status of a call that ended with ErrOwnProcess.
+const ExitOwnProcess = 76
 
 // Func is the body of one applet: it takes the parameters and returns a result
 // that marshals to a JSON object.
@@ -40,10 +49,14 @@ type Func func(ctx context.Context, p Params, in map[string]any) (any, error)
 
 // Run runs the named applet of the table and writes its result, or its error as
 // {"success":false,"error":{…}}, to p.Stdout. It returns the exit status: 0
-// after success, 1 after a failure, 70 after a panic.
+// after success, 1 after a failure, 70 after a panic, ExitOwnProcess after
+// ErrOwnProcess.
 func Run(ctx context.Context, table map[string]Func, name string, p Params) (exit int) {
 	p = p.withDefaults()
 	result, err := call(ctx, table, name, p)
+	if p.Here && errors.Is(err, ErrOwnProcess) {
+		return ExitOwnProcess
+	}
 	if err == nil {
 		err = writeJSON(p.Stdout, result)
 	}
