@@ -34,7 +34,7 @@ func present(tool *resolve.Item, data any, interleaved bool) any {
 	foreign := isForeign(tool, m)
 	for k, v := range m {
 		switch {
-		case k == "success" && v == true, foreign && k == "isError", k == "exit_code" && v == int64(0), k == "duration_ms",
+		case k == "success" && v == true, foreign && (k == "isError" || k == "prepared"), k == "exit_code" && v == int64(0), k == "duration_ms",
 			k == "truncated" && v == false, k == "stderr" && v == "", k == "output" && !interleaved && isCommand(m):
 		default:
 			p.data[k] = v
@@ -100,13 +100,17 @@ func (p *presented) forget(message string) {
 	}
 }
 
-// isForeign reports whether a result is that of an MCP server.
+// isForeign reports whether a result is that of an MCP server, or of a tool that declares the
+// same form.
 func isForeign(tool *resolve.Item, m map[string]any) bool {
 	if tool == nil {
 		return false
 	}
 	kind, _ := tool.Meta.Fields["tool_type"].(string)
 	_, isList := m["content"].([]any)
+	if tool.Meta.Fields["result_content"] == true {
+		return isList
+	}
 	_, hasError := m["isError"].(bool)
 	return isList && hasError && (kind == mcpclient.StubType || strings.HasPrefix(tool.Ref.ID, "rye/mcp/"))
 }
