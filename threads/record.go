@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/transcript"
 )
 
 // The events that the kernel records.
@@ -232,12 +233,13 @@ type resultData struct {
 }
 
 type resumedData struct {
-	From     int64    `json:"from_seq"`
-	Torn     int64    `json:"torn_bytes,omitempty"`
-	Message  string   `json:"message,omitempty"`
-	Repeated []string `json:"repeated,omitempty"`
-	Limits   *Limits  `json:"limits,omitempty"`
-	PID      int      `json:"pid"`
+	From     int64               `json:"from_seq"`
+	Torn     int64               `json:"torn_bytes,omitempty"`
+	Message  string              `json:"message,omitempty"`
+	Changes  []transcript.Change `json:"accepted_changes,omitempty"`
+	Repeated []string            `json:"repeated,omitempty"`
+	Limits   *Limits             `json:"limits,omitempty"`
+	PID      int                 `json:"pid"`
 }
 
 type endData struct {

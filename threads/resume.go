@@ -144,7 +144,7 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 	if err := transcript.Base(p.Project, id).Remove(ResultFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	d := resumedData{From: log.Seq(), Torn: torn, Message: text, Repeated: slices.Sorted(maps.Keys(t.started)), Limits: &p.Limits, PID: p.PID}
+	d := resumedData{From: log.Seq(), Torn: torn, Message: text, Changes: p.Changes, Repeated: slices.Sorted(maps.Keys(t.started)), Limits: &p.Limits, PID: p.PID}
 	if err := t.record(ctx, true, evResumed, d); err != nil {
 		return nil, err
 	}

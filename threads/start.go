@@ -74,7 +74,7 @@ func (t *Thread) startData() startedData {
 	s := t.p.Services[0]
 	d := startedData{
 		Directive: t.p.Directive.Identity, Version: t.p.Directive.Version, Signer: t.p.Directive.Signer, Extends: t.p.Directive.Extends,
-		Inputs: t.p.Directive.Inputs, Loop: t.p.LoopItem, Steps: t.p.Steps, Model: s.Model, Provider: Identity{s.Provider.String(), s.Digest},
+		Inputs: t.p.Directive.Inputs, Loop: t.p.LoopItem, Steps: t.p.Steps, Model: s.Model, Provider: Identity{Ref: s.Provider.String(), Digest: s.Digest},
 		Limits: t.p.Limits, Workspace: t.p.Workspace, Sandbox: t.p.Sandbox, Lock: t.p.Lock, Program: t.p.Program, PID: t.p.PID,
 		Carried: t.p.Carried, Spawned: t.p.Spawned,
 	}

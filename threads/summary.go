@@ -102,7 +102,7 @@ func (s *Summary) line(event string, data []byte) error {
 			Digest item.Digest `json:"digest"`
 		}
 		err := into(data, &d)
-		if id := (Identity{d.Ref, d.Digest}); d.Ref != "" && !slices.Contains(s.Steps, id) {
+		if id := (Identity{Ref: d.Ref, Digest: d.Digest}); d.Ref != "" && !slices.Contains(s.Steps, id) {
 			s.Steps = append(s.Steps, id)
 		}
 		return err

@@ -119,8 +119,9 @@ type Caller func(ctx context.Context, req *message.Request, onDelta func(message
 
 // Identity names an item with the digest of its file.
 type Identity struct {
-	Ref    string      `json:"ref"`
-	Digest item.Digest `json:"digest,omitzero"`
+	Ref    string           `json:"ref"`
+	Digest item.Digest      `json:"digest,omitzero"`
+	Space  transcript.Space `json:"space,omitempty"` // that has the item, "" in logs of older versions
 }
 
 // Directive is what a thread does.
@@ -233,6 +234,8 @@ type Params struct {
 	LoopItem Identity
 	// Steps are the items that the loop can call as steps, as they are at the start.
 	Steps []Identity
+	// Changes are the items of a resumed thread that changed since it started, all of them accepted.
+	Changes []transcript.Change
 	// Execute runs a provider item; what it executes calls Attempt.
 	Execute func(ctx context.Context, s *Service, params map[string]any) error
 	// Tool runs one call through the gates of every caller. A denied or failed call has

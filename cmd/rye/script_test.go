@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 		"traced":       func() { fmt.Fprintln(os.Stderr, testkit.FilterMain(os.Args[1:])); os.Exit(1) },
 		"rye":          func() { os.Exit(runAs(func(*cli.World) {})) },
 		"rye-empty":    func() { os.Exit(runAs(func(w *cli.World) { w.Stdlib = fstest.MapFS{} })) },
+		"rye-next":     func() { os.Exit(runAs(func(w *cli.World) { w.Stdlib = nextStdlib() })) },
 		"rye-panics":   func() { os.Exit(runAs(func(w *cli.World) { w.Commands = withCommands(brokenCommands) })) },
 		"mcp-fixture":  mcptest.Main,
 		"model-server": providertest.Main,

@@ -3,18 +3,28 @@ package main
 import (
 	"archive/tar"
 	"compress/gzip"
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"testing/fstest"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/sqlite"
 	"github.com/ryeos/rye/internal/userdirs"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/stdlib"
 	"github.com/ryeos/rye/threads/store"
 )
 
@@ -72,4 +82,47 @@ func unpackFixture(ts *testscript.TestScript, archive, to string) {
 		ts.Check(err)
 		ts.Check(os.WriteFile(at, b, h.FileInfo().Mode().Perm()))
 	}
+}
+
+// nextStdlib returns a system bundle as a later version could bring it: the loop, its steps and bash changed, and a node of
+// the loop has a different name.
+func nextStdlib() fs.FS {
+	out := fstest.MapFS{}
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	seed, err := hex.DecodeString(stdlib.DevSeed)
+	must(err)
+	signer, ctx := sign.NewFileSigner(ed25519.NewKeyFromSeed(seed), "the development key"), context.Background()
+	node := regexp.MustCompile(`(to: |next: |resume: |    )model([},:\n])`)
+	manifest := bundle.ManifestPath(stdlib.Bundle)
+	must(fs.WalkDir(stdlib.FS(), ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := fs.ReadFile(stdlib.FS(), p)
+		must(err)
+		rel := strings.TrimPrefix(p, ".ai/")
+		place, ok := extract.Boot().Classify(rel)
+		if ok && (strings.HasPrefix(rel, "tools/rye/agent/threads/") || strings.HasPrefix(rel, "tools/rye/bash/")) {
+			b = append(b, "# newer\n"...)
+			if rel == "tools/rye/agent/threads/runner.yaml" {
+				b = node.ReplaceAll(b, []byte("${1}ask_model$2"))
+			}
+			b, _, err = sign.Sign(ctx, b, place.Type.Style, extract.Subject(place.Ref), signer, time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC))
+			must(err)
+		}
+		if p != manifest {
+			out[p] = &fstest.MapFile{Data: b}
+		}
+		return nil
+	}))
+	b, err := bundle.Create(ctx, bundle.FS(out), bundle.Params{ID: stdlib.Bundle, Version: "99.0.0", Type: "system"})
+	must(err)
+	b, _, err = sign.Sign(ctx, b, sign.Hash(), bundle.Subject(stdlib.Bundle), signer, time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC))
+	must(err)
+	out[manifest] = &fstest.MapFile{Data: b}
+	return out
 }

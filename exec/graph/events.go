@@ -4,6 +4,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/transcript"
 )
 
 // The events of a run's log.
@@ -48,8 +49,9 @@ const (
 
 // target is an item that a graph names by a fixed id, with its digest at the start.
 type target struct {
-	Ref    string      `json:"ref"`
-	Digest item.Digest `json:"digest"`
+	Ref    string           `json:"ref"`
+	Digest item.Digest      `json:"digest"`
+	Space  transcript.Space `json:"space,omitempty"`
 }
 
 // origin is the line that a fork starts from.
@@ -75,23 +77,24 @@ type limitData struct {
 }
 
 type startedData struct {
-	Graph   string         `json:"graph"`
-	Digest  item.Digest    `json:"digest"`
-	Inputs  map[string]any `json:"inputs"`
-	State   map[string]any `json:"state"`
-	Node    string         `json:"node"`           // that the run starts at
-	Only    bool           `json:"only,omitempty"` // the run ends after that node
-	Targets []target       `json:"targets"`
-	Held    []heldSet      `json:"held"`
-	Limits  limitData      `json:"limits"`
-	Parent  string         `json:"parent,omitempty"`
-	Depth   int            `json:"depth"` // levels above
-	Lock    string         `json:"lock,omitempty"`
-	Copy    string         `json:"copy,omitempty"` // the working copy that the tools work in
-	Forked  *origin        `json:"forked_from,omitempty"`
-	Errors  []NodeError    `json:"errors,omitempty"` // of a fork
-	Steps   int            `json:"steps,omitempty"`  // of a fork
-	PID     int            `json:"pid"`
+	Graph   string           `json:"graph"`
+	Digest  item.Digest      `json:"digest"`
+	Space   transcript.Space `json:"space,omitempty"` // that has the graph
+	Inputs  map[string]any   `json:"inputs"`
+	State   map[string]any   `json:"state"`
+	Node    string           `json:"node"`           // that the run starts at
+	Only    bool             `json:"only,omitempty"` // the run ends after that node
+	Targets []target         `json:"targets"`
+	Held    []heldSet        `json:"held"`
+	Limits  limitData        `json:"limits"`
+	Parent  string           `json:"parent,omitempty"`
+	Depth   int              `json:"depth"` // levels above
+	Lock    string           `json:"lock,omitempty"`
+	Copy    string           `json:"copy,omitempty"` // the working copy that the tools work in
+	Forked  *origin          `json:"forked_from,omitempty"`
+	Errors  []NodeError      `json:"errors,omitempty"` // of a fork
+	Steps   int              `json:"steps,omitempty"`  // of a fork
+	PID     int              `json:"pid"`
 }
 
 type nodeData struct {
@@ -186,18 +189,11 @@ type suspendedData struct {
 }
 
 type resumedData struct {
-	From     int64    `json:"from_seq"`
-	Torn     int64    `json:"torn_bytes,omitempty"`
-	Changes  []change `json:"accepted_changes,omitempty"`
-	Repeated []string `json:"repeated,omitempty"`
-	PID      int      `json:"pid"`
-}
-
-// change is an item whose digest differs from the recorded one.
-type change struct {
-	Ref      string      `json:"ref"`
-	Expected item.Digest `json:"expected"`
-	Found    item.Digest `json:"found,omitzero"`
+	From     int64               `json:"from_seq"`
+	Torn     int64               `json:"torn_bytes,omitempty"`
+	Changes  []transcript.Change `json:"accepted_changes,omitempty"`
+	Repeated []string            `json:"repeated,omitempty"`
+	PID      int                 `json:"pid"`
 }
 
 type endData struct {

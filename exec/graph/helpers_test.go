@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/threads/transcript"
 )
 
 func parse(t testing.TB, text string) *Graph {
@@ -38,13 +39,14 @@ type fake struct {
 	do     map[string]func(ctx context.Context, c Call) (any, error)
 	digest byte
 	graphs map[string]bool
+	space  transcript.Space
 }
 
 func (f *fake) Target(_ context.Context, ref item.Ref) (Target, error) {
 	if f.do[ref.ID] == nil {
 		return Target{}, diag.New(diag.ItemNotFound, "finding %s: it does not exist", ref)
 	}
-	t := Target{Pure: ref.ID == "t/pure", Graph: f.graphs[ref.ID], Digest: item.Digest{f.digest}}
+	t := Target{Pure: ref.ID == "t/pure", Graph: f.graphs[ref.ID], Digest: item.Digest{f.digest}, Space: f.space}
 	if ref.ID == "t/shell" {
 		t.Shell = map[string]bool{"command": true}
 	}

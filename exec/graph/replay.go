@@ -46,6 +46,7 @@ func Resume(ctx context.Context, g *Graph, digest item.Digest, id string, p Para
 	if err != nil {
 		return nil, err
 	}
+	w.completeState()
 	w.held = w.recordedHeld()
 	w.depth = min(w.depth, w.started.Limits.Depth)
 	w.began = w.p.Now()
@@ -61,6 +62,16 @@ func Resume(ctx context.Context, g *Graph, digest item.Digest, id string, p Para
 		}
 	}
 	return w.finish(ctx, w.run(ctx))
+}
+
+// completeState sets the keys that the graph declares with an initial value and the run lacks: it began with an earlier
+// version of the graph.
+func (w *walker) completeState() {
+	for k, v := range w.g.State {
+		if _, ok := w.root.own[k]; !ok {
+			w.root.own[k] = v
+		}
+	}
 }
 
 // recorded returns the result that the log states.
@@ -289,32 +300,32 @@ func (w *walker) frameOf(name string) *frame {
 	return f
 }
 
-// changes compares the digests of the graph and of the items that it names with the
-// recorded ones.
-func (w *walker) changes(ctx context.Context, digest item.Digest) ([]change, error) {
-	var out []change
-	if digest != w.started.Digest {
-		out = append(out, change{w.started.Graph, w.started.Digest, digest})
+// changes compares the digests of the graph and of the items that it names with the recorded ones. Those of an upgrade of
+// rye are accepted; the others need AcceptChanged.
+func (w *walker) changes(ctx context.Context, digest item.Digest) ([]transcript.Change, error) {
+	var out []transcript.Change
+	add := func(c transcript.Change, same bool) {
+		if !same {
+			out = append(out, c)
+		}
 	}
+	add(transcript.Changed(w.started.Graph, w.started.Digest, digest, w.started.Space, w.p.Space))
+	named := w.g.fixedTargets()
 	for _, t := range w.started.Targets {
 		ref, err := item.ParseRef(t.Ref, item.Tool)
-		if err != nil {
-			continue
+		if err != nil || !slices.Contains(named, ref) {
+			continue // a graph that changed does not call it any more
 		}
 		now, err := w.p.Dispatcher.Target(ctx, ref)
-		if err != nil || now.Digest != t.Digest {
-			out = append(out, change{t.Ref, t.Digest, now.Digest})
+		if err != nil {
+			now = Target{}
 		}
+		add(transcript.Changed(t.Ref, t.Digest, now.Digest, t.Space, now.Space))
 	}
-	if len(out) == 0 || w.p.AcceptChanged {
-		return out, nil
+	if err := transcript.Unaccepted(w.log.ID(), "run", out); err != nil && !w.p.AcceptChanged {
+		return nil, err.WithReason("run_changed")
 	}
-	var names []string
-	for _, c := range out {
-		names = append(names, c.Ref)
-	}
-	return nil, diag.New(diag.GraphChanged, "resuming %s: changed since the run started: %s", w.log.ID(), strings.Join(names, ", ")).
-		WithReason("graph_changed").WithDetail("changes", out).WithDetail("run_id", w.log.ID())
+	return out, nil
 }
 
 // inject records values that a person sets.

@@ -38,12 +38,13 @@ type Results interface {
 // Target is what a run needs to know of an item that it calls.
 type Target struct {
 	Digest item.Digest
-	Graph  bool            // the item is a graph: its run gets an id before it starts
-	Thread bool            // the item is a directive: its thread gets an id before it starts
-	Pure   bool            // a function of this program without side effects
-	Shell  map[string]bool // the parameters that a shell reads
-	Chain  any             // what the Dispatcher verified; Call receives it again
-	Whole  string          // the digests of the item and of all that executes it
+	Space  transcript.Space // that has the item
+	Graph  bool             // the item is a graph: its run gets an id before it starts
+	Thread bool             // the item is a directive: its thread gets an id before it starts
+	Pure   bool             // a function of this program without side effects
+	Shell  map[string]bool  // the parameters that a shell reads
+	Chain  any              // what the Dispatcher verified; Call receives it again
+	Whole  string           // the digests of the item and of all that executes it
 }
 
 // Call is one call of a node.
@@ -149,7 +150,9 @@ type Params struct {
 	By  string // who injects them
 	// AcceptChanged continues a run whose graph or items have changed.
 	AcceptChanged bool
-	RunID         string // of a new run; "" for a new id
+	// Space has the graph.
+	Space transcript.Space
+	RunID string // of a new run; "" for a new id
 	// Log is that of the thread whose loop the graph is: the run records its events there,
 	// and the thread writes what is about its start, its end and its resuming.
 	Log *transcript.Log
@@ -318,7 +321,7 @@ func (w *walker) logParams(id string) transcript.Params {
 // first returns the data of the first line of a new run.
 func (w *walker) first(ctx context.Context, digest item.Digest, inputs map[string]any) (*startedData, error) {
 	g, p := w.g, w.p
-	d := &startedData{Graph: g.Ref.String(), Digest: digest, Inputs: inputs, State: g.State, Node: g.Start, Lock: p.Lock, Copy: p.Copy, Only: p.Only != ""}
+	d := &startedData{Graph: g.Ref.String(), Digest: digest, Space: p.Space, Inputs: inputs, State: g.State, Node: g.Start, Lock: p.Lock, Copy: p.Copy, Only: p.Only != ""}
 	d.Limits = limitData{w.depth, int64(g.Limits.Duration / time.Second), g.Limits.Turns, g.Limits.Tokens, g.Limits.Spawns, g.Limits.Spend}
 	if p.Node != "" {
 		d.Node = p.Node
@@ -342,7 +345,7 @@ func (w *walker) first(ctx context.Context, digest item.Digest, inputs map[strin
 			// A node that is never reached may name an item that does not exist here.
 			continue
 		}
-		d.Targets = append(d.Targets, target{ref.String(), t.Digest})
+		d.Targets = append(d.Targets, target{ref.String(), t.Digest, t.Space})
 	}
 	return d, nil
 }

@@ -383,6 +383,44 @@ func TestResumeRefusesChanges(t *testing.T) {
 	}
 }
 
+// TestResumeAfterUpgrade checks that changed items of the system space are accepted and recorded, unless the log has that
+// another space had them, and that a state key of the newer graph gets its initial value.
+func TestResumeAfterUpgrade(t *testing.T) {
+	f := newFake()
+	f.space = transcript.System
+	p := params(t, f)
+	p.Space = transcript.System
+	ctx, cancel := context.WithCancel(t.Context())
+	p.Dispatcher = &stopAt{fake: f, cancel: cancel}
+	r, _ := Start(ctx, parse(t, long), item.Digest{}, nil, p)
+	p.Dispatcher, f.digest = f, 3
+	f.space = "project"
+	if _, err := Resume(t.Context(), parse(t, long), item.Digest{}, r.RunID, p); diag.CodeOf(err) != diag.GraphChanged {
+		t.Errorf("a project has the item now: %v", err)
+	}
+	f.space = transcript.System
+	newer := parse(t, long)
+	newer.State = map[string]any{"added": "x"}
+	var events []string
+	p.Event = func(_ string, l *transcript.Line) { events = append(events, l.Event+string(l.Data)) }
+	got, err := Resume(t.Context(), newer, item.Digest{9}, r.RunID, p)
+	if err != nil || got.Status != StateCompleted {
+		t.Fatalf("after an upgrade: %+v, %v", got, err)
+	}
+	if len(events) == 0 || !strings.Contains(events[0], `"accepted_changes":[{"ref":"tool:team/demo_graph"`) || !strings.Contains(events[0], `{"ref":"tool:t/echo"`) {
+		t.Errorf("the log has %.300q", events)
+	}
+
+	f.space, f.digest = "project", 0
+	ctx, cancel = context.WithCancel(t.Context())
+	p.Dispatcher = &stopAt{fake: f, cancel: cancel}
+	r, _ = Start(ctx, parse(t, long), item.Digest{}, nil, p)
+	p.Dispatcher, f.digest, f.space = f, 3, transcript.System
+	if _, err := Resume(t.Context(), parse(t, long), item.Digest{}, r.RunID, p); diag.CodeOf(err) != diag.GraphChanged {
+		t.Errorf("a project had the item: %v", err)
+	}
+}
+
 const asking = head + `
 config:
   start: q

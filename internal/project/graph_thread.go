@@ -179,5 +179,5 @@ func (d graphDispatcher) directiveTarget(ctx context.Context, ref item.Ref) (gra
 	if err != nil {
 		return graph.Target{}, err
 	}
-	return graph.Target{Digest: it.Digest, Thread: true}, nil
+	return graph.Target{Digest: it.Digest, Space: transcript.Space(it.Root.Space), Thread: true}, nil
 }

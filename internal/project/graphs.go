@@ -203,7 +203,7 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]
 	}
 	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, o.Event, asker(ctx), o.NoSuspend
 	params.Present = o.Confirm != nil || agent.AskingOf(ctx) != nil
-	params.AcceptChanged = o.AcceptChanged && !p.Env.Locked
+	params.AcceptChanged, params.Space = o.AcceptChanged && !p.Env.Locked, transcript.Space(it.Root.Space)
 	announce, drop := p.Env.ahead(ctx)
 	params.Ahead = announce
 	if child == nil {
@@ -289,7 +289,7 @@ func (d graphDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target
 		if err != nil {
 			return graph.Target{}, err
 		}
-		return graph.Target{Digest: it.Digest}, nil
+		return graph.Target{Digest: it.Digest, Space: transcript.Space(it.Root.Space)}, nil
 	}
 	chain, err := d.p.Executor.Chain(ctx, ref)
 	if err != nil {
@@ -297,7 +297,7 @@ func (d graphDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target
 	}
 	it := chain.Tool()
 	go func() { _, _ = exec.Schema(it) }() // the call needs it, after its start is recorded
-	t := graph.Target{Chain: chain, Whole: wholeDigest(chain), Digest: it.Digest, Graph: IsGraph(it), Shell: shellParameters(it)}
+	t := graph.Target{Chain: chain, Whole: wholeDigest(chain), Digest: it.Digest, Space: transcript.Space(it.Root.Space), Graph: IsGraph(it), Shell: shellParameters(it)}
 	t.Pure = chain.Primitive().Ref.ID == exec.NativeStep && !t.Graph && (it.Declared() == "T0" || it.Declared() == "safe")
 	return t, nil
 }

@@ -189,7 +189,7 @@ func (p *Project) loopSteps(ctx context.Context, loop *resolve.Item) ([]threads.
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, threads.Identity{Ref: ref.String(), Digest: it.Digest})
+		out = append(out, identityOf(it))
 	}
 	return slices.Clip(out), nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/token"
+	"github.com/ryeos/rye/threads/transcript"
 )
 
 // ThreadOptions are how a command starts or resumes a thread.
@@ -90,12 +91,13 @@ type threadRun struct {
 	o         *ThreadOptions
 	id        string
 	hooks     []steps.Hook
-	guards    []steps.Hook     // hooks of the user, which no item replaces
-	guardItem threads.Identity // the file of the guards
-	headless  string           // approvals.headless of the allowance
-	money     *threadAccount   // nil before the thread has its account
-	carried   *threads.Carried // from the thread that it continues, or nil
-	again     bool             // an earlier process began the thread
+	guards    []steps.Hook        // hooks of the user, which no item replaces
+	guardItem threads.Identity    // the file of the guards
+	headless  string              // approvals.headless of the allowance
+	money     *threadAccount      // nil before the thread has its account
+	carried   *threads.Carried    // from the thread that it continues, or nil
+	again     bool                // an earlier process began the thread
+	changes   []transcript.Change // items that changed since the thread started, when it is resumed
 
 	mu      sync.Mutex
 	claimed map[string]bool // calls of the model that a program makes

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -133,7 +132,8 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.unchanged(ctx, id, s, prepared, o); err != nil {
+	changes, err := p.changes(ctx, id, s, prepared, o)
+	if err != nil {
 		return nil, err
 	}
 	if prepared.Limits, err = p.resumedLimits(ctx, s.Limits, o.Limits); err != nil {
@@ -146,7 +146,7 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 	for _, g := range s.Held {
 		prepared.Held = prepared.Held.With(g)
 	}
-	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: id, carried: s.Carried, again: true}
+	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: id, carried: s.Carried, again: true, changes: changes}
 	if pending != nil { // its process was stopped before the next thread had a log
 		r.id, r.carried, r.again = pending.Next, pending.Carried, false
 		return r.end(ctx)(r.followed(ctx))
@@ -176,28 +176,35 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 	return r.end(ctx)(r.follow(ctx, res, err))
 }
 
-// unchanged returns an error if the directive, the loop or a step is another one than at the
-// start of a thread, and the person did not accept it.
-func (p *Project) unchanged(ctx context.Context, id string, s *threads.Started, now *PreparedThread, o *ThreadOptions) error {
-	if o.AcceptChanged && !p.Env.Locked {
-		return nil
-	}
+// changes returns what changed of the directive, the loop and the steps since a thread started. It is an error if the person
+// did not accept it and it is not the work of an upgrade of rye.
+func (p *Project) changes(ctx context.Context, id string, s *threads.Started, now *PreparedThread, o *ThreadOptions) ([]transcript.Change, error) {
 	loopSteps, err := p.loopSteps(ctx, now.Loop)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	was := append([]threads.Identity{s.Directive, s.Loop}, s.Steps...)
-	is := append([]threads.Identity{{Ref: now.Item.Ref.String(), Digest: now.Item.Digest}, {Ref: now.Loop.Ref.String(), Digest: now.Loop.Digest}}, loopSteps...)
-	var changed []string
+	is := append([]threads.Identity{identityOf(now.Item), identityOf(now.Loop)}, loopSteps...)
+	var out []transcript.Change
 	for _, w := range was {
-		if i := slices.IndexFunc(is, func(x threads.Identity) bool { return x.Ref == w.Ref }); i >= 0 && is[i].Digest != w.Digest {
-			changed = append(changed, w.Ref)
+		i := slices.IndexFunc(is, func(x threads.Identity) bool { return x.Ref == w.Ref })
+		if i < 0 {
+			continue // the loop does not call it any more
+		}
+		if c, same := transcript.Changed(w.Ref, w.Digest, is[i].Digest, w.Space, is[i].Space); !same {
+			out = append(out, c)
 		}
 	}
-	if len(changed) == 0 {
-		return nil
+	accepted := o.AcceptChanged && !p.Env.Locked
+	if err := transcript.Unaccepted(id, "thread", out); err != nil && !accepted {
+		return nil, err.WithReason("thread_changed")
 	}
-	return diag.New(diag.GraphChanged, "resuming %s: changed since the thread started: %s", id, strings.Join(changed, ", ")).WithReason("graph_changed").WithDetail("run_id", id)
+	return out, nil
+}
+
+// identityOf returns an item as logs of threads record it.
+func identityOf(it *resolve.Item) threads.Identity {
+	return threads.Identity{Ref: it.Ref.String(), Digest: it.Digest, Space: transcript.Space(it.Root.Space)}
 }
 
 // resumedLimits returns the limits that a thread had, or those that a person gives it,
@@ -238,7 +245,7 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 		Directive: r.identity(), Held: r.Held, Limits: r.Limits, Services: r.Services, MaxOutput: r.MaxOutput, MinOutput: r.MinOutput, Effort: m.Effort,
 		MaxAttempts: r.Attempts,
 		Message:     r.o.Message, ResumedBy: r.o.By, Workspace: p.workingCopy(), Account: r.account, Loop: r.walkLoop,
-		LoopItem: threads.Identity{Ref: r.Loop.Ref.String(), Digest: r.Loop.Digest}, Steps: loopSteps,
+		LoopItem: identityOf(r.Loop), Steps: loopSteps, Changes: r.changes,
 		Execute: r.executeProvider, Tool: r.call, Guard: r.guard, Repeatable: r.repeatable, Check: r.check,
 		Source: source, Observe: r.o.Observe,
 		NoSuspend: !r.suspends(), Revoked: r.revoked, Carried: r.carried,
@@ -291,7 +298,7 @@ func (p *Project) maxAttempts(ctx context.Context) (int64, error) {
 func (r *threadRun) identity() threads.Directive {
 	it := r.Item
 	d := threads.Directive{
-		Identity: threads.Identity{Ref: it.Ref.String(), Digest: it.Digest}, Version: it.Meta.Version, Signer: it.Verdict.Signer.String(),
+		Identity: identityOf(it), Version: it.Meta.Version, Signer: it.Verdict.Signer.String(),
 		Owner: it.Verdict.Owner, Inputs: r.Inputs, Outputs: r.Directive.Outputs,
 	}
 	for _, b := range r.Bases {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -47,12 +48,15 @@ func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transc
 		at = "" // the model reads the message: the end of the turn is not decided again
 	}
 	started := walk > 0
+	if started && !ended && g.Nodes[walkPosition(lines)] == nil {
+		ended = true // an earlier version of the loop was there; the log decides where this one continues
+	}
 	if !started || ended {
 		walk++
 	}
 	params.Dispatcher, params.Log, params.Lines, params.Snapshot = newLoopDispatcher(r, t, walk), log, lines, nil
 	params.NoSuspend = true
-	params.AcceptChanged = r.o.AcceptChanged && !r.p.Env.Locked
+	params.AcceptChanged, params.Space = r.o.AcceptChanged && !r.p.Env.Locked, transcript.Space(it.Root.Space)
 	var res *graph.Result
 	if ended {
 		params.Node = again(g, t, at)
@@ -105,6 +109,31 @@ func walked(lines []transcript.Line) (walks int, ended bool, last *walkEnd) {
 		}
 	}
 	return walks, ended, last
+}
+
+// walkPosition returns the node that the last walk of a log was at.
+func walkPosition(lines []transcript.Line) string {
+	node := ""
+	for i := range lines {
+		var d struct {
+			Node string `json:"node"`
+			Next string `json:"next"`
+		}
+		event := lines[i].Event
+		switch event {
+		case "graph_started", "node_started", "node_committed", "node_failed":
+		default:
+			continue
+		}
+		if lines[i].Decode(&d) != nil || strings.Contains(d.Node, ".") { // a node of a branch
+			continue
+		}
+		node = d.Node
+		if event == "node_committed" || event == "node_failed" {
+			node = cmp.Or(d.Next, d.Node)
+		}
+	}
+	return node
 }
 
 // again returns the node at which a walk of the loop goes on that had ended: before the
