@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/directive"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/hooks"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -147,7 +148,7 @@ func namedBy(it *Item, d *directive.Directive) ([]named, error) {
 			add("context", c.Ref, c.Optional)
 		}
 		for _, h := range d.Hooks {
-			if a := h.Action; a.ID != "" && a.ID != directive.Control && item.CheckID(a.ID) == nil {
+			if a := h.Action; a.ID != "" && a.ID != hooks.ControlID && item.CheckID(a.ID) == nil {
 				add("hooks", item.Ref{Kind: a.Kind, ID: a.ID}, false)
 			}
 		}

@@ -19,6 +19,21 @@ func Check(ctx context.Context, ref item.Ref, path string, doc *tree.Doc, items 
 	return slices.CompactFunc(fs, diag.Finding.Equal)
 }
 
+// CheckHooks returns the mistakes in the hooks of a graph, without those of the rest: a hook
+// that cannot run would not guard the run.
+func CheckHooks(doc *tree.Doc) []diag.Finding {
+	p := &parser{doc: doc, r: tree.NewReader(doc, diag.ValidationFailed)}
+	if _, isMap := p.r.Value("config").(map[string]any); !isMap {
+		return nil
+	}
+	v := &validator{g: &Graph{doc: doc}}
+	for _, h := range p.r.Map("config").Maps("hooks") {
+		v.g.Hooks = append(v.g.Hooks, p.hook(h))
+	}
+	v.controls()
+	return append(p.r.Findings(), v.out...)
+}
+
 // targets reports edges to nodes that do not exist.
 func (p *parser) targets(g *Graph) {
 	p.blockTargets(p.r.Map("config"), g.Start, g.Nodes, g.Order)

@@ -132,7 +132,8 @@ type Action struct {
 	Retry       Retry
 	Cache       bool // the result of an earlier call is used
 	path        string
-	unclear     bool // params cannot be read
+	raw         map[string]any // the parameters as they are written
+	unclear     bool           // params cannot be read
 }
 
 // Retry is when an action is repeated.

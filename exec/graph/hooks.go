@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hooks"
 )
 
 // skipped is the decision of a hook to leave out a node.
@@ -38,34 +40,67 @@ func (w *walker) hooks(ctx context.Context, event string, more map[string]any) (
 		if err != nil {
 			w.report("hook "+h.ID, w.step, "failed", err.Error(), 0)
 		}
+		var c error
+		if err == nil && h.Layer != observers {
+			c, err = h.decides(decision, more)
+		}
 		switch {
 		case h.Layer == observers:
 		case err == nil:
-			decided = h.decides(decision, more)
-		case h.OnFailure != "continue":
+			decided = c
+		case h.OnFailure != "continue" || h.stops() || c != nil:
 			decided = diag.New(diag.CodeOf(err), "the hook %s of %s failed: %w", h.ID, event, err)
 		}
 	}
 	return decided
 }
 
-// decides returns what a hook decided as the error that the walker acts on, nil if the
-// run goes on.
-func (h *Hook) decides(decision, more map[string]any) error {
-	switch decision["action"] {
+// stops reports whether the action of a hook is to keep the run from continuing, whatever
+// its result is: if it fails, the node fails.
+func (h *Hook) stops() bool {
+	id, _ := h.Action.ID.Constant()
+	return id == hooks.ControlID && hooks.Stops(hooks.Stated(h.Action.raw))
+}
+
+// decides returns the decision of a hook as the error that the walker acts on, nil if the
+// run continues. A decision that a graph cannot act on is an error; with it, stop is not nil
+// if the run must not continue.
+func (h *Hook) decides(decision, more map[string]any) (stop, err error) {
+	switch action := decision["action"]; action {
 	case "skip":
-		return &skipped{}
+		return &skipped{}, nil
 	case "fail":
 		message, _ := decision["message"].(string)
-		return diag.New(diag.ExecutionFailed, "the hook %s decided: %s", h.ID, message)
+		return diag.New(diag.ExecutionFailed, "the hook %s decided: %s", h.ID, message), nil
 	case "abort":
-		return fatal{diag.New(diag.Cancelled, "the hook %s cancelled the run", h.ID)}
+		return fatal{diag.New(diag.Cancelled, "the hook %s cancelled the run", h.ID)}, nil
 	case "suspend":
 		if h.Event == "graph_suspended" || h.Event == "graph_completed" {
-			return nil
+			return nil, nil
 		}
 		node, _ := more["node"].(string)
-		return &Suspension{Reason: "hook", Nodes: []string{node}}
+		return &Suspension{Reason: "hook", Nodes: []string{node}}, nil
+	case nil, "", "continue", "retry":
+		return nil, nil
+	default:
+		err = diag.New(diag.ValidationFailed, "it decided %v, and a hook of a graph may %s", action, strings.Join(decisions(h.Event), ", "))
+		word, _ := action.(string)
+		_, control := decision["control"]
+		if control || hooks.Stops(word) {
+			stop = err
+		}
+		return stop, err
+	}
+}
+
+// decisions returns what hooks of an event may decide. After a node is committed, and after
+// the run, nothing is left to decide.
+func decisions(event string) []string {
+	switch event {
+	case "node_started":
+		return []string{"skip", "fail", "abort", "suspend"}
+	case "graph_started", "node_failed":
+		return []string{"fail", "abort", "suspend"}
 	}
 	return nil
 }

@@ -332,6 +332,7 @@ func (p *parser) action(r *tree.Reader) *Action {
 		}
 	}
 	a.Params = p.template(r, "params")
+	a.raw, _ = r.Value("params").(map[string]any)
 	a.unclear = r.Failed() > before
 	a.Timeout = r.Seconds("timeout", 0, time.Second, 86_400*time.Second)
 	if r.Has("retry") {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hooks"
 	"github.com/ryeos/rye/internal/interpolate"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/internal/tree"
@@ -38,6 +39,7 @@ func validate(ctx context.Context, g *Graph, items Items) []diag.Finding {
 	v.types(ctx)
 	v.permissions()
 	v.actions(ctx)
+	v.controls()
 	return diag.WithPath(v.out, g.Path)
 }
 
@@ -383,6 +385,21 @@ func (v *validator) params(a *Action, node string, ref item.Ref, d Described) {
 	for _, name := range s.Required() {
 		if !slices.Contains(names, name) {
 			v.report(a.path, "graph_missing", []any{"parameter", name}, "node %s: the parameter %q of %s is missing", node, name, ref)
+		}
+	}
+}
+
+// controls checks the control actions of hooks, which would fail when the hook runs.
+func (v *validator) controls() {
+	for _, h := range v.g.Hooks {
+		if id, _ := h.Action.ID.Constant(); id != hooks.ControlID {
+			continue
+		}
+		path := h.Action.path
+		if err := hooks.CheckAction(h.Action.raw, decisions(h.Event)); err != nil {
+			e := diag.Typed(err)
+			v.report(path, e.Reason, nil, "hook %s: %s", h.ID, e.Message)
+			v.out[len(v.out)-1].Facts = e.Details
 		}
 	}
 }

@@ -46,7 +46,7 @@ func layers() []layer {
 			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
 		}},
 		{"Opened project", []entry{
-			{"internal/project", set("internal/draft", "internal/interop", "exec/graph", "threads", "threads/steps", "threads/testfile", "threads/provider", "threads/store", "threads/token", "threads/transcript", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "packages/source/registry", "registry/client", "registry/server", "registry/log", "registry/wire", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib")},
+			{"internal/project", set("internal/draft", "internal/interop", "exec/graph", "threads", "threads/steps", "threads/testfile", "threads/provider", "threads/store", "threads/token", "threads/transcript", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "packages/source/registry", "registry/client", "registry/server", "registry/log", "registry/wire", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib", "internal/hooks")},
 			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
 		{"Verbs", []entry{
@@ -56,7 +56,7 @@ func layers() []layer {
 		}},
 		{"Execution", []entry{
 			{"internal/mcpclient", set("exec", "resolve", "resolve/space", "policy", "sign", "item")},
-			{"exec/graph", set("exec", "threads/transcript", "resolve", "policy", "lock", "sign", "item")},
+			{"exec/graph", set("internal/hooks", "exec", "threads/transcript", "resolve", "policy", "lock", "sign", "item")},
 			{"exec", set("exec/sandbox", "exec/httpstep", "internal/ryeos", "policy", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
 			{"threads/provider", set("exec/httpstep")},
 			{"exec/httpstep", set("policy", "item")},
@@ -92,14 +92,14 @@ func layers() []layer {
 			{"internal/search", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
 			{"internal/interop", set("item")},
 			{"internal/ryeos", set("resolve", "internal/extract", "item")},
-			{"resolve", set("resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/directive", "internal/extract", "item")},
+			{"resolve", set("resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/hooks", "internal/directive", "internal/extract", "item")},
 		}},
 		{"Logs of threads and runs", []entry{
 			// Not threads/provider: no Go code has a loop over turns.
 			{"threads/activity", set("threads", "threads/transcript", "policy")},
 			{"threads/testfile", set("threads")},
 			{"threads", set("threads/transcript", "policy", "sign", "item")},
-			{"threads/steps", set("threads/transcript", "internal/directive", "policy", "item")},
+			{"threads/steps", set("threads/transcript", "internal/hooks", "policy", "item")},
 			{"threads/store", set("policy")},
 			{"threads/token", set("policy", "sign", "item")},
 			{"threads/transcript", set("sign", "item")},
@@ -111,7 +111,8 @@ func layers() []layer {
 			{"lock/sbom", set("lock", "item")},
 			{"lock", set("sign", "item")},
 			{"bundle", set("sign", "item")},
-			{"internal/directive", set("policy", "item")},
+			{"internal/directive", set("internal/hooks", "policy", "item")},
+			{"internal/hooks", set("policy", "item")},
 			{"internal/extract", set("sign", "item")},
 			{"resolve/space", set("sign", "item")},
 			{"policy", set("item")},

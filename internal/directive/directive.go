@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/cond"
+	"github.com/ryeos/rye/internal/hooks"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -18,12 +18,12 @@ import (
 
 // Directive is the typed metadata of one directive. Zero values are absent.
 type Directive struct {
-	Model       Model       `json:"model,omitzero"`
-	Limits      Limits      `json:"limits,omitzero"`
-	Permissions Permissions `json:"permissions,omitzero"`
-	Hooks       []Hook      `json:"hooks,omitempty"`
-	Context     []Context   `json:"context,omitempty"`
-	Checks      []Check     `json:"checks,omitempty"`
+	Model       Model        `json:"model,omitzero"`
+	Limits      Limits       `json:"limits,omitzero"`
+	Permissions Permissions  `json:"permissions,omitzero"`
+	Hooks       []hooks.Hook `json:"hooks,omitempty"`
+	Context     []Context    `json:"context,omitempty"`
+	Checks      []Check      `json:"checks,omitempty"`
 
 	Extends item.Ref     `json:"-"` // the zero Ref: nothing
 	Inputs  []item.Input `json:"-"`
@@ -103,41 +103,6 @@ func (p Permissions) Texts() []string {
 	return out
 }
 
-// Hook is an action at an event of a thread.
-type Hook struct {
-	ID        string     `json:"id,omitempty"`
-	Event     string     `json:"event"`
-	Layer     int64      `json:"layer,omitempty"`    // 0: that of the source
-	Position  string     `json:"position,omitempty"` // of the text that a thread_started hook adds: system, before or after
-	Condition *cond.Cond `json:"-"`                  // nil is always true
-	Action    Action     `json:"action"`
-	OnFailure string     `json:"on_failure"` // continue, deny or fail
-}
-
-// MarshalJSON writes the condition as a text.
-func (h Hook) MarshalJSON() ([]byte, error) {
-	type plain Hook
-	out := struct {
-		plain
-		Condition string `json:"condition,omitempty"`
-	}{plain: plain(h)}
-	if h.Condition != nil {
-		out.Condition = h.Condition.String()
-	}
-	return json.Marshal(out)
-}
-
-// Action is one call of a verb.
-type Action struct {
-	Primary policy.Verb    `json:"primary"`
-	Kind    item.Kind      `json:"item_type"`
-	ID      string         `json:"item_id"` // may have templates
-	Params  map[string]any `json:"params,omitempty"`
-}
-
-// Control is the item that a control action such as retry calls.
-const Control = "rye/agent/threads/internal/control"
-
 // Context is an item whose text the model reads.
 type Context struct {
 	Ref       item.Ref `json:"-"`
@@ -177,7 +142,7 @@ func Read(m *item.Metadata) (*Directive, []diag.Finding) {
 	d.Model = r.model(r.Map("model"))
 	d.Limits = r.limits(r.Map("limits"))
 	d.Permissions = r.permissions()
-	d.Hooks = r.hooks(sourceLayer)
+	d.Hooks = hooks.OfDirective(r.Reader)
 	d.Context = r.context()
 	d.Checks = r.checks()
 	return d, r.Findings()

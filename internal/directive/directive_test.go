@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/dx"
+	"github.com/ryeos/rye/internal/hooks"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 )
@@ -87,14 +88,14 @@ func TestHooks(t *testing.T) {
 	if len(d.Hooks) != 4 {
 		t.Fatalf("%+v, %v", d.Hooks, fs)
 	}
-	if h := d.Hooks[0]; h.ID != "log" || h.Action.ID != "rye/primary/load" || h.Action.Primary != policy.Execute || h.Action.Params["item_id"] != "a" || h.OnFailure != "continue" {
+	if h := d.Hooks[0]; h.ID != "log" || h.Action.ID != "rye/primary/load" || h.Action.Primary != policy.Execute || h.Action.Params["item_id"] != "a" || h.OnFailure != "" { // the rule of the event
 		t.Errorf("%+v", h)
 	}
-	if h := d.Hooks[1]; h.Action.Primary != policy.Load || h.Action.Kind != item.Knowledge || h.OnFailure != "deny" || h.Layer != 4 {
+	if h := d.Hooks[1]; h.Action.Primary != policy.Load || h.Action.Kind != item.Knowledge || h.OnFailure != "" || h.Layer != 4 {
 		t.Errorf("%+v", h)
 	}
 	h := d.Hooks[2]
-	if h.Action.ID != Control || h.Action.Params["action"] != "retry" || h.Action.Params["delay"] != 5.0 ||
+	if h.Action.ID != hooks.ControlID || h.Action.Params["action"] != "retry" || h.Action.Params["delay"] != 5.0 ||
 		!h.Condition.Match(map[string]any{"error": map[string]any{"code": "rate_limit"}}) || h.Condition.Match(map[string]any{}) {
 		t.Errorf("%+v", h)
 	}
@@ -214,7 +215,7 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		for _, h := range d.Hooks {
-			if h.Action.ID == "" || h.Event == "" || h.OnFailure == "" {
+			if h.Action.ID == "" || h.Event == "" || h.At == "" {
 				t.Fatalf("%q: %+v", s, h)
 			}
 		}

@@ -3,6 +3,7 @@ package project
 import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
@@ -12,6 +13,9 @@ import (
 // checkItem returns the findings of a provider item, which sign and verify report: a
 // price that is wrong would be found when it was billed.
 func checkItem(it *resolve.Item) []diag.Finding {
+	if IsGraph(it) {
+		return graph.CheckHooks(graphDoc(it))
+	}
 	if it.Ref.Kind != item.Tool || it.Meta.ToolType != exec.ProviderType {
 		return nil
 	}

@@ -49,6 +49,11 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	if err != nil {
 		return nil, d.failure(name, err)
 	}
+	if name == "run_hooks" || name == "dispatch" { // a program may have decided something that no edge knows
+		if _, err := steps.ReadControl(out.Data); err != nil {
+			return nil, diag.Doing("running the step "+name, err)
+		}
+	}
 	switch name {
 	case "compose":
 		return map[string]any{}, d.compose(ctx, out.Data)

@@ -138,7 +138,15 @@ func (r *threadRun) loadHooks(ctx context.Context) error {
 		}
 		layers = append(layers, steps.HookLayer{Source: source, Path: it.Path(), Doc: &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}})
 	}
-	hooks, findings := steps.LoadHooks(layers, r.Directive.Hooks, r.Ref)
+	events, err := r.config(ctx, steps.EventsConfig)
+	if err != nil {
+		return err
+	}
+	rules, err := steps.ReadRules(events)
+	if err != nil {
+		return err
+	}
+	hooks, findings := steps.LoadHooks(layers, r.Directive.Hooks, r.Ref, rules)
 	if err := diag.FromFindings("reading the hooks of "+r.Ref, findings); err != nil {
 		return err
 	}
@@ -179,8 +187,9 @@ func (r *threadRun) hookContext(t *threads.Thread, p map[string]any) {
 	facts := map[string]any{
 		"turn": t.Turn(), "inputs": r.Inputs, "directive": r.Ref, "model": t.Service().Model, "thread_id": t.ID(),
 		"present": r.o.Ask != nil && r.suspends(), "headless": r.headless,
-		"cost":  map[string]any{"turns": u.Turns, "spend": u.Spend.String()},
-		"usage": map[string]any{"input_tokens": u.InputTokens, "output_tokens": u.OutputTokens},
+		"cost":   map[string]any{"turns": u.Turns, "spend": u.Spend.String()},
+		"limits": t.Params().Limits,
+		"usage":  map[string]any{"input_tokens": u.InputTokens, "output_tokens": u.OutputTokens},
 	}
 	if !r.suspends() {
 		facts["headless"] = "deny"

@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -167,6 +168,9 @@ func (d loopDispatcher) readInbox(ctx context.Context, params map[string]any) (m
 	}
 	p["inbox"] = rows
 	out, err := d.r.step(ctx, d.t, "cancel_checker", p)
+	if err == nil {
+		err = steps.CheckInbox(out.Data)
+	}
 	if err != nil || len(taken) == 0 {
 		return out.Data, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/directive"
+	"github.com/ryeos/rye/internal/hooks"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 )
@@ -25,7 +26,15 @@ type Typed struct {
 func (p *Project) Typed(ctx context.Context, it *resolve.Item) *Typed {
 	d, bases, err := p.Resolver.Directive(ctx, it)
 	if err != nil {
-		t := &Typed{Directive: it.Directive(), Unresolved: diag.Typed(err).Message}
+		d = it.Directive()
+	}
+	if rules := p.Resolver.HookRules(ctx); rules != nil && len(d.Hooks) > 0 {
+		shown := *d
+		shown.Hooks = rules.WithDefaults(d.Hooks)
+		d = &shown
+	}
+	if err != nil {
+		t := &Typed{Directive: d, Unresolved: diag.Typed(err).Message}
 		if !t.Directive.Extends.IsZero() {
 			t.Extends = []string{t.Directive.Extends.String()}
 		}
@@ -128,7 +137,7 @@ func contextLine(c directive.Context) string {
 	return strings.Join(w, ", ")
 }
 
-func hookLine(h directive.Hook) string {
+func hookLine(h hooks.Hook) string {
 	var w words
 	if h.ID != "" {
 		w = append(w, h.ID)
@@ -138,7 +147,7 @@ func hookLine(h directive.Hook) string {
 		w.add("if", h.Condition.String())
 	}
 	a := h.Action
-	if word, ok := a.Params["action"].(string); ok && a.ID == directive.Control {
+	if word, ok := a.Params["action"].(string); ok && a.ID == hooks.ControlID {
 		w.add("then", word)
 	} else {
 		w.add("then", string(a.Primary)+" "+string(a.Kind)+":"+a.ID)

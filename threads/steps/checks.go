@@ -2,10 +2,14 @@ package steps
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/policy"
 )
 
@@ -97,6 +101,21 @@ func cancelChecker(_ context.Context, in Input) (Output, error) {
 
 // rank orders what the inbox can ask a thread for.
 var rank = map[string]int{"continue": 0, "handoff": 1, "suspend": 2, "cancel": 3}
+
+// CheckInbox returns an error for a result of cancel_checker whose action is not one of its
+// actions. A loop that compares it with some of them would take the wrong edge.
+func CheckInbox(data map[string]any) error {
+	action, _ := data["action"].(string)
+	if _, known := rank[action]; known {
+		return nil
+	}
+	actions := slices.Sorted(maps.Keys(rank))
+	err := diag.New(diag.ExecutionFailed, "running the step cancel_checker: its action is %q, must be one of %s", action, strings.Join(actions, ", "))
+	if near := suggest.Nearest(action, actions); near != "" {
+		err.WithReason("nearest").WithDetail("nearest", near)
+	}
+	return err
+}
 
 // eventText is an event as the model reads it.
 func eventText(row inboxRow) (string, error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cond"
+	"github.com/ryeos/rye/internal/hooks"
 	"github.com/ryeos/rye/internal/tree"
 )
 
@@ -93,7 +94,7 @@ func readPolicy(r *tree.Reader, nested bool) Policy {
 	r.Only("type", "base", "max", "jitter", "header", "fallback", "delay", "attempts")
 	p := Policy{
 		Type: r.Enum("type", "none", "exponential", "use_header", "fixed", "none"),
-		Base: seconds(r, "base", 2, 0.001, 3600), Max: seconds(r, "max", 0, 0, maxDelay),
+		Base: seconds(r, "base", 2, 0.001, 3600), Max: seconds(r, "max", 0, 0, hooks.MaxDelay),
 		Jitter: r.Number("jitter", -1, 0, 1), Header: strings.ToLower(r.Text("header")),
 		Delay: seconds(r, "delay", 1, 0, 3600), Attempts: r.Int("attempts", 0, 0, 20),
 	}
@@ -158,7 +159,7 @@ func asked(header string, scope map[string]any, now time.Time) (time.Duration, b
 	headers, _ := scope["headers"].(map[string]any)
 	s, _ := headers[header].(string)
 	s = strings.TrimSpace(s)
-	if seconds, err := strconv.ParseFloat(s, 64); err == nil && seconds >= 0 && seconds <= maxDelay {
+	if seconds, err := strconv.ParseFloat(s, 64); err == nil && seconds >= 0 && seconds <= hooks.MaxDelay {
 		return time.Duration(seconds * float64(time.Second)), true
 	}
 	if at, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", s); err == nil {

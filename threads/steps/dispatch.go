@@ -177,7 +177,7 @@ func (d *dispatcher) hooks(ctx context.Context, event string, scope map[string]a
 	if err != nil {
 		return nil, err
 	}
-	return readControl(out.Data)
+	return ReadControl(out.Data)
 }
 
 // leaveOut records the result of a call that a hook denied or skipped.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cond"
-	"github.com/ryeos/rye/internal/directive"
+	"github.com/ryeos/rye/internal/hooks"
 	"github.com/ryeos/rye/internal/interpolate"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/suggest"
@@ -54,19 +54,23 @@ type HookLayer struct {
 
 // LoadHooks returns the hooks of a thread in the order in which they run. A hook of
 // the user or of the project replaces the builtin one with its id.
-func LoadHooks(layers []HookLayer, of []directive.Hook, from string) ([]Hook, []diag.Finding) {
-	out := bound(of, DirectiveHooks, from)
-	var fs []diag.Finding
+// Those with which a thread must not start are findings: of an unknown event, or of a
+// control action that could not be run.
+func LoadHooks(layers []HookLayer, of []hooks.Hook, from string, rules *hooks.Rules) ([]Hook, []diag.Finding) {
+	out := bound(of, DirectiveHooks, from, rules)
+	fs := diag.WithPath(rules.CheckUsable(of, nil), from)
 	replaced := map[string]bool{}
 	for _, l := range layers {
-		hooks, found := directive.ReadHooks(l.Doc, l.Source)
+		list, found := hooks.Read(l.Doc, l.Source)
+		list = slices.DeleteFunc(list, func(h hooks.Hook) bool { return rules.Graph(h.Event) }) // no thread has them
+		found = append(found, rules.CheckUsable(list, l.Doc)...)
 		fs = append(fs, diag.WithPath(found, l.Path)...)
 		if l.Source != BuiltinHooks {
-			for _, h := range hooks {
+			for _, h := range list {
 				replaced[h.ID] = true
 			}
 		}
-		out = append(out, bound(hooks, l.Source, l.Path)...)
+		out = append(out, bound(list, l.Source, l.Path, rules)...)
 	}
 	builtin := map[string]bool{}
 	for _, l := range layers {
@@ -83,11 +87,12 @@ func LoadHooks(layers []HookLayer, of []directive.Hook, from string) ([]Hook, []
 	return out, fs
 }
 
-func bound(hooks []directive.Hook, source int64, from string) []Hook {
+func bound(list []hooks.Hook, source int64, from string, rules *hooks.Rules) []Hook {
 	var out []Hook
-	for _, h := range hooks {
+	for _, h := range list {
+		rule, _ := rules.Event(h.Event)
 		b := Hook{
-			ID: h.ID, Event: h.Event, Source: max(source, h.Layer), From: from, Position: h.Position, OnFailure: h.OnFailure,
+			ID: h.ID, Event: h.Event, Source: max(source, h.Layer), From: from, Position: h.Position, OnFailure: cmp.Or(h.OnFailure, rule.Default()),
 			Verb: h.Action.Primary, Kind: h.Action.Kind, Item: h.Action.ID, Params: h.Action.Params,
 		}
 		if h.Condition != nil {
@@ -118,7 +123,10 @@ type HookResult struct {
 //
 // Params: {event, context, hooks}. Result: HookResult.
 func runHooks(ctx context.Context, in Input) (Output, error) {
-	if nothingToRun(in.Params) {
+	if none, err := nothingToRun(ctx, in); err != nil || none {
+		if err != nil {
+			return Output{}, err
+		}
 		return done(HookResult{Texts: []HookText{}})
 	}
 	p, err := params[struct {
@@ -130,9 +138,6 @@ func runHooks(ctx context.Context, in Input) (Output, error) {
 		return Output{}, err
 	}
 	p.Hooks = slices.DeleteFunc(p.Hooks, func(h Hook) bool { return h.Event != p.Event })
-	if len(p.Hooks) == 0 && slices.Contains(directive.Events(), p.Event) {
-		return done(HookResult{Texts: []HookText{}})
-	}
 	root, err := in.Services.Config(ctx, EventsConfig)
 	if err != nil {
 		return Output{}, err
@@ -140,6 +145,9 @@ func runHooks(ctx context.Context, in Input) (Output, error) {
 	rule, err := hookRule(root, p.Event)
 	if err != nil {
 		return Output{}, err
+	}
+	if len(p.Hooks) == 0 {
+		return done(HookResult{Texts: []HookText{}})
 	}
 	// The parameters of the step have the numbers as conditions compare them.
 	scope := flat(in.Params["context"])
@@ -158,35 +166,45 @@ func runHooks(ctx context.Context, in Input) (Output, error) {
 
 // nothingToRun reports whether parameters are those of an event without hooks, as most
 // events of most threads are. A turn has many of them: their context is not decoded.
-func nothingToRun(p map[string]any) bool {
+func nothingToRun(ctx context.Context, in Input) (bool, error) {
+	p := in.Params
 	event, isText := p["event"].(string)
-	hooks, isList := p["hooks"].([]any)
+	list, isList := p["hooks"].([]any)
 	_, isMap := p["context"].(map[string]any)
-	return isText && isList && isMap && len(p) == 3 && len(hooks) == 0 && slices.Contains(directive.Events(), event)
+	if !isText || !isList || !isMap || len(p) != 3 || len(list) > 0 {
+		return false, nil
+	}
+	root, err := in.Services.Config(ctx, EventsConfig)
+	if err != nil {
+		return false, err
+	}
+	events, _ := root["hook_events"].([]any)
+	return slices.ContainsFunc(events, func(v any) bool {
+		e, _ := v.(map[string]any)
+		return e["id"] == event
+	}), nil
 }
 
-// eventRule is what hooks of an event may do.
-type eventRule struct {
-	decides []string
-	every   bool // all hooks run, and one denial is enough
-	texts   bool
+// ReadRules reads the events of hooks of config:agent/events.
+func ReadRules(root map[string]any) (*hooks.Rules, error) {
+	rules, fs := hooks.ReadRules(root)
+	return rules, diag.FromFindings("reading config:"+EventsConfig, fs)
 }
 
-func hookRule(root map[string]any, event string) (eventRule, error) {
-	r := tree.NewReader(&tree.Doc{Root: root}, diag.ConfigError)
-	var names []string
-	for _, m := range r.Maps("hook_events") {
-		names = append(names, m.Text("id"))
-		if m.Text("id") == event {
-			rule := eventRule{decides: m.Texts("decides", nil), every: m.Bool("every", false), texts: m.Bool("texts", false)}
-			return rule, diag.FromFindings("reading config:"+EventsConfig, r.Findings())
-		}
+func hookRule(root map[string]any, event string) (hooks.Rule, error) {
+	rules, err := ReadRules(root)
+	if err != nil {
+		return hooks.Rule{}, err
 	}
-	err := diag.New(diag.ValidationFailed, "running hooks: %q is not an event of hooks in config:%s", event, EventsConfig)
-	if near := suggest.Nearest(event, names); near != "" {
-		err.WithReason("nearest").WithDetail("nearest", near)
+	rule, ok := rules.Event(event)
+	if ok {
+		return rule, nil
 	}
-	return eventRule{}, err
+	err = diag.New(diag.ValidationFailed, "running hooks: %q is not an event of hooks in config:%s", event, EventsConfig)
+	if near := suggest.Nearest(event, rules.Events()); near != "" {
+		diag.Typed(err).WithReason("nearest").WithDetail("nearest", near)
+	}
+	return rule, err
 }
 
 // flat returns the context of an event. The error of a failed model call may be whole,
@@ -239,7 +257,7 @@ func named(scope map[string]any) map[string]any {
 type hookRun struct {
 	in           Input
 	time         time.Duration // of each
-	rule         eventRule
+	rule         hooks.Rule
 	scope, match map[string]any
 	result       HookResult
 	events       []Event
@@ -248,7 +266,7 @@ type hookRun struct {
 // hook runs one hook if its condition is true and no hook has decided.
 func (r *hookRun) hook(ctx context.Context, h *Hook) error {
 	infra := h.Source == InfraHooks
-	if r.result.Control != nil && !infra && !r.rule.every {
+	if r.result.Control != nil && !infra && !r.rule.Every {
 		return nil
 	}
 	if h.Condition != "" {
@@ -265,11 +283,11 @@ func (r *hookRun) hook(ctx context.Context, h *Hook) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var c *Control
+	var c, unread *Control
 	if err == nil && !infra {
-		c, err = r.decision(h, data)
+		c, unread, err = r.decision(h, data)
 	}
-	if err == nil && !infra && c == nil && r.rule.texts {
+	if err == nil && !infra && c == nil && r.rule.Texts {
 		err = r.addText(h, id, data)
 	}
 	r.result.Ran++
@@ -282,10 +300,20 @@ func (r *hookRun) hook(ctx context.Context, h *Hook) error {
 	}
 	r.events = append(r.events, event("hook_run", record))
 	if err != nil && !infra {
-		c = onFailure(h, err)
+		if c = r.rule.Failed(h.OnFailure, h.stated(), "the hook "+h.ID+" failed: "+err.Error()); c == nil {
+			c = unread
+		}
 	}
 	r.decide(h, c)
 	return nil
+}
+
+// stated returns the control action that a hook decides whatever its action returns, or "".
+func (h *Hook) stated() string {
+	if h.Item != hooks.ControlID || h.Kind != item.Tool {
+		return ""
+	}
+	return hooks.Stated(h.Params)
 }
 
 func sourceNames() map[int64]string {
@@ -351,32 +379,26 @@ func render(v any, scope map[string]any) (any, error) {
 	return t.Render(scope)
 }
 
-// decision returns the control action in a result, if the event permits it.
-func (r *hookRun) decision(h *Hook, data any) (*Control, error) {
-	c, err := readControl(data)
-	if err != nil || c == nil {
-		return nil, err
+// decision returns the control action in a result, if the event permits it. A result that
+// has one which cannot be acted on is an error: unread is then the decision that keeps the
+// thread from continuing, unless the action would not have stopped it.
+func (r *hookRun) decision(h *Hook, data any) (c, unread *Control, err error) {
+	c, err = ReadControl(data)
+	if err != nil {
+		return nil, r.rule.Closed("the hook " + h.ID + " decided something that rye cannot act on: " + err.Error()), err
 	}
-	if !slices.Contains(r.rule.decides, c.Action) {
-		may := "no hook decides"
-		if len(r.rule.decides) > 0 {
-			may = "a hook may " + strings.Join(r.rule.decides, ", ")
-		}
-		return nil, diag.New(diag.ValidationFailed, "the hook decided %s, and at %s %s", c.Action, h.Event, may)
+	if c == nil || slices.Contains(r.rule.Decides, c.Action) {
+		return c, nil, nil
 	}
-	return c, nil
-}
-
-// onFailure returns the decision that follows from a failed hook, or nil.
-func onFailure(h *Hook, err error) *Control {
-	reason := "the hook " + h.ID + " failed: " + err.Error()
-	switch h.OnFailure {
-	case "deny":
-		return &Control{Action: "deny", Feedback: reason}
-	case "fail":
-		return &Control{Action: "fail", Message: reason}
+	may := "no hook decides"
+	if len(r.rule.Decides) > 0 {
+		may = "a hook may " + strings.Join(r.rule.Decides, ", ")
 	}
-	return nil
+	err = diag.New(diag.ValidationFailed, "the hook decided %s, and at %s %s", c.Action, h.Event, may)
+	if hooks.Stops(c.Action) {
+		unread = r.rule.Closed("the hook " + h.ID + " decided " + c.Action + ", which " + h.Event + " does not permit")
+	}
+	return nil, unread, err
 }
 
 // addText keeps the text in the result of a thread_started hook. An item that only an

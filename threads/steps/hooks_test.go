@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/directive"
+	"github.com/ryeos/rye/internal/hooks"
 	"github.com/ryeos/rye/internal/yamlx"
 )
 
@@ -38,7 +38,7 @@ func builtin(t *testing.T) HookLayer {
 // executor runs the control item itself and records every other action.
 func executor(t *testing.T, ran *[]string, data map[string]any) func(context.Context, Action) (any, error) {
 	return func(ctx context.Context, a Action) (any, error) {
-		if a.ID == directive.Control {
+		if a.ID == hooks.ControlID {
 			out, err := control(ctx, Input{Params: a.Params})
 			if err != nil {
 				return nil, err
@@ -73,13 +73,27 @@ func run(t *testing.T, hooks []Hook, event, scope string, data map[string]any) (
 	return out, ran
 }
 
-func load(t *testing.T, layers []HookLayer, of ...directive.Hook) []Hook {
+func load(t *testing.T, layers []HookLayer, of ...hooks.Hook) []Hook {
 	t.Helper()
-	hooks, fs := LoadHooks(layers, of, "directive:x")
+	list, fs := LoadHooks(layers, of, "directive:x", rules(t))
 	if len(fs) > 0 {
 		t.Fatal(fs)
 	}
-	return hooks
+	return list
+}
+
+// rules returns the events of hooks that rye ships.
+func rules(t *testing.T) *hooks.Rules {
+	t.Helper()
+	root, err := services(t, nil).Config(t.Context(), EventsConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := ReadRules(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 func decided(out Output) string {
@@ -101,8 +115,8 @@ func TestHookOrder(t *testing.T) {
 		layer(t, ProjectHooks, "project", "hooks: ["+tool("three", "")+","+tool("same", "")+"]"),
 		layer(t, UserHooks, "user", "hooks: ["+tool("one", "")+","+tool("raised", ", layer: 4")+"]"),
 	}
-	of := []directive.Hook{{ID: "two", Event: "after_step", OnFailure: "continue", Action: directive.Action{Primary: "execute", Kind: "tool", ID: "two"}}}
-	hooks := load(t, layers, of...)
+	of := []hooks.Hook{{ID: "two", Event: "after_step", OnFailure: "continue", Action: hooks.Action{Primary: "execute", Kind: "tool", ID: "two"}}}
+	list := load(t, layers, of...)
 	order := func(ran []string) string {
 		var out []string
 		for _, r := range ran {
@@ -110,11 +124,11 @@ func TestHookOrder(t *testing.T) {
 		}
 		return strings.Join(out, " ")
 	}
-	_, ran := run(t, hooks, "after_step", `{}`, nil)
+	_, ran := run(t, list, "after_step", `{}`, nil)
 	if got, want := order(ran), "one two three same four raised five"; got != want {
 		t.Errorf("order %s, want %s", got, want)
 	}
-	out, ran := run(t, hooks, "after_step", `{}`, map[string]any{"two": map[string]any{"control": map[string]any{"action": "suspend"}}, "five": map[string]any{"control": map[string]any{"action": "abort"}}})
+	out, ran := run(t, list, "after_step", `{}`, map[string]any{"two": map[string]any{"control": map[string]any{"action": "suspend"}}, "five": map[string]any{"control": map[string]any{"action": "abort"}}})
 	if got, want := order(ran), "one two five"; got != want || decided(out) != "suspend by two" {
 		t.Errorf("order %s, want %s: %s", got, want, decided(out))
 	}
@@ -144,7 +158,7 @@ func shippedEvents(t *testing.T) *Events {
 
 func TestHookLayers(t *testing.T) {
 	// A lower number than that of the source is a warning and has no effect.
-	hooks, fs := LoadHooks([]HookLayer{layer(t, ProjectHooks, "p.yaml", "hooks: [{id: x, event: error, layer: 1, tool: t/x}]")}, nil, "")
+	hooks, fs := LoadHooks([]HookLayer{layer(t, ProjectHooks, "p.yaml", "hooks: [{id: x, event: error, layer: 1, tool: t/x}]")}, nil, "", rules(t))
 	if len(fs) != 1 || fs[0].Severity != diag.SeverityWarning || fs[0].Path != "p.yaml" || len(hooks) != 1 || hooks[0].Source != ProjectHooks {
 		t.Errorf("%v %v", hooks, fs)
 	}
@@ -164,7 +178,7 @@ func TestHookLayers(t *testing.T) {
 		`{id: x, event: error}`:                                          "action",
 		`{id: x, event: error, tool: t/x, condition: {}}`:                "empty",
 	} {
-		_, fs := LoadHooks([]HookLayer{layer(t, ProjectHooks, "p.yaml", "hooks: ["+src+"]")}, nil, "")
+		_, fs := LoadHooks([]HookLayer{layer(t, ProjectHooks, "p.yaml", "hooks: ["+src+"]")}, nil, "", rules(t))
 		if !diag.Failed(fs) || !strings.Contains(fs[0].Message, want) || fs[0].Line != 1 {
 			t.Errorf("%s: %v, want %q", src, fs, want)
 		}
@@ -201,7 +215,8 @@ func TestHookDenial(t *testing.T) {
 }
 
 func TestHookFailure(t *testing.T) {
-	for onFailure, want := range map[string]string{"": "", "continue": "", "deny": "deny by x", "fail": "fail by x"} {
+	// There is no call to deny after it ran: deny keeps the thread from continuing.
+	for onFailure, want := range map[string]string{"": "", "continue": "", "deny": "escalate by x", "fail": "fail by x"} {
 		more := ""
 		if onFailure != "" {
 			more = ", on_failure: " + onFailure
@@ -211,6 +226,59 @@ func TestHookFailure(t *testing.T) {
 		if len(ran) != 0 || decided(out) != want || out.Events[0].Data["ok"] != false || !strings.Contains(out.Events[0].Data["error"].(string), "call.missing") {
 			t.Errorf("%q: %q, want %q: %v", onFailure, decided(out), want, out.Events)
 		}
+	}
+}
+
+// A hook that decides to stop stops also if its decision cannot be read: a mistake in it
+// must not let the thread continue.
+func TestHookFailsClosed(t *testing.T) {
+	decide := func(action string) map[string]any {
+		return map[string]any{"a": map[string]any{"control": map[string]any{"action": action}}}
+	}
+	for _, c := range []struct {
+		name, event, action string
+		data                map[string]any
+		want                string
+	}{
+		{"a template of the message", "after_tool", "action: escalate, params: {message: \"${call.missing}\"}", nil, "escalate by x"},
+		{"a template of a failure", "after_step", "action: fail, params: {message: \"${none}\"}", nil, "fail by x"},
+		{"a template of a suspension", "before_model", "action: suspend, params: {message: \"${none}\"}", nil, "suspend by x"},
+		{"a template of a target", "after_tool", "action: escalate, params: {to: \"${call.name}\"}", nil, "escalate by x"},
+		{"a template of a retry", "error", "action: retry, params: {feedback: \"${none}\"}", nil, ""},
+		{"a misspelled result", "after_tool", "tool: a", decide("esclate"), "escalate by x"},
+		{"a result without action", "after_step", "tool: a", map[string]any{"a": map[string]any{"control": map[string]any{"to": "person"}}}, "escalate by x"},
+		{"an unknown member", "after_step", "tool: a", map[string]any{"a": map[string]any{"control": map[string]any{"action": "escalate", "too": "person"}}}, "escalate by x"},
+		{"not permitted here", "before_model", "tool: a", decide("escalate"), "suspend by x"},
+		{"not permitted, and of no consequence", "before_model", "tool: a", decide("retry"), ""},
+		{"the outputs", "directive_return", "tool: a", decide("escalate"), "fail by x"},
+	} {
+		list := load(t, []HookLayer{layer(t, ProjectHooks, "p", "hooks: [{id: x, event: "+c.event+", "+c.action+"}]")})
+		out, _ := run(t, list, c.event, `{"call":{"name":"n"}}`, c.data)
+		if decided(out) != c.want || out.Events[0].Data["ok"] != false {
+			t.Errorf("%s: %q, want %q: %v", c.name, decided(out), c.want, out.Events)
+		}
+	}
+}
+
+// A hook whose decision can be seen to be wrong keeps the thread from starting.
+func TestHookUnusable(t *testing.T) {
+	for src, want := range map[string]string{
+		`{id: x, event: after_tool, action: escalate, params: {to: persn}}`:                                                `to is "persn"`,
+		`{id: x, event: after_tool, action: escalate, params: {too: person}}`:                                              `unknown parameter "too"`,
+		`{id: x, event: before_model, action: escalate}`:                                                                   "before_model does not permit",
+		`{id: x, event: after_tool, tool: rye/agent/threads/internal/control, params: {action: esclate}}`:                  `action is "esclate"`,
+		`{id: x, event: after_tool, tool: rye/agent/threads/internal/control}`:                                             `action is ""`,
+		`{id: x, event: thread_completed, action: {item_id: rye/agent/threads/internal/control, params: {action: abort}}}`: "no hook decides there",
+	} {
+		_, fs := LoadHooks([]HookLayer{layer(t, ProjectHooks, "p.yaml", "hooks: ["+src+"]")}, nil, "", rules(t))
+		if !diag.Failed(fs) || !strings.Contains(fs[0].Message, want) || fs[0].Line != 1 || fs[0].Path != "p.yaml" {
+			t.Errorf("%s: %v, want %q", src, fs, want)
+		}
+	}
+	// An event of the runs of graphs is of no consequence for a thread.
+	list, fs := LoadHooks([]HookLayer{layer(t, ProjectHooks, "p.yaml", "hooks: [{id: x, event: node_started, tool: t/x}]")}, nil, "", rules(t))
+	if len(list) > 0 || len(fs) > 0 {
+		t.Errorf("%v %v", list, fs)
 	}
 }
 
@@ -342,27 +410,5 @@ func TestUnknownHookEvent(t *testing.T) {
 	_, err := runHooks(t.Context(), Input{Services: services(t, nil), Params: parse(t, `{"event":"before_tol"}`)})
 	if diag.CodeOf(err) != diag.ValidationFailed || diag.Typed(err).Details["nearest"] != "before_tool" {
 		t.Error(err)
-	}
-}
-
-// Each event that hooks name exists in the configuration, and the reverse.
-func TestHookEventsAgree(t *testing.T) {
-	root, err := services(t, nil).Config(t.Context(), EventsConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var have []string
-	for _, v := range root["hook_events"].([]any) {
-		have = append(have, v.(map[string]any)["id"].(string))
-	}
-	for _, e := range directive.Events() {
-		if !strings.HasPrefix(e, "graph_") && !strings.HasPrefix(e, "node_") && !slices.Contains(have, e) {
-			t.Errorf("%s is missing in config:agent/events", e)
-		}
-	}
-	for _, e := range have {
-		if !slices.Contains(directive.Events(), e) {
-			t.Errorf("%s is not an event of directives", e)
-		}
 	}
 }

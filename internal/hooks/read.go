@@ -1,4 +1,4 @@
-package directive
+package hooks
 
 import (
 	"maps"
@@ -13,38 +13,16 @@ import (
 )
 
 // sourceLayer is the number of the hooks of a directive. A hook may only raise its own.
-const sourceLayer, lastLayer = 2, 5
-
-// Events returns the names of the events of threads and graphs, sorted.
-func Events() []string {
-	return []string{
-		"after_model", "after_step", "after_tool", "approval_requested", "before_model", "before_tool", "context_limit", "context_pressure",
-		"directive_return", "error", "graph_completed", "graph_started", "graph_suspended", "limit", "node_completed", "node_failed",
-		"node_started", "resumed", "suspended", "thread_completed", "thread_started", "tool_denied",
-	}
-}
-
-// onFailure returns what follows by default if the action of a hook fails: where a hook
-// can deny, the call is denied.
-func onFailure(event string) string {
-	switch event {
-	case "before_tool", "tool_denied", "approval_requested":
-		return "deny"
-	}
-	return "continue"
-}
-
-// controls are the control actions that a hook can name without an item.
-var controls = []string{"retry", "continue", "skip", "deny", "fail", "abort", "suspend", "escalate"}
+const directiveLayer, lastLayer = 2, 5
 
 // hookKeys are the keys of a hook in a configuration.
 func hookKeys() []string {
 	return []string{"id", "event", "layer", "position", "condition", "action", "delay", "tool", "directive", "knowledge", "params", "inputs", "on_failure", "description"}
 }
 
-// ReadHooks reads the list hooks of a configuration: hooks as directives have them.
-// source is the number of the configuration's hooks.
-func ReadHooks(doc *tree.Doc, source int64) ([]Hook, []diag.Finding) {
+// Read reads the list hooks of a configuration: hooks as directives have them. source is
+// the number of the configuration's hooks.
+func Read(doc *tree.Doc, source int64) ([]Hook, []diag.Finding) {
 	r := reader{tree.NewReader(doc, diag.ConfigError)}
 	for _, m := range r.Maps("hooks") {
 		m.Only(hookKeys()...)
@@ -53,6 +31,11 @@ func ReadHooks(doc *tree.Doc, source int64) ([]Hook, []diag.Finding) {
 	hooks := r.hooks(source)
 	return hooks, r.Findings()
 }
+
+// OfDirective reads the hooks of a directive, whose parser checks the keys.
+func OfDirective(r *tree.Reader) []Hook { return reader{r}.hooks(directiveLayer) }
+
+type reader struct{ *tree.Reader }
 
 func (r reader) hooks(source int64) []Hook {
 	var out []Hook
@@ -74,11 +57,8 @@ func (r reader) hooks(source int64) []Hook {
 // hook reads one hook and reports whether it can be used.
 func (r reader) hook(source int64) (Hook, bool) {
 	before := r.Failed()
-	h := Hook{ID: r.Text("id"), Event: r.Text("event")}
-	if h.Event != "" && !slices.Contains(Events(), h.Event) {
-		r.RejectNear("event", h.Event, Events(), "is %q, which is not an event", h.Event)
-	}
-	h.OnFailure = r.Enum("on_failure", onFailure(h.Event), "continue", "deny", "fail")
+	h := Hook{ID: r.Text("id"), Event: r.Text("event"), At: strings.TrimSuffix(r.Path(""), "."), Name: r.Self()}
+	h.OnFailure = r.Enum("on_failure", "", "continue", "deny", "fail")
 	if h.Position = r.Enum("position", "", "system", "before", "after"); h.Position != "" && h.Event != "thread_started" {
 		r.Reject("position", "has no effect for the event %s, only for thread_started", h.Event)
 	}
@@ -92,7 +72,7 @@ func (r reader) hook(source int64) (Hook, bool) {
 }
 
 func sourceName(source int64) string {
-	if source == sourceLayer {
+	if source == directiveLayer {
 		return "a directive"
 	}
 	return "this configuration"
@@ -146,20 +126,20 @@ func (r reader) action() Action {
 // control reads <action>retry</action> with its <delay>.
 func (r reader) control(params map[string]any) Action {
 	word := strings.TrimSpace(r.Text("action"))
-	if !slices.Contains(controls, word) {
-		r.RejectNear("action", word, controls, "is %q, must be one of %s, or have item_id", word, strings.Join(controls, ", "))
+	if !slices.Contains(Controls(), word) {
+		r.RejectNear("action", word, Controls(), "is %q, must be one of %s, or have item_id", word, strings.Join(Controls(), ", "))
 		return Action{}
 	}
 	all := map[string]any{}
 	maps.Copy(all, params)
 	all["action"] = word
 	if r.Has("delay") {
-		all["delay"] = r.Number("delay", 0, 0, 86_400)
+		all["delay"] = r.Number("delay", 0, 0, MaxDelay)
 		if word != "retry" {
 			r.Reject("delay", "has no effect for the action %s, only for retry", word)
 		}
 	}
-	return Action{Primary: policy.Execute, Kind: item.Tool, ID: Control, Params: all}
+	return Action{Primary: policy.Execute, Kind: item.Tool, ID: ControlID, Params: all}
 }
 
 // call reads <action primary="execute" item_type="tool" item_id="a/b">.

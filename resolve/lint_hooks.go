@@ -1,0 +1,73 @@
+package resolve
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hooks"
+	"github.com/ryeos/rye/internal/layered"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
+)
+
+// The configurations with hooks and with their events.
+const (
+	hooksConfig  = "agent/hooks"
+	eventsConfig = "agent/events"
+)
+
+// hookRules returns the mistakes in the hooks of a directive, or of a layer of
+// config:agent/hooks: at run time such a hook would not run, or not do what it is for.
+func (r *Resolver) hookRules(ctx context.Context, it *Item) []diag.Finding {
+	doc := &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}
+	var list []hooks.Hook
+	var found []diag.Finding
+	switch {
+	case it.Ref.Kind == item.Directive:
+		list = it.Directive().Hooks // what cannot be read is among the findings of the item
+	case it.Ref == item.Ref{Kind: item.Config, ID: hooksConfig}:
+		list, found = hooks.Read(doc, 0)
+		if len(r.settings(ctx, it)) > 0 {
+			found = nil // the schema reports the same keys
+		}
+	}
+	if len(list) == 0 {
+		return found
+	}
+	rules := r.HookRules(ctx)
+	if rules == nil {
+		return found
+	}
+	return append(found, rules.Check(list, doc)...)
+}
+
+// HookRules returns the events of hooks that config:agent/events declares, nil without one.
+// The signatures of its layers are not checked: they may be signed later than the hooks.
+func (r *Resolver) HookRules(ctx context.Context) *hooks.Rules {
+	ref := item.Ref{Kind: item.Config, ID: eventsConfig}
+	ext, err := r.Extractor(ctx, ref.Kind)
+	if err != nil {
+		return nil
+	}
+	files, err := r.layerFiles(ext, ref)
+	if err != nil {
+		return nil // two files of one id are reported elsewhere
+	}
+	var layers []layered.Layer
+	for _, at := range slices.Backward(files) {
+		it, err := r.Open(ctx, Entry{Ref: ref, Root: at.root, Rel: at.rel})
+		if err != nil {
+			return nil
+		}
+		layers = append(layers, layered.Layer{Name: it.Path(), Root: map[string]any{"hook_events": it.Meta.Fields["hook_events"]}})
+	}
+	if len(layers) == 0 {
+		return nil
+	}
+	rules, fs := hooks.ReadRules(layered.Merge(layers).Root)
+	if diag.Failed(fs) {
+		return nil // findings of that configuration
+	}
+	return rules
+}
