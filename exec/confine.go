@@ -231,7 +231,7 @@ func (c *Confinement) MarshalJSON() ([]byte, error) {
 // Shown returns a profile as results show it: a path of the project is relative.
 func (c *Confinement) Shown() policy.Profile {
 	p := c.Profile
-	for _, paths := range []**[]string{&p.Read, &p.Write} {
+	for _, paths := range []**[]string{&p.Read, &p.Write, &p.Sockets} {
 		if *paths == nil {
 			continue
 		}

@@ -24,6 +24,7 @@ type grants struct {
 	tmp     bool   // the profile names {tmp}
 	read    []string
 	write   []string
+	sockets []string // Unix sockets
 	fixed   []string // read-only: what the program itself consists of
 	exec    []string // programs; nil with execAny
 	execAny bool
@@ -95,7 +96,7 @@ func (loc locations) grants(p policy.Profile) grants {
 		paths *[]string
 		to    *[]string
 		write bool
-	}{{p.Read, &g.read, false}, {p.Write, &g.write, true}} {
+	}{{p.Read, &g.read, false}, {p.Write, &g.write, true}, {p.Sockets, &g.sockets, true}} {
 		if list.paths == nil {
 			continue
 		}

@@ -15,6 +15,7 @@ type Profile struct {
 	Net         string    // "" or one of the modes below
 	Hosts       []string  // patterns as CheckHostPattern accepts them, for NetHosts; nil is absent
 	Exec        *[]string // names of programs, or [ExecAny]; an empty list permits none
+	Sockets     *[]string // Unix sockets that it may connect to, as paths of the same form; nil is absent
 	Broker      *bool
 	Limits      Limits
 }
@@ -89,6 +90,12 @@ func (p Profile) Fill(def Profile) Profile {
 	if p.Exec == nil {
 		p.Exec = def.Exec
 	}
+	if p.Sockets == nil {
+		p.Sockets = def.Sockets
+	}
+	if p.Sockets == nil { // an older configuration of the classes does not have the key
+		p.Sockets = &[]string{}
+	}
 	if p.Broker == nil {
 		p.Broker = def.Broker
 	}
@@ -103,12 +110,14 @@ func (p Profile) Fill(def Profile) Profile {
 
 // wireProfile is a Profile as JSON and YAML spell it.
 type wireProfile struct {
-	FS     *wireFS  `json:"fs,omitempty"`
-	Net    string   `json:"net,omitempty"`
-	Hosts  []string `json:"hosts,omitzero"`
-	Exec   any      `json:"exec,omitempty"` // "any", "none" or a list
-	Broker *bool    `json:"broker,omitempty"`
-	Limits *Limits  `json:"limits,omitempty"`
+	FS    *wireFS  `json:"fs,omitempty"`
+	Net   string   `json:"net,omitempty"`
+	Hosts []string `json:"hosts,omitzero"`
+	Exec  any      `json:"exec,omitempty"` // "any", "none" or a list
+	// Sockets is left out if it is empty, so that results have it only where it matters.
+	Sockets []string `json:"sockets,omitempty"`
+	Broker  *bool    `json:"broker,omitempty"`
+	Limits  *Limits  `json:"limits,omitempty"`
 }
 
 type wireFS struct {
@@ -130,6 +139,9 @@ func (p Profile) MarshalJSON() ([]byte, error) {
 		w.Exec = ExecAny
 	default:
 		w.Exec = *p.Exec
+	}
+	if p.Sockets != nil {
+		w.Sockets = *p.Sockets
 	}
 	if p.Limits != (Limits{}) {
 		w.Limits = &p.Limits

@@ -16,7 +16,7 @@ const execNone = "none"
 // ReadProfile decodes a profile, for example r.Map("sandbox") of an item. It adds
 // findings to r and returns the keys that were correct.
 func ReadProfile(r *tree.Reader) Profile {
-	r.Only("fs", "net", "hosts", "exec", "broker", "limits")
+	r.Only("fs", "net", "hosts", "exec", "sockets", "broker", "limits")
 	fs := r.Map("fs")
 	fs.Only("read", "write")
 	p := Profile{
@@ -25,6 +25,8 @@ func ReadProfile(r *tree.Reader) Profile {
 		Net:   r.Enum("net", "", NetNone, NetLoopback, NetHosts, NetAny),
 		Hosts: r.Texts("hosts", CheckHostPattern),
 		Exec:  readExec(r),
+
+		Sockets: list(r, "sockets", CheckProfilePath),
 	}
 	if r.Has("broker") {
 		b := r.Bool("broker", false)

@@ -11,10 +11,13 @@ import (
 // of the other. Order, grouping and repetition of profiles do not change the result.
 func Tighten(a, b Profile) Profile {
 	p := Profile{
-		Read:   meet(a.Read, b.Read, commonPaths),
-		Write:  meet(a.Write, b.Write, commonPaths),
-		Net:    commonNet(a.Net, b.Net),
-		Exec:   meet(a.Exec, b.Exec, commonPrograms),
+		Read:  meet(a.Read, b.Read, commonPaths),
+		Write: meet(a.Write, b.Write, commonPaths),
+		Net:   commonNet(a.Net, b.Net),
+		Exec:  meet(a.Exec, b.Exec, commonPrograms),
+
+		Sockets: meet(a.Sockets, b.Sockets, commonPaths),
+
 		Broker: meet(a.Broker, b.Broker, func(x, y bool) bool { return x && y }),
 	}
 	switch {
@@ -65,7 +68,7 @@ func (p Profile) Normal() Profile {
 }
 
 func (p Profile) clean() Profile {
-	for _, paths := range []**[]string{&p.Read, &p.Write} {
+	for _, paths := range []**[]string{&p.Read, &p.Write, &p.Sockets} {
 		if *paths != nil {
 			clean := outermost(**paths)
 			*paths = &clean
@@ -225,6 +228,7 @@ func (p Profile) Exceeds(ceiling Profile) []Excess {
 	compare("exec", p.Exec, ceiling.Exec, func(list []string, s string) bool {
 		return slices.Contains(list, ExecAny) || slices.Contains(list, s)
 	})
+	compare("sockets", p.Sockets, ceiling.Sockets, pathIn)
 	if p.Broker != nil && *p.Broker && ceiling.Broker != nil && !*ceiling.Broker {
 		add("broker", true, false)
 	}

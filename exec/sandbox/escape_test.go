@@ -407,6 +407,7 @@ func (s *escapeSite) servers(t *testing.T) (tcp, udp, abstract string) {
 	// An address of the test, so that a long temporary directory does not matter.
 	sock := filepath.Join(s.out, "docker.sock")
 	listen("unix", sock)
+	listen("unix", filepath.Join(s.project, "dev.sock"))
 	abstract = "rye-escape-" + strconv.Itoa(os.Getpid()) + filepath.Base(filepath.Dir(s.dir))
 	listen("unix", "@"+abstract)
 	s.hosts = []string{"rebind.test", "listed.test"}

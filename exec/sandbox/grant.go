@@ -32,6 +32,7 @@ type Grant struct {
 	Project string   // real path of the project, "" without one
 	Read    []string // files and directories with everything below them
 	Write   []string // the same; write implies read
+	Sockets []string // Unix sockets that the program may connect to; without one it has socketpair only
 	Fixed   []string // read-only in addition to the system directories: prefix of the interpreter, copy of the tool
 	// Hidden are files and directories that the program does not see, also below a
 	// granted directory: keys, trust and state of rye, and of other programs.

@@ -56,7 +56,7 @@ func (l *layout) paths() error {
 			return err
 		}
 	}
-	for _, p := range slices.Concat(l.g.Fixed, l.g.Read) {
+	for _, p := range slices.Concat(l.g.Fixed, l.g.Read, l.g.Sockets) {
 		if err := l.add(p, confine.ReadOnly, true); err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/sandbox/confine"
 	"github.com/ryeos/rye/internal/proc"
-	"github.com/ryeos/rye/policy"
 )
 
 // maxRules bounds the rules for the entries of directories.
@@ -47,7 +46,7 @@ func (w *wrapped) landlock() error {
 		}
 	}
 	w.spec = confine.Spec{Landlock: b.set}
-	if w.g.Net == policy.NetAny {
+	if len(w.g.Sockets) > 0 {
 		w.missing("mountns: unix sockets of services")
 		if abi < 6 {
 			w.missing("abstract-unix")

@@ -47,11 +47,13 @@ func refusedCalls() []uint32 {
 	)
 }
 
-// families returns the address families of sockets that a program may create. Without a
-// mount namespace it could reach the sockets of services by their paths.
-func families(net string, namespaces bool) []uint32 {
+// families returns the address families of sockets that a program may create. A service
+// may listen on a path that the program sees, in its project for example, and a connection
+// needs no permission to write, so Unix sockets are a grant of their own. socketpair is not
+// refused: its sockets are connected to each other.
+func families(net string, sockets bool) []uint32 {
 	var out []uint32
-	if namespaces || net == "any" {
+	if sockets {
 		out = append(out, unix.AF_UNIX)
 	}
 	switch net {
@@ -109,7 +111,7 @@ func refuseSetID(c modeCall) []bpf.Instruction {
 
 // seccompFilter returns the instructions of a filter, in the form of confine.Spec.
 // Without executes, files in memory that could be started as programs do not exist.
-func seccompFilter(net string, namespaces, executes bool) ([]uint64, error) {
+func seccompFilter(net string, sockets, executes bool) ([]uint64, error) {
 	ret := func(v uint32) bpf.Instruction { return bpf.RetConstant{Val: v} }
 	load := func(off uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: off, Size: 4} }
 	unlessEqual := func(v uint32, skip uint8) bpf.Instruction {
@@ -146,7 +148,7 @@ func seccompFilter(net string, namespaces, executes bool) ([]uint64, error) {
 		p = append(p, unlessEqual(unix.SYS_MEMFD_CREATE, 4), load(dataArgs+8),
 			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.MFD_NOEXEC_SEAL, SkipTrue: 1}, ret(seccompEPERM), ret(seccompAllow))
 	}
-	list := families(net, namespaces)
+	list := families(net, sockets)
 	p = append(p, unlessEqual(unix.SYS_SOCKET, uint8(2+2*len(list))), load(dataArgs))
 	for _, f := range list {
 		p = append(p, unlessEqual(f, 1), ret(seccompAllow))

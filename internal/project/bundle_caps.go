@@ -130,7 +130,7 @@ func sandboxCaps(fields map[string]any) []string {
 		kind   string
 		values *[]string
 		usual  []string
-	}{{"read:", p.Read, []string{"{project}", "{tmp}", "{cache}"}}, {"write:", p.Write, []string{"{tmp}", "{cache}"}}, {"exec:", p.Exec, nil}} {
+	}{{"read:", p.Read, []string{"{project}", "{tmp}", "{cache}"}}, {"write:", p.Write, []string{"{tmp}", "{cache}"}}, {"exec:", p.Exec, nil}, {"socket:", p.Sockets, nil}} {
 		if access.values == nil {
 			continue
 		}
