@@ -44,7 +44,7 @@ func runWitness(ctx context.Context, c *cli.Call, o *witnessOptions) error {
 	if o.dir == "" || len(o.logs) == 0 {
 		return diag.New(diag.Usage, "reading flags: --data and at least one --log are needed")
 	}
-	w, err := witness.Open(witness.Params{Dir: c.Path(o.dir), Name: o.name, Logs: o.logs, Now: c.Now})
+	w, err := witness.Open(ctx, witness.Params{Dir: c.Path(o.dir), Name: o.name, Logs: o.logs, Now: c.Now})
 	if err != nil {
 		return err
 	}

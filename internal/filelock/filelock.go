@@ -55,10 +55,7 @@ const (
 // Processes that only ask by FreeWithin are not holders, and it waits longer for them.
 func AcquireWithin(ctx context.Context, f *os.File, limit time.Duration) (*Lock, error) {
 	for last := time.Now().Add(limit + askersWait); ; limit = askersPause {
-		bounded, cancel := context.WithTimeout(ctx, limit)
-		err := poll(bounded, f, try)
-		late := bounded.Err() != nil && ctx.Err() == nil
-		cancel()
+		err, late := pollWithin(ctx, f, try, limit)
 		if err == nil {
 			return &Lock{f}, nil
 		}
@@ -89,13 +86,28 @@ func heldBy(f *os.File) *Held {
 // closes f.
 func FreeWithin(ctx context.Context, f *os.File, limit time.Duration) error {
 	defer f.Close()
-	bounded, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	err := poll(bounded, f, share)
-	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+	err, late := pollWithin(ctx, f, share, limit)
+	if late && err != nil {
 		return heldBy(f)
 	}
 	return err
+}
+
+// pollWithin is poll with a limit, and late reports that it has passed. If the process that took the lock was killed, a
+// program that it had just started can have a copy of its files until exec: pollWithin waits for that in addition.
+func pollWithin(ctx context.Context, f *os.File, take func(*os.File) error, limit time.Duration) (err error, late bool) {
+	for first := true; ; first = false {
+		bounded, cancel := context.WithTimeout(ctx, limit)
+		err = poll(bounded, f, take)
+		late = bounded.Err() != nil && ctx.Err() == nil
+		cancel()
+		if err == nil || !late || !first {
+			return err, late
+		}
+		if limit = leaving(f.Name()); limit == 0 {
+			return err, late
+		}
+	}
 }
 
 // Acquire waits until it holds the open file f or ctx ends. It closes f unless it
@@ -125,7 +137,8 @@ func poll(ctx context.Context, f *os.File, take func(*os.File) error) error {
 }
 
 // Try takes the lock of an open file, until the file is closed, or returns ErrHeld.
-// Another error means that the file system has no locks.
+// Another error means that the file system has no locks. A file that is closed without its lock being released first
+// (see Release) can be held for a moment longer.
 func Try(f *os.File) error { return try(f) }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -140,7 +153,13 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Release releases the lock.
-func (l *Lock) Release() error { return l.f.Close() }
+//
+// Closing the file is not enough: a program that this process starts has, between fork and exec, a copy of every open file,
+// and the lock lasts until the last copy is closed. Unlocking releases it for all copies.
+func (l *Lock) Release() error {
+	err := unlock(l.f)
+	return errors.Join(err, l.f.Close())
+}
 
 // Wait is Acquire for locks that many processes take in turn for a moment: the
 // operating system wakes the process when the lock is free, so no process sleeps

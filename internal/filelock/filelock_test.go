@@ -267,3 +267,39 @@ func TestWait(t *testing.T) {
 		t.Errorf("%d of 8 holders counted", n)
 	}
 }
+
+// TestReleaseWhileForking takes a lock again right after its release, while other goroutines start programs: each has, between
+// fork and exec, a copy of every open file, and with it of a lock that was released meanwhile.
+func TestReleaseWhileForking(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var forks sync.WaitGroup
+	defer forks.Wait()
+	defer stop()
+	var started atomic.Int64
+	for range 4 {
+		forks.Go(func() {
+			for ctx.Err() == nil {
+				// That it fails after the fork is quicker than a program.
+				_ = (&exec.Cmd{Path: self + "/none", Args: []string{"none"}}).Run()
+				started.Add(1)
+			}
+		})
+	}
+	path := filepath.Join(t.TempDir(), "lock")
+	for taken := 0; started.Load() < 300 || taken < 300; taken++ {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Try(f); err != nil {
+			t.Fatalf("taking the lock after %d releases: %v", taken, err)
+		}
+		if err := (&Lock{f}).Release(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

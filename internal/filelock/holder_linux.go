@@ -7,7 +7,27 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
+
+// How long a lock is waited for whose holder was killed, or is not known.
+const (
+	killedWait  = 2 * time.Second
+	unknownWait = 100 * time.Millisecond
+)
+
+// leaving returns how long it is reasonable to wait for the end of a lock because the process that took it has ended, 0 if it
+// lives. A dead process has no number in a namespace of processes, as one of another container.
+func leaving(path string) time.Duration {
+	pid, _ := holder(path)
+	switch {
+	case pid == 0:
+		return unknownWait
+	case syscall.Kill(pid, 0) == syscall.ESRCH:
+		return killedWait
+	}
+	return 0
+}
 
 // holder returns the process that has a lock of the file, from /proc/locks. A
 // process of another container has no number here.

@@ -84,7 +84,7 @@ type Server struct {
 	host   string
 	key    string // of the log
 	config Config
-	lock   *os.File
+	lock   *filelock.Lock
 	meta   *meta
 	writer *log.Writer
 	asked  []*asked
@@ -123,7 +123,7 @@ func Open(ctx context.Context, p Params) (_ *Server, err error) {
 	if s.config, err = readConfig(p.Dir); err != nil {
 		return nil, err
 	}
-	if err := s.takeLock(); err != nil {
+	if err := s.takeLock(ctx); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -168,20 +168,24 @@ func oneAtATime(note func(string)) func(string) {
 	}
 }
 
+// lockWait is how long takeLock waits for a process that is about to end.
+const lockWait = 200 * time.Millisecond
+
 // takeLock holds the lock of the directory until the process ends.
-func (s *Server) takeLock() error {
+func (s *Server) takeLock(ctx context.Context) error {
 	f, err := s.base.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	if err := filelock.Try(f); err != nil {
-		_ = f.Close()
-		if errors.Is(err, filelock.ErrHeld) {
-			return diag.New(diag.Conflict, "opening the registry in %s: %w", s.p.Dir, err).WithReason("registry_held").WithDetail("dir", s.p.Dir)
+	lock, err := filelock.AcquireWithin(ctx, f, lockWait)
+	if err != nil {
+		var held *filelock.Held
+		if errors.As(err, &held) {
+			return diag.New(diag.Conflict, "opening the registry in %s: %w", s.p.Dir, filelock.ErrHeld).WithReason("registry_held").WithDetail("dir", s.p.Dir)
 		}
 		return diag.New(diag.FileSystemError, "opening the registry in %s: %w", s.p.Dir, err)
 	}
-	s.lock = f
+	s.lock = lock
 	return nil
 }
 
@@ -264,7 +268,7 @@ func (s *Server) release() error {
 		err = s.meta.close()
 	}
 	if s.lock != nil {
-		err = errors.Join(err, s.lock.Close())
+		err = errors.Join(err, s.lock.Release())
 	}
 	return err
 }

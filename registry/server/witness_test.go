@@ -22,7 +22,7 @@ func watched(t *testing.T, names ...string) (*fixture, map[string]*httptest.Serv
 	services, handlers := map[string]*httptest.Server{}, map[string]http.Handler{}
 	var mu sync.Mutex
 	for _, name := range names {
-		w, err := witness.Open(witness.Params{Dir: t.TempDir(), Name: name, Logs: []string{key}, Now: func() time.Time { return f.now }})
+		w, err := witness.Open(t.Context(), witness.Params{Dir: t.TempDir(), Name: name, Logs: []string{key}, Now: func() time.Time { return f.now }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestCosignLater(t *testing.T) {
 	good := &counting{}
 	set("w1.example", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusBadGateway) }))
 	f.mustPublish("acme/a", "v1.0.0")
-	w, err := witness.Open(witness.Params{Dir: t.TempDir(), Name: "w1.example", Logs: []string{f.s.Key()}, Now: func() time.Time { return f.now }})
+	w, err := witness.Open(t.Context(), witness.Params{Dir: t.TempDir(), Name: "w1.example", Logs: []string{f.s.Key()}, Now: func() time.Time { return f.now }})
 	if err != nil {
 		t.Fatal(err)
 	}

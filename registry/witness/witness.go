@@ -8,6 +8,7 @@ package witness
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
@@ -44,7 +45,7 @@ const maxRequest = log.MaxCheckpoint + 8<<10
 // Witness signs checkpoints. One process at a time uses its directory.
 type Witness struct {
 	base atomicfile.Base
-	lock *os.File
+	lock *filelock.Lock
 	name string
 	key  ed25519.PrivateKey
 	logs map[string]string // key of a log by its origin
@@ -60,8 +61,11 @@ type Params struct {
 	Now  func() time.Time
 }
 
+// lockWait is how long Open waits for a process that is about to end.
+const lockWait = 200 * time.Millisecond
+
 // Open opens the witness in a directory, and creates it if it has no key.
-func Open(p Params) (*Witness, error) {
+func Open(ctx context.Context, p Params) (*Witness, error) {
 	w := &Witness{base: atomicfile.Private(p.Dir), logs: map[string]string{}, now: p.Now}
 	if w.now == nil {
 		w.now = time.Now
@@ -79,11 +83,9 @@ func Open(p Params) (*Witness, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := filelock.Try(f); err != nil {
-		_ = f.Close()
+	if w.lock, err = filelock.AcquireWithin(ctx, f, lockWait); err != nil {
 		return nil, diag.New(diag.Conflict, "opening the witness in %s: %w", p.Dir, err)
 	}
-	w.lock = f
 	return w, nil
 }
 
@@ -123,7 +125,7 @@ func (w *Witness) create(p Params) error {
 func (w *Witness) Key() string { return log.WitnessKey(w.name, w.key.Public().(ed25519.PublicKey)) }
 
 // Close ends the use of the directory.
-func (w *Witness) Close() error { return w.lock.Close() }
+func (w *Witness) Close() error { return w.lock.Release() }
 
 // refusal is an answer other than 200.
 type refusal struct {

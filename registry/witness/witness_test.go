@@ -86,11 +86,11 @@ func TestWitness(t *testing.T) {
 	}
 	now := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 	p := Params{Dir: t.TempDir(), Name: "w.example", Logs: []string{key}, Now: func() time.Time { return now }}
-	w, err := Open(p)
+	w, err := Open(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(p); err == nil {
+	if _, err := Open(t.Context(), p); err == nil {
 		t.Error("two processes use one witness")
 	}
 	l, fork := newLog(t, secret, key, "rye.example"), newLog(t, secret, key, "rye.example")
@@ -145,7 +145,7 @@ func TestWitness(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if w, err = Open(p); err != nil {
+	if w, err = Open(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
@@ -160,7 +160,7 @@ func TestParallel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := Open(Params{Dir: t.TempDir(), Name: "w.example", Logs: []string{key}})
+	w, err := Open(t.Context(), Params{Dir: t.TempDir(), Name: "w.example", Logs: []string{key}})
 	if err != nil {
 		t.Fatal(err)
 	}
