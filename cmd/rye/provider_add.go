@@ -4,46 +4,61 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/models"
+	"github.com/ryeos/rye/threads/provider"
 )
 
 // providerAddOptions are the flags of rye provider add.
 type providerAddOptions struct {
-	item        project.NewProvider
-	key         string // that signs
-	yes, noTest bool
+	wish                 models.Wish
+	window, maxOutput    int
+	key                  string // that signs
+	yes, noTest, replace bool
 }
 
 func providerAddCommand() *cli.Command {
-	o := providerAddOptions{item: project.NewProvider{Dialect: "openai_chat", Window: 32_768, MaxOutput: 8192}}
+	var o providerAddOptions
 	return &cli.Command{
 		Name: "add", Args: "[NAME]", Usage: "set up a provider and make it the first choice of threads",
 		Long: `Without --url: takes the provider NAME, else one whose key is in the environment, else a
 server of models on this machine. Asks for a missing key, calls the provider as
 rye provider test does, and puts it first in your own config:agent/agent.
-With --url: writes and signs an item NAME of your own before that, for a service that
-speaks a known dialect. A service of this machine costs nothing unless you give prices.`,
-		Examples: []string{"rye provider add anthropic", "rye provider add acme/vllm --url https://llm.acme.example --model qwen3-32b --key-name ACME_LLM_KEY --input-price 0.25 --output-price 0.75"},
-		Codes:    []diag.Code{diag.ToolNotFound, diag.AuthRequired, diag.ValidationFailed, diag.ApprovalRequired, diag.ApprovalDenied, diag.ProviderError, diag.Network, diag.ExecutionFailed},
+
+With --url it writes and signs an item NAME of your own before that. The URL may be that
+of the host, of an API root such as /v1, or of an endpoint. rye asks the service which
+dialect it speaks (it requests /v1/models, then /api/tags, then /v1beta/models), which
+models it has, and what they cost; without --model it takes the only one or asks you. A test of a few short calls finds out what the service does otherwise than its
+dialect, and the item records it. Nothing is written if the test fails. A service of this
+machine costs nothing unless you give prices.`,
+		Examples: []string{
+			"rye provider add anthropic",
+			"rye provider add mine/llm --url http://127.0.0.1:8080",
+			"rye provider add acme/vllm --url https://llm.acme.example --model qwen3-32b --key-name ACME_LLM_KEY --input-price 0.25 --output-price 0.75",
+		},
+		Codes: []diag.Code{diag.ToolNotFound, diag.AuthRequired, diag.AuthFailed, diag.ValidationFailed, diag.AmbiguousItem, diag.ApprovalRequired, diag.ApprovalDenied, diag.ProviderError, diag.Network, diag.Timeout, diag.ExecutionFailed},
 		Flags: []cli.Flag{
-			cli.String(&o.item.URL, "url", "the `URL` of the service; the path of the dialect is added"),
-			cli.String(&o.item.Dialect, "dialect", "`DIALECT` of the service").OneOf("openai_chat", "openai_responses", "anthropic_messages"),
-			cli.String(&o.item.Model, "model", "the `MODEL` of the new item, or the one to test"),
-			cli.Int(&o.item.Window, "window", "longest request in `TOKENS`"),
-			cli.Int(&o.item.MaxOutput, "max-output", "longest answer in `TOKENS`"),
-			cli.String(&o.item.Key, "key-name", "the `VARIABLE` with the key of the service"),
-			cli.String(&o.item.InputPrice, "input-price", "`USD` for a million input tokens"),
-			cli.String(&o.item.OutputPrice, "output-price", "`USD` for a million output tokens"),
-			cli.Bool(&o.noTest, "no-test", "do not call the provider"),
+			cli.String(&o.wish.URL, "url", "the `URL` of the service; the path of the dialect is added"),
+			cli.String(&o.wish.Dialect, "dialect", "`DIALECT` of the service (default: what it answers with)").OneOf(append(models.Dialects(), provider.Mapped)...),
+			cli.String(&o.wish.Model, "model", "the `MODEL` of the new item, or the one to test"),
+			cli.Int(&o.window, "window", "longest request in `TOKENS` (default: as the service states)"),
+			cli.Int(&o.maxOutput, "max-output", "longest answer in `TOKENS` (default: as the service states)"),
+			cli.String(&o.wish.Key, "key-name", "the `VARIABLE` with the key of the service"),
+			cli.String(&o.wish.InputPrice, "input-price", "`USD` for a million input tokens"),
+			cli.String(&o.wish.OutputPrice, "output-price", "`USD` for a million output tokens"),
+			cli.Bool(&o.noTest, "no-test", "do not call the service"),
+			cli.Bool(&o.replace, "replace", "with --url: replace an item of that name"),
 			cli.Bool(&o.yes, "yes", "do not ask"),
 			cli.String(&o.key, "key", "sign with this `KEY`: a fingerprint, an owner or a file"),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runProviderAdd(ctx, c, &o) },
+		Needs: []cli.Need{{Flag: &o.replace, With: &o.wish.URL}},
+		Run:   func(ctx context.Context, c *cli.Call) error { return runProviderAdd(ctx, c, &o) },
 	}
 }
 
@@ -54,42 +69,67 @@ func runProviderAdd(ctx context.Context, c *cli.Call, o *providerAddOptions) err
 		return err
 	}
 	name := c.Arg(0)
-	if o.item.URL != "" {
-		if name == "" || o.item.Model == "" {
-			return diag.New(diag.Usage, "adding a provider: --url needs NAME and --model")
+	data := map[string]any{}
+	if o.wish.URL != "" {
+		if name == "" {
+			return diag.New(diag.Usage, "adding a provider: --url needs NAME, such as mine/llm")
 		}
-		o.item.ID = name
-		if err := writeProvider(ctx, c, p, o); err != nil {
+		o.wish.ID = name
+		o.wish.Window = int64(o.window)
+		o.wish.MaxOutput = int64(o.maxOutput)
+		s, err := addService(ctx, c, p, o)
+		if err != nil {
 			return err
 		}
 		if p, err = e.Open(ctx, project.Strict); err != nil { // with the new item
 			return err
+		}
+		name = s.Ref
+		data["item"] = s.Item
+		data["notes"] = append([]string{}, s.Notes...)
+		if s.Report != nil {
+			data["test"] = s.Report
 		}
 	}
 	s, err := providerToAdd(ctx, c, p, name)
 	if err != nil {
 		return err
 	}
-	if s, err = ensureKeys(ctx, c, e, p, s); err != nil {
+	if s, err = ensureKeys(ctx, c, e, p, s, o); err != nil {
 		return err
 	}
-	data := map[string]any{"provider": s.Ref}
-	if !o.noTest {
-		report, err := p.TryProvider(ctx, s, project.TryOptions{Model: o.item.Model, Ask: askAboutRisk(c), Confirm: func(worst policy.USD) error {
-			return confirmCost(c, o.yes, s.Ref, worst)
-		}})
-		var failed *diag.Error
-		if errors.As(err, &failed) && failed.Reason == project.NotCalled {
-			c.UI.Warn("%s", err) // it can still write text
-			err = nil
-		}
+	data["provider"] = s.Ref
+	if o.wish.URL == "" && !o.noTest {
+		report, err := tryAdded(ctx, c, p, s, o)
 		if err != nil {
 			return err
 		}
 		data["test"] = report
-		c.UI.Note("%s answered in %d ms", s.Ref, report.Calls[0].LatencyMS)
+	}
+	if err := project.MarkTested(ctx, p, []*project.ProviderState{s}); err != nil {
+		return err
+	}
+	if o.noTest && !s.Tested {
+		c.UI.Warn("%s was not tested, and threads will use it first: rye provider test %[1]s calls it", strings.TrimPrefix(s.Ref, "tool:"))
 	}
 	return preferProvider(ctx, c, p, s, o, data)
+}
+
+// tryAdded calls a provider that exists. A model that calls no tools can still write text.
+func tryAdded(ctx context.Context, c *cli.Call, p *project.Project, s *project.ProviderState, o *providerAddOptions) (*project.TryReport, error) {
+	report, err := p.TryProvider(ctx, s, project.TryOptions{Model: o.wish.Model, Ask: askAboutRisk(c), Confirm: func(worst policy.USD) error {
+		return confirmCost(c, o.yes, s.Ref, worst)
+	}})
+	var failed *diag.Error
+	if errors.As(err, &failed) && failed.Reason == project.NotCalled {
+		c.UI.Warn("%s", err)
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.UI.Note("%s answered in %d ms", s.Ref, report.Calls[0].LatencyMS)
+	return report, nil
 }
 
 // confirmAdd asks before a file of the user is signed.
@@ -107,22 +147,112 @@ func confirmAdd(c *cli.Call, yes bool, path string) error {
 	return err
 }
 
-func writeProvider(ctx context.Context, c *cli.Call, p *project.Project, o *providerAddOptions) error {
-	a, err := p.PlanProvider(o.item)
+// addService asks a service what it is, tests it, and writes its item.
+func addService(ctx context.Context, c *cli.Call, p *project.Project, o *providerAddOptions) (*project.Service, error) {
+	s, err := project.NewService(ctx, p, o.wish)
+	if err != nil {
+		return nil, err
+	}
+	// Before anything is sent: the service may get a key.
+	if !o.yes && (!c.Isatty(c.Stdin) || c.UI.AsJSON) {
+		return nil, confirmAdd(c, o.yes, s.Path)
+	}
+	if err := serviceKey(ctx, c, p, s, o); err != nil {
+		return nil, err
+	}
+	options := project.ServiceOptions{NoTest: o.noTest, Confirm: func(worst policy.USD) error { return confirmCost(c, o.yes, s.Ref, worst) }}
+	if c.Isatty(c.Stdin) && !c.UI.AsJSON {
+		options.Choose = func(names []string) (string, error) { return chooseModel(c, names) }
+	}
+	if err := s.Discover(ctx, options); err != nil {
+		return nil, err
+	}
+	showDiscovered(c, s)
+	if err := s.Settle(ctx, o.replace); err != nil {
+		return nil, err
+	}
+	if s.Exists == project.Equal {
+		c.UI.Note("%s is up to date (%s)", s.Ref, s.Path)
+		return s, nil
+	}
+	if err := confirmAdd(c, o.yes, s.Path); err != nil {
+		return nil, err
+	}
+	if err := s.Write(ctx, o.replace); err != nil {
+		return nil, err
+	}
+	c.UI.Note("signed %s (%s)", s.Ref, s.Path)
+	return s, nil
+}
+
+// serviceKey finds the key of a service, or asks for it, and asks whether the service may
+// get it.
+func serviceKey(ctx context.Context, c *cli.Call, p *project.Project, s *project.Service, o *providerAddOptions) error {
+	found, short, err := s.FindKey()
 	if err != nil {
 		return err
 	}
+	if !found && p.Env.Person.Secret != nil {
+		value, err := readKey(c, p.Env, o.wish.Key)
+		if err != nil {
+			return err
+		}
+		if err := p.Env.Keys().Store(ctx, o.wish.Key, value); err != nil {
+			return err
+		}
+		found, short, err = s.FindKey()
+		if err != nil {
+			return err
+		}
+	}
+	if !found && !o.noTest {
+		return diag.New(diag.AuthRequired, "adding the provider %s: %s is not set", s.Ref, o.wish.Key).WithReason("provider_key").WithDetail("provider", o.wish.Key)
+	}
+	if short {
+		c.UI.Warn("the key %s is shorter than 8 characters: it is used, and not hidden in logs", o.wish.Key)
+	}
+	if o.wish.Key == "" || o.yes || o.noTest {
+		return nil
+	}
+	ok, err := c.Confirm("Send the key " + o.wish.Key + " to " + o.wish.URL + "?")
+	if err == nil && !ok {
+		err = diag.New(diag.ApprovalDenied, "adding the provider %s: cancelled; nothing changed", s.Ref)
+	}
+	return err
+}
+
+// chooseModel asks which of several models an item gets.
+func chooseModel(c *cli.Call, names []string) (string, error) {
+	for i, name := range names {
+		c.UI.Out("%3d  %s", i+1, name)
+	}
+	answer, err := c.Ask("Model (a name or a number): ")
+	if err != nil {
+		return "", err
+	}
+	if n, nerr := strconv.Atoi(answer); nerr == nil && n >= 1 && n <= len(names) {
+		return names[n-1], nil
+	}
+	if !slices.Contains(names, answer) {
+		return "", diag.New(diag.Usage, "choosing a model: the service has no model %q", answer)
+	}
+	return answer, nil
+}
+
+// showDiscovered prints the item and what a person has to know about it.
+func showDiscovered(c *cli.Call, s *project.Service) {
 	if !c.UI.AsJSON {
-		c.UI.Text(a.Text)
+		c.UI.Text(s.Text)
 	}
-	if err := confirmAdd(c, o.yes, a.Path); err != nil {
-		return err
+	if s.Report != nil {
+		c.UI.Note("%s answered in %d ms", s.Ref, s.Report.Calls[0].LatencyMS)
+		for _, note := range s.Report.Notes {
+			c.UI.Note("the service differs from %s: %s", s.Item.Dialect, note)
+		}
 	}
-	if err := p.WriteProvider(ctx, a); err != nil {
-		return err
+	for _, note := range s.Notes {
+		c.UI.Warn("%s", note)
 	}
-	c.UI.Note("signed %s (%s)", a.Ref, a.Path)
-	return nil
 }
 
 // providerToAdd returns the named provider, else one that can be used at once, else the
@@ -152,10 +282,10 @@ func providerToAdd(ctx context.Context, c *cli.Call, p *project.Project, name st
 }
 
 // ensureKeys asks for the keys that are missing.
-func ensureKeys(ctx context.Context, c *cli.Call, e *project.Env, p *project.Project, s *project.ProviderState) (*project.ProviderState, error) {
+func ensureKeys(ctx context.Context, c *cli.Call, e *project.Env, p *project.Project, s *project.ProviderState, o *providerAddOptions) (*project.ProviderState, error) {
 	asked := false
 	for _, k := range s.Keys {
-		if k.Short {
+		if k.Short && o.wish.URL == "" { // otherwise the user has read it
 			c.UI.Warn("the key %s is shorter than 8 characters: it is used, and not hidden in logs", k.Name)
 		}
 		if k.Source != "" || e.Person.Secret == nil {

@@ -4,179 +4,282 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/netip"
-	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/credentials"
 	"github.com/ryeos/rye/internal/jsonx"
-	"github.com/ryeos/rye/internal/yamlx"
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/models"
 	"github.com/ryeos/rye/threads/provider"
 )
 
 // agentConfig is the configuration with the order of the providers.
 const agentConfig = "agent/agent"
 
-// NewProvider describes a provider item to write.
-type NewProvider struct {
-	ID, URL, Dialect, Model string
-	Window, MaxOutput       int
-	InputPrice, OutputPrice string // USD for a million tokens; "" for a server of this machine is 0
-	Key                     string // the variable with the key, "" if the service needs none
-}
+// Service is a service of models that is being added.
+type Service struct {
+	Ref  string
+	Path string // of the item
+	Text string // of the item; "" before it is known
 
-// AddedProvider is a provider item that is not written yet.
-type AddedProvider struct {
-	Ref  string `json:"ref"`
-	Path string `json:"path"`
-	Text string `json:"text"`
+	// Exists is what is at Path already; see the constants.
+	Exists Existing
+	Report *TryReport // of the test, nil without one
+	Notes  []string   // what a person has to know
+	Item   *models.Item
 
+	wish models.Wish
+	p    *Project
 	root *space.Root
 	rel  string
+	key  string
 }
 
-// PlanProvider returns the item of the user for a service that speaks a known dialect.
-// It writes nothing.
-func (p *Project) PlanProvider(n NewProvider) (*AddedProvider, error) {
-	ref, err := item.ParseRef(n.ID, item.Tool)
-	if err != nil || ref.Kind != item.Tool {
-		return nil, diag.New(diag.Usage, "adding a provider: %q is not an id of a tool, such as acme/vllm", n.ID)
+// Existing is what is at the path of an item that is to be written.
+type Existing string
+
+// The states of a path.
+const (
+	Absent  Existing = ""
+	Broken  Existing = "broken"  // an item of the user's own that cannot be used
+	Working Existing = "working" // another item that can be used, or that the user did not sign
+	Equal   Existing = "equal"   // the same item
+)
+
+// NewService checks a wish before the service is asked. It sends and writes nothing.
+func NewService(ctx context.Context, p *Project, w models.Wish) (*Service, error) {
+	if err := w.Check(); err != nil {
+		return nil, err
 	}
-	text, err := n.text(ref)
+	ref, err := item.ParseRef(w.ID, item.Tool)
 	if err != nil {
 		return nil, err
 	}
-	doc, found := yamlx.Parse([]byte(text))
-	if !diag.Failed(found) {
-		_, found = provider.Parse(ref.ID, doc)
-	}
-	if err := diag.FromFindings("adding the provider "+ref.ID, found); err != nil {
-		return nil, err
-	}
+	w.ID = ref.ID
 	root, err := p.Verbs.Target(space.User)
 	if err != nil {
 		return nil, err
 	}
-	a := &AddedProvider{Ref: ref.String(), Text: text, root: root, rel: "tools/" + ref.ID + ".yaml"}
-	a.Path = root.Display(a.rel)
-	if root.Exists(a.rel) {
-		return nil, diag.New(diag.ValidationFailed, "adding the provider %s: %s exists", ref.ID, a.Path)
-	}
-	return a, nil
-}
-
-// WriteProvider signs the item with the user's key and writes it.
-func (p *Project) WriteProvider(ctx context.Context, a *AddedProvider) error {
-	key, err := p.Signer(ctx)
+	s := &Service{Ref: ref.String(), wish: w, p: p, root: root, rel: "tools/" + ref.ID + ".yaml"}
+	s.Path = root.Display(s.rel)
+	entries, err := p.Resolver.Shadows(ctx, ref)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, files, err := p.SignFiles(ctx, a.root, key, map[string][]byte{a.rel: []byte(a.Text)})
-	if err != nil {
-		return err
-	}
-	return a.root.Create(a.rel, files[a.rel])
-}
-
-// text renders the item.
-func (n *NewProvider) text(ref item.Ref) (string, error) {
-	u, private, err := n.address()
-	if err != nil {
-		return "", err
-	}
-	if n.InputPrice == "" && n.OutputPrice == "" && private != "" {
-		n.InputPrice, n.OutputPrice = "0", "0"
-	}
-	if n.InputPrice == "" || n.OutputPrice == "" {
-		return "", diag.New(diag.Usage, "adding the provider %s: without prices its spend cannot be limited: give --input-price and --output-price in USD for a million tokens", ref.ID)
-	}
-	if n.Key != "" && !credentials.IsName(n.Key) {
-		return "", diag.New(diag.Usage, "adding the provider %s: %q is not the name of a variable", ref.ID, n.Key)
-	}
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("version: \"1.0.0\"\ntool_type: provider\nexecutor_id: rye/core/primitives/http_client")
-	if c := ref.Category(); c != "" {
-		line("category: %s", quoted(c))
-	}
-	line("description: %s", quoted("Models of "+u.Host+"."))
-	if n.Key != "" {
-		line("env_config: {pass: [%s]}", n.Key)
-	}
-	line("config:\n  method: POST\n  url: %s", quoted(u.String()))
-	if auth := n.auth(); auth != "" {
-		line("%s", auth)
-	}
-	line("  body: \"{request}\"\n  mode: stream\n  framing: sse\n  sinks: [\"null\"]\n  redirects: 0\n  max_bytes: 67108864\n  timeout: 1800\n  idle_timeout: 300")
-	if private != "" {
-		line("  allow_private: [%s]", quoted(private))
-	}
-	line("provider:\n  dialect: %s", quoted(n.Dialect))
-	if n.Key != "" {
-		line("  keys: [%s]", n.Key)
-	}
-	line("  tiers: {fast: %s, general: %[1]s}", quoted(n.Model))
-	if n.Dialect == provider.Chat {
-		line("  body: {add: {stream_options: {include_usage: true}}}")
-	}
-	line("  prices_as_of: %s", quoted(time.Now().UTC().Format(time.DateOnly)))
-	line("  models:\n    %s: {window: %d, max_output: %d, input: [text], prices: {input: %s, output: %s}}",
-		quoted(n.Model), n.Window, n.MaxOutput, quoted(n.InputPrice), quoted(n.OutputPrice))
-	return b.String(), nil
-}
-
-// quoted renders a text as JSON, which is YAML too.
-func quoted(s string) string {
-	b, _ := jsonx.Marshal(s) // a text has no error
-	return string(b)
-}
-
-// auth renders how a dialect sends its key.
-func (n *NewProvider) auth() string {
-	switch {
-	case n.Dialect == provider.Anthropic && n.Key != "":
-		return "  auth: {type: api_key, header: x-api-key, key: \"${" + n.Key + "}\"}\n  headers: {anthropic-version: \"2023-06-01\"}"
-	case n.Dialect == provider.Anthropic:
-		return "  headers: {anthropic-version: \"2023-06-01\"}"
-	case n.Key != "":
-		return "  auth: {type: bearer, token: \"${" + n.Key + "}\"}"
-	}
-	return "" // a service without a key
-}
-
-// address completes the URL by the path of the dialect. private is the address if it is
-// not public, which the item has to name.
-func (n *NewProvider) address() (u *url.URL, private string, err error) {
-	u, err = url.Parse(n.URL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
-		return nil, "", diag.New(diag.Usage, "adding a provider: %q is not the address of a service, with http or https and without a query", n.URL)
-	}
-	end := map[string]string{provider.Chat: "/chat/completions", provider.Responses: "/responses", provider.Anthropic: "/messages"}[n.Dialect]
-	path := strings.TrimRight(u.Path, "/")
-	switch {
-	case strings.HasSuffix(path, end):
-	case path == "":
-		path = "/v1" + end
-	default:
-		path += end
-	}
-	u.Path = path
-	host := u.Hostname()
-	if host == "localhost" {
-		host = "127.0.0.1"
-		u.Host = net.JoinHostPort(host, u.Port())
-		if u.Port() == "" {
-			u.Host = host
+	for _, e := range entries {
+		if e.Root == root && e.Rel != s.rel {
+			return nil, diag.New(diag.AmbiguousItem, "adding the provider %s: %s exists", ref.ID, root.Display(e.Rel)).WithReason("id_taken")
 		}
 	}
-	if ip, err := netip.ParseAddr(host); err == nil && (ip.IsLoopback() || ip.IsPrivate()) {
-		private = host
+	if root.Exists(s.rel) {
+		s.Exists = s.existing(ctx)
 	}
-	return u, private, nil
+	return s, nil
+}
+
+// existing judges the item that is at the path. One that the user signed and that does
+// not load can be replaced: versions of rye before this one wrote such items.
+func (s *Service) existing(ctx context.Context) Existing {
+	it, err := s.p.Resolver.File(ctx, s.root, s.rel)
+	if err != nil || !it.Verdict.OK() {
+		return Working // it may be a draft of the user, who decides
+	}
+	if bad := s.p.draftChecker(s.p.Resolver).Check(ctx, it); len(bad) > 0 {
+		return Broken
+	}
+	return Working
+}
+
+// FindKey finds the value of the key. It is missing if short and err are zero and the
+// result is false.
+func (s *Service) FindKey() (found, short bool, err error) {
+	if s.wish.Key == "" {
+		return true, false, nil
+	}
+	keys, err := s.p.Env.Keys().Find(s.wish.Key)
+	if err != nil {
+		return false, false, err
+	}
+	s.key = keys[s.wish.Key].Value
+	return s.key != "", s.key != "" && credentials.Short(s.key), nil
+}
+
+// ServiceOptions are how a service is added.
+type ServiceOptions struct {
+	NoTest  bool
+	Choose  func(names []string) (string, error) // one of several models; nil without a person
+	Confirm func(worst policy.USD) error         // before calls that can cost that much
+}
+
+// Discover asks the service what it is, and tests its item with a few calls, which are in
+// the ledger. Nothing is written: the item exists in memory only.
+func (s *Service) Discover(ctx context.Context, o ServiceOptions) error {
+	p := s.p
+	settings, err := p.Resolver.Config(ctx, models.RulesConfig)
+	if err != nil {
+		return err
+	}
+	rules, err := models.ReadRules(settings.Root)
+	if err != nil {
+		return err
+	}
+	it, found, notes, err := models.Plan(ctx, s.wish, models.Params{Rules: rules, Key: s.key, NoTest: o.NoTest, Now: p.Env.Now(), Choose: o.Choose})
+	if err != nil {
+		return err
+	}
+	s.Item = it
+	s.Notes = notes
+	if !o.NoTest {
+		if err := s.test(ctx, found, o.Confirm); err != nil {
+			return err
+		}
+	}
+	_, err = s.load(ctx)
+	return err
+}
+
+// draftOf returns the item with a text that is not written, and a resolver that finds it.
+func (s *Service) draftOf(ctx context.Context, text string) (*resolve.Item, *resolve.Resolver, error) {
+	mem := space.NewFiles(s.root.Space, memory{s.rel: []byte(text)})
+	spaces := *s.p.Spaces
+	spaces.Roots = slices.Clone(spaces.Roots)
+	for i, r := range spaces.Roots {
+		if r == s.root {
+			spaces.Roots[i] = mem
+		}
+	}
+	r := s.p.Verifier(&spaces)
+	it, err := r.File(ctx, mem, s.rel)
+	return it, r, err
+}
+
+// load renders the item and loads it as a call would.
+func (s *Service) load(ctx context.Context) (*draftProvider, error) {
+	s.Text = s.Item.Text()
+	it, r, err := s.draftOf(ctx, s.Text)
+	if err != nil {
+		return nil, err
+	}
+	fs := append(slices.Clone(it.Findings), s.p.draftChecker(r).Check(ctx, it)...)
+	if err := diag.FromFindings("adding the provider "+s.wish.ID, fs); err != nil {
+		return nil, err
+	}
+	config, fs := provider.Parse(it.Ref.ID, &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos})
+	if err := diag.FromFindings("adding the provider "+s.wish.ID, fs); err != nil {
+		return nil, err
+	}
+	vars := map[string]string{}
+	if s.wish.Key != "" {
+		vars[s.wish.Key] = s.key
+	}
+	config.Send, err = s.p.Executor.WithResolver(r).DraftSender(ctx, it, vars)
+	return &draftProvider{item: it, config: config}, err
+}
+
+// draftProvider is a provider item that is not signed yet, with its calls.
+type draftProvider struct {
+	item   *resolve.Item
+	config *provider.Config
+}
+
+// test calls the service and changes the item until it is answered.
+func (s *Service) test(ctx context.Context, found *models.Found, confirm func(policy.USD) error) error {
+	first, err := s.load(ctx)
+	if err != nil {
+		return err
+	}
+	s.Report = &TryReport{Provider: s.Ref, Model: s.Item.Model.ID, Calls: []TryCall{}}
+	model, err := first.config.Model(s.Item.Model.ID)
+	if err != nil {
+		return err
+	}
+	for _, req := range tryRequests(model) {
+		worst, err := first.config.WorstCase(req, nil)
+		if err != nil {
+			return err
+		}
+		s.Report.Worst += policy.USD(worst.Amount)
+	}
+	if err := confirm(s.Report.Worst); err != nil {
+		return err
+	}
+	account, err := s.p.openTry(ctx, s.Report, contentDigest(first.item))
+	if err != nil {
+		return err
+	}
+	call := func(ctx context.Context, it *models.Item, purpose string, req message.Request) (message.Response, []models.Deviation, error) {
+		s.Item = it
+		d, err := s.load(ctx)
+		if err != nil {
+			return message.Response{}, nil, err
+		}
+		r, err := account.call(ctx, d.config, purpose, req, func(ctx context.Context, req message.Request) (message.Response, error) {
+			return d.config.Call(ctx, req, nil)
+		})
+		return r, nil, err
+	}
+	report, err := models.Fit(ctx, s.Item, found, call)
+	s.Report.Notes = report.Notes
+	if err == nil {
+		var last *draftProvider
+		if last, err = s.load(ctx); err == nil {
+			err = account.owner.SetDigest(ctx, contentDigest(last.item).String())
+		}
+	}
+	if err = account.close(ctx, err); err != nil {
+		return err
+	}
+	if !report.Called && !s.Item.Model.NoTools {
+		s.Notes = append(s.Notes, "the model "+s.Item.Model.ID+" answered without calling the tool of the test: it may not be able to do the work of a directive")
+	}
+	return nil
+}
+
+// Write signs the item with the user's key and writes it. replace permits it to replace
+// another one.
+func (s *Service) Write(ctx context.Context, replace bool) error {
+	key, err := s.p.Signer(ctx)
+	if err != nil {
+		return err
+	}
+	_, files, err := s.p.SignFiles(ctx, s.root, key, map[string][]byte{s.rel: []byte(s.Text)})
+	if err != nil {
+		return err
+	}
+	if replace || s.Exists == Broken {
+		return s.root.Write(s.rel, files[s.rel])
+	}
+	return s.root.Create(s.rel, files[s.rel])
+}
+
+// Settle compares the new item with the one that exists. It is an error if that would be
+// replaced without being asked for.
+func (s *Service) Settle(ctx context.Context, replace bool) error {
+	if s.Exists != Working {
+		return nil
+	}
+	old, err := s.p.Resolver.File(ctx, s.root, s.rel)
+	if err == nil && old.Verdict.OK() {
+		f, serr := sign.SplitFile(old.Bytes, old.Type.Style)
+		if serr == nil && string(slices.Concat(f.Head, f.Tail)) == s.Text {
+			s.Exists = Equal
+			return nil
+		}
+	}
+	if replace {
+		return nil
+	}
+	return diag.New(diag.ValidationFailed, "adding the provider %s: %s exists", s.wish.ID, s.Path).
+		WithReason("provider_exists").WithDetail("provider", s.wish.ID).WithDetail("path", s.Path)
 }
 
 // PreferProvider returns the change of the user's configuration that makes a provider
@@ -199,7 +302,11 @@ func (p *Project) PreferProvider(ctx context.Context, s *ProviderState) (*Settin
 		}
 	}
 	for i := range order {
-		order[i] = quoted(order[i])
+		b, err := jsonx.Marshal(order[i]) // YAML too
+		if err != nil {
+			return nil, err
+		}
+		order[i] = string(b)
 	}
 	return p.PlanSettings(ctx, agentConfig, []string{"providers=[" + strings.Join(order, ", ") + "]"})
 }

@@ -2,16 +2,20 @@ package project
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/models"
 	"github.com/ryeos/rye/threads/provider"
 	"github.com/ryeos/rye/threads/store"
 )
@@ -26,6 +30,9 @@ type TryCall struct {
 	Cost      policy.USD    `json:"cost"`
 	Assumed   bool          `json:"assumed,omitempty"`
 	Called    bool          `json:"called,omitempty"` // the model called the tool
+	// Beyond is what the call cost more than was reserved: the service counts text that
+	// rye did not send, such as a system text of its own.
+	Beyond policy.USD `json:"beyond_reservation,omitempty"`
 }
 
 // TryReport is what TryProvider found.
@@ -35,6 +42,9 @@ type TryReport struct {
 	Thread   string     `json:"thread_id"` // of the ledger
 	Worst    policy.USD `json:"reserved"`  // the most that all calls could cost
 	Calls    []TryCall  `json:"calls"`
+
+	// Of a service that is added:
+	Notes []string `json:"notes,omitempty"` // what it does otherwise than its dialect
 }
 
 // TryOptions are the parameters of TryProvider.
@@ -103,30 +113,30 @@ type providerTry struct {
 	model  *provider.Model
 	o      TryOptions
 	report *TryReport
-	owner  *store.Owner
 }
 
 type tryKey struct{}
 
-const tryTool = "report"
-
 // NotCalled is the reason of the error if the model answered and did not call the tool.
 const NotCalled = "tool_not_called"
 
-// requests returns the calls of a try by their purpose.
-func (t *providerTry) requests() []message.Request {
+// tryKind is the kind of the threads of tries in the ledger.
+const tryKind = "test"
+
+// tryRequests returns the calls of a try by their purpose.
+func tryRequests(m *provider.Model) map[string]message.Request {
 	ask := func(text string, most int64, tools ...message.ToolDef) message.Request {
 		return message.Request{
-			Model: t.model.ID, Messages: []message.Message{{Role: message.User, Blocks: []message.Block{{Type: message.Text, Text: text}}}},
-			Tools: tools, MaxOutput: min(most, t.model.MaxOutput), Effort: "none",
+			Model:     m.ID,
+			Messages:  []message.Message{{Role: message.User, Blocks: []message.Block{message.TextBlock(text)}}},
+			Tools:     tools,
+			MaxOutput: min(most, m.MaxOutput),
+			Effort:    "none",
 		}
 	}
-	out := []message.Request{ask("Say ok.", 1)}
-	if t.model.CallsTools {
-		out = append(out, ask("Call the tool report with the word ok.", 512, message.ToolDef{
-			Name: tryTool, Description: "Reports one word.",
-			Schema: json.RawMessage(`{"type":"object","properties":{"word":{"type":"string"}},"required":["word"],"additionalProperties":false}`),
-		}))
+	out := map[string]message.Request{models.ForAnswer: ask("Say ok.", 1)}
+	if m.CallsTools {
+		out[models.ForTool] = ask("Call the tool report with the word ok.", 512, models.Tool())
 	}
 	return out
 }
@@ -140,80 +150,122 @@ func (t *providerTry) run(ctx context.Context, in exec.ProviderCall) (map[string
 
 // make makes the calls of a try by a function.
 func (t *providerTry) make(ctx context.Context, c *provider.Config, send func(context.Context, message.Request) (message.Response, error)) (map[string]any, error) {
-	requests := t.requests()
-	amounts := make([]policy.USD, len(requests))
-	for i, req := range requests {
+	requests := tryRequests(t.model)
+	for _, req := range requests {
 		worst, err := c.WorstCase(req, nil)
 		if err != nil {
 			return nil, err
 		}
-		amounts[i] = policy.USD(worst.Amount)
-		t.report.Worst += amounts[i]
+		t.report.Worst += policy.USD(worst.Amount)
 	}
 	if err := t.o.Confirm(t.report.Worst); err != nil {
 		return nil, err
 	}
-	s, err := store.Open(ctx, store.Dir(t.p.Dirs.State), store.Params{Now: t.p.Env.Now})
+	a, err := t.p.openTry(ctx, t.report, contentDigest(t.state.item))
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
-	if err := t.register(ctx, s); err != nil {
-		return nil, err
-	}
-	for i, req := range requests {
-		if err = t.call(ctx, c, req, amounts[i], send); err != nil {
-			break
+	for _, purpose := range []string{models.ForAnswer, models.ForTool} {
+		req, asked := requests[purpose]
+		if !asked || err != nil {
+			continue
+		}
+		_, err = a.call(ctx, c, purpose, req, send)
+		var f *provider.Failure
+		if errors.As(err, &f) {
+			err = f.Err
+		}
+		if err == nil && purpose == models.ForTool && !a.called() {
+			err = diag.New(diag.ExecutionFailed, "trying %s: the model %s answered without calling the tool, so it cannot do the work of a directive", t.state.Ref, t.model.ID).WithReason(NotCalled)
 		}
 	}
-	state := "completed"
-	if err != nil {
-		state = "error"
-	}
-	err = errors.Join(err, t.owner.Release(context.WithoutCancel(ctx), state, string(diag.CodeOf(err))))
+	err = a.close(ctx, err)
 	return map[string]any{"success": err == nil}, err
 }
 
-func (t *providerTry) register(ctx context.Context, s *store.Store) error {
-	a, _, err := t.p.Allowance(ctx)
+// tryAccount books the calls of a try, as those of a thread.
+type tryAccount struct {
+	report *TryReport
+	store  *store.Store
+	owner  *store.Owner
+	calls  int
+}
+
+// contentDigest is the digest of an item without its signature: a draft has it too.
+func contentDigest(it *resolve.Item) item.Digest {
+	f, err := sign.SplitFile(it.Bytes, it.Type.Style)
 	if err != nil {
-		return err
+		return it.Digest
 	}
-	t.report.Thread = graph.NewID("provider-test", t.p.Env.Now())
-	t.owner, err = s.Register(ctx, store.Thread{
-		ID: t.report.Thread, Project: t.p.Spaces.ProjectDir, Kind: "test", Ref: t.state.Ref, Digest: t.state.item.Digest.String(), Model: t.model.ID,
-	}, store.Budget{Max: t.report.Worst, Periods: a.Spend})
-	return err
+	return item.DigestOf(slices.Concat(f.Head, f.Tail))
+}
+
+// openTry registers a try in the ledger. Its maximum is twice what its calls can cost by
+// their size, and at least a cent: a service may count text that rye did not send.
+func (p *Project) openTry(ctx context.Context, report *TryReport, digest item.Digest) (*tryAccount, error) {
+	allowance, _, err := p.Allowance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now})
+	if err != nil {
+		return nil, err
+	}
+	report.Thread = graph.NewID("provider-test", p.Env.Now())
+	th := store.Thread{ID: report.Thread, Project: p.Spaces.ProjectDir, Kind: tryKind, Ref: report.Provider, Digest: digest.String(), Model: report.Model}
+	owner, err := s.Register(ctx, th, store.Budget{Max: max(2*report.Worst, tryMinimum), Periods: allowance.Spend})
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &tryAccount{report: report, store: s, owner: owner}, nil
+}
+
+// tryMinimum is the smallest maximum of a try: one cent.
+const tryMinimum policy.USD = 10_000_000
+
+// close ends the account.
+func (a *tryAccount) close(ctx context.Context, err error) error {
+	state := "completed"
+	var failed *diag.Error
+	if err != nil && !(errors.As(err, &failed) && failed.Reason == NotCalled) {
+		state = "error"
+	}
+	released := a.owner.Release(context.WithoutCancel(ctx), state, string(diag.CodeOf(err)))
+	return errors.Join(err, released, a.store.Close())
 }
 
 // call makes one call: reserved before it, and settled whatever comes.
-func (t *providerTry) call(ctx context.Context, c *provider.Config, req message.Request, amount policy.USD, send func(context.Context, message.Request) (message.Response, error)) error {
-	purpose := "answer"
-	if len(req.Tools) > 0 {
-		purpose = "tool_call"
+func (a *tryAccount) call(ctx context.Context, c *provider.Config, purpose string, req message.Request, send func(context.Context, message.Request) (message.Response, error)) (message.Response, error) {
+	worst, err := c.WorstCase(req, nil)
+	if err != nil {
+		return message.Response{}, err
 	}
-	id := t.report.Thread + "/" + purpose
-	if err := t.owner.Reserve(ctx, id, t.model.ID, amount); err != nil {
-		return err
+	a.calls++
+	id := fmt.Sprintf("%s/%s-%d", a.report.Thread, purpose, a.calls)
+	if err := a.owner.Reserve(ctx, id, req.Model, policy.USD(worst.Amount)); err != nil {
+		return message.Response{}, err
 	}
 	began := time.Now()
 	r, err := send(ctx, req)
 	call := TryCall{Purpose: purpose, LatencyMS: time.Since(began).Milliseconds(), Stop: r.Stop, Model: r.Model, Usage: r.Usage}
 	var f *provider.Failure
 	if errors.As(err, &f) {
-		call.Model, call.Usage = t.model.ID, f.Usage
-		err = f.Err
+		call.Model, call.Usage = req.Model, f.Usage
 	}
 	cost, guessed := c.Cost(call.Model, call.Usage)
 	call.Cost, call.Assumed = policy.USD(cost), guessed || call.Usage.Assumed > 0
-	settled, serr := t.owner.Settle(context.WithoutCancel(ctx), id, call.Cost, call.Assumed)
-	if err = errors.Join(err, serr, settled.Err()); err != nil {
-		return err
+	settled, serr := a.owner.Settle(context.WithoutCancel(ctx), id, call.Cost, call.Assumed)
+	if err != nil || serr != nil {
+		return r, errors.Join(err, serr)
 	}
-	call.Called = slices.ContainsFunc(r.Blocks, func(b message.Block) bool { return b.Type == message.ToolCall && b.Name == tryTool })
-	t.report.Calls = append(t.report.Calls, call)
-	if purpose == "tool_call" && !call.Called {
-		return diag.New(diag.ExecutionFailed, "trying %s: the model %s answered without calling the tool, so it cannot do the work of a directive", t.state.Ref, t.model.ID).WithReason(NotCalled)
-	}
-	return nil
+	call.Beyond = settled.Overspent
+	call.Called = slices.ContainsFunc(r.Blocks, func(b message.Block) bool { return b.Type == message.ToolCall && b.Name == models.ToolName })
+	a.report.Calls = append(a.report.Calls, call)
+	return r, nil
+}
+
+// called reports whether the model called the tool in the last call.
+func (a *tryAccount) called() bool {
+	n := len(a.report.Calls)
+	return n > 0 && a.report.Calls[n-1].Called
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads/provider"
+	"github.com/ryeos/rye/threads/store"
 )
 
 // providerDir is the directory of the ids that can be named by their last part.
@@ -53,6 +54,7 @@ type ProviderState struct {
 	Signer  string            `json:"signer"`
 	Trust   string            `json:"trust"`
 	Usable  bool              `json:"usable"`
+	Tested  bool              `json:"tested"`        // see MarkTested
 	Why     string            `json:"why,omitempty"` // it is not usable
 	Code    diag.Code         `json:"code,omitempty"`
 
@@ -102,6 +104,17 @@ func (p *Project) FindProvider(ctx context.Context, name string) (*ProviderState
 	}
 	return nil, diag.New(diag.ToolNotFound, "finding the provider %q: no space has a provider with that id", name).
 		WithReason("no_provider_item").WithDetail("known", known)
+}
+
+// MarkTested sets Tested of providers, by the ledger of this user.
+func MarkTested(ctx context.Context, p *Project, all []*ProviderState) error {
+	return p.withStore(ctx, func(s *store.Store) error {
+		tested, err := s.Tested(ctx, tryKind)
+		for _, state := range all {
+			state.Tested = slices.Contains(tested[state.Ref], contentDigest(state.item).String())
+		}
+		return err
+	})
 }
 
 func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*ProviderState, error) {

@@ -94,6 +94,9 @@ func readError(data []byte) *serviceError {
 	return out
 }
 
+// ErrorText returns the text of an error that a service wrote as the body of a response.
+func ErrorText(body []byte) string { return readError(body).Message }
+
 // maxMessage is the length of the longest message of a service that errors repeat.
 const maxMessage = 2000
 
