@@ -75,7 +75,7 @@ func (t *Thread) Aside(ctx context.Context, a AsideCall, run func(ctx context.Co
 		return &ToolResult{Blocks: before.result.content, IsError: before.result.isError}, nil
 	}
 	if before != nil && !t.mayRepeat(ctx, a.Tool) {
-		r := failed(diag.ExecutionFailed, "interrupted; it may have run")
+		r := FailedResult(diag.ExecutionFailed, "interrupted; it may have run")
 		_, err := t.finish(ctx, c, r, began, call)
 		return r, err
 	}

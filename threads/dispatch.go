@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/resulttext"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/item"
@@ -181,9 +182,9 @@ func (t *Thread) Call(ctx context.Context, callID string, also ...policy.Grant) 
 	}
 	switch {
 	case problem != "":
-		return t.finish(ctx, c, failed(diag.ValidationFailed, problem), began, call)
+		return t.finish(ctx, c, FailedResult(diag.ValidationFailed, problem), began, call)
 	case interrupted && !t.mayRepeat(ctx, tool):
-		return t.finish(ctx, c, failed(diag.ExecutionFailed, "interrupted; it may have run"), began, call)
+		return t.finish(ctx, c, FailedResult(diag.ExecutionFailed, "interrupted; it may have run"), began, call)
 	case tool.Name == ReturnTool:
 		if r := t.recordedReturn(callID); r != nil {
 			return t.finish(ctx, c, r, began, call)
@@ -236,7 +237,7 @@ func (t *Thread) through(ctx context.Context, c *ToolCall, call message.Block, b
 		return d, ferr
 	}
 	if err != nil && r == nil {
-		r = failed(diag.CodeOf(err), diag.Typed(err).Error())
+		r = denied(err)
 	}
 	return t.finish(ctx, c, r, began, call)
 }
@@ -263,9 +264,13 @@ func (t *Thread) deny(ctx context.Context, c *ToolCall, err error) error {
 	return t.record(ctx, true, evDenied, deniedData{CallID: c.ID, Ref: c.Tool.Ref, Capability: capability, Code: e.Code, Message: e.Error()})
 }
 
-// failed returns a result that states an error.
-func failed(code diag.Code, text string) *ToolResult {
-	return &ToolResult{IsError: true, Data: map[string]any{"success": false, "error": map[string]any{"code": string(code), "message": text}}}
+// FailedResult returns the result of a call that was not made, or failed.
+func FailedResult(code diag.Code, text string) *ToolResult {
+	return &ToolResult{
+		IsError: true,
+		Data:    map[string]any{"success": false, "error": map[string]any{"code": string(code), "message": text}},
+		Blocks:  []message.Block{message.TextBlock(resulttext.Error(string(code), text))},
+	}
 }
 
 // denied returns what the model reads about a call that a gate refused.
@@ -273,14 +278,15 @@ func denied(err error) *ToolResult {
 	e := diag.Typed(err)
 	switch e.Code {
 	case diag.PermissionDenied, diag.PolicyDenied, diag.ApprovalRequired, diag.ApprovalDenied:
-		return failed(e.Code, e.Error()+". Inform the person if the task needs it.")
+		return FailedResult(e.Code, e.Error()+". Inform the person if the task needs it.")
 	}
-	return failed(e.Code, e.Error())
+	return FailedResult(e.Code, e.Error())
 }
 
 // finish cuts a result, records it and adds it to the conversation.
 func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began time.Time, call message.Block) (*Dispatched, error) {
-	full, err := t.blocks(r)
+	forProgram := c.By != "" && !c.cut
+	full, err := t.blocks(r, forProgram)
 	if err == nil {
 		full, err = t.cleanBlocks(full)
 	}
@@ -288,8 +294,8 @@ func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began t
 		return nil, err
 	}
 	g, guardErr := &Guarded{Blocks: full}, error(nil)
-	if t.p.Guard != nil && (c.By == "" || c.cut) && !t.answersTools() { // a program reads the whole; a recorded result is cut
-		if cut, err := t.p.Guard(ctx, c, &ToolResult{Blocks: full, IsError: r.IsError}); err != nil {
+	if t.p.Guard != nil && !forProgram && !t.answersTools() { // a program reads the whole; a recorded result is cut
+		if cut, err := t.p.Guard(ctx, c, &ToolResult{Blocks: full, IsError: r.IsError, Page: r.Page}); err != nil {
 			guardErr = err // the result is recorded before the error ends the turn
 		} else {
 			g = cut
@@ -351,9 +357,10 @@ func sizeOf(blocks []message.Block) int64 {
 	return n
 }
 
-// blocks returns a result as blocks: a lone text as it is, other data as compact JSON.
-func (t *Thread) blocks(r *ToolResult) ([]message.Block, error) {
-	if r.Blocks != nil {
+// blocks returns a result as blocks: as the model reads it, or for a program its data as
+// compact JSON.
+func (t *Thread) blocks(r *ToolResult, forProgram bool) ([]message.Block, error) {
+	if r.Blocks != nil && !(forProgram && r.Data != nil) {
 		return r.Blocks, nil
 	}
 	if s, ok := r.Data.(string); ok {
@@ -398,10 +405,10 @@ func (t *Thread) takeOutputs(ctx context.Context, c *ToolCall, call message.Bloc
 		case err != nil && over:
 			return nil, diag.New(diag.ValidationFailed, "checking the outputs of %s: %s failed %d times: %w", t.id, check.Tool, check.Attempts+1, err)
 		case err != nil:
-			return t.finish(ctx, c, failed(diag.ValidationFailed, "the check "+check.Tool+" failed: "+diag.Typed(err).Error()), began, call)
+			return t.finish(ctx, c, FailedResult(diag.ValidationFailed, "the check "+check.Tool+" failed: "+diag.Typed(err).Error()), began, call)
 		}
 	}
-	d, err := t.finish(ctx, c, &ToolResult{Data: map[string]any{"success": true}}, began, call)
+	d, err := t.finish(ctx, c, &ToolResult{Data: map[string]any{"success": true}, Blocks: []message.Block{message.TextBlock("The outputs are taken.")}}, began, call)
 	if err != nil {
 		return nil, err
 	}

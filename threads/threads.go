@@ -171,9 +171,10 @@ type ToolCall struct {
 
 // ToolResult is the result of a call.
 type ToolResult struct {
-	Data    any             // as JSON
-	Blocks  []message.Block // instead of Data: images and other blocks
+	Data    any             // as a program reads it, and a model if Blocks is nil
+	Blocks  []message.Block // as a model reads it
 	IsError bool
+	Page    bool // it is a part of a text that fits, and is not cut
 	Sandbox any
 
 	replayed bool

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/resulttext"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
@@ -79,7 +79,7 @@ func (s *threadTools) Call(ctx context.Context, req agent.Request) *agent.Reply 
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.returned = bytes.Clone(req.Args)
-		return &agent.Reply{Text: []byte(`{"success":true,"message":"The outputs are received. Do not call another tool; end your answer."}`)}
+		return &agent.Reply{Text: []byte("The outputs are received. Do not call another tool; end your answer.")}
 	}
 	run, cancel := context.WithCancel(s.run)
 	defer cancel()
@@ -117,7 +117,7 @@ func (s *threadTools) hooked(ctx context.Context, tool threads.Offered, input ma
 	case err != nil || control == nil:
 		return nil, err
 	case control.Action == "skip":
-		return &agent.Reply{Text: []byte(`{"skipped":true}`)}, nil
+		return &agent.Reply{Text: []byte("[not run: the hook " + control.By + " left it out]")}, nil
 	}
 	reason := control.Feedback
 	if reason == "" {
@@ -139,8 +139,7 @@ func (s *threadTools) finish(r *message.Response) {
 }
 
 func failedReply(code diag.Code, text string) *agent.Reply {
-	b, _ := jsonx.Marshal(map[string]any{"success": false, "error": map[string]any{"code": string(code), "message": text}}) // texts
-	return &agent.Reply{Text: b, Failed: true}
+	return &agent.Reply{Text: []byte(resulttext.Error(string(code), text)), Failed: true}
 }
 
 // Definitions returns the tool of a try.

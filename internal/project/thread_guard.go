@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/steps"
 )
 
@@ -30,7 +31,10 @@ func (r *threadRun) guarded(ctx context.Context, c *threads.ToolCall) (*threads.
 		return nil, err
 	}
 	if control.Action == "skip" {
-		return &threads.ToolResult{Data: map[string]any{"skipped": true}}, nil
+		return &threads.ToolResult{
+			Data:   map[string]any{"skipped": true},
+			Blocks: []message.Block{message.TextBlock("[not run: the hook " + control.By + " left it out]")},
+		}, nil
 	}
 	why := cmp.Or(control.Feedback, control.Message, "the hook "+control.By+" denied the call")
 	return nil, diag.New(diag.PolicyDenied, "%s", why).WithReason("hook").WithDetail("hook", control.By)

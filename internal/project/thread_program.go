@@ -180,10 +180,11 @@ func (c *captured) envelope() *diag.Envelope {
 		e, _ := m["error"].(map[string]any)
 		code, _ := e["code"].(string)
 		text, _ := e["message"].(string)
+		details, _ := e["details"].(map[string]any)
 		if code == "" {
 			code = string(diag.ExecutionFailed)
 		}
-		return &diag.Envelope{Data: m["data"], Error: &diag.Failure{Code: diag.Code(code), Message: text}}
+		return &diag.Envelope{Data: m["data"], Error: &diag.Failure{Code: diag.Code(code), Message: text, Details: details}}
 	case c.verb:
 		return envelope(m["data"], nil)
 	}

@@ -37,7 +37,7 @@ func (r *threadRun) guard(ctx context.Context, c *threads.ToolCall, res *threads
 	}
 	ctx = context.WithValue(ctx, startKey{}, nil)
 	out, err := r.step(ctx, t, "result_guard", map[string]any{"results": []any{map[string]any{
-		"call_id": c.ID, "ref": c.Tool.Ref, "is_error": res.IsError, "content": res.Blocks, "result_tokens": r.resultTokens(ctx, c.Tool.Ref),
+		"call_id": c.ID, "ref": c.Tool.Ref, "is_error": res.IsError, "content": res.Blocks, "result_tokens": r.resultTokens(ctx, calledItem(c)), "page": res.Page,
 	}}})
 	if err != nil {
 		return nil, err
@@ -58,6 +58,15 @@ func (r *threadRun) guard(ctx context.Context, c *threads.ToolCall, res *threads
 		g.Artifact = []byte(got.Artifacts[0].Text)
 	}
 	return g, nil
+}
+
+// calledItem returns the ref of the tool that a call runs: rye_execute runs the one that its
+// arguments name.
+func calledItem(c *threads.ToolCall) string {
+	if ref := toolOfCall(string(c.Tool.Verb), c.Input); ref.ID != "" {
+		return ref.String()
+	}
+	return c.Tool.Ref
 }
 
 // resultTokens returns the bound that a tool states for its results, 0 for none.

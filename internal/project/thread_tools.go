@@ -12,12 +12,14 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/resulttext"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -137,22 +139,62 @@ func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (res *threads
 		return nil, err
 	}
 	ctx = exec.WithIdempotencyKey(ctx, c.Key)
-	run, err := r.p.Verbs.Tool(ctx, primary.Call{
+	call := primary.Call{
 		Ref: ref, Held: c.Held, Params: c.Input, Ask: r.o.Ask,
 		OnLine: func(s proc.Stream, line []byte) { c.Output(streamName(s), string(line)) },
-	})
+	}
+	run, err := r.p.Verbs.Tool(ctx, call)
 	if err != nil && (run == nil || run.Result == nil) {
 		return nil, err
 	}
-	out := &threads.ToolResult{Data: run.Data, IsError: err != nil}
+	out, err := r.read(ctx, c, agent.Ran(call, run, err))
+	if err != nil {
+		return nil, err
+	}
 	if run.Result.Sandbox != nil {
 		out.Sandbox = run.Result.Sandbox
 	}
+	return out, nil
+}
+
+// read returns a result as the model reads it, and as a program does.
+func (r *threadRun) read(ctx context.Context, c *threads.ToolCall, env *diag.Envelope) (*threads.ToolResult, error) {
+	limit, err := r.pageBytes(ctx, calledItem(c))
 	if err != nil {
-		e := diag.Typed(err)
-		out.Data = map[string]any{"success": false, "error": map[string]any{"code": string(e.Code), "message": e.Error()}, "data": run.Data}
+		return nil, err
+	}
+	res := agent.Result{Envelope: env, PageBytes: limit}
+	blocks, data := agent.Blocks(res)
+	out := &threads.ToolResult{Blocks: blocks, Data: data, IsError: !env.Success, Page: res.IsPage()}
+	if c.Tool.Verb != "" {
+		out.Data = map[string]any{"success": env.Success}
+		if data != nil {
+			out.Data = map[string]any{"success": env.Success, "data": data}
+		}
+	}
+	if env.Error != nil {
+		failure := map[string]any{"code": string(env.Error.Code), "message": env.Error.Message}
+		if len(env.Error.Details) > 0 {
+			failure["details"] = env.Error.Details
+		}
+		out.Data = map[string]any{"success": false, "error": failure, "data": data}
 	}
 	return out, nil
+}
+
+// pageBytes returns the length of the longest page of a text in bytes: the parts of a file,
+// and of an artifact, are not cut again.
+func (r *threadRun) pageBytes(ctx context.Context, ref string) (int, error) {
+	cfg, err := r.p.resilience(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var usage steps.Usage
+	if t := threads.From(ctx); t != nil {
+		u := t.Used()
+		usage = steps.Usage{ContextTokens: u.ContextTokens, Window: u.Window}
+	}
+	return int(cfg.Budget(usage, r.resultTokens(ctx, ref), true)) * 4, nil
 }
 
 func streamName(s proc.Stream) string {
@@ -194,17 +236,7 @@ func (r *threadRun) verb(ctx context.Context, c *threads.ToolCall) (*threads.Too
 		e.Details = maps.Clone(env.Error.Details)
 		return nil, e
 	}
-	data := map[string]any{"success": env.Success}
-	if env.Data != nil {
-		data["data"] = env.Data
-	}
-	if env.Error != nil {
-		data["error"] = map[string]any{"code": string(env.Error.Code), "message": env.Error.Message}
-		if env.Error.Suggestion != "" {
-			data["suggestion"] = env.Error.Suggestion
-		}
-	}
-	return &threads.ToolResult{Data: data, IsError: !env.Success}, nil
+	return r.read(ctx, c, env)
 }
 
 // refused reports whether a code is that of a gate.
@@ -218,30 +250,56 @@ const maxArtifact = 64 << 20
 // artifact reads lines of an artifact of the thread.
 func (r *threadRun) artifact(ctx context.Context, in map[string]any) (*threads.ToolResult, error) {
 	id, _ := in["id"].(string)
-	offset, limit := wholeOf(in["offset"]), wholeOf(in["limit"])
+	offset, wanted := wholeOf(in["offset"]), wholeOf(in["limit"])
+	cfg, err := r.p.resilience(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limit := wanted
 	if limit <= 0 {
-		cfg, err := r.p.resilience(ctx)
-		if err != nil {
-			return nil, err
-		}
 		limit = cfg.ArtifactLines
 	}
-	bad := func() (*threads.ToolResult, error) {
-		return &threads.ToolResult{IsError: true, Data: map[string]any{"success": false, "error": map[string]any{
-			"code": string(diag.ItemNotFound), "message": fmt.Sprintf("the artifact %q does not exist in this thread", id)}}}, nil
-	}
+	missing := threads.FailedResult(diag.ItemNotFound, fmt.Sprintf("the artifact %q does not exist in this thread", id))
 	if len(id) != 64 || strings.Trim(id, "0123456789abcdef") != "" {
-		return bad()
+		return missing, nil
 	}
 	b, _, err := openat.Read(r.p.Spaces.ProjectDir, transcript.Dir+"/"+r.id+"/"+transcript.ArtifactsDir+"/"+id+".txt", maxArtifact)
 	if err != nil {
-		return bad()
+		return missing, nil
 	}
-	lines := strings.SplitAfter(string(b), "\n")
+	bytes, err := r.pageBytes(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 	total := int64(len(lines))
 	first := min(max(offset, 0), total)
-	last := min(first+limit, total)
-	return &threads.ToolResult{Data: map[string]any{
-		"text": strings.Join(lines[first:last], ""), "first_line": first, "lines": last - first, "total_lines": total,
-	}}, nil
+	until := min(first+limit, total)
+	last := first + int64(resulttext.Lines(lines[first:until], bytes-artifactNote))
+	text := strings.Join(lines[first:last], "\n")
+	data := map[string]any{"text": text, "first_line": first, "lines": last - first, "total_lines": total}
+	return &threads.ToolResult{Data: data, Blocks: []message.Block{message.TextBlock(text + artifactEnd(id, first, last, total, wanted))}, Page: true}, nil
+}
+
+// artifactNote are the bytes that are left for the note below a part of an artifact.
+const artifactNote = 240
+
+// artifactEnd returns the note below a part of an artifact, with the call that reads the
+// next part of those that were asked for.
+func artifactEnd(id string, first, last, total, wanted int64) string {
+	if first >= total {
+		return fmt.Sprintf("[the artifact has %d lines]", total)
+	}
+	note := "\n[" + resulttext.LinesNote(first+1, last, total)
+	next := map[string]any{"id": id, "offset": last}
+	rest := total - last
+	if wanted > 0 {
+		rest = min(rest, first+wanted-last)
+		next["limit"] = rest
+	}
+	if rest > 0 {
+		call, _ := jsonx.Marshal(next) // a text and numbers
+		note += "; the next: " + threads.ArtifactTool + " " + string(call)
+	}
+	return note + "]"
 }

@@ -50,12 +50,7 @@ func (w *Workspace) Do(ctx context.Context, req Request) *diag.Envelope {
 	if err != nil {
 		err = w.withSchema(ctx, args, err)
 		err = ownDraft(args, w.missing(ctx, req.Name, args, err))
-		out := failed(err, env.Metadata)
-		if p, ok := env.Data.(presented); ok && len(p.blocks) > 0 {
-			p.data = nil // the error has it
-			out.Data = p
-		}
-		return out
+		return failedRun(err, env)
 	}
 	env.Success = true
 	return env

@@ -104,6 +104,9 @@ func (b *Broker) Call(ctx context.Context, req Request) *Reply {
 	env := b.call(joined{ctx, b.run}, req)
 	if p, ok := env.Data.(presented); ok {
 		env.Data = p.whole
+		if env.Error != nil && len(p.blocks) == 0 {
+			env.Data = nil // the error has it
+		}
 	}
 	if env.Error != nil {
 		env.Error = presentable(env.Error, b.home)

@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/mcpclient"
+	"github.com/ryeos/rye/internal/resulttext"
 	"github.com/ryeos/rye/resolve"
 )
 
@@ -22,6 +23,8 @@ type presented struct {
 	data   map[string]any
 	blocks []json.RawMessage // of MCP content that is not text
 	whole  any               // the result as the tool returned it, for a tool that called this one
+	// foreign states that it is the result of an MCP server.
+	foreign bool
 }
 
 // present returns the result of a tool for a model.
@@ -30,17 +33,13 @@ func present(tool *resolve.Item, data any, interleaved bool) any {
 	if !ok {
 		return data
 	}
-	p := presented{whole: data, data: map[string]any{}}
-	foreign := isForeign(tool, m)
-	for k, v := range m {
-		switch {
-		case k == "success" && v == true, foreign && (k == "isError" || k == "prepared"), k == "exit_code" && v == int64(0), k == "duration_ms",
-			k == "truncated" && v == false, k == "stderr" && v == "", k == "output" && !interleaved && isCommand(m):
-		default:
-			p.data[k] = v
-		}
+	p := presented{whole: data, data: resulttext.Facts(m), foreign: isForeign(tool, m)}
+	if !interleaved && isCommand(m) {
+		delete(p.data, "output")
 	}
-	if foreign {
+	if p.foreign {
+		delete(p.data, "isError")
+		delete(p.data, "prepared")
 		p.content(m["content"].([]any), m["structuredContent"])
 	}
 	return p

@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/resulttext"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
@@ -185,32 +186,20 @@ func (v *View) result(d resultData) string {
 	return fmt.Sprintf("  %s  %s %s%s", v.calls[d.CallID], outcome, time.Duration(d.Duration)*time.Millisecond, why)
 }
 
-// reason returns why a call failed, from what the model reads: the error of an envelope,
-// or a text.
+// reason returns why a call failed, from what the model reads.
 func reason(ref, text string) string {
-	var doc struct {
-		Error *struct {
-			Code    string `json:"code"`
-			Message string `json:"message"`
-		} `json:"error"`
+	code, why := resulttext.Code(text)
+	if rest, ok := strings.CutPrefix(why, "running "+ref+": "); ok {
+		why = rest // the line has it
 	}
-	if json.Unmarshal([]byte(text), &doc) == nil {
-		if doc.Error == nil || doc.Error.Message == "" {
-			return ""
-		}
-		text = doc.Error.Message
-		if rest, ok := strings.CutPrefix(text, "running "+ref+": "); ok {
-			text = rest // the line has it
-		}
-		if doc.Error.Code != "" && doc.Error.Code != string(diag.ExecutionFailed) {
-			text = doc.Error.Code + ": " + text
-		}
-	}
-	text = strings.TrimSpace(text)
-	if text == "" {
+	why = strings.TrimSpace(why)
+	if why == "" {
 		return ""
 	}
-	first, _, _ := strings.Cut(text, "\n")
+	if code != "" && code != string(diag.ExecutionFailed) {
+		why = code + ": " + why
+	}
+	first, _, _ := strings.Cut(why, "\n")
 	return ": " + shortened(first, maxMessage)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/resulttext"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/transcript"
@@ -110,9 +111,6 @@ func (r *toolResult) code() string {
 	if !r.IsError || len(r.Content) == 0 || r.Content[0].Type != message.Text {
 		return ""
 	}
-	v, _ := jsonx.ParseMessage([]byte(r.Content[0].Text))
-	m, _ := v.(map[string]any)
-	e, _ := m["error"].(map[string]any)
-	code, _ := e["code"].(string)
+	code, _ := resulttext.Code(r.Content[0].Text)
 	return code
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/resulttext"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/message"
 )
@@ -185,7 +186,7 @@ func (d *dispatcher) leaveOut(ctx context.Context, c *pendingCall, i int, by *Co
 	r := Result{CallID: c.CallID, Ref: c.Ref}
 	if by.Action == "skip" {
 		r.Skipped = true
-		r.Content = []message.Block{message.TextBlock(`{"skipped":true}`)}
+		r.Content = []message.Block{message.TextBlock("[not run: the hook " + by.By + " left it out]")}
 	} else {
 		reason := by.Feedback
 		if reason == "" {
@@ -215,8 +216,7 @@ func (d *dispatcher) sendBack(ctx context.Context, c *pendingCall, i int, by *Co
 
 // failure returns the result of a call that was not made.
 func failure(code diag.Code, text string) string {
-	b, _ := jsonx.Marshal(map[string]any{"success": false, "error": map[string]any{"code": string(code), "message": text}}) // texts
-	return string(b)
+	return resulttext.Error(string(code), text)
 }
 
 func inputOf(raw json.RawMessage) any {

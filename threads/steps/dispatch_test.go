@@ -157,9 +157,9 @@ func TestDispatchHooks(t *testing.T) {
 	}
 	want := `{"control":null,"pending":[],"results":[` +
 		`{"call_id":"id-a","content":[{"text":"a","type":"text"}],"is_error":false},` +
-		`{"call_id":"id-b","content":[{"text":"{\"error\":{\"code\":\"POLICY_DENIED\",\"message\":\"not on Fridays\"},\"success\":false}","type":"text"}],"denied":true,"is_error":true,"ref":"tool:t/b"},` +
-		`{"call_id":"id-c","content":[{"text":"{\"skipped\":true}","type":"text"}],"is_error":false,"ref":"tool:t/c","skipped":true},` +
-		`{"call_id":"id-d","content":[{"text":"{\"error\":{\"code\":\"POLICY_DENIED\",\"message\":\"the hook quiet denied the call\"},\"success\":false}","type":"text"}],"denied":true,"is_error":true,"ref":"tool:t/d"},` +
+		`{"call_id":"id-b","content":[{"text":"POLICY_DENIED: not on Fridays","type":"text"}],"denied":true,"is_error":true,"ref":"tool:t/b"},` +
+		`{"call_id":"id-c","content":[{"text":"[not run: the hook x left it out]","type":"text"}],"is_error":false,"ref":"tool:t/c","skipped":true},` +
+		`{"call_id":"id-d","content":[{"text":"POLICY_DENIED: the hook quiet denied the call","type":"text"}],"denied":true,"is_error":true,"ref":"tool:t/d"},` +
 		`{"call_id":"id-e","content":[{"text":"e","type":"text"}],"is_error":false}]}`
 	if string(raw) != want {
 		t.Errorf("got  %s\nwant %s", raw, want)

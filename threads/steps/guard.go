@@ -3,7 +3,7 @@ package steps
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,6 +46,7 @@ type guardParams struct {
 	Results []struct {
 		Result
 		ResultTokens int64 `json:"result_tokens"` // of the item; 0 is the default
+		Page         bool  `json:"page"`          // a part of a text that fits: it is not cut
 	} `json:"results"`
 	Accepts []string `json:"accepts"` // kinds of input of the model
 }
@@ -53,7 +54,7 @@ type guardParams struct {
 // resultGuard cuts results to what the model reads. The whole of a longer one is an
 // artifact, and a long one that was sent before is a reference to the earlier call.
 //
-// Params: {results: [Result with result_tokens], accepts}. Result: {results: [Guarded],
+// Params: {results: [Result with result_tokens and page], accepts}. Result: {results: [Guarded],
 // artifacts: [StoredArtifact]}.
 func resultGuard(ctx context.Context, in Input) (Output, error) {
 	p, err := params[guardParams]("result_guard", in)
@@ -64,21 +65,28 @@ func resultGuard(ctx context.Context, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	note, err := text(ctx, in.Services, "cut_result", "lines", "\x00")
+	note, err := text(ctx, in.Services, "cut_result", "lines", "\x00", "first", "\x01", "last", "\x02", "total", "\x03", "call", "\x04")
 	if err != nil {
 		return Output{}, err
+	}
+	if !strings.Contains(note, "\x04") {
+		note += "\n\x04" // a text of a project that does not name the call
 	}
 	omitted, err := text(ctx, in.Services, "omitted_block", "type", "\x00", "name", "\x01")
 	if err != nil {
 		return Output{}, err
 	}
-	g := &guard{cfg: cfg, ratio: in.Usage.ContextRatio(), note: note, omitted: omitted, accepts: p.Accepts, sent: map[string]string{}}
+	g := &guard{cfg: cfg, usage: in.Usage, note: note, omitted: omitted, accepts: p.Accepts, sent: map[string]string{}}
 	if err := g.earlier(in.Conversation); err != nil {
 		return Output{}, err
 	}
 	results, stored := []Guarded{}, []StoredArtifact{}
 	for _, r := range p.Results {
-		out, a := g.result(&r.Result, r.ResultTokens)
+		budget := cfg.Budget(in.Usage, r.ResultTokens, r.Page)
+		if r.Page {
+			budget = math.MaxInt32
+		}
+		out, a := g.result(&r.Result, budget)
 		results = append(results, out)
 		if a != nil {
 			stored = append(stored, *a)
@@ -89,7 +97,7 @@ func resultGuard(ctx context.Context, in Input) (Output, error) {
 
 type guard struct {
 	cfg           Resilience
-	ratio         float64
+	usage         Usage
 	note, omitted string
 	accepts       []string
 	sent          map[string]string // content -> the call that has it
@@ -137,22 +145,12 @@ func size(content []message.Block) int64 {
 	return n
 }
 
-// budget returns the tokens of one result.
-func (g *guard) budget(own int64) int64 {
-	if own > 0 {
-		return min(own, g.cfg.ResultTokensMax)
-	}
-	if g.ratio > g.cfg.ResultFull {
-		return g.cfg.ResultTokens / 2
-	}
-	return g.cfg.ResultTokens
-}
-
-func (g *guard) result(r *Result, own int64) (Guarded, *StoredArtifact) {
+// result returns a result in at most budget tokens.
+func (g *guard) result(r *Result, budget int64) (Guarded, *StoredArtifact) {
 	out := Guarded{CallID: r.CallID, Ref: r.Ref, IsError: r.IsError, Bytes: size(r.Content), Content: g.readable(r.Content)}
 	var stored *StoredArtifact
-	if n := textBytes(out.Content); tokens(n) > g.budget(own) {
-		stored = g.cut(&out, int(g.budget(own))*4)
+	if n := textBytes(out.Content); tokens(n) > budget {
+		stored = g.cut(&out, int(budget)*4)
 	}
 	if key := g.key(out.Content); key != "" && g.sent[key] != "" && g.sent[key] != r.CallID {
 		out.SameAs = g.sent[key]
@@ -193,7 +191,8 @@ func (g *guard) readable(content []message.Block) []message.Block {
 	return out
 }
 
-// cut keeps the first and the last lines of the texts of a result.
+// cut keeps the first and the last lines of the texts of a result. The lines between them
+// are exactly those that the call in the note reads.
 func (g *guard) cut(out *Guarded, budget int) *StoredArtifact {
 	var whole strings.Builder
 	var others []message.Block
@@ -207,31 +206,29 @@ func (g *guard) cut(out *Guarded, budget int) *StoredArtifact {
 		}
 		whole.WriteString(b.Text)
 	}
-	text, ext := artifactText(whole.String())
+	left := max(budget-noteBytes, budget/2)
+	// A line has at most four bytes for each character, so that at least one line fits.
+	text, ext := artifactText(whole.String(), min(artifactWidth, max(left/8, 1)))
 	id := item.DigestOf([]byte(text)).Hex()
 	m := cuttext.Measure(cuttext.Bytes)
-	left := max(budget-noteBytes, budget/2)
 	head, lines := m.First(text, left*2/3)
 	tail := m.Last(text[len(head):], left-len(head))
-	gap := text[len(head) : len(text)-len(tail)]
 	total := lineCount(text)
-	first := total - lineCount(tail) + 1
-	shown := fmt.Sprintf("1-%d", max(lines, 1))
-	if tail != "" {
-		shown += fmt.Sprintf(",%d-%d", first, total)
+	missing := total - lines - lineCount(tail)
+	if missing <= 0 { // JSON that is shorter in lines than as it came
+		out.Content = append([]message.Block{message.TextBlock(text)}, others...)
+		return nil
 	}
-	note, _ := jsonx.Marshal(map[string]any{"truncated": map[string]any{
-		"shown_lines": shown, "total_lines": int64(total),
-		"next": map[string]any{"tool": ArtifactTool, "arguments": map[string]any{"id": id, "offset": int64(lines), "limit": int64(200)}},
-	}})
+	call, _ := jsonx.Marshal(map[string]any{"id": id, "offset": int64(lines), "limit": int64(missing)}) // texts and numbers
+	middle := strings.NewReplacer(
+		"\x00", strconv.Itoa(missing), "\x01", strconv.Itoa(lines+1), "\x02", strconv.Itoa(lines+missing), "\x03", strconv.Itoa(total),
+		"\x04", ArtifactTool+" "+string(call),
+	).Replace(g.note)
 	if head != "" && !strings.HasSuffix(head, "\n") {
 		head += "\n"
 	}
-	if tail != "" && !strings.HasSuffix(tail, "\n") {
-		tail += "\n"
-	}
-	middle := strings.ReplaceAll(g.note, "\x00", strconv.Itoa(lineCount(gap))) + "\n"
-	out.Content = append([]message.Block{message.TextBlock(head + middle + tail + string(note))}, others...)
+	shown := strings.TrimRight(head+middle+"\n"+tail, "\n")
+	out.Content = append([]message.Block{message.TextBlock(shown)}, others...)
 	out.Cut, out.Artifact = true, id
 	return &StoredArtifact{ID: id, Ext: ext, Text: text, CallID: out.CallID}
 }
@@ -243,41 +240,14 @@ func lineCount(s string) int {
 	return strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1
 }
 
-// artifactText returns a result in lines that can be read one by one. An object that
-// is mostly one text, such as the output of a program, is that text after the others.
-func artifactText(s string) (text, ext string) {
-	if doc, ok := cuttext.Indent(s, artifactWidth); ok {
-		if text, ok := mostlyText(s); ok {
-			wrapped, _ := cuttext.Wrap(text, artifactWidth)
-			return wrapped, ".txt"
-		}
+// artifactText returns a result in lines of at most width characters, which can be read
+// one by one.
+func artifactText(s string, width int) (text, ext string) {
+	if doc, ok := cuttext.Indent(s, width); ok {
 		return doc, ".json"
 	}
-	wrapped, _ := cuttext.Wrap(s, artifactWidth)
+	wrapped, _ := cuttext.Wrap(s, width)
 	return wrapped, ".txt"
-}
-
-// mostlyText returns the longest text of an object that is more than half of it, below
-// a line with the other members.
-func mostlyText(s string) (string, bool) {
-	v, _ := jsonx.ParseMessage([]byte(s))
-	m, _ := v.(map[string]any)
-	longest := ""
-	for k, v := range m {
-		if t, ok := v.(string); ok && len(t) > len(s)/2 && strings.Contains(t, "\n") {
-			longest = k
-		}
-	}
-	if longest == "" {
-		return "", false
-	}
-	text, _ := m[longest].(string)
-	delete(m, longest)
-	rest, err := jsonx.Marshal(m)
-	if err != nil {
-		return "", false
-	}
-	return string(rest) + "\n" + longest + ":\n" + text, true
 }
 
 // resolveSame returns the content that a result refers to by same_as.

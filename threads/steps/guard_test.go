@@ -3,6 +3,7 @@ package steps
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,15 +56,15 @@ func TestGuardBounds(t *testing.T) {
 		name      string
 		bytes     int
 		tokens    int64
-		context   int64 // of a window of 100
+		context   int64 // thousands of a window of 100,000
 		cut       bool
 		maxTokens int64
 	}{
-		{"at the bound", 9600, 0, 0, false, 2400},
-		{"above it", 9700, 0, 0, true, 2400},
-		{"a full window halves it", 4900, 0, 76, true, 1200},
-		{"75 % is not above 75 %", 9600, 0, 75, false, 2400},
-		{"an item's own", 40_000, 12_000, 76, false, 12_000},
+		{"at the bound", 40_000, 0, 0, false, 10_000},
+		{"above it", 40_100, 0, 0, true, 10_000},
+		{"a full window halves it", 20_100, 0, 76, true, 5000},
+		{"75 % is not above 75 %", 40_000, 0, 75, false, 10_000},
+		{"an item's own", 48_000, 12_000, 76, false, 12_000},
 		{"an item's own, above it", 48_100, 12_000, 0, true, 12_000},
 		{"at most 25,000", 100_100, 99_000, 0, true, 25_000},
 	} {
@@ -71,7 +72,7 @@ func TestGuardBounds(t *testing.T) {
 		if c.tokens > 0 {
 			r["result_tokens"] = c.tokens
 		}
-		g := guardAll(t, Input{Usage: Usage{ContextTokens: c.context, Window: 100}}, r)
+		g := guardAll(t, Input{Usage: Usage{ContextTokens: c.context * 1000, Window: 100_000}}, r)
 		got := g.Results[0]
 		if got.Cut != c.cut || len(g.Artifacts) == 1 != c.cut || got.Bytes != int64(c.bytes/100*100) {
 			t.Errorf("%s: cut %v, %d artifacts, %d bytes", c.name, got.Cut, len(g.Artifacts), got.Bytes)
@@ -82,48 +83,74 @@ func TestGuardBounds(t *testing.T) {
 	}
 }
 
-// Head and tail are whole lines, and the note reads the rest.
-func TestGuardNote(t *testing.T) {
-	whole := numbered(1000, 100)
-	g := guardAll(t, Input{}, textResult("1", whole))
-	text := g.Results[0].Content[0].Text
+// noteOf returns the missing lines, all lines and the call that the note of a cut result
+// names, and the lines before and after the note.
+func noteOf(t *testing.T, text string) (first, last, total int, call struct {
+	ID            string
+	Offset, Limit int
+}, head, tail []string) {
+	t.Helper()
 	lines := strings.Split(text, "\n")
-	var note struct {
-		Truncated struct {
-			Shown string `json:"shown_lines"`
-			Total int    `json:"total_lines"`
-			Next  struct {
-				Tool string `json:"tool"`
-				Args struct {
-					ID            string
-					Offset, Limit int
-				} `json:"arguments"`
-			} `json:"next"`
-		} `json:"truncated"`
+	at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "[… lines ") })
+	if at < 0 {
+		t.Fatalf("no note in %q", text)
 	}
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &note); err != nil {
-		t.Fatal(err)
+	if _, err := fmt.Sscanf(lines[at], "[… lines %d-%d of %d are left out.", &first, &last, &total); err != nil {
+		t.Fatalf("%v: %q", err, lines[at])
 	}
-	n := note.Truncated
-	var last, from, to int
-	if _, err := fmt.Sscanf(n.Shown, "1-%d,%d-%d", &last, &from, &to); err != nil || n.Total != 1000 || to != 1000 {
-		t.Fatalf("%v: %+v", err, n)
+	_, args, _ := strings.Cut(lines[at], ArtifactTool+" ")
+	if err := json.Unmarshal([]byte(strings.TrimSuffix(args, " …]")), &call); err != nil {
+		t.Fatalf("%v: %q", err, lines[at])
 	}
-	if !strings.HasPrefix(lines[last-1], fmt.Sprintf("%06d ", last)) || !strings.HasPrefix(lines[last+1], fmt.Sprintf("%06d ", from)) {
-		t.Errorf("shown %s, and the lines are %q and %q", n.Shown, lines[last-1], lines[last+1])
+	return first, last, total, call, lines[:at], lines[at+1:]
+}
+
+// Head and tail are whole lines, and the call in the note reads exactly the others.
+func TestGuardNote(t *testing.T) {
+	for name, whole := range map[string]string{
+		"lines":            numbered(1000, 100),
+		"long lines":       strings.Repeat(strings.Repeat("ä", 3000)+"\n", 20),
+		"one line":         strings.Repeat("x", 200_000),
+		"a small budget":   numbered(60, 100),
+		"without last end": strings.TrimSuffix(numbered(1000, 100), "\n"),
+	} {
+		r := textResult("1", whole)
+		if name == "a small budget" {
+			r["result_tokens"] = 100
+		}
+		g := guardAll(t, Input{}, r)
+		first, last, total, call, head, tail := noteOf(t, g.Results[0].Content[0].Text)
+		a := g.Artifacts[0]
+		all := strings.Split(strings.TrimSuffix(a.Text, "\n"), "\n")
+		if total != len(all) || call.Offset != first-1 || call.Limit != last-first+1 || call.ID != a.ID {
+			t.Fatalf("%s: lines %d-%d of %d of %d, %+v", name, first, last, total, len(all), call)
+		}
+		got := slices.Concat(head, all[call.Offset:call.Offset+call.Limit], tail)
+		if strings.Join(got, "\n") != strings.Join(all, "\n") {
+			t.Errorf("%s: the shown and the named lines are not the whole", name)
+		}
+		if a.Ext != ".txt" || a.ID != item.DigestOf([]byte(a.Text)).Hex() || a.ID != g.Results[0].Artifact {
+			t.Errorf("%s: %s, %s", name, a.ID, a.Ext)
+		}
+		if joined := strings.ReplaceAll(a.Text, "\n", ""); joined != strings.ReplaceAll(whole, "\n", "") {
+			t.Errorf("%s: the artifact lacks text", name)
+		}
 	}
-	if want := fmt.Sprintf("%d lines left out", from-last-1); !strings.Contains(lines[last], want) {
-		t.Errorf("%q, want %s", lines[last], want)
-	}
-	a := g.Artifacts[0]
-	if n.Next.Tool != ArtifactTool || n.Next.Args.Offset != last || n.Next.Args.ID != a.ID || a.Text != whole || a.Ext != ".txt" || a.ID != item.DigestOf([]byte(whole)).Hex() || a.ID != g.Results[0].Artifact {
-		t.Errorf("%+v, %+v", n.Next, a.ID)
+}
+
+// A page of a text is not cut: the next page continues it.
+func TestGuardPage(t *testing.T) {
+	r := textResult("1", numbered(1000, 100))
+	r["page"] = true
+	g := guardAll(t, Input{Usage: Usage{ContextTokens: 80, Window: 100}}, r)
+	if g.Results[0].Cut || len(g.Artifacts) > 0 || g.Results[0].Content[0].Text != numbered(1000, 100) {
+		t.Errorf("%+v", g.Artifacts)
 	}
 }
 
 // Texts without line ends, JSON, and programs' output stay readable.
 func TestGuardForms(t *testing.T) {
-	list := make([]any, 3000)
+	list := make([]any, 20_000)
 	for i := range list {
 		list[i] = int64(i)
 	}
@@ -132,19 +159,11 @@ func TestGuardForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := guardAll(t, Input{}, textResult("1", string(raw)))
-	if a := g.Artifacts[0]; a.Ext != ".json" || strings.Count(a.Text, "\n") < 3000 {
+	if a := g.Artifacts[0]; a.Ext != ".json" || strings.Count(a.Text, "\n") < 20_000 {
 		t.Errorf("%s", a.Text[:100])
 	}
-	raw, err = jsonx.Marshal(map[string]any{"exit_code": int64(1), "stdout": numbered(500, 100)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g = guardAll(t, Input{}, textResult("1", string(raw)))
-	if text := g.Results[0].Content[0].Text; !strings.HasPrefix(text, "{\"exit_code\":1}\nstdout:\n000001 x") || !strings.Contains(text, "000500 x") {
-		t.Errorf("%s", text[:100])
-	}
 	g = guardAll(t, Input{}, textResult("1", strings.Repeat("ä", 30_000)))
-	if text := g.Results[0].Content[0].Text; tokens(len(text)) > 2400 || !strings.Contains(text, `"total_lines":20`) {
+	if text := g.Results[0].Content[0].Text; tokens(len(text)) > 10_000 || !strings.Contains(text, "of 20 are left out") {
 		t.Errorf("%d bytes: %s", len(text), text[len(text)-300:])
 	}
 	blocks := []message.Block{message.TextBlock("see"), {Type: message.Image, MediaType: "image/png", Name: "a.png", Artifact: "3f9c"}, {Type: message.File, MediaType: "audio/wav", Name: "b.wav", Artifact: "77aa"}}
@@ -169,7 +188,7 @@ func TestGuardSameAs(t *testing.T) {
 		t.Errorf("%q, want %s", got, want)
 	}
 	// A result that is cut in the same way, too: its artifact is stored once.
-	big := numbered(200, 100)
+	big := numbered(500, 100)
 	first := guardAll(t, Input{}, textResult("a", big))
 	stored := called("a", "tool:t/x", `{}`, first.Results[0].Content[0].Text, false)
 	if g := guardAll(t, Input{Conversation: lines(t, stored...)}, textResult("b", big)); g.Results[0].SameAs != "a" || len(g.Artifacts) != 0 {

@@ -40,10 +40,12 @@ type Resilience struct {
 	RepeatHint, RepeatStop, FailureHint int64 // calls in a row
 
 	ResultTokens    int64   // of one tool result
+	ReadTokens      int64   // of a part of a file or of an artifact
 	ResultTokensMax int64   // the most that an item's result_tokens may ask for
-	ResultFull      float64 // context ratio above which ResultTokens is halved
+	ResultFull      float64 // context ratio above which ResultTokens and ReadTokens are halved
+	WindowRatio     float64 // of the window that one result may fill
 	SameAsTokens    int64   // results above it are sent once
-	ArtifactLines   int64   // of an artifact that a call reads without a limit
+	ArtifactLines   int64   // of an artifact that a call reads without a limit, if they fit
 
 	HookTime time.Duration // of one hook
 	AskAgain int64         // how often finish asks a model to go on, in a row
@@ -62,6 +64,8 @@ func ReadResilience(r *tree.Reader) Resilience {
 		RepeatStop:      watch.Int("repeat_stop", 0, 0, 1000),
 		FailureHint:     watch.Int("failure_hint", 0, 0, 1000),
 		ResultTokens:    results.Int("max_tokens", math.MaxInt32, 100, math.MaxInt32),
+		ReadTokens:      results.Int("read_max_tokens", math.MaxInt32, 100, math.MaxInt32),
+		WindowRatio:     results.Number("window_ratio", 1, 0, 1),
 		ResultTokensMax: results.Int("item_max_tokens", math.MaxInt32, 100, math.MaxInt32),
 		ResultFull:      results.Number("halve_above_ratio", 1, 0, 1),
 		SameAsTokens:    results.Int("same_as_tokens", math.MaxInt32, 0, math.MaxInt32),
@@ -73,6 +77,29 @@ func ReadResilience(r *tree.Reader) Resilience {
 		OnParentComplete: children.Enum("on_parent_complete", "allow", "allow", "cancel", "wait"),
 		OnParentError:    children.Enum("on_parent_error", "cancel", "cancel", "allow"),
 	}
+}
+
+// minBudget is the smallest budget of a result in tokens, whatever the window is.
+const minBudget = 100
+
+// Budget returns the tokens of one result: own are those that its item states, 0 for none,
+// and a page is a part of a file or of an artifact.
+func (c *Resilience) Budget(u Usage, own int64, page bool) int64 {
+	budget := c.ResultTokens
+	if page {
+		budget = c.ReadTokens
+	}
+	if own > 0 {
+		budget = min(own, c.ResultTokensMax)
+	}
+	// A page loses nothing: the next one continues it.
+	if u.ContextRatio() > c.ResultFull && (own == 0 || page) {
+		budget /= 2
+	}
+	if u.Window > 0 {
+		budget = min(budget, int64(c.WindowRatio*float64(u.Window)))
+	}
+	return max(budget, minBudget)
 }
 
 // Defaults are the parts of config:agent/agent that a directive can state itself.

@@ -65,7 +65,7 @@ func (c *composer) tools() ([]Offer, error) {
 }
 
 const artifactSchema = `{"type":"object","additionalProperties":false,"required":["id"],"properties":{` +
-	`"id":{"type":"string"},"offset":{"type":"integer","minimum":0,"default":0},"limit":{"type":"integer","minimum":1,"maximum":2000,"default":200}}}`
+	`"id":{"type":"string"},"offset":{"type":"integer","minimum":0,"default":0},"limit":{"type":"integer","minimum":1}}}`
 
 // verb returns the definition of a verb. Few permitted ids are a part of it.
 func (c *composer) verb(v VerbTool) (Offer, error) {
