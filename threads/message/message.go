@@ -102,8 +102,8 @@ type Request struct {
 // Stop is why a response ended.
 type Stop string
 
-// The reasons. A response with a reason that its dialect does not know has StopEnd:
-// Response.StopRaw has the word of the service.
+// The reasons. An answer that ended for another reason is a failure with the word of the
+// service. Response.StopRaw has the word.
 const (
 	StopEnd       Stop = "end"
 	StopToolCalls Stop = "tool_calls"
@@ -159,6 +159,9 @@ type Usage struct {
 	// Assumed is 1 if the service did not state the counts, so that they are an
 	// estimate.
 	Assumed int64 `json:"assumed,omitempty"`
+	// Doubtful is how many counters the service stated that no answer can have, such as a
+	// negative one: they are left out as if they were not stated.
+	Doubtful int64 `json:"doubtful,omitempty"`
 }
 
 // ModelUsage are the counts of one model.
@@ -184,6 +187,7 @@ func (u Usage) Add(v Usage) Usage {
 	u.Output += v.Output
 	u.Reasoning += v.Reasoning
 	u.Assumed += v.Assumed
+	u.Doubtful += v.Doubtful
 	u.ByModel = append(u.ByModel[:len(u.ByModel):len(u.ByModel)], v.ByModel...)
 	sum := make(map[string]int64, len(u.Requests)+len(v.Requests))
 	for name, n := range u.Requests {

@@ -12,11 +12,12 @@ import (
 
 // anthropicStream reads the events of POST /v1/messages.
 type anthropicStream struct {
+	c       *Config
 	origin  wire
+	calls   calls // the index of a piece is the position of its block
 	started bool
 	blocks  []*anthropicBlock
 	usage   anthropicUsage
-	counted bool
 	stop    string
 	stopped bool
 	id      string
@@ -25,13 +26,15 @@ type anthropicStream struct {
 
 // anthropicBlock is one block of the answer as it arrives.
 type anthropicBlock struct {
-	index  int64
-	start  []byte
-	fields fields
-	texts  map[string]*growing // members that deltas extend
-	input  growing
-	grown  bool // a delta changed the block
-	closed bool
+	index    int64
+	start    []byte
+	fields   fields
+	texts    map[string]*growing // members that deltas extend
+	input    growing
+	call     *call // that the block is, or nil
+	position int64
+	grown    bool // a delta changed the block
+	closed   bool
 }
 
 func (s *anthropicStream) event(e httpx.Event) ([]message.Delta, error) {
@@ -61,8 +64,34 @@ func (s *anthropicStream) event(e httpx.Event) ([]message.Delta, error) {
 		s.stopped = true
 	case "error":
 		return nil, errorIn(e.Data)
+	case "message": // the whole answer in place of a stream
+		return s.whole(ev)
+	case "":
+		if ev.get("error") != nil || ev.statesError() {
+			return nil, errorIn(e.Data)
+		}
 	}
 	return nil, nil // ping, and events that later versions add
+}
+
+// whole reads an answer that is one document.
+func (s *anthropicStream) whole(msg fields) ([]message.Delta, error) {
+	if s.started {
+		return nil, malformed("a whole message within a stream")
+	}
+	s.started, s.stopped = true, true
+	s.id, s.model, s.stop = msg.text("id"), msg.text("model"), msg.text("stop_reason")
+	s.usage.update(msg.get("usage"))
+	var out []message.Delta
+	for i, raw := range elements(msg.get("content")) {
+		deltas, err := s.open(fields{{"index", encoded(i)}, {"content_block", raw}})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, deltas...)
+		s.blocks[len(s.blocks)-1].closed = true
+	}
+	return out, nil
 }
 
 func (s *anthropicStream) start(ev fields) error {
@@ -74,7 +103,8 @@ func (s *anthropicStream) start(ev fields) error {
 		return malformed("message_start: %v", err)
 	}
 	s.started, s.id, s.model = true, msg.text("id"), msg.text("model")
-	return s.count(msg.get("usage"))
+	s.usage.update(msg.get("usage"))
+	return nil
 }
 
 func (s *anthropicStream) messageDelta(ev fields) error {
@@ -85,20 +115,7 @@ func (s *anthropicStream) messageDelta(ev fields) error {
 	if stop := delta.text("stop_reason"); stop != "" {
 		s.stop = stop
 	}
-	return s.count(ev.get("usage"))
-}
-
-// count reads a usage. Counts are totals: the last one of each counter is true.
-func (s *anthropicStream) count(raw []byte) error {
-	if raw == nil {
-		return nil
-	}
-	var u anthropicUsage
-	if err := json.Unmarshal(raw, &u); err != nil {
-		return malformed("usage: %v", err)
-	}
-	s.counted = true
-	s.usage.update(u)
+	s.usage.update(ev.get("usage"))
 	return nil
 }
 
@@ -122,13 +139,31 @@ func (s *anthropicStream) open(ev fields) ([]message.Delta, error) {
 	if json.Unmarshal(ev.get("index"), &b.index) != nil {
 		return nil, malformed("content_block_start without index")
 	}
-	if slices.ContainsFunc(s.blocks, func(o *anthropicBlock) bool { return o.index == b.index }) {
+	if slices.ContainsFunc(s.blocks, func(o *anthropicBlock) bool { return o.index == b.index && !o.closed }) {
 		return nil, malformed("a second block with the index %d", b.index)
 	}
 	s.blocks = append(s.blocks, b)
 	switch start.text("type") {
 	case "tool_use":
-		return []message.Delta{{Kind: message.DeltaCallStart, CallID: start.text("id"), Name: start.text("name")}}, nil
+		// {} in the start is what the service writes before the pieces, and the input of a
+		// call without arguments if no piece follows.
+		position := int64(len(s.blocks) - 1)
+		p := piece{index: &position, id: start.text("id"), name: start.text("name"), fresh: true}
+		if !emptyObject(start.get("input")) {
+			p.args = start.get("input")
+		}
+		c, deltas, err := s.calls.add(p)
+		if err == nil && c == nil || err == nil && c.name == "" {
+			err = unreadable("a call has no name")
+		}
+		if err != nil {
+			return nil, err
+		}
+		if emptyObject(start.get("input")) {
+			c.stated, c.object = true, []byte("{}")
+		}
+		b.call, b.position = c, position
+		return deltas, nil
 	case "text":
 		return watch(message.DeltaText, start.text("text"), ""), nil
 	case "thinking":
@@ -160,7 +195,11 @@ func (s *anthropicStream) delta(ev fields) ([]message.Delta, error) {
 	switch d.text("type") {
 	case "input_json_delta":
 		b.input.WriteString(d.text("partial_json"))
-		return watch(message.DeltaToolInput, d.text("partial_json"), b.fields.text("id")), nil
+		if b.call == nil {
+			return nil, nil
+		}
+		_, deltas, err := s.calls.add(piece{index: &b.position, args: d.get("partial_json")})
+		return deltas, err
 	case "citations_delta":
 		b.fields.set("citations", list(appendRaw(elements(b.fields.get("citations")), d.get("citation"))))
 		return nil, nil
@@ -217,23 +256,12 @@ func (b *anthropicBlock) raw() []byte {
 	return object(out...)
 }
 
-// block returns the block in the form of package message.
+// block returns a block that is not a call in the form of package message.
 func (b *anthropicBlock) block(origin wire) message.Block {
 	switch b.fields.text("type") {
 	case "text":
 		out := message.TextBlock(b.text("text").String())
 		if !b.fields.only("type", "text") {
-			out = origin.mark(out, b.raw())
-		}
-		return out
-	case "tool_use":
-		text := b.input.String()
-		if given := b.fields.get("input"); text == "" && given != nil {
-			text = string(given)
-		}
-		out := arguments(message.Block{Type: message.ToolCall, ID: b.fields.text("id"), Name: b.fields.text("name")}, text)
-		// Members that rye does not know go back as they came.
-		if out.Input != nil && !b.fields.only("type", "id", "name", "input") {
 			out = origin.mark(out, b.raw())
 		}
 		return out
@@ -243,93 +271,123 @@ func (b *anthropicBlock) block(origin wire) message.Block {
 	return origin.mark(message.Block{Type: message.Opaque}, b.raw())
 }
 
+// mark gives a call the members that rye does not know: they go back as they came.
+func (s *anthropicStream) mark(c *call, b message.Block) message.Block {
+	i := slices.IndexFunc(s.blocks, func(o *anthropicBlock) bool { return o.call == c })
+	if i < 0 || b.Input == nil || s.blocks[i].fields.only("type", "id", "name", "input") {
+		return b
+	}
+	return s.origin.mark(b, s.blocks[i].raw())
+}
+
 func (s *anthropicStream) end() (message.Response, error) {
 	switch {
 	case !s.started:
 		return message.Response{}, incomplete("message_start")
-	case !s.stopped:
-		return message.Response{}, incomplete("message_stop")
 	case s.stop == "":
 		return message.Response{}, incomplete("stop_reason")
 	case slices.ContainsFunc(s.blocks, func(b *anthropicBlock) bool { return !b.closed }):
 		return message.Response{}, incomplete("content_block_stop")
 	}
-	r := message.Response{Stop: message.StopEnd, StopRaw: s.stop, Model: s.model, ID: s.id}
-	slices.SortStableFunc(s.blocks, func(a, b *anthropicBlock) int { return int(a.index - b.index) })
+	if !s.stopped { // the reason follows the last block
+		s.calls.odd.add(NoDone)
+	}
+	stop, err := s.c.stopOf(s.stop)
+	if err != nil {
+		return message.Response{}, err
+	}
+	called, err := s.calls.end(stop == message.StopMaxOutput, s.mark)
+	if err != nil {
+		return message.Response{}, err
+	}
+	calledIn := map[*call]message.Block{}
+	for i, c := range s.calls.list {
+		calledIn[c] = called[i]
+	}
+	r := message.Response{Stop: stop, StopRaw: s.stop, Model: s.model, ID: s.id}
+	slices.SortStableFunc(s.blocks, func(a, b *anthropicBlock) int { return cmp.Compare(a.index, b.index) })
 	for _, b := range s.blocks {
+		if b.call != nil {
+			r.Blocks = append(r.Blocks, calledIn[b.call])
+			continue
+		}
 		r.Blocks = append(r.Blocks, b.block(s.origin))
 	}
-	switch s.stop {
-	case "tool_use":
+	if len(called) > 0 && r.Stop == message.StopEnd {
 		r.Stop = message.StopToolCalls
-	case "max_tokens", "model_context_window_exceeded":
-		r.Stop = message.StopMaxOutput
-	case "refusal":
-		r.Stop = message.StopRefusal
-	case "pause_turn":
-		r.Stop = message.StopPause
 	}
-	r.Usage, _ = s.seen()
+	r.Usage = s.seen().Usage
 	return r, nil
 }
 
-func (s *anthropicStream) seen() (message.Usage, bool) { return s.usage.counters(), s.counted }
+func (s *anthropicStream) seen() counts { return s.usage.counts() }
 
 // anthropicUsage is the usage of the service. A counter that is null or absent is not
-// stated.
+// stated; counts are totals, so the last one of each counter is true.
 type anthropicUsage struct {
-	Model      string           `json:"model"`
-	Input      *int64           `json:"input_tokens"`
-	Output     *int64           `json:"output_tokens"`
-	CacheRead  *int64           `json:"cache_read_input_tokens"`
-	CacheWrite *int64           `json:"cache_creation_input_tokens"`
-	Writes     *anthropicWrites `json:"cache_creation"`
-	Server     map[string]any   `json:"server_tool_use"`
-	Iterations []anthropicUsage `json:"iterations"`
-}
-
-type anthropicWrites struct {
-	FiveMinutes *int64 `json:"ephemeral_5m_input_tokens"`
-	OneHour     *int64 `json:"ephemeral_1h_input_tokens"`
+	model                                 string
+	input, output, read                   *int64
+	write, writeFiveMinutes, writeOneHour *int64
+	server                                fields
+	iterations                            []anthropicUsage
+	counted
 }
 
 // update takes the counters that a later usage states.
-func (u *anthropicUsage) update(v anthropicUsage) {
-	u.Input, u.Output = cmp.Or(v.Input, u.Input), cmp.Or(v.Output, u.Output)
-	u.CacheRead, u.CacheWrite = cmp.Or(v.CacheRead, u.CacheRead), cmp.Or(v.CacheWrite, u.CacheWrite)
-	u.Writes = cmp.Or(v.Writes, u.Writes)
-	if v.Server != nil {
-		u.Server = v.Server
+func (u *anthropicUsage) update(raw []byte) {
+	f, err := readFields(raw)
+	if err != nil {
+		return
 	}
-	if v.Iterations != nil {
-		u.Iterations = v.Iterations
+	u.model = cmp.Or(f.text("model"), u.model)
+	u.input, u.output = cmp.Or(u.counted.read(f, "input_tokens"), u.input), cmp.Or(u.counted.read(f, "output_tokens"), u.output)
+	u.read = cmp.Or(u.counted.read(f, "cache_read_input_tokens"), u.read)
+	if write := u.counted.read(f, "cache_creation_input_tokens"); write != nil {
+		u.write = write
+	}
+	if writes := f.within("cache_creation"); writes != nil {
+		u.writeFiveMinutes = cmp.Or(u.counted.read(writes, "ephemeral_5m_input_tokens"), u.writeFiveMinutes)
+		u.writeOneHour = cmp.Or(u.counted.read(writes, "ephemeral_1h_input_tokens"), u.writeOneHour)
+	}
+	if server := f.within("server_tool_use"); server != nil {
+		u.server = server
+	}
+	if all := elements(f.get("iterations")); all != nil {
+		u.iterations = nil
+		for _, one := range all {
+			var it anthropicUsage
+			it.update(one)
+			u.iterations = append(u.iterations, it)
+		}
 	}
 }
 
-func (u *anthropicUsage) counters() message.Usage {
-	out := message.Usage{Input: value(u.Input), Output: value(u.Output), CacheRead: value(u.CacheRead), CacheWrite5m: value(u.CacheWrite)}
-	if u.Writes != nil && (u.Writes.FiveMinutes != nil || u.Writes.OneHour != nil) {
-		out.CacheWrite5m, out.CacheWrite1h = value(u.Writes.FiveMinutes), value(u.Writes.OneHour)
+// counts returns the counters. The division of what was written to the cache can be older
+// than its sum, which is then true.
+func (u *anthropicUsage) counts() counts {
+	hour := value(u.writeOneHour)
+	written := max(value(u.write), value(u.writeFiveMinutes)+hour)
+	if u.write != nil {
+		written = *u.write
 	}
-	for name, v := range u.Server {
-		if n, ok := v.(float64); ok && n > 0 {
-			if out.Requests == nil {
-				out.Requests = map[string]int64{}
-			}
-			out.Requests[strings.TrimSuffix(name, "_requests")] = int64(n)
+	hour = min(hour, written)
+	out := message.Usage{
+		Input: value(u.input), Output: value(u.output), CacheRead: value(u.read), CacheWrite5m: written - hour, CacheWrite1h: hour, Doubtful: u.doubtful,
+	}
+	for _, m := range u.server {
+		n, ok := count(m.value)
+		if !ok || n == 0 {
+			continue
+		}
+		if out.Requests == nil {
+			out.Requests = map[string]int64{}
+		}
+		out.Requests[strings.TrimSuffix(m.key, "_requests")] = n
+	}
+	for i := range u.iterations {
+		if it := &u.iterations[i]; it.model != "" {
+			out.ByModel = append(out.ByModel, message.ModelUsage{Model: it.model, Usage: it.counts().Usage})
 		}
 	}
-	for i := range u.Iterations {
-		if it := &u.Iterations[i]; it.Model != "" {
-			out.ByModel = append(out.ByModel, message.ModelUsage{Model: it.Model, Usage: it.counters()})
-		}
-	}
-	return out
-}
-
-func value(n *int64) int64 {
-	if n == nil {
-		return 0
-	}
-	return max(*n, 0)
+	return counts{Usage: out, input: u.input != nil || u.read != nil, output: u.output != nil}
 }

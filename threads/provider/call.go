@@ -1,10 +1,12 @@
 package provider
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -37,12 +39,16 @@ func (c *Config) prepare(req message.Request) (*Model, shaped, []byte, error) {
 // *Failure, whose Usage is to be settled. A response is complete only if the dialect's
 // proof of the end arrived: otherwise nothing of it is returned.
 func (c *Config) Call(ctx context.Context, req message.Request, onDelta func(message.Delta)) (message.Response, error) {
+	return c.call(ctx, req, onDelta, &oddities{})
+}
+
+func (c *Config) call(ctx context.Context, req message.Request, onDelta func(message.Delta), odd *oddities) (message.Response, error) {
 	m, s, body, err := c.prepare(req)
 	if err != nil {
 		return message.Response{}, err
 	}
 	images, imageBytes := imagesOf(req)
-	a := &attempt{c: c, m: m, req: s, onDelta: onDelta, input: half(int64(len(body))-imageBytes) + images*m.imageTokens()}
+	a := &attempt{c: c, m: m, req: s, onDelta: onDelta, odd: odd, input: half(int64(len(body))-imageBytes) + images*m.imageTokens()}
 	// In the modes text and schema the parts are calls and texts only when the whole is
 	// known.
 	a.quiet = c.Tools.Mode != "native" && len(req.Tools) > 0
@@ -64,7 +70,7 @@ func (c *Config) Call(ctx context.Context, req message.Request, onDelta func(mes
 	}
 	r, err := a.read(reply)
 	if err == nil {
-		err = c.unshape(s, req.Tools, &r)
+		err = a.finish(&r)
 	}
 	if err != nil {
 		return message.Response{}, a.failure(err, reply)
@@ -83,23 +89,28 @@ type attempt struct {
 	input   int64 // estimate of the input tokens
 	bytes   int64 // of the answer so far
 	dec     decoder
+	odd     *oddities
+	thought thinkingText
 }
 
 func (a *attempt) read(reply *httpstep.Reply) (message.Response, error) {
-	a.dec = a.c.decoder(a.req, a.m)
-	_, err := httpx.Events(reply.Stream, a.c.framing(), func(e httpx.Event) error {
+	a.dec = a.c.decoder(a.req, a.m, a.odd)
+	err := readEvents(reply.Stream, a.c.framing(), a.odd, func(e httpx.Event) error {
+		if string(bytes.TrimSpace(e.Data)) == doneMark && a.c.Dialect != Chat {
+			return nil // some services write it in other dialects too; it proves nothing there
+		}
 		deltas, err := a.dec.event(e)
 		for _, d := range deltas {
-			a.bytes += int64(len(d.Text) + len(d.Name))
-			if a.onDelta != nil && !a.quiet {
-				a.onDelta(d)
-			}
+			a.watched(d)
 		}
 		return err
 	})
 	if err != nil {
 		return message.Response{}, err
 	}
+	thought, answer := a.thought.end()
+	a.show(message.Delta{Kind: message.DeltaReasoning, Text: thought})
+	a.show(message.Delta{Kind: message.DeltaText, Text: answer})
 	r, err := a.dec.end()
 	if err != nil {
 		return r, err
@@ -107,10 +118,52 @@ func (a *attempt) read(reply *httpstep.Reply) (message.Response, error) {
 	if r.Model == "" {
 		r.Model = a.m.ID
 	}
-	if _, stated := a.dec.seen(); !stated {
-		r.Usage = message.Usage{Input: a.input, Output: half(a.bytes), Assumed: 1}
+	seen := a.dec.seen()
+	r.Usage = seen.estimated(a.input, half(a.bytes))
+	switch {
+	case seen.Doubtful > 0:
+		a.odd.add(OddCounts)
+	case !seen.input || !seen.output:
+		a.odd.add(NoCounts)
 	}
 	return r, nil
+}
+
+// watched counts a delta and shows it: text that is reasoning by its marks as reasoning.
+func (a *attempt) watched(d message.Delta) {
+	a.bytes += int64(len(d.Text) + len(d.Name))
+	if d.Kind != message.DeltaText {
+		a.show(d)
+		return
+	}
+	thought, answer := a.thought.feed(d.Text)
+	a.show(message.Delta{Kind: message.DeltaReasoning, Text: thought})
+	a.show(message.Delta{Kind: message.DeltaText, Text: answer})
+}
+
+func (a *attempt) show(d message.Delta) {
+	if a.onDelta == nil || a.quiet || d.Text == "" && d.Kind != message.DeltaCallStart {
+		return
+	}
+	a.onDelta(d)
+}
+
+// finish reads what a model wrote into the text: reasoning, and calls. A refused answer has
+// no calls: a filter can have cut them.
+func (a *attempt) finish(r *message.Response) error {
+	if splitThinking(r) {
+		a.odd.add(ThinkingInText)
+	}
+	if err := a.c.unshape(a.req, a.req.offered, r); err != nil {
+		return err
+	}
+	if a.c.Tools.Mode == "native" && a.req.readsTextCalls(r) {
+		a.odd.add(CallsInText)
+	}
+	if r.Stop == message.StopRefusal {
+		r.Blocks = slices.DeleteFunc(r.Blocks, func(b message.Block) bool { return b.Type == message.ToolCall })
+	}
+	return nil
 }
 
 // failure completes the failure of a stream: what arrived is billed, by the counts so
@@ -118,10 +171,8 @@ func (a *attempt) read(reply *httpstep.Reply) (message.Response, error) {
 func (a *attempt) failure(err error, reply *httpstep.Reply) *Failure {
 	f := a.c.failure(err, reply.Redact)
 	f.StatusCode, f.Headers = reply.Status, retryHeaders(reply.Header)
-	usage, stated := a.dec.seen()
-	if !stated {
-		usage.Input = a.input
-	}
+	seen := a.dec.seen()
+	usage := seen.estimated(a.input, 0)
 	usage.Output += half(a.bytes)
 	usage.Assumed = 1
 	f.Usage, f.OutputBytes = usage, a.bytes

@@ -2,19 +2,18 @@ package provider
 
 import (
 	"bytes"
-	"encoding/json"
+	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/threads/message"
 )
 
-// chatStream reads the chunks of POST /v1/chat/completions.
+// chatStream reads the chunks of POST /v1/chat/completions, or the whole response.
 type chatStream struct {
+	c      *Config
 	origin wire
 	quirks map[string]bool
-	turn   int // for ids of calls that the service did not name
 
 	started   bool
 	id, model string
@@ -22,19 +21,12 @@ type chatStream struct {
 	refusal   growing
 	reasoning growing
 	reasonKey string // the member that has the reasoning
-	calls     []*chatCall
+	calls     calls
 	others    unknownMembers
 	finish    string
 	done      bool
-	usage     *chatUsage
-}
-
-// chatCall is one call as it arrives.
-type chatCall struct {
-	index    int64
-	id, name string
-	args     growing
-	more     fields // members of the call that rye does not know
+	pieces    bool // a delta arrived, so that a message that repeats the whole adds nothing
+	usage     fields
 }
 
 func (s *chatStream) event(e httpx.Event) ([]message.Delta, error) {
@@ -42,7 +34,7 @@ func (s *chatStream) event(e httpx.Event) ([]message.Delta, error) {
 	if s.done {
 		return nil, nil
 	}
-	if string(data) == "[DONE]" {
+	if string(data) == doneMark {
 		s.done = true
 		return nil, nil
 	}
@@ -50,7 +42,7 @@ func (s *chatStream) event(e httpx.Event) ([]message.Delta, error) {
 	if err != nil {
 		return nil, malformed("a chunk: %v", err)
 	}
-	if chunk.get("error") != nil || e.Name == "error" {
+	if chunk.get("error") != nil || e.Name == "error" || chunk.get("choices") == nil && chunk.statesError() {
 		return nil, errorIn(data)
 	}
 	s.started = true
@@ -60,12 +52,8 @@ func (s *chatStream) event(e httpx.Event) ([]message.Delta, error) {
 	if model := chunk.text("model"); model != "" {
 		s.model = model
 	}
-	if raw := chunk.get("usage"); raw != nil && !s.quirks[noUsage] {
-		// Counts are totals: those of the last chunk are true.
-		s.usage = &chatUsage{}
-		if err := json.Unmarshal(raw, s.usage); err != nil {
-			return nil, malformed("usage: %v", err)
-		}
+	if usage, err := readFields(chunk.get("usage")); err == nil {
+		s.usage = usage // counts are totals: those of the last chunk are true
 	}
 	var out []message.Delta
 	for _, raw := range elements(chunk.get("choices")) {
@@ -78,33 +66,49 @@ func (s *chatStream) event(e httpx.Event) ([]message.Delta, error) {
 	return out, nil
 }
 
+// statesError reports whether a document that should be a part of an answer is an error.
+func (f fields) statesError() bool {
+	return f.text("object") == "error" || f.text("type") == "error" || f.text("message") != "" || f.text("detail") != ""
+}
+
 func (s *chatStream) choice(raw []byte) ([]message.Delta, error) {
 	choice, err := readFields(raw)
 	if err != nil {
 		return nil, malformed("a choice: %v", err)
 	}
-	var index int64
-	if v := choice.get("index"); v != nil && json.Unmarshal(v, &index) != nil {
-		return nil, malformed("the index of a choice is %s", v)
+	if v := choice.get("index"); v != nil {
+		index := number(v)
+		if index == nil {
+			return nil, malformed("the index of a choice is %s", v)
+		}
+		if *index != 0 {
+			return nil, nil
+		}
 	}
-	if index != 0 {
-		return nil, nil
+	if choice.get("error") != nil {
+		return nil, errorIn(raw)
 	}
 	if reason := choice.text("finish_reason"); reason != "" {
 		s.finish = reason
 	}
 	raw = choice.get("delta")
-	if raw == nil {
+	whole := raw == nil
+	if whole {
+		raw = choice.get("message")
+	}
+	if raw == nil || whole && s.pieces {
 		return nil, nil
 	}
 	delta, err := readFields(raw)
 	if err != nil {
 		return nil, malformed("a delta: %v", err)
 	}
-	return s.delta(delta)
+	s.pieces = s.pieces || len(delta) > 0
+	return s.delta(delta, whole)
 }
 
-func (s *chatStream) delta(delta fields) ([]message.Delta, error) {
+// delta reads a piece of the answer, or the whole of it.
+func (s *chatStream) delta(delta fields, whole bool) ([]message.Delta, error) {
 	var out []message.Delta
 	for _, m := range delta {
 		if string(m.value) == "null" {
@@ -113,22 +117,32 @@ func (s *chatStream) delta(delta fields) ([]message.Delta, error) {
 		switch m.key {
 		case "role":
 		case "content":
-			s.content.WriteString(unquote(m.value))
-			out = append(out, watch(message.DeltaText, unquote(m.value), "")...)
+			text, thought, err := s.parts(m.value)
+			if err != nil {
+				return nil, err
+			}
+			if thought != "" {
+				out = append(out, s.reason("reasoning_content", thought)...)
+			}
+			s.content.WriteString(text)
+			out = append(out, watch(message.DeltaText, text, "")...)
 		case "refusal":
 			s.refusal.WriteString(unquote(m.value))
 			out = append(out, watch(message.DeltaText, unquote(m.value), "")...)
 		case "reasoning_content", "reasoning":
-			// A service that writes both writes the same text twice.
-			if s.reasonKey == "" {
-				s.reasonKey = m.key
+			text, thought, err := s.parts(m.value)
+			if err != nil {
+				return nil, err
 			}
-			if s.reasonKey == m.key {
-				s.reasoning.WriteString(unquote(m.value))
-				out = append(out, watch(message.DeltaReasoning, unquote(m.value), "")...)
-			}
+			out = append(out, s.reason(m.key, text+thought)...)
 		case "tool_calls":
-			deltas, err := s.toolCalls(m.value)
+			deltas, err := s.toolCalls(m.value, whole)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, deltas...)
+		case "function_call": // the form before tool_calls: one call without an id
+			deltas, err := s.toolCalls(list([][]byte{object(field{"function", m.value})}), false)
 			if err != nil {
 				return nil, err
 			}
@@ -140,10 +154,65 @@ func (s *chatStream) delta(delta fields) ([]message.Delta, error) {
 	return out, nil
 }
 
-func (s *chatStream) toolCalls(raw []byte) ([]message.Delta, error) {
+// reason extends the reasoning. A service that writes two members writes the same text twice.
+func (s *chatStream) reason(key, text string) []message.Delta {
+	if s.reasonKey == "" {
+		s.reasonKey = key
+	}
+	if s.reasonKey != key {
+		return nil
+	}
+	s.reasoning.WriteString(text)
+	return watch(message.DeltaReasoning, text, "")
+}
+
+// parts returns the text of a content and the reasoning in it: a text, a part, or a list of
+// parts.
+func (s *chatStream) parts(raw []byte) (text, thought string, err error) {
+	switch raw[0] {
+	case '"':
+		return unquote(raw), "", nil
+	case '[':
+		s.calls.odd.add(ContentAsParts)
+		for _, part := range elements(raw) {
+			t, th, err := s.parts(part)
+			if err != nil {
+				return "", "", err
+			}
+			text, thought = text+t, thought+th
+		}
+		return text, thought, nil
+	case '{':
+		part, err := readFields(raw)
+		if err != nil {
+			return "", "", malformed("a part of the content: %v", err)
+		}
+		for _, key := range []string{"thinking", "reasoning", "reasoning_content"} {
+			if v := part.get(key); v != nil {
+				t, th, err := s.parts(v)
+				return "", t + th, err
+			}
+		}
+		if v := part.get("text"); v != nil {
+			return s.parts(v)
+		}
+		return "", "", nil // a part that rye does not know, such as a reference
+	case 'n':
+		return "", "", nil
+	}
+	return "", "", malformed("the content is %s", short(string(raw)))
+}
+
+func (s *chatStream) toolCalls(raw []byte, whole bool) ([]message.Delta, error) {
+	if len(raw) > 0 && raw[0] == '{' { // one call without the list
+		raw = list([][]byte{raw})
+	}
+	if len(raw) > 0 && raw[0] != '[' {
+		return nil, unreadable("tool_calls is %s", short(string(raw)))
+	}
 	var out []message.Delta
-	for _, piece := range elements(raw) {
-		f, err := readFields(piece)
+	for n, element := range elements(raw) {
+		f, err := readFields(element)
 		if err != nil {
 			return nil, malformed("a tool call: %v", err)
 		}
@@ -151,55 +220,28 @@ func (s *chatStream) toolCalls(raw []byte) ([]message.Delta, error) {
 		if err != nil && f.get("function") != nil {
 			return nil, malformed("the function of a tool call: %v", err)
 		}
-		call, opened := s.callOf(f, fn)
+		p := piece{index: number(f.get("index")), id: f.text("id"), name: fn.text("name"), args: fn.get("arguments")}
+		p.fresh = whole || p.index == nil && n > 0
+		call, deltas, err := s.calls.add(p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, deltas...)
 		for _, m := range f {
-			if !slices.Contains([]string{"index", "id", "type", "function"}, m.key) && string(m.value) != "null" {
+			if call != nil && !slices.Contains([]string{"index", "id", "type", "function"}, m.key) && string(m.value) != "null" {
 				call.more.set(m.key, slices.Clone(m.value))
 			}
 		}
-		if opened {
-			out = append(out, message.Delta{Kind: message.DeltaCallStart, CallID: call.id, Name: call.name})
-		}
-		args := fn.text("arguments")
-		call.args.WriteString(args)
-		out = append(out, watch(message.DeltaToolInput, args, call.id)...)
 	}
 	return out, nil
 }
 
-// callOf returns the call that a piece belongs to, and whether it is a new one. Some
-// services give all calls the index 0, so another id begins another call.
-func (s *chatStream) callOf(f, fn fields) (*chatCall, bool) {
-	id, name := f.text("id"), fn.text("name")
-	index, indexed := int64(len(s.calls)), false
-	if v := f.get("index"); v != nil && json.Unmarshal(v, &index) == nil {
-		indexed = true
-	}
-	for i := len(s.calls) - 1; i >= 0; i-- {
-		c := s.calls[i]
-		same := indexed && c.index == index && (id == "" || id == c.id)
-		if same || !indexed && (id == "" && name == "" || id != "" && id == c.id) {
-			return c, false
-		}
-	}
-	c := &chatCall{index: index, id: id, name: name}
-	s.calls = append(s.calls, c)
-	if c.id == "" {
-		c.id = callID(s.turn, len(s.calls))
-	}
-	return c, true
-}
-
 func (s *chatStream) end() (message.Response, error) {
-	switch {
-	case !s.started:
-		return message.Response{}, incomplete("the first chunk")
-	case s.finish == "":
-		return message.Response{}, incomplete("finish_reason")
-	case !s.done && !s.quirks[noDone]:
-		return message.Response{}, incomplete("[DONE]")
+	stop, err := s.stop()
+	if err != nil {
+		return message.Response{}, err
 	}
-	r := message.Response{Stop: message.StopEnd, StopRaw: s.finish, Model: s.model, ID: s.id}
+	r := message.Response{Stop: stop, StopRaw: s.finish, Model: s.model, ID: s.id}
 	if s.reasoning.Len() > 0 {
 		raw := object(field{s.reasonKey, s.reasoning.raw()})
 		r.Blocks = append(r.Blocks, s.origin.mark(message.Block{Type: message.Reasoning}, raw))
@@ -210,54 +252,67 @@ func (s *chatStream) end() (message.Response, error) {
 	if text := s.content.String() + s.refusal.String(); text != "" {
 		r.Blocks = append(r.Blocks, message.TextBlock(text))
 	}
-	for _, c := range s.calls {
-		r.Blocks = append(r.Blocks, c.block(s.origin))
-	}
-	switch s.finish {
-	case "tool_calls", "function_call":
-		r.Stop = message.StopToolCalls
-	case "length":
-		r.Stop = message.StopMaxOutput
-	case "content_filter":
-		r.Stop = message.StopRefusal
-	case "stop":
-		if len(s.calls) > 0 { // some services write stop after calls too
-			r.Stop = message.StopToolCalls
-		}
-	}
 	if s.refusal.Len() > 0 {
 		r.Stop = message.StopRefusal
 	}
-	r.Usage, _ = s.seen()
+	called, err := s.calls.end(stop == message.StopMaxOutput, s.mark)
+	if err != nil {
+		return message.Response{}, err
+	}
+	r.Blocks = append(r.Blocks, called...)
+	if len(called) > 0 && r.Stop == message.StopEnd { // some services write stop after calls too
+		r.Stop = message.StopToolCalls
+	}
+	r.Usage = s.seen().Usage
 	return r, nil
 }
 
-func (c *chatCall) block(origin wire) message.Block {
-	b := arguments(message.Block{Type: message.ToolCall, ID: c.id, Name: c.name}, strings.TrimSpace(c.args.String()))
-	if len(c.more) > 0 {
-		fs := fields{{"id", encoded(c.id)}, {"type", encoded("function")},
-			{"function", object(field{"name", encoded(c.name)}, field{"arguments", c.args.raw()})}}
-		b = origin.mark(b, object(append(fs, c.more...)...))
+// stop returns why the answer ended, or an error if nothing proves that it is complete: a
+// reason, or the mark of the end after whole calls.
+func (s *chatStream) stop() (message.Stop, error) {
+	switch {
+	case !s.started:
+		return "", incomplete("the first chunk")
+	case s.finish != "":
+		if !s.done {
+			s.calls.odd.add(NoDone)
+		}
+		return s.c.stopOf(s.finish)
+	case !s.done:
+		return "", incomplete("finish_reason")
 	}
-	return b
+	s.calls.odd.add(NoFinish)
+	switch {
+	case s.calls.allWhole():
+		return message.StopToolCalls, nil
+	case s.quirks[noFinish]:
+		return message.StopEnd, nil
+	}
+	return "", incomplete("finish_reason")
 }
 
-func (s *chatStream) seen() (message.Usage, bool) {
-	if s.usage == nil {
-		return message.Usage{}, false
+// mark gives a call the members that rye does not know.
+func (s *chatStream) mark(c *call, b message.Block) message.Block {
+	if len(c.more) == 0 {
+		return b
 	}
-	u := s.usage
-	return tokens(u.Prompt, u.PromptMore.Cached, 0, u.Completion, u.CompletionMore.Reasoning), true
+	fs := fields{{"id", encoded(c.id)}, {"type", encoded("function")},
+		{"function", object(field{"name", encoded(c.name)}, field{"arguments", encoded(written(b))})}}
+	return s.origin.mark(b, object(append(fs, c.more...)...))
 }
 
-// chatUsage is the usage of the service.
-type chatUsage struct {
-	Prompt     int64 `json:"prompt_tokens"`
-	Completion int64 `json:"completion_tokens"`
-	PromptMore struct {
-		Cached int64 `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
-	CompletionMore struct {
-		Reasoning int64 `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
+func (s *chatStream) seen() counts {
+	if s.usage == nil || s.quirks[noUsage] {
+		return counts{}
+	}
+	var c counted
+	prompt, completion := s.usage.within("prompt_tokens_details"), s.usage.within("completion_tokens_details")
+	t := totals{
+		input: c.read(s.usage, "prompt_tokens"), output: c.read(s.usage, "completion_tokens"), total: c.read(s.usage, "total_tokens"),
+		// Some services have the cached tokens next to the sum.
+		cached:    cmp.Or(c.read(prompt, "cached_tokens"), c.read(s.usage, "cached_tokens"), c.read(s.usage, "prompt_cache_hit_tokens")),
+		reasoning: c.read(completion, "reasoning_tokens"),
+	}
+	t.doubtful = c.doubtful
+	return t.counts()
 }

@@ -13,8 +13,9 @@ import (
 // shaped is a request in the form that the mode of the tools needs.
 type shaped struct {
 	message.Request
-	format []byte // response_format of the mode schema, or nil
-	turn   int    // number of the answer in the conversation, from 1
+	offered []message.ToolDef // tools that the model knows, also from the system text
+	format  []byte            // response_format of the mode schema, or nil
+	turn    int               // number of the answer in the conversation, from 1
 }
 
 // decoder reads the events of one response.
@@ -24,8 +25,8 @@ type decoder interface {
 	// end returns the response, or an error if the stream did not prove that it is
 	// complete.
 	end() (message.Response, error)
-	// seen returns the usage so far and whether the service stated any.
-	seen() (message.Usage, bool)
+	// seen returns the counters so far.
+	seen() counts
 }
 
 // encode returns the body of a request.
@@ -48,26 +49,30 @@ func (c *Config) encode(req shaped, m *Model) ([]byte, error) {
 }
 
 // decoder returns the decoder of a response.
-func (c *Config) decoder(req shaped, m *Model) decoder {
+func (c *Config) decoder(req shaped, m *Model, odd *oddities) decoder {
 	origin := wire{dialect: c.Dialect, provider: c.ID, model: m.ID}
+	called := calls{turn: req.turn, tools: req.offered, emptyIsNone: m.Quirks[emptyArguments], odd: odd}
 	switch c.Dialect {
 	case Chat:
-		return &chatStream{origin: origin, quirks: m.Quirks, turn: req.turn}
+		return &chatStream{c: c, origin: origin, quirks: m.Quirks, calls: called}
 	case Responses:
-		return &responsesStream{origin: origin, turn: req.turn}
+		return &responsesStream{c: c, origin: origin, calls: called}
 	case Gemini:
-		return &geminiStream{origin: origin, turn: req.turn}
+		return &geminiStream{c: c, origin: origin, calls: called}
 	case Ollama:
-		return &ollamaStream{origin: origin, turn: req.turn}
+		return &ollamaStream{c: c, origin: origin, calls: called}
 	case Mapped:
-		return &mappedStream{mapping: c.mapping, origin: origin, turn: req.turn}
+		return &mappedStream{c: c, mapping: c.mapping, origin: origin, calls: called}
 	case ClaudeCLI:
 		return &claudeStream{origin: origin}
 	case CodexCLI:
 		return &codexStream{origin: origin}
 	}
-	return &anthropicStream{origin: origin}
+	return &anthropicStream{c: c, origin: origin, calls: called}
 }
+
+// doneMark is the last event of many services.
+const doneMark = "[DONE]"
 
 // framing returns what divides the stream of a dialect into events.
 func framing(dialect string) httpx.Framing {
@@ -117,19 +122,6 @@ func merged(in []message.Message) []message.Message {
 		out = append(out, m)
 	}
 	return out
-}
-
-// arguments returns the input of a call that arrived as text.
-func arguments(b message.Block, text string) message.Block {
-	switch {
-	case text == "":
-		b.Input = json.RawMessage("{}")
-	case json.Valid([]byte(text)):
-		b.Input = json.RawMessage(text)
-	default:
-		b.InvalidInput = text
-	}
-	return b
 }
 
 // input returns the arguments of a call for a service that takes objects only.

@@ -44,6 +44,7 @@ type serviceError struct {
 	Code    string
 	Message string
 	RetryMS int64 // the wait that the service asks for, or 0
+	Reason  string
 }
 
 func (e *serviceError) Error() string { return e.Message }
@@ -193,7 +194,7 @@ func (c *Config) failure(err error, redact func(string) string) *Failure {
 	var said *serviceError
 	if errors.As(err, &said) {
 		text := redact(said.Message)
-		f = &Failure{Code: redact(said.Code), Type: redact(said.Type), Message: text, RetryAfterMS: said.RetryMS, Err: diag.New(diag.ProviderError, "calling %s: the service stopped: %s", c.ID, text)}
+		f = &Failure{Code: redact(said.Code), Type: redact(said.Type), Message: text, Reason: said.Reason, RetryAfterMS: said.RetryMS, Err: diag.New(diag.ProviderError, "calling %s: the service stopped: %s", c.ID, text)}
 		if f.Code == "" {
 			f.Code = string(diag.ProviderError)
 		}

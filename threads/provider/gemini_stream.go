@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/ryeos/rye/internal/httpx"
@@ -10,13 +9,14 @@ import (
 
 // geminiStream reads the chunks of POST /v1beta/models/MODEL:streamGenerateContent.
 type geminiStream struct {
+	c         *Config
 	origin    wire
-	turn      int // for ids of calls that the service did not name
 	id, model string
 	blocks    []message.Block
 	text      *geminiText // the text that may go on in the next part
-	calls     int
-	usage     *geminiUsage
+	calls     calls
+	blockOf   map[*call]int // the block that a call is
+	usage     fields
 	finish    string
 	blocked   bool // the service refused the request
 }
@@ -32,7 +32,7 @@ func (s *geminiStream) event(e httpx.Event) ([]message.Delta, error) {
 	if err != nil {
 		return nil, malformed("a chunk: %v", err)
 	}
-	if chunk.get("error") != nil {
+	if chunk.get("error") != nil || chunk.get("candidates") == nil && chunk.statesError() {
 		return nil, errorIn(e.Data)
 	}
 	if id := chunk.text("responseId"); id != "" {
@@ -41,12 +41,8 @@ func (s *geminiStream) event(e httpx.Event) ([]message.Delta, error) {
 	if model := chunk.text("modelVersion"); model != "" {
 		s.model = model
 	}
-	if raw := chunk.get("usageMetadata"); raw != nil {
-		// Counts are totals: those of the last chunk are true.
-		s.usage = &geminiUsage{}
-		if err := json.Unmarshal(raw, s.usage); err != nil {
-			return nil, malformed("usageMetadata: %v", err)
-		}
+	if usage, err := readFields(chunk.get("usageMetadata")); err == nil {
+		s.usage = usage // counts are totals: those of the last chunk are true
 	}
 	if feedback, err := readFields(chunk.get("promptFeedback")); err == nil && feedback.text("blockReason") != "" {
 		s.finish, s.blocked = feedback.text("blockReason"), true
@@ -122,10 +118,9 @@ func (s *geminiStream) part(raw []byte) ([]message.Delta, error) {
 	var out []message.Delta
 	switch {
 	case part.get("functionCall") != nil:
-		if b, err = s.call(part.get("functionCall")); err != nil {
+		if out, err = s.call(part.get("functionCall")); err != nil {
 			return nil, err
 		}
-		out = []message.Delta{{Kind: message.DeltaCallStart, CallID: b.ID, Name: b.Name}, {Kind: message.DeltaToolInput, CallID: b.ID, Text: string(b.Input)}}
 	case thought:
 		b.Type = message.Reasoning
 		out = watch(kind, text, "")
@@ -152,62 +147,79 @@ func (s *geminiStream) flush() {
 	s.text = nil
 }
 
-func (s *geminiStream) call(raw []byte) (message.Block, error) {
-	call, err := readFields(raw)
+// call reads a call, which is whole in its part.
+func (s *geminiStream) call(raw []byte) ([]message.Delta, error) {
+	f, err := readFields(raw)
 	if err != nil {
-		return message.Block{}, malformed("a functionCall: %v", err)
+		return nil, malformed("a functionCall: %v", err)
 	}
 	// Arguments in pieces have to be asked for, and rye does not.
-	if call.get("partialArgs") != nil || string(call.get("willContinue")) == "true" {
-		return message.Block{}, malformed("the arguments of %s arrive in pieces", call.text("name"))
+	if f.get("partialArgs") != nil || string(f.get("willContinue")) == "true" {
+		return nil, unreadable("the arguments of %s arrive in pieces", f.text("name"))
 	}
-	s.calls++
-	b := message.Block{Type: message.ToolCall, ID: call.text("id"), Name: call.text("name")}
-	if b.ID == "" {
-		b.ID = callID(s.turn, s.calls)
+	args := f.get("args")
+	if args == nil {
+		args = []byte("{}") // the service leaves an empty object out
 	}
-	return arguments(b, string(call.get("args"))), nil
+	c, out, err := s.calls.add(piece{id: f.text("id"), name: f.text("name"), args: args, fresh: true})
+	if err != nil {
+		return nil, err
+	}
+	if c == nil || c.name == "" {
+		return nil, unreadable("a call has no name")
+	}
+	if s.blockOf == nil {
+		s.blockOf = map[*call]int{}
+	}
+	s.blockOf[c] = len(s.blocks)
+	return out, nil
 }
 
 func (s *geminiStream) end() (message.Response, error) {
-	switch s.finish {
-	case "":
+	if s.finish == "" {
 		return message.Response{}, incomplete("finishReason")
-	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL":
-		return message.Response{}, malformed("the service could not read a call of the model: %s", s.finish)
+	}
+	stop, err := message.StopRefusal, error(nil)
+	if !s.blocked {
+		stop, err = s.c.stopOf(s.finish)
+	}
+	if err != nil {
+		return message.Response{}, err
+	}
+	called, err := s.calls.end(stop == message.StopMaxOutput, func(_ *call, b message.Block) message.Block { return b })
+	if err != nil {
+		return message.Response{}, err
 	}
 	s.flush()
-	r := message.Response{Blocks: s.blocks, Stop: message.StopEnd, StopRaw: s.finish, Model: s.model, ID: s.id}
-	switch s.finish {
-	case "MAX_TOKENS":
-		r.Stop = message.StopMaxOutput
-	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY":
-		r.Stop = message.StopRefusal
-	default:
-		if s.calls > 0 {
-			r.Stop = message.StopToolCalls
-		}
+	for i, c := range s.calls.list {
+		at := s.blockOf[c]
+		s.blocks[at] = s.origin.mark(called[i], s.blocks[at].Raw)
 	}
-	if s.blocked {
-		r.Stop = message.StopRefusal
+	r := message.Response{Blocks: s.blocks, Stop: stop, StopRaw: s.finish, Model: s.model, ID: s.id}
+	if len(called) > 0 && r.Stop == message.StopEnd {
+		r.Stop = message.StopToolCalls
 	}
-	r.Usage, _ = s.seen()
+	r.Usage = s.seen().Usage
 	return r, nil
 }
 
-func (s *geminiStream) seen() (message.Usage, bool) {
+// seen returns the counts: thoughts are not part of the candidates.
+func (s *geminiStream) seen() counts {
 	if s.usage == nil {
-		return message.Usage{}, false
+		return counts{}
 	}
-	u := s.usage
-	return tokens(max(u.Prompt, 0)+max(u.ToolPrompt, 0), u.Cached, 0, max(u.Candidates, 0)+max(u.Thoughts, 0), u.Thoughts), true
-}
-
-// geminiUsage is the usage of the service: thoughts are not part of the answer.
-type geminiUsage struct {
-	Prompt     int64 `json:"promptTokenCount"`
-	ToolPrompt int64 `json:"toolUsePromptTokenCount"`
-	Cached     int64 `json:"cachedContentTokenCount"`
-	Candidates int64 `json:"candidatesTokenCount"`
-	Thoughts   int64 `json:"thoughtsTokenCount"`
+	var c counted
+	prompt, toolPrompt := c.read(s.usage, "promptTokenCount"), c.read(s.usage, "toolUsePromptTokenCount")
+	candidates, thoughts := c.read(s.usage, "candidatesTokenCount"), c.read(s.usage, "thoughtsTokenCount")
+	t := totals{cached: c.read(s.usage, "cachedContentTokenCount"), reasoning: thoughts, total: c.read(s.usage, "totalTokenCount")}
+	if prompt != nil {
+		in := *prompt + value(toolPrompt)
+		t.input = &in
+	}
+	if candidates != nil || thoughts != nil {
+		out := value(candidates) + value(thoughts)
+		t.output = &out
+	}
+	t.doubtful = c.doubtful
+	return t.counts()
 }

@@ -67,8 +67,11 @@ func TestGeminiFailures(t *testing.T) {
 			Failure{Code: "429", Type: "RESOURCE_EXHAUSTED", RetryAfterMS: 34_500}},
 		"no end":         {[]string{`{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`}, Failure{Code: "PROVIDER_ERROR", Reason: streamIncomplete}},
 		"after the end":  {[]string{part(`{"text":"a"}`, "STOP"), part(`{"text":"b"}`, "STOP")}, Failure{Code: "PARSING_ERROR"}},
-		"pieces":         {[]string{part(`{"functionCall":{"name":"read","partialArgs":[{"jsonPath":"$.n","numberValue":1}],"willContinue":true}}`, "STOP")}, Failure{Code: "PARSING_ERROR"}},
-		"malformed call": {[]string{part("", "MALFORMED_FUNCTION_CALL")}, Failure{Code: "PARSING_ERROR"}},
+		"pieces":         {[]string{part(`{"functionCall":{"name":"read","partialArgs":[{"jsonPath":"$.n","numberValue":1}],"willContinue":true}}`, "STOP")}, Failure{Code: "PARSING_ERROR", Reason: unreadableCalls}},
+		"malformed call": {[]string{part("", "MALFORMED_FUNCTION_CALL")}, Failure{Code: "MALFORMED_FUNCTION_CALL", Type: "MALFORMED_FUNCTION_CALL", Reason: unknownEnd}},
+		"language":       {[]string{part(`{"text":"a"}`, "LANGUAGE")}, Failure{Code: "LANGUAGE", Type: "LANGUAGE", Reason: unknownEnd}},
+		"other":          {[]string{part(`{"text":"a"}`, "OTHER")}, Failure{Code: "OTHER", Type: "OTHER", Reason: unknownEnd}},
+		"new reason":     {[]string{part("", "A_NEW_REASON")}, Failure{Code: "A_NEW_REASON", Type: "A_NEW_REASON", Reason: unknownEnd}},
 	} {
 		r, err := fed(mustParse(t, gemini), sse(tc.events...)).Call(t.Context(), ask("flash"), nil)
 		var f *Failure
@@ -81,7 +84,7 @@ func TestGeminiFailures(t *testing.T) {
 	}
 	for chunk, want := range map[string]message.Stop{
 		part(`{"text":"a"}`, "STOP"): message.StopEnd, part(`{"text":"a"}`, "MAX_TOKENS"): message.StopMaxOutput, part("", "SAFETY"): message.StopRefusal,
-		part(signedCall, "STOP"): message.StopToolCalls, part("", "A_NEW_REASON"): message.StopEnd, `{"promptFeedback":{"blockReason":"OTHER"}}`: message.StopRefusal,
+		part(signedCall, "STOP"): message.StopToolCalls, `{"promptFeedback":{"blockReason":"OTHER"}}`: message.StopRefusal,
 	} {
 		if r, err := fed(mustParse(t, gemini), sse(chunk)).Call(t.Context(), ask("flash"), nil); err != nil || r.Stop != want {
 			t.Errorf("%s: %+v, %v", chunk, r, err)

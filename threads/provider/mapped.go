@@ -190,10 +190,10 @@ func (m *mapping) readStream(r *tree.Reader) {
 	m.readUsage(r.Map("usage"))
 	if r.Has("stop") {
 		stop := r.Map("stop")
-		stop.Only("path", "max_output", "refusal")
+		stop.Only("path", "max_output", "refusal", "end")
 		stop.Require("path")
 		m.stop = readPath(stop, "path")
-		m.stops = map[string][]string{"max_output": stop.Texts("max_output", nil), "refusal": stop.Texts("refusal", nil)}
+		m.stops = map[string][]string{"max_output": stop.Texts("max_output", nil), "refusal": stop.Texts("refusal", nil), "end": stop.Texts("end", nil)}
 	}
 	keep := r.Map("keep")
 	for _, key := range keep.Keys() {

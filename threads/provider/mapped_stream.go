@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/ryeos/rye/internal/dotpath"
 	"github.com/ryeos/rye/internal/httpx"
@@ -14,14 +15,15 @@ import (
 // mappedStream reads the events of a service that the item describes.
 type mappedStream struct {
 	*mapping
+	c         *Config
 	origin    wire
-	turn      int // for ids of calls that the service did not name
 	text      growing
 	reasoning growing
 	answered  string // the model that answered
-	calls     []*chatCall
+	calls     calls
 	kept      unknownMembers
 	counts    map[string]int64
+	doubtful  int64
 	why       string // the service stopped, in its words
 	done      bool
 }
@@ -42,8 +44,8 @@ func (s *mappedStream) event(e httpx.Event) ([]message.Delta, error) {
 		}
 		return nil, said
 	}
-	if err := s.count(data); err != nil || s.done {
-		return nil, err // counts can follow the end
+	if s.count(data); s.done {
+		return nil, nil // counts can follow the end
 	}
 	if raw := find(data, s.mapping.model); raw != nil {
 		s.answered = unquote(raw)
@@ -90,52 +92,50 @@ func (s *mappedStream) texts(data []byte) ([]message.Delta, error) {
 	return out, nil
 }
 
-// callsIn reads calls. Arguments without a name continue those of the call before.
+// callsIn reads calls. Arguments without a name continue the call of their id, or the call
+// before.
 func (s *mappedStream) callsIn(data []byte) ([]message.Delta, error) {
 	pieces := []json.RawMessage{data}
 	if len(s.call.list) > 0 {
 		pieces = elements(find(data, s.call.list))
 	}
 	var out []message.Delta
-	for _, piece := range pieces {
-		name, id := unquote(find(piece, s.call.name)), unquote(find(piece, s.call.id))
-		args := find(piece, s.call.arguments)
-		switch {
-		case name != "":
-			if id == "" || slices.ContainsFunc(s.calls, func(c *chatCall) bool { return c.id == id }) {
-				id = callID(s.turn, len(s.calls)+1)
-			}
-			s.calls = append(s.calls, &chatCall{id: id, name: name})
-			out = append(out, message.Delta{Kind: message.DeltaCallStart, CallID: id, Name: name})
-		case args != nil && len(s.calls) == 0:
-			return nil, malformed("arguments (%s) without the name of a tool (%s)", s.call.arguments, s.call.name)
+	for _, raw := range pieces {
+		p := piece{name: unquote(find(raw, s.call.name)), id: unquote(find(raw, s.call.id)), args: find(raw, s.call.arguments)}
+		if p.name == "" && p.args == nil {
+			continue
 		}
-		if args != nil {
-			last := s.calls[len(s.calls)-1]
-			last.args.WriteString(plain(args))
-			out = append(out, watch(message.DeltaToolInput, plain(args), last.id)...)
+		p.fresh = p.name != "" && (len(s.call.list) > 0 || p.id == "") // a name begins a call; elements of a list are calls
+		if p.fresh && s.calls.withID(p.id) != nil && !s.calls.withID(p.id).whole() {
+			p.fresh = false
 		}
+		_, deltas, err := s.calls.add(p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, deltas...)
 	}
 	return out, nil
 }
 
 // count reads counters: the last value counts.
-func (s *mappedStream) count(data []byte) error {
+func (s *mappedStream) count(data []byte) {
 	for _, key := range sortedKeys(s.mapping.usage) {
 		raw := find(data, s.mapping.usage[key])
 		if raw == nil {
 			continue
 		}
-		var n int64
-		if err := json.Unmarshal(raw, &n); err != nil || n < 0 {
-			return malformed("stream.usage.%s (%s) is %s, not a number of tokens", key, s.mapping.usage[key], short(string(raw)))
+		n, ok := count(raw)
+		if !ok {
+			s.doubtful++
+			delete(s.counts, key)
+			continue
 		}
 		if s.counts == nil {
 			s.counts = map[string]int64{}
 		}
 		s.counts[key] = n
 	}
-	return nil
 }
 
 func (s *mappedStream) end() (message.Response, error) {
@@ -152,35 +152,61 @@ func (s *mappedStream) end() (message.Response, error) {
 	if s.text.Len() > 0 {
 		r.Blocks = append(r.Blocks, message.TextBlock(s.text.String()))
 	}
-	for _, c := range s.calls {
-		r.Blocks = append(r.Blocks, c.block(s.origin))
+	stop, err := s.ending()
+	if err != nil {
+		return message.Response{}, err
 	}
-	switch {
-	case slices.Contains(s.stops["max_output"], s.why):
-		r.Stop = message.StopMaxOutput
-	case slices.Contains(s.stops["refusal"], s.why):
-		r.Stop = message.StopRefusal
-	case len(s.calls) > 0:
+	called, err := s.calls.end(stop == message.StopMaxOutput, func(_ *call, b message.Block) message.Block { return b })
+	if err != nil {
+		return message.Response{}, err
+	}
+	r.Blocks = append(r.Blocks, called...)
+	r.Stop = stop
+	if len(called) > 0 && stop == message.StopEnd {
 		r.Stop = message.StopToolCalls
 	}
-	r.Usage, _ = s.seen()
+	r.Usage = s.seen().Usage
 	return r, nil
 }
 
-// seen returns the counts. Without those of the input and of the output nothing is stated:
-// a service that left one out would cost nothing for it.
-func (s *mappedStream) seen() (message.Usage, bool) {
+// ending returns what the word of the service for its end means. An item that lists the
+// good ends knows all of them; without that list only words that every service uses for a
+// failure are one.
+func (s *mappedStream) ending() (message.Stop, error) {
+	if stop, stated := s.c.Ends[s.why]; stated {
+		return stop, nil
+	}
+	switch {
+	case slices.Contains(s.stops["max_output"], s.why):
+		return message.StopMaxOutput, nil
+	case slices.Contains(s.stops["refusal"], s.why):
+		return message.StopRefusal, nil
+	case s.stops["end"] != nil && s.why != "" && !slices.Contains(s.stops["end"], s.why):
+		return "", endFailure(s.why)
+	case s.stops["end"] == nil && slices.Contains(failedEnds(), strings.ToLower(s.why)):
+		return "", endFailure(s.why)
+	}
+	return message.StopEnd, nil
+}
+
+// seen returns the counts. Without both of them the cost is computed from estimates: a
+// service that left one out would cost nothing for it.
+func (s *mappedStream) seen() counts {
 	_, in := s.counts["input"]
 	_, out := s.counts["output"]
 	u := message.Usage{
 		Input: s.counts["input"], CacheRead: s.counts["cache_read"], CacheWrite5m: s.counts["cache_write_5m"], CacheWrite1h: s.counts["cache_write_1h"],
-		Output: s.counts["output"], Reasoning: s.counts["reasoning"],
+		Output: s.counts["output"], Reasoning: s.counts["reasoning"], Doubtful: s.doubtful,
 	}
 	if !s.cacheApart {
-		u.Input = max(u.Input-u.CacheRead-u.CacheWrite5m-u.CacheWrite1h, 0)
+		u.CacheRead = min(u.CacheRead, u.Input)
+		u.CacheWrite5m = min(u.CacheWrite5m, u.Input-u.CacheRead)
+		u.CacheWrite1h = min(u.CacheWrite1h, u.Input-u.CacheRead-u.CacheWrite5m)
+		u.Input -= u.CacheRead + u.CacheWrite5m + u.CacheWrite1h
 	}
 	if s.reasoningApart {
 		u.Output += u.Reasoning
 	}
-	return u, in && out
+	u.Output = max(u.Output, u.Reasoning)
+	return counts{Usage: u, input: in, output: out}
 }

@@ -112,8 +112,7 @@ func TestMappedFailures(t *testing.T) {
 		"object":    {`{"error":{"message":{"type":"busy","message":"later"}}}` + "\n", "PROVIDER_ERROR", "later"},
 		"no end":    {`{"delta":{"text":"a"}}` + "\n" + `{"done":"true"}` + "\n", "PROVIDER_ERROR", "stream.end"},
 		"text":      {`{"delta":{"text":["a"]}}` + "\n", "PARSING_ERROR", "stream.text (delta.text) is not a text"},
-		"count":     {`{"meta":{"in":-1}}` + "\n", "PARSING_ERROR", "stream.usage.input (meta.in) is -1"},
-		"fraction":  {`{"meta":{"in":1.5}}` + "\n", "PARSING_ERROR", "not a number of tokens"},
+		"failed":    {`{"done":true,"why":"network_error"}` + "\n", "network_error", "network_error"},
 		"arguments": {`{"tools":[{"args":"{}"}]}` + "\n", "PARSING_ERROR", "without the name of a tool"},
 		"no object": {"[1]\n", "PARSING_ERROR", "not a JSON object"},
 	} {
@@ -121,6 +120,17 @@ func TestMappedFailures(t *testing.T) {
 		f, _ := err.(*Failure)
 		if f == nil || len(r.Blocks) > 0 || f.Code != tc.code && name != "object" || !strings.Contains(f.Message, tc.message) || f.Usage.Assumed != 1 {
 			t.Errorf("%s: %+v, %v", name, f, err)
+		}
+	}
+	// Counts that cannot be are as if they were not stated.
+	for counts, want := range map[string]message.Usage{
+		`{"in":-1,"out":3}`:    {Input: 190, Output: 3, Assumed: 1, Doubtful: 1},
+		`{"in":2.5,"out":"3"}`: {Input: 3, Output: 3},
+		`{"in":{},"out":9e18}`: {Input: 190, Output: 2, Assumed: 1, Doubtful: 2},
+	} {
+		r, err := fed(mustParse(t, mapped), `{"delta":{"text":"abc"},"done":true,"meta":`+counts+`}`+"\n").Call(t.Context(), ask("m"), nil)
+		if err != nil || !reflect.DeepEqual(r.Usage, want) {
+			t.Errorf("%s: %+v, %v", counts, r.Usage, err)
 		}
 	}
 	// Words of the service, and counts that are not stated.

@@ -16,7 +16,7 @@ import (
 // text and schema the model sees tools, calls and results as texts; in the dialect mapped
 // calls and results are always texts.
 func (c *Config) shape(req message.Request, m *Model) shaped {
-	out := shaped{Request: req, turn: 1}
+	out := shaped{Request: req, offered: req.Tools, turn: 1}
 	for _, msg := range req.Messages {
 		if msg.Role == message.Assistant {
 			out.turn++
@@ -121,7 +121,7 @@ func (c *Config) unshape(req shaped, offered []message.ToolDef, r *message.Respo
 			out = append(out, b)
 			continue
 		}
-		found, err := c.callsIn(b.Text, func() string { n++; return callID(req.turn, n) })
+		found, err := c.callsIn(b.Text, offered, func() string { n++; return callID(req.turn, n) })
 		if err != nil {
 			return err
 		}
@@ -134,9 +134,9 @@ func (c *Config) unshape(req shaped, offered []message.ToolDef, r *message.Respo
 	return nil
 }
 
-func (c *Config) callsIn(text string, id func() string) ([]message.Block, error) {
+func (c *Config) callsIn(text string, offered []message.ToolDef, id func() string) ([]message.Block, error) {
 	if c.Tools.Mode == "schema" {
-		return schemaBlocks(text, id), nil
+		return schemaBlocks(text, offered, id), nil
 	}
 	re, err := regexp.Compile(c.Tools.Pattern)
 	if err != nil {
@@ -149,7 +149,14 @@ func (c *Config) callsIn(text string, id func() string) ([]message.Block, error)
 			out = append(out, message.TextBlock(before))
 		}
 		name, args := group(text, m, re.SubexpIndex("name")), group(text, m, re.SubexpIndex("arguments"))
-		b := arguments(message.Block{Type: message.ToolCall, ID: id(), Name: strings.TrimSpace(name)}, strings.TrimSpace(args))
+		// The pattern found the end of the call, so nothing of it is missing.
+		if args = strings.TrimSpace(args); args == "" {
+			args = "{}"
+		}
+		b, err := withArguments(message.Block{Type: message.ToolCall, ID: id(), Name: strings.TrimSpace(name)}, args, true)
+		if err != nil {
+			b.InvalidInput = args
+		}
 		out = append(out, wire{dialect: textDialect}.mark(b, []byte(text[m[0]:m[1]])))
 		at = m[1]
 	}
@@ -168,14 +175,14 @@ func group(text string, m []int, i int) string {
 
 // schemaBlocks reads an answer in the mode schema. An answer in another form, such as
 // one that the output maximum cut, is a text.
-func schemaBlocks(text string, id func() string) []message.Block {
+func schemaBlocks(text string, offered []message.ToolDef, id func() string) []message.Block {
 	f, err := readFields([]byte(text))
 	if err != nil {
 		return []message.Block{message.TextBlock(text)}
 	}
 	if call, err := readFields(f.get("call")); err == nil {
 		b := message.Block{Type: message.ToolCall, ID: id(), Name: call.text("name"), Input: json.RawMessage(call.get("arguments"))}
-		if b.Input == nil {
+		if b.Input == nil && noParameters(offered, b.Name) {
 			b.Input = json.RawMessage("{}")
 		}
 		return []message.Block{wire{dialect: textDialect}.mark(b, []byte(text))}

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"slices"
 
 	"github.com/ryeos/rye/threads/message"
@@ -113,17 +112,4 @@ func (e *ollamaEncoder) user(blocks []message.Block) {
 	if len(fs) > 1 || string(fs[0].value) != `""` {
 		e.add("user", fs...)
 	}
-}
-
-// ollamaUsage is the usage of the service.
-type ollamaUsage struct {
-	Prompt *int64 `json:"prompt_eval_count"`
-	Output *int64 `json:"eval_count"`
-}
-
-func (u *ollamaUsage) read(raw []byte) error {
-	if err := json.Unmarshal(raw, u); err != nil {
-		return malformed("the counts: %v", err)
-	}
-	return nil
 }

@@ -10,14 +10,15 @@ import (
 
 // ollamaStream reads the lines of POST /api/chat.
 type ollamaStream struct {
+	c        *Config
 	origin   wire
-	turn     int // for the ids of calls, which the service does not name
 	model    string
 	content  growing
 	thinking growing
-	calls    []message.Block
+	calls    calls
+	raws     map[*call][]byte // calls go back as they came
 	others   unknownMembers
-	usage    ollamaUsage
+	usage    fields
 	reason   string
 	done     bool
 }
@@ -36,8 +37,8 @@ func (s *ollamaStream) event(e httpx.Event) ([]message.Delta, error) {
 	if model := line.text("model"); model != "" {
 		s.model = model
 	}
-	if err := s.usage.read(e.Data); err != nil {
-		return nil, err
+	if line.get("prompt_eval_count") != nil || line.get("eval_count") != nil {
+		s.usage = line
 	}
 	var out []message.Delta
 	if raw := line.get("message"); raw != nil {
@@ -67,14 +68,12 @@ func (s *ollamaStream) message(raw []byte) ([]message.Delta, error) {
 			s.thinking.WriteString(unquote(m.value))
 			out = append(out, watch(message.DeltaReasoning, unquote(m.value), "")...)
 		case "tool_calls":
-			for _, call := range elements(m.value) {
-				b, err := s.call(call)
+			for _, raw := range elements(m.value) {
+				deltas, err := s.call(raw)
 				if err != nil {
 					return nil, err
 				}
-				s.calls = append(s.calls, b)
-				out = append(out, message.Delta{Kind: message.DeltaCallStart, CallID: b.ID, Name: b.Name},
-					message.Delta{Kind: message.DeltaToolInput, CallID: b.ID, Text: string(b.Input)})
+				out = append(out, deltas...)
 			}
 		default:
 			s.others.add(m)
@@ -83,21 +82,28 @@ func (s *ollamaStream) message(raw []byte) ([]message.Delta, error) {
 	return out, nil
 }
 
-// call reads a call, which arrives whole. Its bytes go back as they came.
-func (s *ollamaStream) call(raw []byte) (message.Block, error) {
-	call, err := readFields(raw)
+// call reads a call, which arrives whole.
+func (s *ollamaStream) call(raw []byte) ([]message.Delta, error) {
+	f, err := readFields(raw)
 	if err != nil {
-		return message.Block{}, malformed("a tool call: %v", err)
+		return nil, malformed("a tool call: %v", err)
 	}
-	fn, err := readFields(call.get("function"))
+	fn, err := readFields(f.get("function"))
 	if err != nil {
-		return message.Block{}, malformed("the function of a tool call: %v", err)
+		return nil, malformed("the function of a tool call: %v", err)
 	}
-	b := message.Block{Type: message.ToolCall, ID: call.text("id"), Name: fn.text("name")}
-	if b.ID == "" || slices.ContainsFunc(s.calls, func(o message.Block) bool { return o.ID == b.ID }) {
-		b.ID = callID(s.turn, len(s.calls)+1)
+	if fn.text("name") == "" {
+		return nil, unreadable("a call has no name")
 	}
-	return s.origin.mark(arguments(b, string(bytes.TrimSpace(fn.get("arguments")))), slices.Clone(raw)), nil
+	c, out, err := s.calls.add(piece{id: f.text("id"), name: fn.text("name"), args: bytes.TrimSpace(fn.get("arguments")), fresh: true})
+	if err != nil {
+		return nil, err
+	}
+	if s.raws == nil {
+		s.raws = map[*call][]byte{}
+	}
+	s.raws[c] = slices.Clone(raw)
+	return out, nil
 }
 
 func (s *ollamaStream) end() (message.Response, error) {
@@ -105,6 +111,13 @@ func (s *ollamaStream) end() (message.Response, error) {
 		return message.Response{}, incomplete(`"done": true`)
 	}
 	r := message.Response{Stop: message.StopEnd, StopRaw: s.reason, Model: s.model}
+	if s.reason != "" { // earlier versions state none
+		stop, err := s.c.stopOf(s.reason)
+		if err != nil {
+			return message.Response{}, err
+		}
+		r.Stop = stop
+	}
 	if s.thinking.Len() > 0 {
 		r.Blocks = append(r.Blocks, s.origin.mark(message.Block{Type: message.Reasoning}, object(field{"thinking", s.thinking.raw()})))
 	}
@@ -114,19 +127,23 @@ func (s *ollamaStream) end() (message.Response, error) {
 	if s.content.Len() > 0 {
 		r.Blocks = append(r.Blocks, message.TextBlock(s.content.String()))
 	}
-	r.Blocks = append(r.Blocks, s.calls...)
-	switch {
-	case s.reason == "length":
-		r.Stop = message.StopMaxOutput
-	case len(s.calls) > 0:
+	called, err := s.calls.end(r.Stop == message.StopMaxOutput, func(c *call, b message.Block) message.Block { return s.origin.mark(b, s.raws[c]) })
+	if err != nil {
+		return message.Response{}, err
+	}
+	r.Blocks = append(r.Blocks, called...)
+	if len(called) > 0 && r.Stop == message.StopEnd {
 		r.Stop = message.StopToolCalls
 	}
-	r.Usage, _ = s.seen()
+	r.Usage = s.seen().Usage
 	return r, nil
 }
 
 // seen returns the counts. The service leaves out prompt_eval_count if it evaluated
 // nothing of the prompt again.
-func (s *ollamaStream) seen() (message.Usage, bool) {
-	return tokens(value(s.usage.Prompt), 0, 0, value(s.usage.Output), 0), s.usage.Prompt != nil || s.usage.Output != nil
+func (s *ollamaStream) seen() counts {
+	var c counted
+	prompt, output := c.read(s.usage, "prompt_eval_count"), c.read(s.usage, "eval_count")
+	u := message.Usage{Input: value(prompt), Output: value(output), Doubtful: c.doubtful}
+	return counts{Usage: u, input: prompt != nil || output != nil && s.usage.get("prompt_eval_count") == nil, output: output != nil}
 }

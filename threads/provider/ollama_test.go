@@ -58,7 +58,8 @@ func TestOllamaFailures(t *testing.T) {
 		"error":     {`{"error":"model runner has stopped"}`, Failure{Code: "PROVIDER_ERROR", Message: "model runner has stopped"}},
 		"no end":    {`{"message":{"content":"a"},"done":false}` + "\n", Failure{Code: "PROVIDER_ERROR", Reason: streamIncomplete}},
 		"malformed": {"{{\n", Failure{Code: "PARSING_ERROR"}},
-		"counts":    {`{"done":true,"eval_count":"x"}`, Failure{Code: "PARSING_ERROR"}},
+		"loaded":    {`{"done":true,"done_reason":"load"}`, Failure{Code: "load", Reason: unknownEnd}},
+		"unloaded":  {`{"done":true,"done_reason":"unload"}`, Failure{Code: "unload", Reason: unknownEnd}},
 	} {
 		r, err := fed(mustParse(t, ollama), tc.stream).Call(t.Context(), ask("llama"), nil)
 		var f *Failure

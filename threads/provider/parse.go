@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/threads/message"
 )
 
 // The words of an item.
@@ -31,10 +32,12 @@ const (
 	toolIDs9            = "tool_ids_9"             // ids of calls have 9 letters or digits
 	noParallel          = "no_parallel"            // the field parallel_tool_calls is refused
 	developerRole       = "developer_role"         // the role of the system text is developer
+	noFinish            = "no_finish"              // a stream ends with [DONE] and without a reason
+	emptyArguments      = "empty_arguments"        // a call without arguments has an empty text
 )
 
 func quirks() []string {
-	return []string{maxCompletionTokens, noDone, noUsage, reasoningEcho, systemAsUser, toolIDs9, noParallel, developerRole}
+	return []string{maxCompletionTokens, noDone, noUsage, reasoningEcho, systemAsUser, toolIDs9, noParallel, developerRole, noFinish, emptyArguments}
 }
 
 // Parse parses a provider item: its top-level keys with their positions. The Config
@@ -44,7 +47,7 @@ func Parse(id string, doc *tree.Doc) (*Config, []diag.Finding) {
 	top.Require("provider")
 	r := top.Map("provider")
 	r.Only("dialect", "keys", "tiers", "models", "count_tokens", "tools", "cache", "reasoning", "body", "quirks",
-		"billing", "prices_as_of", "prices_source", "request", "stream", "templates", "program", "args")
+		"billing", "prices_as_of", "prices_source", "request", "stream", "templates", "program", "args", "ends")
 	r.Require("dialect", "models")
 	c := &Config{
 		ID:      id,
@@ -63,6 +66,7 @@ func Parse(id string, doc *tree.Doc) (*Config, []diag.Finding) {
 		}
 	}
 	c.Tools = readTools(r.Map("tools"), c.Dialect)
+	c.Ends = readEnds(r.Map("ends"))
 	c.Body = readBody(r.Map("body"))
 	all := Model{PricesAs: readDate(r, "prices_as_of"), PricesURL: r.Text("prices_source"), Cache: readCache(r.Map("cache"), Cache{TTL: "5m"}), Quirks: readQuirks(r, nil)}
 	all.Reasoning = readReasoning(r.Map("reasoning"), c.Dialect, Reasoning{Default: "none", Style: "none", Field: "reasoning_effort"})
@@ -151,6 +155,19 @@ func readTools(r *tree.Reader, dialect string) Tools {
 		r.Reject("prompt", "is for the modes text and schema")
 	}
 	return t
+}
+
+// readEnds reads what words of the service mean that rye does not know.
+func readEnds(r *tree.Reader) map[string]message.Stop {
+	known := []string{string(message.StopEnd), string(message.StopToolCalls), string(message.StopMaxOutput), string(message.StopRefusal), string(message.StopPause)}
+	var out map[string]message.Stop
+	for _, word := range r.Keys() {
+		if out == nil {
+			out = map[string]message.Stop{}
+		}
+		out[word] = message.Stop(r.Enum(word, "", known...))
+	}
+	return out
 }
 
 func readCache(r *tree.Reader, def Cache) Cache {

@@ -168,7 +168,7 @@ func (c *Config) startProgram(ctx context.Context, req shaped, stdin []byte) (io
 func (c *Config) callProgram(ctx context.Context, a *attempt, stdin []byte) (message.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	a.dec = c.decoder(a.req, a.m)
+	a.dec = c.decoder(a.req, a.m, a.odd)
 	out, wait, err := c.startProgram(ctx, a.req, stdin)
 	if err != nil {
 		return message.Response{}, c.failure(err, func(s string) string { return s })
@@ -185,7 +185,7 @@ func (c *Config) callProgram(ctx context.Context, a *attempt, stdin []byte) (mes
 				a.onDelta(d)
 			}
 		}
-		if used, _ := a.dec.seen(); err == nil && c.Program.Tokens > 0 && used.Total() > c.Program.Tokens {
+		if used := a.dec.seen(); err == nil && c.Program.Tokens > 0 && used.Total() > c.Program.Tokens {
 			err = diag.New(diag.LimitExceeded, "calling %s: it used %d tokens, the thread has %d left", c.ID, used.Total(), c.Program.Tokens).
 				WithDetail("limit", "tokens").WithDetail("value", used.Total()).WithDetail("max", c.Program.Tokens)
 		}
@@ -214,17 +214,12 @@ func (c *Config) callProgram(ctx context.Context, a *attempt, stdin []byte) (mes
 	}
 	if err != nil {
 		f := c.failure(err, func(s string) string { return s })
-		usage, stated := a.dec.seen()
-		if !stated {
-			usage = message.Usage{Input: a.input, Output: half(size)}
-		}
+		usage := a.dec.seen().estimated(a.input, half(size))
 		usage.Assumed = 1
 		f.Usage, f.OutputBytes = usage, size
 		return message.Response{}, f
 	}
-	if _, stated := a.dec.seen(); !stated {
-		r.Usage = message.Usage{Input: a.input, Output: half(size), Assumed: 1}
-	}
+	r.Usage = a.dec.seen().estimated(a.input, half(size))
 	if r.Model == "" {
 		r.Model = a.m.ID
 	}

@@ -18,22 +18,23 @@ type claudeStream struct {
 	origin wire
 	model  string
 	did    did
-	text   string                   // of the newest message, which may be the answer
-	counts map[string]message.Usage // by the id of a message, until the result has the sum
-	usage  message.Usage
-	stated bool
+	text   string            // of the newest message, which may be the answer
+	counts map[string]counts // by the id of a message, until the result has the sum
+	usage  counts
+	stop   string
 	done   bool
 }
 
 type claudeEvent struct {
-	Type    string        `json:"type"`
-	Subtype string        `json:"subtype"`
-	Tools   []string      `json:"tools"`
-	Message claudeMessage `json:"message"`
-	IsError bool          `json:"is_error"`
-	Result  string        `json:"result"`
-	Errors  []string      `json:"errors"`
-	Usage   *claudeUsage  `json:"usage"`
+	Type    string          `json:"type"`
+	Subtype string          `json:"subtype"`
+	Tools   []string        `json:"tools"`
+	Message claudeMessage   `json:"message"`
+	IsError bool            `json:"is_error"`
+	Result  string          `json:"result"`
+	Errors  []string        `json:"errors"`
+	Stop    string          `json:"stop_reason"`
+	Usage   json.RawMessage `json:"usage"`
 	Servers []struct {
 		Name   string `json:"name"`
 		Status string `json:"status"`
@@ -44,22 +45,21 @@ type claudeMessage struct {
 	ID      string          `json:"id"`
 	Model   string          `json:"model"`
 	Content json.RawMessage `json:"content"`
-	Usage   *claudeUsage    `json:"usage"`
+	Usage   json.RawMessage `json:"usage"`
 }
 
-type claudeUsage struct {
-	Input  int64 `json:"input_tokens"`
-	Write  int64 `json:"cache_creation_input_tokens"`
-	Writes struct {
-		Hour int64 `json:"ephemeral_1h_input_tokens"`
-	} `json:"cache_creation"`
-	Read   int64 `json:"cache_read_input_tokens"`
-	Output int64 `json:"output_tokens"`
-}
-
-func (u claudeUsage) counts() message.Usage {
-	hour := min(max(u.Writes.Hour, 0), max(u.Write, 0)) // a part of Write
-	return message.Usage{Input: max(u.Input, 0), CacheWrite5m: max(u.Write, 0) - hour, CacheWrite1h: hour, CacheRead: max(u.Read, 0), Output: max(u.Output, 0)}
+// claudeCounts reads a usage; none is nil.
+func claudeCounts(raw []byte) *counts {
+	f, err := readFields(raw)
+	if err != nil {
+		return nil
+	}
+	u := anthropicUsage{}
+	u.update(object(append(fields{}, field{"input_tokens", f.get("input_tokens")}, field{"output_tokens", f.get("output_tokens")},
+		field{"cache_read_input_tokens", f.get("cache_read_input_tokens")}, field{"cache_creation_input_tokens", f.get("cache_creation_input_tokens")},
+		field{"cache_creation", f.get("cache_creation")})...))
+	c := u.counts()
+	return &c
 }
 
 func (s *claudeStream) event(e httpx.Event) ([]message.Delta, error) {
@@ -102,11 +102,11 @@ func (s *claudeStream) start(ev *claudeEvent) error {
 
 func (s *claudeStream) assistant(ev *claudeEvent) ([]message.Delta, error) {
 	msg := ev.Message
-	if msg.Usage != nil && msg.ID != "" {
+	if c := claudeCounts(msg.Usage); c != nil && msg.ID != "" {
 		if s.counts == nil {
-			s.counts = map[string]message.Usage{}
+			s.counts = map[string]counts{}
 		}
-		s.counts[msg.ID] = msg.Usage.counts() // each event of a message has its counts
+		s.counts[msg.ID] = *c // each event of a message has its counts
 		s.sum()
 	}
 	s.model = cmp.Or(msg.Model, s.model)
@@ -141,9 +141,10 @@ func (s *claudeStream) assistant(ev *claudeEvent) ([]message.Delta, error) {
 }
 
 func (s *claudeStream) sum() {
-	s.usage, s.stated = message.Usage{}, true
+	s.usage = counts{input: true, output: true}
 	for _, u := range s.counts {
-		s.usage = s.usage.Add(u)
+		s.usage.Usage = s.usage.Add(u.Usage)
+		s.usage.input, s.usage.output = s.usage.input && u.input, s.usage.output && u.output
 	}
 }
 
@@ -165,14 +166,14 @@ func (s *claudeStream) results(content []byte) {
 }
 
 func (s *claudeStream) result(ev *claudeEvent) error {
-	if ev.Usage != nil {
-		s.usage, s.stated = ev.Usage.counts(), true
+	if c := claudeCounts(ev.Usage); c != nil {
+		s.usage = *c
 	}
 	if ev.IsError || ev.Subtype != "success" {
 		text := cmp.Or(ev.Result, strings.Join(ev.Errors, "; "), "the program failed: "+ev.Subtype)
 		return &serviceError{Type: short(ev.Subtype), Message: short(text)}
 	}
-	s.text, s.done = cmp.Or(ev.Result, s.text), true
+	s.text, s.stop, s.done = cmp.Or(ev.Result, s.text), ev.Stop, true
 	return nil
 }
 
@@ -180,10 +181,17 @@ func (s *claudeStream) end() (message.Response, error) {
 	if !s.done {
 		return message.Response{}, incomplete("the event result")
 	}
-	return programResponse(s.origin, &s.did, s.text, s.model, s.usage), nil
+	r := programResponse(s.origin, &s.did, s.text, s.model, s.usage.Usage)
+	switch stops()[s.stop] { // newer versions state it; the calls are made
+	case message.StopMaxOutput:
+		r.Stop, r.StopRaw = message.StopMaxOutput, s.stop
+	case message.StopRefusal:
+		r.Stop, r.StopRaw = message.StopRefusal, s.stop
+	}
+	return r, nil
 }
 
-func (s *claudeStream) seen() (message.Usage, bool) { return s.usage, s.stated }
+func (s *claudeStream) seen() counts { return s.usage }
 
 // programResponse returns what a program answered.
 func programResponse(origin wire, steps *did, text, model string, u message.Usage) message.Response {
@@ -202,8 +210,7 @@ type codexStream struct {
 	origin wire
 	did    did
 	text   string
-	usage  message.Usage
-	stated bool
+	usage  counts
 	done   bool
 }
 
@@ -219,13 +226,7 @@ type codexEvent struct {
 		Result    json.RawMessage `json:"result"`
 		Error     struct{ Message string }
 	} `json:"item"`
-	Usage *struct {
-		Input     int64 `json:"input_tokens"`
-		Cached    int64 `json:"cached_input_tokens"`
-		Written   int64 `json:"cache_write_input_tokens"`
-		Output    int64 `json:"output_tokens"`
-		Reasoning int64 `json:"reasoning_output_tokens"`
-	} `json:"usage"`
+	Usage   json.RawMessage          `json:"usage"`
 	Error   struct{ Message string } `json:"error"`
 	Message string                   `json:"message"`
 }
@@ -239,8 +240,14 @@ func (s *codexStream) event(e httpx.Event) ([]message.Delta, error) {
 	case "item.started", "item.updated", "item.completed":
 		return s.item(&ev)
 	case "turn.completed":
-		if u := ev.Usage; u != nil {
-			s.usage, s.stated = tokens(u.Input, u.Cached, u.Written, u.Output, u.Reasoning), true
+		if f, err := readFields(ev.Usage); err == nil {
+			var c counted
+			t := totals{
+				input: c.read(f, "input_tokens"), cached: c.read(f, "cached_input_tokens"), written: c.read(f, "cache_write_input_tokens"),
+				output: c.read(f, "output_tokens"), reasoning: c.read(f, "reasoning_output_tokens"),
+			}
+			t.doubtful = c.doubtful
+			s.usage = t.counts()
 		}
 		s.done = true
 	case "turn.failed":
@@ -313,7 +320,7 @@ func (s *codexStream) end() (message.Response, error) {
 	if !s.done {
 		return message.Response{}, incomplete("the event turn.completed")
 	}
-	return programResponse(s.origin, &s.did, s.text, s.origin.model, s.usage), nil
+	return programResponse(s.origin, &s.did, s.text, s.origin.model, s.usage.Usage), nil
 }
 
-func (s *codexStream) seen() (message.Usage, bool) { return s.usage, s.stated }
+func (s *codexStream) seen() counts { return s.usage }

@@ -39,9 +39,10 @@ type Config struct {
 	Models   map[string]*Model
 	Tools    Tools
 	Body     Body
-	Billing  string // metered or subscription
-	URL      string // template of an address that names the model as {model}; "" without it
-	CountURL string // template of the address that counts the tokens of a request; "" without one
+	Billing  string                  // metered or subscription
+	URL      string                  // template of an address that names the model as {model}; "" without it
+	CountURL string                  // template of the address that counts the tokens of a request; "" without one
+	Ends     map[string]message.Stop // what words of the service mean that rye does not know
 
 	mapping *mapping // of the dialect mapped
 	Program *Program // of the dialects of programs; nil for services

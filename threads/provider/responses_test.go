@@ -90,7 +90,7 @@ func TestResponsesWithoutIndex(t *testing.T) {
 		}
 	}
 	anonymous := `{"type":"response.output_text.done"}`
-	for _, event := range []string{`{"type":"response.function_call_arguments.delta","delta":"{"}`, `{"type":"response.output_item.done","item":{"type":"message"}}`, `{"type":"response.output_item.done","output_index":"0","item":{"type":"message"}}`} {
+	for _, event := range []string{`{"type":"response.function_call_arguments.delta","delta":"{"}`, `{"type":"response.output_item.done","output_index":"0","item":{"type":"message"}}`} {
 		if r, err := fed(mustParse(t, responses), sse(anonymous, event)).Call(t.Context(), ask("think"), nil); diag.CodeOf(err) != diag.ParsingError || len(r.Blocks) > 0 {
 			t.Errorf("%s: %+v, %v", event, r, err)
 		}
@@ -114,12 +114,12 @@ func TestResponsesFailures(t *testing.T) {
 		"failed": {[]string{`{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"Broken."}}}`},
 			Failure{Code: "server_error", Type: "server_error", Message: "Broken."}},
 		"other arguments": {[]string{opened, `{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{}"}`,
-			`{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{\"n\":2}"}`}, Failure{Code: "PARSING_ERROR"}},
-		"other whole": {[]string{opened, `{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{}"}`, item("done", readCallItem)}, Failure{Code: "PARSING_ERROR"}},
+			`{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{\"n\":2}"}`}, Failure{Code: "PARSING_ERROR", Reason: unreadableCalls}},
+		"other whole": {[]string{opened, `{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{}"}`, item("done", readCallItem)}, Failure{Code: "PARSING_ERROR", Reason: unreadableCalls}},
 		"other type":  {[]string{opened, item("done", messageItem)}, Failure{Code: "PARSING_ERROR"}},
-		"other id":    {[]string{opened, `{"type":"response.function_call_arguments.delta","item_id":"fc_9","output_index":0,"delta":"{}"}`}, Failure{Code: "PARSING_ERROR"}},
 		"same index":  {[]string{opened, opened}, Failure{Code: "PARSING_ERROR"}},
-		"not open":    {[]string{item("done", readCallItem)}, Failure{Code: "PARSING_ERROR"}},
+		"not open":    {[]string{`{"type":"response.function_call_arguments.delta","output_index":3,"delta":"{}"}`}, Failure{Code: "PARSING_ERROR", Reason: unreadableCalls}},
+		"new reason":  {[]string{`{"type":"response.incomplete","response":{"incomplete_details":{"reason":"a_new_reason"}}}`}, Failure{Code: "a_new_reason", Type: "a_new_reason", Reason: unknownEnd}},
 		"open item":   {[]string{opened, completed}, Failure{Code: "PROVIDER_ERROR", Reason: streamIncomplete}},
 		"no end":      {[]string{opened, item("done", readCallItem), "[DONE]"}, Failure{Code: "PROVIDER_ERROR", Reason: streamIncomplete}},
 	} {
@@ -141,7 +141,6 @@ func TestResponsesStops(t *testing.T) {
 		`{"type":"response.completed","response":{}}`:                                                     message.StopEnd,
 		`{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"}}}`: message.StopMaxOutput,
 		`{"type":"response.incomplete","response":{"incomplete_details":{"reason":"content_filter"}}}`:    message.StopRefusal,
-		`{"type":"response.incomplete","response":{"incomplete_details":{"reason":"a_new_reason"}}}`:      message.StopEnd,
 		refusal + `{"type":"response.completed","response":{}}`:                                           message.StopRefusal,
 	} {
 		r, err := fed(mustParse(t, responses), sse(strings.Split(events, "|")...)).Call(t.Context(), ask("think"), nil)
