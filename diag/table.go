@@ -82,6 +82,8 @@ const (
 	Overspent          Code = "OVERSPENT"
 	ExecutionFailed    Code = "EXECUTION_FAILED"
 	ModelRefused       Code = "MODEL_REFUSED"
+	AnswerEmpty        Code = "ANSWER_EMPTY"
+	AnswerCut          Code = "ANSWER_CUT"
 	Timeout            Code = "TIMEOUT"
 	ResourceExceeded   Code = "RESOURCE_EXCEEDED"
 	Cancelled          Code = "CANCELLED"
@@ -192,6 +194,8 @@ func table() []Row {
 		{Overspent, ClassLimit, "a call to a model cost more than the most that its prices permit"},
 		{ExecutionFailed, ClassFailed, "the work ran and failed"},
 		{ModelRefused, ClassFailed, "the model refused to answer"},
+		{AnswerEmpty, ClassRemote, "the model answered twice with nothing"},
+		{AnswerCut, ClassLimit, "the model's answer reached its maximum length each time that it continued"},
 		{Timeout, ClassFailed, "the work took longer than its timeout and was stopped"},
 		{ResourceExceeded, ClassFailed, "the work exceeded a resource limit and was stopped"},
 		{ReplayMismatch, ClassFailed, "a replay met a call that its recording does not contain, or a request that differs from the recorded one"},

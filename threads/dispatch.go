@@ -63,6 +63,9 @@ func (t *Thread) Pending() []PendingCall {
 		if problem == "" {
 			_, problem = fits(tool, c)
 		}
+		if unread := unreadable(a, c); unread != "" {
+			problem = unread
+		}
 		out = append(out, PendingCall{CallID: c.ID, Name: c.Name, Ref: tool.Ref, Digest: tool.Digest, Tier: tool.Tier, Input: c.Input, Problem: problem})
 	}
 	return out
@@ -116,6 +119,28 @@ func (t *Thread) offered(name string) (Offered, string) {
 	return Offered{}, text + "; the tools are " + strings.Join(names, ", ")
 }
 
+// unreadable returns why no call of an answer is made, "" if all of them have arguments: if
+// one could not be read, the others may be a part of what the model asked for.
+func unreadable(a *answer, call message.Block) string {
+	if a == nil {
+		return ""
+	}
+	for _, c := range a.resp.Calls() {
+		if c.Input != nil {
+			continue
+		}
+		text := "the arguments are not valid JSON: " + c.InvalidInput
+		if a.resp.Stop == message.StopMaxOutput {
+			text = "the answer was cut at its maximum length within these arguments. Write shorter arguments, or divide the work"
+		}
+		if c.ID != call.ID {
+			text = "the arguments of another call of this answer, " + c.Name + ", could not be read"
+		}
+		return text + ". No call of this answer was made"
+	}
+	return ""
+}
+
 // fits returns the arguments of a call, or every violation of the schema of its tool.
 func fits(tool Offered, call message.Block) (map[string]any, string) {
 	if call.Input == nil {
@@ -126,11 +151,8 @@ func fits(tool Offered, call message.Block) (map[string]any, string) {
 		return nil, "the arguments are not valid JSON: " + fs[0].Message
 	}
 	input, ok := v.(map[string]any)
-	if !ok && v != nil {
+	if !ok {
 		return nil, "the arguments must be an object"
-	}
-	if input == nil {
-		input = map[string]any{}
 	}
 	declared, fs := jsonx.ParseMessage(tool.Schema)
 	if len(fs) > 0 {
@@ -168,6 +190,9 @@ func (t *Thread) Call(ctx context.Context, callID string, also ...policy.Grant) 
 	var input map[string]any
 	if problem == "" {
 		input, problem = fits(tool, call)
+	}
+	if unread := unreadable(t.lastAnswer(), call); unread != "" {
+		problem = unread
 	}
 	interrupted := t.started[callID]
 	err = t.duration()

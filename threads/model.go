@@ -361,7 +361,10 @@ func (t *Thread) distinct(turn int64, blocks []message.Block) []message.Block {
 			continue
 		}
 		for n := 1; used[b.ID]; n++ {
-			b.ID, b.Raw = fmt.Sprintf("call_%d_%d", turn, n), nil // the raw block has the other id
+			if strings.Contains(string(b.Raw), b.ID) {
+				b.Raw = nil // it has the other id
+			}
+			b.ID = fmt.Sprintf("call_%d_%d", turn, n)
 		}
 		used[b.ID] = true
 	}

@@ -175,6 +175,8 @@ func TestFinish(t *testing.T) {
 	const withCall = `model_response {"turn":1,"stop":"tool_calls","blocks":[{"type":"tool_call","id":"1","name":"x","input":{}}]}`
 	nudge := `message_added {"source":"nudge"}`
 	length := `message_added {"source":"max_output"}`
+	empty := `message_added {"source":"empty"}`
+	thought := `model_response {"turn":1,"stop":"end","blocks":[{"type":"reasoning","dialect":"openai_chat","model":"m","raw":"{}"}]}`
 	for _, c := range []struct {
 		params string
 		lines  []string
@@ -186,7 +188,16 @@ func TestFinish(t *testing.T) {
 		{`{"declared":true}`, []string{answer("end", "a"), nudge, answer("end", "b"), nudge, withCall, `tool_result {}`, answer("end", "c")}, `{"done":false} message_added{NUDGE`},
 		{``, []string{answer("max_output", "a ")}, `{"done":false} message_added{LENGTH`},
 		{``, []string{answer("max_output", "a "), length, answer("max_output", "b "), length, answer("end", "c")}, `{"done":true,"state":"completed","text":"a b c"}`},
-		{``, []string{answer("max_output", "a "), length, answer("max_output", "b "), length, answer("max_output", "c")}, `{"done":true,"state":"completed","text":"a b c"}`},
+		{``, []string{answer("max_output", "a "), length, answer("max_output", "b "), length, answer("max_output", "c")}, `{"done":true,"error":{"code":"ANSWER_CUT",`},
+		{``, []string{answer("end", "  ")}, `{"done":false} message_added{EMPTY`},
+		{``, []string{thought}, `{"done":false} message_added{EMPTY`},
+		{``, []string{withCall, `tool_result {}`, thought}, `{"done":false} message_added{EMPTY`},
+		{``, []string{thought, empty, thought}, `{"done":true,"error":{"code":"ANSWER_EMPTY",`},
+		{`{"declared":true}`, []string{thought, empty, thought}, `{"done":true,"error":{"code":"ANSWER_EMPTY",`},
+		{``, []string{thought, empty, answer("end", "hello")}, `{"done":true,"state":"completed","text":"hello"}`},
+		{``, []string{thought, empty, withCall, `tool_result {}`, thought}, `{"done":false} message_added{EMPTY`},
+		{``, []string{answer("max_output", "a "), length, answer("end", "")}, `{"done":true,"state":"completed","text":"a "}`},
+		{`{"declared":true}`, []string{answer("end", "<tool_call>none</tool_call>")}, `{"done":false} message_added{"blocks":[{"text":"A call in the text`},
 		{`{"declared":true}`, []string{answer("max_output", "a"), length, answer("max_output", "b"), length, answer("max_output", "c")}, `{"done":false} message_added{NUDGE`},
 		{``, []string{answer("pause", "a")}, `{"done":false}`},
 		{``, []string{answer("refusal", "no")}, `{"done":true,"error":{"code":"MODEL_REFUSED","message":"the model refused to answer"},"state":"error","text":"no"}`},
@@ -197,7 +208,7 @@ func TestFinish(t *testing.T) {
 		{`{"state":"cancelled","reason":"request"}`, nil, `{"done":true,"reason":"request","state":"cancelled"}`},
 	} {
 		got := both(t, "finish", Input{Params: parse(t, c.params), Conversation: lines(t, c.lines...), Services: services(t, nil)})
-		for word, source := range map[string]string{"NUDGE": `"source":"nudge"`, "LENGTH": `"source":"max_output"`} {
+		for word, source := range map[string]string{"NUDGE": `"source":"nudge"`, "LENGTH": `"source":"max_output"`, "EMPTY": `"source":"empty"`} {
 			if before, ok := strings.CutSuffix(c.want, word); ok {
 				if !strings.HasPrefix(got, before) || !strings.Contains(got, source) {
 					t.Errorf("%s %v: %s", c.params, c.lines, got)

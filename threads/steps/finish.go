@@ -14,6 +14,7 @@ import (
 const (
 	sourceNudge  = "nudge"
 	sourceLength = "max_output"
+	sourceEmpty  = "empty"
 )
 
 // Ending is the result of finish: how the thread ends, if it does.
@@ -80,6 +81,7 @@ type tail struct {
 	responses []response
 	nudges    int
 	lengths   int // since the last response that ended by itself
+	empties   int
 }
 
 func readTail(lines []transcript.Line) (*tail, error) {
@@ -105,8 +107,10 @@ func readTail(lines []transcript.Line) (*tail, error) {
 			switch m.Source {
 			case sourceNudge:
 				t.nudges++
+			case sourceEmpty:
+				t.empties++
 			case sourceLength:
-				if t.nudges == 0 {
+				if t.nudges == 0 && t.empties == 0 {
 					t.lengths++
 				}
 			}
@@ -144,14 +148,34 @@ func (t *tail) end(ctx context.Context, in Input, declared bool) (Output, error)
 		return done(Ending{Done: true, State: "error", Text: t.text(), Error: &Failure{Code: string(diag.ModelRefused), Message: "the model refused to answer"}})
 	case stop == message.StopMaxOutput && t.lengths < again:
 		return t.goOn(ctx, in, sourceLength, "continue")
+	case stop == message.StopMaxOutput && !declared:
+		return done(Ending{Done: true, State: "error", Text: t.text(), Error: &Failure{
+			Code: string(diag.AnswerCut), Message: "the answer reached its maximum length, and so did each continuation",
+		}})
+	case stop == message.StopEnd && strings.TrimSpace(t.text()) == "" && t.empties == 0:
+		return t.goOn(ctx, in, sourceEmpty, "empty")
+	case stop == message.StopEnd && strings.TrimSpace(t.text()) == "":
+		return done(Ending{Done: true, State: "error", Error: &Failure{
+			Code: string(diag.AnswerEmpty), Message: "the model answered twice with nothing",
+		}})
 	case !declared:
 		return done(Ending{Done: true, State: "completed", Text: t.text()})
+	case t.nudges < again && asText(t.responses[0].text()):
+		return t.goOn(ctx, in, sourceNudge, "call_as_text")
 	case t.nudges < again:
 		return t.goOn(ctx, in, sourceNudge, "nudge")
 	}
 	return done(Ending{Done: true, State: "error", Text: t.text(), Error: &Failure{
 		Code: string(diag.ValidationFailed), Message: "the model ended without directive_return, which the outputs of the directive need",
 	}})
+}
+
+// asText reports whether a text has a call in the form of a model whose service did not
+// read it.
+func asText(text string) bool {
+	return slices.ContainsFunc([]string{"<tool_call>", "<function=", "[TOOL_CALLS]", "<|tool_call", "<｜tool▁call", "<|python_tag|>"}, func(mark string) bool {
+		return strings.Contains(text, mark)
+	})
 }
 
 func (t *tail) goOn(ctx context.Context, in Input, source, name string) (Output, error) {

@@ -7,7 +7,7 @@ __tool_description__ = "The step finish in Python."
 p = json.load(sys.stdin)
 params = p["params"] or {}
 lines = [json.loads(line) for line in open(p["conversation_file"])]
-answers, nudges, lengths = [], 0, 0
+answers, nudges, lengths, empties = [], 0, 0, 0
 for l in reversed(lines):
     d = l["data"]
     if l["event"] == "model_response":
@@ -16,7 +16,8 @@ for l in reversed(lines):
             break
     elif l["event"] == "message_added":
         nudges += d["source"] == "nudge"
-        lengths += d["source"] == "max_output" and nudges == 0
+        empties += d["source"] == "empty"
+        lengths += d["source"] == "max_output" and nudges == 0 and empties == 0
     elif l["event"] in ("tool_call", "thread_continued"):
         break
 
@@ -57,8 +58,19 @@ def decide():
         return ending("error", error={"code": "MODEL_REFUSED", "message": "the model refused to answer"}, text=text()), []
     if answers[0]["stop"] == "max_output" and lengths < 2:
         return {"done": False}, added("max_output", "Continue.")
+    if answers[0]["stop"] == "max_output" and not params.get("declared"):
+        message = "the answer reached its maximum length, and so did each continuation"
+        return ending("error", error={"code": "ANSWER_CUT", "message": message}, text=text()), []
+    if answers[0]["stop"] == "end" and not text().strip():
+        if empties == 0:
+            return {"done": False}, added("empty", "The answer was empty. Continue with the steps, or write the answer.")
+        return ending("error", error={"code": "ANSWER_EMPTY", "message": "the model answered twice with nothing"}), []
     if not params.get("declared"):
         return ending("completed", text=text()), []
+    marks = ["<tool_call>", "<function=", "[TOOL_CALLS]", "<|tool_call", "<｜tool▁call", "<|python_tag|>"]
+    if nudges < 2 and any(mark in "".join(b["text"] for b in answers[0]["blocks"] if b["type"] == "text") for mark in marks):
+        return {"done": False}, added("nudge", "A call in the text of an answer is not made, and its tool or its arguments could not be read. "
+            "Call the tool itself, with a name from the list of tools and its arguments as JSON.")
     if nudges < 2:
         return {"done": False}, added("nudge", "Call directive_return with the results, or continue with the steps.")
     message = "the model ended without directive_return, which the outputs of the directive need"
