@@ -71,6 +71,26 @@ func (t *Thread) Pending() []PendingCall {
 	return out
 }
 
+// LastCalls returns the calls of the newest answer, without what is needed to make them.
+func (t *Thread) LastCalls() []*ToolCall {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []*ToolCall
+	a := t.lastAnswer()
+	if a == nil {
+		return nil
+	}
+	for _, c := range a.resp.Calls() {
+		tool, problem := t.offered(c.Name)
+		if problem != "" {
+			continue
+		}
+		input, _ := fits(tool, c)
+		out = append(out, &ToolCall{ID: c.ID, Tool: tool, Input: input})
+	}
+	return out
+}
+
 // Answer records a result for a call that a step left out: it was not made.
 func (t *Thread) Answer(ctx context.Context, callID string, content []message.Block, isError bool) error {
 	t.mu.Lock()
@@ -326,7 +346,7 @@ func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began t
 			g = cut
 		}
 	}
-	d := resultData{CallID: c.ID, Ref: c.Tool.Ref, IsError: r.IsError, Content: g.Blocks, Cut: g.Cut, Bytes: sizeOf(full), Duration: t.p.Now().Sub(began).Milliseconds(), Sandbox: r.Sandbox, By: c.By, Replayed: r.replayed}
+	d := resultData{CallID: c.ID, Ref: c.Tool.Ref, IsError: r.IsError, Content: g.Blocks, Cut: g.Cut, Bytes: sizeOf(full), Duration: t.p.Now().Sub(began).Milliseconds(), Sandbox: r.Sandbox, By: c.By, Replayed: r.replayed, Fingerprint: r.Fingerprint}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if g.Artifact != nil {

@@ -230,6 +230,9 @@ type resultData struct {
 	Sandbox  any             `json:"sandbox,omitempty"`
 	By       string          `json:"by,omitempty"`
 	Replayed bool            `json:"replayed,omitempty"` // from a recording; nothing was started
+	// Fingerprint identifies the result without what its tool declares as volatile; "" if
+	// the content does.
+	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
 type resumedData struct {

@@ -176,6 +176,9 @@ type ToolResult struct {
 	IsError bool
 	Page    bool // it is a part of a text that fits, and is not cut
 	Sandbox any
+	// Fingerprint identifies the data without what the tool declares as volatile; "" for a
+	// result without such values.
+	Fingerprint string
 
 	replayed bool
 }

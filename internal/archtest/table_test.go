@@ -13,7 +13,7 @@ func leaves() map[string]bool {
 		"internal/linediff", "internal/links", "internal/mdmeta", "internal/media", "internal/memo", "internal/mvs", "internal/openat", "internal/owner", "internal/pep723", "internal/proc", "internal/procwatch", "internal/pylit",
 		"internal/recordtext", "internal/redact", "internal/resulttext", "internal/runlog",
 		"internal/schema", "internal/sqlite", "internal/stack", "internal/stagedir", "internal/suggest", "internal/tmpl", "internal/tomlx", "internal/tree",
-		"internal/userdirs", "internal/wheels", "internal/winname", "internal/workcopy", "internal/yamlx",
+		"internal/userdirs", "internal/volatile", "internal/wheels", "internal/winname", "internal/workcopy", "internal/yamlx",
 		"threads/message",
 	)
 }

@@ -280,6 +280,8 @@ func (r *threadRun) known(ctx context.Context, t *threads.Thread, name string, p
 			p["parallel"] = *all
 		}
 		return add(map[string]any{"calls": t.Pending()}, nil)
+	case "watchdog":
+		return add(map[string]any{"polls": r.polls(ctx, t)}, nil)
 	case "cost_tracker":
 		return add(r.periods(ctx))
 	case "classifier":

@@ -304,6 +304,7 @@ type watchdogData struct {
 func (v *View) watchdog(d watchdogData) string {
 	what := map[string]string{
 		"repeated_calls":    "equal calls with equal results in a row",
+		"equal_calls":       "equal calls in a row",
 		"repeated_failures": "failures of one tool in a row",
 	}[d.Kind]
 	if what == "" { // of a step of the project

@@ -1,7 +1,9 @@
 package steps
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -165,6 +167,61 @@ func TestWatchdog(t *testing.T) {
 	}
 	if got := run(fails("1", `{"n":1}`), read("2", "a", "x"), fails("3", `{"n":2}`), fails("4", `{"n":3}`)); got != `{"hints":0,"stop":null}` {
 		t.Error(got)
+	}
+}
+
+// Answers are compared, not results: equal calls of one answer are one, and the volatile
+// parts of results make no difference.
+func TestWatchdogAnswers(t *testing.T) {
+	n := 0
+	answer := func(calls ...string) (out []string) {
+		var blocks, made []string
+		for _, c := range calls {
+			n++
+			id, fingerprint, different := fmt.Sprintf("c%d", n), "", ""
+			if strings.HasSuffix(c, "~") {
+				fingerprint = `,"fingerprint":"sha256:1"`
+			}
+			if strings.HasSuffix(c, "~") || strings.HasSuffix(c, "!") {
+				different = strconv.Itoa(n)
+			}
+			blocks = append(blocks, fmt.Sprintf(`{"type":"tool_call","id":%q,"name":"x","input":{}}`, id))
+			made = append(made, fmt.Sprintf(`tool_call {"turn":1,"call_id":%q,"ref":"tool:t/x","input":{"n":%q}}`, id, c),
+				fmt.Sprintf(`tool_result {"call_id":%q,"ref":"tool:t/x","is_error":false,"content":[{"type":"text","text":"r%s"}]%s}`, id, different, fingerprint))
+		}
+		return append([]string{`model_response {"turn":1,"stop":"tool_calls","blocks":[` + strings.Join(blocks, ",") + `]}`}, made...)
+	}
+	times := func(count int, calls ...string) (out []string) {
+		for range count {
+			out = append(out, answer(calls...)...)
+		}
+		return out
+	}
+	const none = `{"hints":0,"stop":null}`
+	for _, c := range []struct {
+		name, params string
+		answers      []string
+		want         string
+	}{
+		{"five equal calls in one answer", `{}`, answer("a", "a", "a", "a", "a"), none},
+		{"three such answers", `{}`, times(3, "a", "a"), `"count":3`},
+		{"five such answers", `{}`, times(5, "a", "a"), `"stop":{"code":"LIMIT_EXCEEDED","limit":"repeated_calls","max":5,"value":5}`},
+		{"two calls in turn in each answer", `{}`, times(5, "a", "b"), `"limit":"repeated_calls"`},
+		{"another call in the second answer", `{}`, slices.Concat(answer("a"), answer("a", "b"), answer("a")), none},
+		{"a volatile part", `{}`, times(5, "a~"), `"limit":"repeated_calls"`},
+		{"other results", `{}`, times(9, "a!"), none},
+		{"ten equal calls with other results", `{}`, times(10, "a!"), `"kind":"equal_calls"`},
+		{"twenty equal calls with other results", `{}`, times(20, "a!"), `"stop":{"code":"LIMIT_EXCEEDED","limit":"equal_calls","max":20,"value":20}`},
+		{"a tool that waits", `{"polls":["NEWEST"]}`, times(20, "a!"), none},
+		{"a tool that waits for what does not change", `{"polls":["NEWEST"]}`, times(20, "a"), `"hints":1`},
+	} {
+		_, newest, _ := strings.Cut(c.answers[len(c.answers)-1], `"call_id":"`)
+		newest, _, _ = strings.Cut(newest, `"`)
+		params := parse(t, strings.ReplaceAll(c.params, "NEWEST", newest))
+		got := both(t, "watchdog", Input{Params: params, Conversation: lines(t, c.answers...), Services: services(t, nil)})
+		if !strings.Contains(got, c.want) || c.want == none && got != none {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
 	}
 }
 

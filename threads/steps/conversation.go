@@ -2,6 +2,7 @@ package steps
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
@@ -45,9 +46,25 @@ type toolResult struct {
 	IsError bool            `json:"is_error"`
 	Content []message.Block `json:"content"`
 	By      string          `json:"by"`
+	// Same identifies the result without its volatile values; "" if the content does.
+	Same string `json:"fingerprint"`
 
-	at    int // the index of the line
-	input json.RawMessage
+	answer int // the answer that made the call, 1 is the newest; 0 is not known
+	at     int // the index of the line
+	input  json.RawMessage
+}
+
+// made gives the results whose calls an answer has its number, and reports whether it has
+// any. Ids may be those of a call of an earlier answer.
+func made(results []toolResult, a *response, number int) bool {
+	any := false
+	for i := range results {
+		r := &results[i]
+		if slices.ContainsFunc(a.Blocks, func(b message.Block) bool { return b.Type == message.ToolCall && b.ID == r.CallID }) {
+			r.answer, any = number, true
+		}
+	}
+	return any
 }
 
 // decode reads the data of a line of the conversation.
@@ -58,14 +75,18 @@ func decode(l *transcript.Line, into any) error {
 	return nil
 }
 
-// results returns the last results of calls, the newest first, at most limit.
+// maxParallel bounds the calls of one answer that are compared.
+const maxParallel = 64
+
+// results returns the results of the calls of the last answers, the newest first.
 func results(lines []transcript.Line, limit int) ([]toolResult, error) {
 	var out []toolResult
 	open := map[string]int{} // call id -> index in out
-	for i := len(lines) - 1; i >= 0 && (len(out) < limit || len(open) > 0); i-- {
+	answers, later := 0, 0   // later is the number of results after the newest answer not yet read
+	for i := len(lines) - 1; i >= 0 && (answers < limit || len(open) > 0); i-- {
 		switch l := &lines[i]; l.Event {
 		case "tool_result":
-			if len(out) == limit {
+			if len(out) >= limit*maxParallel {
 				continue
 			}
 			r := toolResult{at: i}
@@ -81,6 +102,14 @@ func results(lines []transcript.Line, limit int) ([]toolResult, error) {
 			}
 			open[r.CallID] = len(out)
 			out = append(out, r)
+		case "model_response":
+			var a response
+			if err := decode(l, &a); err != nil {
+				return nil, err
+			}
+			if made(out[later:], &a, answers+1) {
+				answers, later = answers+1, len(out)
+			}
 		case "tool_call":
 			var c struct {
 				CallID string          `json:"call_id"`
@@ -100,9 +129,20 @@ func results(lines []transcript.Line, limit int) ([]toolResult, error) {
 
 // fingerprint identifies a call with its arguments and its result.
 func (r *toolResult) fingerprint() string {
+	same := r.Same
+	if same == "" {
+		content, _ := json.Marshal(r.Content) // a cut result names its artifact
+		same = string(content)
+	}
+	return r.identity(same)
+}
+
+// call identifies a call with its arguments, whatever its result is.
+func (r *toolResult) call() string { return r.identity("") }
+
+func (r *toolResult) identity(result string) string {
 	input, _ := jsonx.ParseMessage(r.input) // arguments that do not parse are equal to none
-	content, _ := json.Marshal(r.Content)
-	b, _ := jsonx.Marshal([]any{r.Ref, input, string(content)}) // a cut result names its artifact
+	b, _ := jsonx.Marshal([]any{r.Ref, input, result})
 	return item.DigestOf(b).String()
 }
 

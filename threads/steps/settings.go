@@ -38,6 +38,7 @@ type Resilience struct {
 	SuspendAbove int64 // seconds of a wait; 0 never suspends
 
 	RepeatHint, RepeatStop, FailureHint int64 // calls in a row
+	EqualHint, EqualStop                int64 // calls in a row, whatever their results are
 
 	ResultTokens    int64   // of one tool result
 	ReadTokens      int64   // of a part of a file or of an artifact
@@ -63,6 +64,8 @@ func ReadResilience(r *tree.Reader) Resilience {
 		RepeatHint:      watch.Int("repeat_hint", 0, 0, 1000),
 		RepeatStop:      watch.Int("repeat_stop", 0, 0, 1000),
 		FailureHint:     watch.Int("failure_hint", 0, 0, 1000),
+		EqualHint:       watch.Int("equal_calls_hint", 0, 0, 1000),
+		EqualStop:       watch.Int("equal_calls_stop", 0, 0, 1000),
 		ResultTokens:    results.Int("max_tokens", math.MaxInt32, 100, math.MaxInt32),
 		ReadTokens:      results.Int("read_max_tokens", math.MaxInt32, 100, math.MaxInt32),
 		WindowRatio:     results.Number("window_ratio", 1, 0, 1),

@@ -13,65 +13,149 @@ import (
 // The kinds of the event watchdog.
 const (
 	kindRepeated = "repeated_calls"
+	kindEqual    = "equal_calls"
 	kindFailures = "repeated_failures"
 )
 
-// watchdog finds equal calls and failures in a row. The first ones add a hint for the
-// model, more of them end the thread.
+// watchdog finds answers in a row whose calls are equal, and failures in a row. Equal calls
+// of one answer are one: the model has not read a result between them. The first ones add a
+// hint for the model, more of them end the thread. Calls of tools that poll get hints only.
 //
-// Result: {stop: null | {code, limit, value, max}, hints: n}.
+// Params: {polls: [call_id]}. Result: {stop: null | {code, limit, value, max}, hints: n}.
 func watchdog(ctx context.Context, in Input) (Output, error) {
+	p, err := params[struct {
+		Polls []string `json:"polls"`
+	}]("watchdog", in)
+	if err != nil {
+		return Output{}, err
+	}
 	cfg, err := config(ctx, in.Services, ResilienceConfig, ReadResilience)
 	if err != nil {
 		return Output{}, err
 	}
-	limit := int(max(cfg.RepeatHint, cfg.RepeatStop, cfg.FailureHint)) + 1
+	limit := int(max(cfg.RepeatHint, cfg.RepeatStop, cfg.EqualHint, cfg.EqualStop, cfg.FailureHint)) + 1
 	last, err := results(in.Conversation, limit)
 	if err != nil || len(last) == 0 {
 		return Output{Success: err == nil, Data: map[string]any{"stop": nil, "hints": 0}}, err
 	}
-	tool := strings.TrimPrefix(last[0].Ref, "tool:")
-	var stop *Reached
-	var events []Event
-	hints := 0
-	hint := func(kind string, count int, fp, name string, values ...string) error {
-		s, err := text(ctx, in.Services, name, values...)
-		events = append(events, event("watchdog", map[string]any{"kind": kind, "count": count, "fingerprint": fp}), added("watchdog", s))
-		hints++
-		return err
-	}
-	fp := last[0].fingerprint()
-	same := leading(last, func(r *toolResult) bool { return r.Ref == last[0].Ref && r.fingerprint() == fp })
-	failed := leading(last, func(r *toolResult) bool { return r.Ref == last[0].Ref && r.IsError })
+	answers := byAnswer(last)
+	w := watch{ctx: ctx, in: &in, answers: answers, tools: names(answers[0]), fp: answers[0][0].fingerprint()}
+	same := inARow(answers, (*toolResult).fingerprint)
+	equal := inARow(answers, (*toolResult).call)
+	failed := w.failures()
+	polls := !slices.ContainsFunc(answers[0], func(r toolResult) bool { return !slices.Contains(p.Polls, r.CallID) })
 	switch {
-	case cfg.RepeatStop > 0 && same >= int(cfg.RepeatStop):
-		stop = &Reached{diag.LimitExceeded, kindRepeated, same, cfg.RepeatStop}
-		events = append(events,
-			event("watchdog", map[string]any{"kind": kindRepeated, "count": same, "fingerprint": fp}),
-			event("limit_reached", map[string]any{"limit": kindRepeated, "value": same, "max": cfg.RepeatStop}))
+	case !polls && cfg.RepeatStop > 0 && same >= int(cfg.RepeatStop):
+		w.end(kindRepeated, same, cfg.RepeatStop)
+	case !polls && cfg.EqualStop > 0 && equal >= int(cfg.EqualStop):
+		w.end(kindEqual, equal, cfg.EqualStop)
 	case cfg.RepeatHint > 0 && same >= int(cfg.RepeatHint):
-		if !in.hinted(kindRepeated, last[same-1].at) {
-			err = hint(kindRepeated, same, fp, "repeated", "tool", tool, "count", strconv.Itoa(same))
-		}
-	case cfg.FailureHint > 0 && failed >= int(cfg.FailureHint):
-		if !in.hinted(kindFailures, last[failed-1].at) {
-			err = hint(kindFailures, failed, fp, "failures", "tool", tool, "count", strconv.Itoa(failed), "codes", codes(last[:failed]))
-		}
+		err = w.hint(kindRepeated, same, answers[same-1], "repeated")
+	case !polls && cfg.EqualHint > 0 && equal >= int(cfg.EqualHint):
+		err = w.hint(kindEqual, equal, answers[equal-1], "equal")
+	case cfg.FailureHint > 0 && len(failed) >= int(cfg.FailureHint):
+		w.tools = strings.TrimPrefix(failed[0].Ref, "tool:")
+		err = w.hint(kindFailures, len(failed), failed[len(failed)-1:], "failures", "codes", codes(failed))
 	}
 	if err != nil {
 		return Output{}, err
 	}
-	return done(map[string]any{"stop": stop, "hints": hints}, events...)
+	return done(map[string]any{"stop": w.stop, "hints": w.hints}, w.events...)
 }
 
-// leading returns the number of results at the start for which f is true.
-func leading(list []toolResult, f func(*toolResult) bool) int {
-	for i := range list {
-		if !f(&list[i]) {
+// watch collects what follows from the newest answers.
+type watch struct {
+	ctx     context.Context
+	in      *Input
+	answers [][]toolResult
+	tools   string // of the newest answer
+	fp      string
+	stop    *Reached
+	hints   int
+	events  []Event
+}
+
+// end ends the thread.
+func (w *watch) end(kind string, count int, most int64) {
+	w.stop = &Reached{diag.LimitExceeded, kind, count, most}
+	w.events = append(w.events,
+		event("watchdog", map[string]any{"kind": kind, "count": count, "fingerprint": w.fp}),
+		event("limit_reached", map[string]any{"limit": kind, "value": count, "max": most}))
+}
+
+// hint adds a message for the model, once for the calls in a row that begin with oldest.
+func (w *watch) hint(kind string, count int, oldest []toolResult, name string, values ...string) error {
+	if w.in.hinted(kind, oldest[len(oldest)-1].at) {
+		return nil
+	}
+	s, err := text(w.ctx, w.in.Services, name, append([]string{"tool", w.tools, "count", strconv.Itoa(count)}, values...)...)
+	w.events = append(w.events, event("watchdog", map[string]any{"kind": kind, "count": count, "fingerprint": w.fp}), added("watchdog", s))
+	w.hints++
+	return err
+}
+
+// failures returns the failed calls in a row of the tool that was called last, the newest
+// first. Equal calls of one answer are one.
+func (w *watch) failures() []toolResult {
+	var out []toolResult
+	ref := w.answers[0][0].Ref
+	for _, answer := range w.answers {
+		for _, r := range answer {
+			if r.Ref != ref || !r.IsError {
+				return out
+			}
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// byAnswer groups results by the answer that made the calls, the newest first, each equal
+// call once. A call whose answer is not known is one of its own.
+func byAnswer(last []toolResult) [][]toolResult {
+	var out [][]toolResult
+	for _, r := range last {
+		n := len(out) - 1
+		if n < 0 || r.answer == 0 || out[n][0].answer != r.answer {
+			out = append(out, []toolResult{r})
+			continue
+		}
+		if !slices.ContainsFunc(out[n], func(x toolResult) bool { return x.fingerprint() == r.fingerprint() }) {
+			out[n] = append(out[n], r)
+		}
+	}
+	return out
+}
+
+// inARow returns how many of the newest answers have the same calls, as id identifies them.
+func inARow(answers [][]toolResult, id func(*toolResult) string) int {
+	of := func(answer []toolResult) []string {
+		var ids []string
+		for i := range answer {
+			ids = append(ids, id(&answer[i]))
+		}
+		slices.Sort(ids)
+		return slices.Compact(ids)
+	}
+	newest := of(answers[0])
+	for i := range answers {
+		if !slices.Equal(of(answers[i]), newest) {
 			return i
 		}
 	}
-	return len(list)
+	return len(answers)
+}
+
+// names returns the tools of an answer for a message.
+func names(answer []toolResult) string {
+	var out []string
+	for _, r := range answer {
+		if name := strings.TrimPrefix(r.Ref, "tool:"); !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
 }
 
 // hinted reports whether a hint of the kind was given after the line at an index.
