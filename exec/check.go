@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/httpstep"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 )
 
@@ -73,4 +74,26 @@ func (e *Executor) DraftSender(ctx context.Context, it *resolve.Item, vars map[s
 		Now:      e.p.Now,
 	}
 	return call.Open, nil
+}
+
+// Reach asks the host of a provider for its root and returns nil if a response came. The
+// item must be usable; neither its key nor a request for a model is sent.
+func (e *Executor) Reach(ctx context.Context, it *resolve.Item, held policy.Held) error {
+	c, err := e.WalkFrom(ctx, it)
+	if err != nil {
+		return err
+	}
+	none := func(context.Context, ProviderCall) (map[string]any, error) { return nil, nil }
+	p, err := e.WithProvider(none).Plan(ctx, c, held, nil)
+	if err != nil {
+		return err
+	}
+	call := httpstep.Call{
+		Ref:    it.Ref.String(),
+		Config: p.Native.Config,
+		Env:    p.Native.Env,
+		Public: p.Native.public,
+		Now:    e.p.Now,
+	}
+	return call.Reach(ctx)
 }

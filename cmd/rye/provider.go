@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,8 +26,11 @@ func providerListCommand() *cli.Command {
 	return &cli.Command{
 		Name: "list", Usage: "list the providers of models, and whether they can be used here",
 		Long: `A provider can be used if its item is trusted, the allowance permits it, and each of its
-keys is in the environment or stored.`,
-		Examples: []string{"rye provider list"},
+keys is in the environment or stored. The services of those are asked at once whether
+they are there, for at most two seconds and without a key: "answers" or "no answer".
+"not tested" is an item of your own or of the project that no test called since it was
+written: rye provider test calls it.`,
+		Examples: []string{"rye provider list", "rye provider list --offline  # asks no service"},
 		Run: func(ctx context.Context, c *cli.Call) error {
 			p, err := envOf(c).Open(ctx, project.Lenient)
 			if err != nil {
@@ -41,32 +43,68 @@ keys is in the environment or stored.`,
 			if all == nil {
 				all = []*project.ProviderState{}
 			}
+			if !c.Offline {
+				project.AskProviders(ctx, p, all)
+			}
+			if err := project.MarkTested(ctx, p, all); err != nil {
+				return err
+			}
+			project.Describe(all)
 			return c.UI.Show(map[string]any{"providers": all}, func() { showProviders(c.UI, all) })
 		},
 	}
 }
+
+// providerColumns is the width of the list of providers, longestProvider that of its first
+// column.
+const (
+	providerColumns = 80
+	longestProvider = 34
+)
 
 func showProviders(u *cli.UI, all []*project.ProviderState) {
 	if len(all) == 0 {
 		u.Note("No providers.")
 		return
 	}
-	t := &cli.Table{Header: []string{"PROVIDER", "DIALECT", "MODELS", "KEYS", "SIGNER", "STATE"}}
+	t := &cli.Table{Header: []string{"PROVIDER", "STATE", "MODELS, OR WHY NOT"}, Columns: providerColumns}
 	for _, s := range all {
-		var tiers, keys []string
-		for _, tier := range slices.Sorted(maps.Keys(s.Tiers)) {
-			tiers = append(tiers, tier+": "+s.Tiers[tier])
+		name := strings.TrimPrefix(strings.TrimPrefix(s.Ref, "tool:"), project.ProviderDir)
+		if runes := []rune(name); len(runes) > longestProvider {
+			name = string(runes[:longestProvider-1]) + "…"
 		}
-		for _, k := range s.Keys {
-			keys = append(keys, k.Name+" ("+pick(k.Source != "", k.Source, "missing")+")")
-		}
-		state := "usable"
-		if !s.Usable {
-			state = "not usable: " + s.Why
-		}
-		t.Add(strings.TrimPrefix(s.Ref, "tool:"), s.Dialect, strings.Join(tiers, ", "), strings.Join(keys, ", "), s.Signer, state)
+		t.Add(name, s.State, providerDetail(s))
 	}
 	u.Table(t)
+}
+
+// providerDetail returns the models of a provider that can be used, those of its tiers
+// first, or why it cannot be used.
+func providerDetail(s *project.ProviderState) string {
+	if s.State == "key missing" {
+		var missing []string
+		for _, k := range s.Keys {
+			if k.Source == "" {
+				missing = append(missing, k.Name)
+			}
+		}
+		return strings.Join(missing, ", ")
+	}
+	if !s.Usable {
+		return s.Why
+	}
+	var out []string
+	for _, tier := range []string{"general", "high", "max", "fast"} {
+		if m := s.Tiers[tier]; m != "" && !slices.Contains(out, m) {
+			out = append(out, m)
+		}
+	}
+	for _, m := range s.Models {
+		if !slices.Contains(out, m) {
+			out = append(out, m)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 func providerPricesCommand() *cli.Command {

@@ -110,7 +110,8 @@ func runProviderAdd(ctx context.Context, c *cli.Call, o *providerAddOptions) err
 		return err
 	}
 	if o.noTest && !s.Tested {
-		c.UI.Warn("%s was not tested, and threads will use it first: rye provider test %[1]s calls it", strings.TrimPrefix(s.Ref, "tool:"))
+		id := strings.TrimPrefix(s.Ref, "tool:")
+		c.UI.Warn("%s was not tested, and threads will use it first: rye provider test %s calls it", id, id)
 	}
 	return preferProvider(ctx, c, p, s, o, data)
 }
@@ -274,6 +275,8 @@ func providerToAdd(ctx context.Context, c *cli.Call, p *project.Project, name st
 	if !c.Isatty(c.Stdin) {
 		return nil, diag.New(diag.AuthRequired, "choosing a provider: no key is in the environment or stored, and no server of models answers on this machine").WithReason("no_usable_provider")
 	}
+	project.AskProviders(ctx, p, all)
+	project.Describe(all)
 	showProviders(c.UI, all)
 	if name, err = c.Ask("Provider: "); err != nil {
 		return nil, err

@@ -86,6 +86,11 @@ func showTry(c *cli.Call, r *project.TryReport, err error) error {
 			t.Add(call.Purpose, call.Model, fmt.Sprintf("%d ms", call.LatencyMS), fmt.Sprint(call.Usage.InputTotal()), fmt.Sprint(call.Usage.Output), cost)
 		}
 		c.UI.Table(t)
+		for _, call := range r.Calls {
+			if call.Beyond > 0 {
+				c.UI.Note("the service counted more text than rye sent: the call %s cost %s USD more than was reserved", call.Purpose, call.Beyond)
+			}
+		}
 	}
 	switch {
 	case r == nil:

@@ -139,3 +139,36 @@ func (c cancelOnClose) Close() error {
 	c.cancel()
 	return err
 }
+
+// Reach asks the host of the URL for its root, without the credential, the headers and the
+// body of the request. It returns nil if a response of any status came.
+func (c Call) Reach(ctx context.Context) error {
+	conf, fs := readConfig(c.Config)
+	if err := diag.FromFindings("reading the configuration of the request", fs); err != nil {
+		return err
+	}
+	x := &exchange{call: c, config: conf, secret: newRedactor(c, conf)}
+	return x.secret.Err(x.reach(ctx))
+}
+
+func (x *exchange) reach(ctx context.Context) error {
+	u, err := x.filler().URL(x.config.url, nil)
+	if err != nil {
+		return err
+	}
+	proxy, err := x.filler().Plain("proxy", x.config.proxy)
+	if err != nil {
+		return err
+	}
+	hosts := x.config.hosts
+	if hosts == nil {
+		hosts = []string{httpx.HostOf(u)}
+	}
+	client, err := httpx.New(httpx.Params{Hosts: hosts, AllowPrivate: x.config.allowPrivate, Proxy: proxy, ConnectTimeout: x.config.connectTimeout, Now: x.call.Now})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	_, err = client.Do(ctx, httpx.Request{Method: http.MethodGet, URL: u.Scheme + "://" + u.Host + "/", MaxBytes: 1 << 10})
+	return err
+}

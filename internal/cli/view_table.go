@@ -11,7 +11,10 @@ import (
 type Table struct {
 	Header []string
 	rows   [][]any
-	Wrap   bool // the last column goes on below instead of being cut
+	Wrap   bool // the last column continues below instead of being cut
+	// Columns is the largest width of a row, also without a terminal; 0 is that of the
+	// terminal.
+	Columns int
 }
 
 // Add appends a row.
@@ -34,9 +37,17 @@ func (u *UI) Table(t *Table) {
 	widths := columnWidths(rows)
 	for _, r := range rows {
 		for _, line := range u.wrapped(t, r, widths) {
-			u.Out("%s", Styled(u.row(line, widths)))
+			u.Out("%s", Styled(row(line, widths, u.columns(t))))
 		}
 	}
+}
+
+// columns returns the width to which a table is cut, 0 if it is not.
+func (u *UI) columns(t *Table) int {
+	if t.Columns > 0 && (u.width == 0 || t.Columns < u.width) {
+		return t.Columns
+	}
+	return u.width
 }
 
 // wrapped returns a row as the rows that it takes: one, or more where its last
@@ -115,12 +126,12 @@ func columnWidths(rows [][]cell) []int {
 	return widths
 }
 
-func (u *UI) row(r []cell, widths []int) string {
+func row(r []cell, widths []int, columns int) string {
 	var b strings.Builder
 	used := 0
 	for i, c := range r {
 		last := i == len(r)-1
-		if width := u.width - used; last && u.width > 0 && c.width > width && width > 1 && !strings.Contains(c.text, "\x1b") {
+		if width := columns - used; last && columns > 0 && c.width > width && width > 1 && !strings.Contains(c.text, "\x1b") {
 			c.text = string([]rune(c.text)[:width-1]) + "…"
 		}
 		b.WriteString(c.text)

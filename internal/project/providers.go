@@ -3,9 +3,12 @@ package project
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
@@ -13,12 +16,13 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/threads/provider"
 	"github.com/ryeos/rye/threads/store"
 )
 
-// providerDir is the directory of the ids that can be named by their last part.
-const providerDir = "rye/agent/providers/"
+// ProviderDir is the directory of the ids that can be named by their last part.
+const ProviderDir = "rye/agent/providers/"
 
 // Keys finds and stores the keys of services for this user.
 func (e *Env) Keys() credentials.Keys {
@@ -57,6 +61,8 @@ type ProviderState struct {
 	Tested  bool              `json:"tested"`        // see MarkTested
 	Why     string            `json:"why,omitempty"` // it is not usable
 	Code    diag.Code         `json:"code,omitempty"`
+	Answers *bool             `json:"answers,omitempty"` // nil if it was not asked; see AskProviders
+	State   string            `json:"state"`             // in two or three words; see Describe
 
 	item    *resolve.Item
 	config  *provider.Config
@@ -97,10 +103,10 @@ func (p *Project) FindProvider(ctx context.Context, name string) (*ProviderState
 	var known []string
 	for _, s := range all {
 		id := strings.TrimPrefix(s.Ref, "tool:")
-		if id == strings.TrimPrefix(name, "tool:") || id == providerDir+name {
+		if id == strings.TrimPrefix(name, "tool:") || id == ProviderDir+name {
 			return s, nil
 		}
-		known = append(known, strings.TrimPrefix(id, providerDir))
+		known = append(known, strings.TrimPrefix(id, ProviderDir))
 	}
 	return nil, diag.New(diag.ToolNotFound, "finding the provider %q: no space has a provider with that id", name).
 		WithReason("no_provider_item").WithDetail("known", known)
@@ -115,6 +121,64 @@ func MarkTested(ctx context.Context, p *Project, all []*ProviderState) error {
 		}
 		return err
 	})
+}
+
+// askWithin bounds the question to a service whether it is there.
+const askWithin = 2 * time.Second
+
+// AskProviders asks the services of the usable providers at once whether they are there,
+// and sets Answers. No key is sent.
+func AskProviders(ctx context.Context, p *Project, all []*ProviderState) {
+	within, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	var asked sync.WaitGroup
+	for _, s := range all {
+		if !s.Usable || s.config.Program != nil {
+			continue
+		}
+		asked.Go(func() {
+			answers := p.Executor.Reach(within, s.item, policy.Person()) == nil
+			s.Answers = &answers
+		})
+	}
+	asked.Wait()
+}
+
+// Describe sets State of providers.
+func Describe(all []*ProviderState) {
+	for _, s := range all {
+		s.State = s.state()
+		// The items of rye are tested with the services that they name.
+		if s.Usable && !s.Tested && s.Space != string(space.System) && !strings.HasPrefix(s.Space, string(space.System)+":") {
+			s.State += ", not tested"
+		}
+	}
+}
+
+func (s *ProviderState) state() string {
+	var why *diag.Error
+	errors.As(s.refusal, &why)
+	switch {
+	case s.Usable && s.Answers != nil && *s.Answers:
+		return "answers"
+	case s.Usable && s.Answers != nil:
+		return "no answer"
+	case s.Usable && s.config.Program != nil:
+		return "installed"
+	case s.Usable:
+		return "not asked"
+	case why != nil && why.Reason == "provider_key":
+		return "key missing"
+	case why != nil && why.Reason == "no_program":
+		return "not installed"
+	case s.Code == diag.PolicyDenied:
+		return "not permitted"
+	case s.config == nil && s.item.Verdict.OK():
+		return "broken"
+	case !s.item.Verdict.OK():
+		return "not trusted"
+	}
+	return "not usable"
 }
 
 func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*ProviderState, error) {
@@ -153,7 +217,7 @@ func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*Provide
 		s.refuse(err)
 	case len(missing) > 0:
 		s.refuse(diag.New(diag.AuthRequired, "%s is not set", strings.Join(missing, ", ")).
-			WithReason("provider_key").WithDetail("provider", strings.TrimPrefix(strings.TrimPrefix(s.Ref, "tool:"), providerDir)))
+			WithReason("provider_key").WithDetail("provider", strings.TrimPrefix(strings.TrimPrefix(s.Ref, "tool:"), ProviderDir)))
 	default:
 		s.Usable = true
 	}

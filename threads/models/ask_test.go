@@ -167,7 +167,7 @@ data: {"type":"response.completed","response":{"id":"r1","model":"m","status":"c
 `
 }
 
-// TestKeys sends the key in the header that the service wants, and in no other place.
+// TestKeys sends the key in the header that the service wants, and nowhere else.
 func TestKeys(t *testing.T) {
 	list := map[string]string{
 		"GET /v1/models":         `{"data":[{"type":"model","id":"claude-x"}]}`,

@@ -122,7 +122,7 @@ func complete(w Wish, found *Found, m *Model) (notes []string, err error) {
 		if found.Dialect == provider.Anthropic && found.Address.Private == "" {
 			m.Window = 200_000
 		}
-		notes = append(notes, fmt.Sprintf("the service does not state the window of %s: %d tokens are written, and --window sets another", m.ID, m.Window))
+		notes = append(notes, fmt.Sprintf("the window of %s is not known: %d tokens are written, and --window sets another", m.ID, m.Window))
 	}
 	if w.MaxOutput > 0 {
 		m.MaxOutput = w.MaxOutput
