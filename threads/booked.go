@@ -26,7 +26,7 @@ type Booked struct {
 	Calls     []BookedCall
 	Ends      []time.Time // when it ended; it can have been resumed
 	Resumes   []time.Time
-	Summary   string // the thread that summarized it for the one that goes on
+	Summaries []string // the threads that summarized it
 	ended     bool
 }
 
@@ -120,7 +120,12 @@ func (b *Booked) line(l *transcript.Line, data []byte) error {
 	case evContinued:
 		var d continuedData
 		err := into(data, &d)
-		b.State, b.Summary = Continued, d.Thread
+		b.State, b.Summaries = Continued, append(append(b.Summaries, d.Thread), d.Threads...)
+		return err
+	case evCompacted:
+		var d compactedData
+		err := into(data, &d)
+		b.Summaries = append(b.Summaries, d.Threads...)
 		return err
 	case evCompleted, evFailed, evCancelled, evKilled:
 		var d endData

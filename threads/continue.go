@@ -24,17 +24,18 @@ type Carried struct {
 	Root     string            `json:"chain_root"`
 	Cost     Cost              `json:"cost"` // of the chain so far
 	Messages []message.Message `json:"messages"`
+	Window   int64             `json:"window,omitempty"` // that the service stated, of the first model
 }
 
 // Next is the thread that goes on.
 type Next struct {
-	ID     string
-	Text   string // a summary for the model, "" if there is none
-	Tokens int64  // of the text
-	Failed bool   // the summary was not made
-	Spend  policy.USD
-	Turns  int64  // that are carried, at most, in tokens
-	Thread string // that made the summary, "" for none
+	ID      string
+	Text    string // a summary for the model, "" if there is none
+	Tokens  int64  // of the text
+	Failed  bool   // the summary was not made
+	Spend   policy.USD
+	Turns   int64    // that are carried, at most, in tokens
+	Threads []string // that made the summary
 }
 
 // continuedData are the data of thread_continued. With them the next thread can be
@@ -45,6 +46,7 @@ type continuedData struct {
 	Turns   int64    `json:"carried_turns"`
 	Failed  bool     `json:"summary_failed,omitempty"`
 	Thread  string   `json:"summary_thread,omitempty"`
+	Threads []string `json:"summary_threads,omitempty"` // if there are several
 	Carried *Carried `json:"carried"`
 }
 
@@ -56,6 +58,7 @@ func (c *Carried) begin(t *Thread) {
 	t.turns, t.spent = c.Cost.Turns, c.Cost.Spend
 	t.usage.Input, t.usage.Output = c.Cost.InputTokens, c.Cost.OutputTokens
 	t.active = time.Duration(c.Cost.DurationMS) * time.Millisecond
+	t.learn(c.Window)
 	t.grow(c.Messages)
 }
 
@@ -88,11 +91,18 @@ func (t *Thread) goOn(ctx context.Context) error {
 	if n.Text != "" {
 		messages = append(messages, message.Message{Role: message.User, Blocks: []message.Block{message.TextBlock(n.Text)}})
 	}
-	c := &Carried{From: t.id, Root: t.id, Cost: t.cost(), Messages: append(messages, tail...)}
+	c := &Carried{From: t.id, Root: t.id, Cost: t.cost(), Messages: append(messages, tail...), Window: t.windows[0]}
 	if t.p.Carried != nil {
 		c.Root = t.p.Carried.Root
 	}
-	raw, err := t.clean(&continuedData{To: n.ID, Tokens: n.Tokens, Turns: turns, Failed: n.Failed, Thread: n.Thread, Carried: c})
+	d := &continuedData{To: n.ID, Tokens: n.Tokens, Turns: turns, Failed: n.Failed, Carried: c}
+	if last := len(n.Threads) - 1; last >= 0 {
+		d.Thread = n.Threads[last]
+		if last > 0 {
+			d.Threads = n.Threads
+		}
+	}
+	raw, err := t.clean(d)
 	if err != nil {
 		return err
 	}
@@ -108,11 +118,11 @@ func (t *Thread) goOn(ctx context.Context) error {
 // belongs to the conversation that ended.
 func (t *Thread) trailing(tokens int64) (turns int64, out []message.Message) {
 	end := len(t.entries)
-	for i := end - 1; i >= 0; i-- {
+	for i := end - 1; i >= t.short.from; i-- {
 		if t.entries[i].answer == nil {
 			continue
 		}
-		turn := t.spoken(nil, t.entries[i:end])
+		turn := t.spoken(nil, t.entries[i:end], false)
 		for j := range turn {
 			turn[j].Blocks = withoutReasoning(turn[j].Blocks)
 		}

@@ -3,7 +3,6 @@ package threads
 import (
 	"encoding/json"
 
-	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/threads/message"
 )
 
@@ -18,21 +17,20 @@ func (t *Thread) request(s *Service) *message.Request {
 			out.System = append(out.System, message.TextBlock(b.Text))
 		}
 		out.Messages = []message.Message{{Role: message.User, Blocks: t.prompt.Message.Blocks}}
-		if c := t.p.Carried; c != nil {
-			for _, m := range c.Messages {
-				out.Messages = joined(out.Messages, m)
-			}
+		for _, m := range t.before() {
+			out.Messages = joined(out.Messages, m)
 		}
 		for _, o := range t.prompt.Tools {
 			out.Tools = append(out.Tools, o.ToolDef)
 		}
 	}
-	out.Messages = t.spoken(out.Messages, t.entries)
+	out.Messages = t.spoken(out.Messages, t.entries[t.short.from:], false)
 	return out
 }
 
-// spoken appends entries of the conversation to a list of messages.
-func (t *Thread) spoken(list []message.Message, entries []entry) []message.Message {
+// spoken appends entries of the conversation to a list of messages, with all results as they
+// were if whole is set.
+func (t *Thread) spoken(list []message.Message, entries []entry, whole bool) []message.Message {
 	for _, e := range entries {
 		if e.answer == nil {
 			list = joined(list, e.message)
@@ -41,7 +39,7 @@ func (t *Thread) spoken(list []message.Message, entries []entry) []message.Messa
 		list = joined(list, message.Message{Role: message.Assistant, Blocks: e.answer.resp.Blocks})
 		var results []message.Block
 		for _, c := range e.answer.resp.Calls() {
-			results = append(results, t.resultOf(c.ID))
+			results = append(results, t.resultOf(c.ID, whole))
 		}
 		list = joined(list, message.Message{Role: message.User, Blocks: results})
 	}
@@ -49,11 +47,15 @@ func (t *Thread) spoken(list []message.Message, entries []entry) []message.Messa
 }
 
 // resultOf returns the result of a call for the model. A call always has one: services
-// refuse a conversation in which it is missing.
-func (t *Thread) resultOf(call string) message.Block {
+// refuse a conversation in which it is missing. whole leaves out that another text is in its
+// place.
+func (t *Thread) resultOf(call string, whole bool) message.Block {
 	r := t.results[call]
 	if r == nil {
 		return message.Block{Type: message.ToolResult, CallID: call, IsError: true, Content: []message.Block{message.TextBlock("the call was not made")}}
+	}
+	if text, short := t.short.results[call]; short && !whole {
+		return message.Block{Type: message.ToolResult, CallID: call, IsError: r.isError, Content: []message.Block{message.TextBlock(text)}}
 	}
 	return message.Block{Type: message.ToolResult, CallID: call, IsError: r.isError, Content: r.content}
 }
@@ -80,9 +82,7 @@ func (t *Thread) Conversation() []message.Message {
 
 // grow counts bytes of the conversation that the service has not counted yet.
 func (t *Thread) grow(v any) {
-	if b, err := jsonx.Marshal(v); err == nil {
-		t.fresh += int64(len(b))
-	}
+	t.fresh += bytesOf(v)
 }
 
 // lastAnswer returns the newest answer, or nil.

@@ -221,6 +221,11 @@ func (t *Thread) reserve(ctx context.Context, s *Service, own *message.Request) 
 	if err != nil {
 		return nil, nil, t.limited(ctx, err)
 	}
+	if t.p.Replay != nil && own == nil {
+		if _, err := t.asRecorded(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
 	req, previous := own, (*Previous)(nil)
 	if req == nil {
 		req, previous = t.request(s), t.last
@@ -439,7 +444,8 @@ func (t *Thread) classified(ctx context.Context, raw []byte) error {
 		return err
 	}
 	d := t.failure.data()
-	d.ID, d.Category, d.RetryIn = found.ID, found.Category, found.RetryIn
+	d.ID, d.Category, d.RetryIn, d.Overflow, d.Window = found.ID, found.Category, found.RetryIn, found.Overflow, max(found.Window, 0)
+	t.learn(d.Window)
 	if found.Code != "" {
 		d.Code = found.Code
 	}
@@ -469,7 +475,7 @@ func (t *Thread) Switch(ctx context.Context, reason string) (bool, error) {
 	}
 	from := t.p.Services[t.service]
 	t.service++
-	t.last = nil // another service counts otherwise
+	t.recount() // another service counts otherwise
 	return true, t.record(ctx, true, evSwitched, switchedData{From: from.name(), To: t.p.Services[t.service].name(), Reason: reason})
 }
 

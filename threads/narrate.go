@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/recordtext"
+	"github.com/ryeos/rye/threads/compact"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -87,6 +88,17 @@ func narrated(event string, data []byte, called map[string]string) (string, erro
 		var d deniedData
 		err := into(data, &d)
 		return fmt.Sprintf("- %s denied: %s\n", recordtext.Inline(called[d.CallID]), recordtext.Inline(d.Message)), err
+	case evCompacted:
+		var d compactedData
+		err := into(data, &d)
+		if d.Step == compact.Summary {
+			return fmt.Sprintf("\nFrom here on, the model reads this in place of the turns before turn %d:\n\n%s", d.Keep, recordtext.Lines(d.Text, maxNarrated)), err
+		}
+		return fmt.Sprintf("\nFrom here on, the model reads references in place of %d results.\n", len(d.Results)), err
+	case evContinued:
+		var d continuedData
+		err := into(data, &d)
+		return fmt.Sprintf("\nContinued by `%s`.\n", d.To), err
 	case evResumed:
 		var d resumedData
 		err := into(data, &d)

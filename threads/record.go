@@ -32,6 +32,7 @@ const (
 	evReturn    = "directive_return"
 	evLimit     = "limit_reached"
 	evContinued = "thread_continued"
+	evCompacted = "context_compacted"
 	evSuspended = "thread_suspended"
 	evResumed   = "thread_resumed"
 	evCompleted = "thread_completed"
@@ -167,6 +168,8 @@ type errorData struct {
 	Cost     policy.USD     `json:"cost"`
 	Assumed  bool           `json:"assumed,omitempty"` // the service did not report the cost
 	Usage    *message.Usage `json:"usage,omitempty"`
+	Overflow string         `json:"overflow,omitempty"` // the request was, or can have been, too long
+	Window   int64          `json:"window,omitempty"`   // tokens that the service really has, for the rest of the thread
 }
 
 type switchedData struct {

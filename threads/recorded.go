@@ -128,6 +128,8 @@ func reduced(event string, data []byte) (*Event, error) {
 		v = &callData{}
 	case evResult:
 		v = &resultData{}
+	case evCompacted:
+		v = &compactedData{}
 	default:
 		return nil, nil
 	}
@@ -157,6 +159,8 @@ func reduced(event string, data []byte) (*Event, error) {
 			return &Event{Event: event}, nil
 		}
 		v = recordedContent{d.CallID, d.IsError, d.Content}
+	case *compactedData:
+		v = compactedData{Step: d.Step, Before: d.Before, After: d.After, Window: d.Window, Results: d.Results, Keep: d.Keep, Turns: d.Turns, Text: d.Text, Failed: d.Failed}
 	}
 	raw, err := jsonx.Marshal(v)
 	if err != nil {
@@ -178,7 +182,7 @@ func NewRecording(id string, r *Recorded) (*Recording, error) {
 		if err != nil {
 			return nil, diag.New(diag.TranscriptBroken, "reading the recording %s: event %d: %w", id, i+1, err)
 		}
-		if !slices.Contains([]string{evPrompt, evAdded, evResponse, evCall, evResult}, e.Event) {
+		if !slices.Contains([]string{evPrompt, evAdded, evResponse, evCall, evResult, evCompacted}, e.Event) {
 			return nil, diag.New(diag.TranscriptBroken, "reading the recording %s: event %d: a recording has no event %q", id, i+1, e.Event)
 		}
 		lines[i] = transcript.Line{Seq: int64(i + 1), Event: e.Event, Data: json.RawMessage(raw)}

@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/linediff"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/compact"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -28,6 +29,7 @@ type Recording struct {
 	results map[string]*recordedResult // of the calls of the model
 	then    *Thread                    // the recorded thread up to the line at
 	at      int
+	taken   int // the lines before it that made a conversation shorter were taken
 	keys    []string
 	answers int64
 }
@@ -121,6 +123,43 @@ func (r *Recording) next() (*message.Request, *message.Response, error) {
 		}
 	}
 	return nil, nil, nil
+}
+
+// AsRecorded makes the conversation of a replay shorter where the recording did, and returns
+// what was done last: compact.None if nothing, and compact.Continue at the end of the recording.
+func (t *Thread) AsRecorded(ctx context.Context) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	step, err := t.asRecorded(ctx)
+	if err == nil && step == compact.None && t.p.Replay.Unused() == 0 {
+		step = compact.Continue
+	}
+	return step, err
+}
+
+// asRecorded takes what the recording has before its next answer.
+func (t *Thread) asRecorded(ctx context.Context) (string, error) {
+	r, step := t.p.Replay, compact.None
+	for i := r.at; i < len(r.lines) && r.lines[i].Event != evResponse; i++ {
+		if r.lines[i].Event != evCompacted || i < r.taken {
+			continue
+		}
+		var d compactedData
+		data, err := dataOf(r.then.p.Project, r.ID, &r.lines[i])
+		if err == nil {
+			err = into(data, &d)
+		}
+		if err != nil {
+			return "", r.broken(&r.lines[i], err)
+		}
+		r.taken, step = i+1, d.Step
+		d.Key, d.Threads, d.Spend = keyOf(ctx), nil, 0
+		t.shorten(&d)
+		if err := t.record(ctx, true, evCompacted, d); err != nil {
+			return "", err
+		}
+	}
+	return step, nil
 }
 
 // replayed is the Caller of a thread that has a recording: no service is called.

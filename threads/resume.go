@@ -305,8 +305,15 @@ func (t *Thread) line(event string, data []byte, keys *[]string) error {
 		return nil
 	case evSwitched:
 		t.service = min(t.service+1, len(t.p.Services)-1)
-		t.last = nil
+		t.recount()
 		return nil
+	case evCompacted:
+		var d compactedData
+		err := into(data, &d)
+		if err == nil {
+			t.shorten(&d)
+		}
+		return err
 	case evAsked, evAnswered:
 		return t.askedLine(event, data)
 	case evCall:
@@ -368,6 +375,7 @@ func (t *Thread) modelLine(event string, data []byte) error {
 			return err
 		}
 		t.answers(d.Turn, d.Attempt)
+		t.learn(d.Window)
 		t.spent += d.Cost
 		if d.Usage != nil {
 			t.usage = t.usage.Add(*d.Usage)

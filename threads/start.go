@@ -363,7 +363,7 @@ func (t *Thread) Compose(ctx context.Context, p *Prompt) error {
 }
 
 func (t *Thread) add(d *addedData) {
-	t.entries = append(t.entries, entry{message: message.Message{Role: message.User, Blocks: d.Blocks}})
+	t.entries = append(t.entries, entry{message: message.Message{Role: message.User, Blocks: d.Blocks}, source: d.Source})
 	t.grow(d.Blocks)
 }
 

@@ -144,6 +144,12 @@ func (s *Summary) line(event string, data []byte) error {
 		}
 		return err
 	}
+	if event == evCompacted {
+		var d compactedData
+		err := into(data, &d)
+		s.Cost.Spend += d.Spend
+		return err
+	}
 	if event == evContinued {
 		var d continuedData
 		err := into(data, &d)

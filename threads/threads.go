@@ -298,8 +298,10 @@ type Thread struct {
 	turns    int64 // answers
 	inTurn   bool  // turn_started is recorded for the next answer
 	usage    message.Usage
-	last     *Previous // of the last answer
-	fresh    int64     // bytes of the conversation since
+	last     *Previous     // of the last answer
+	fresh    int64         // bytes of the conversation since
+	short    shortened     // what of the conversation the model reads in another form
+	windows  map[int]int64 // that services stated, by index
 	spent    policy.USD
 	service  int // index into Services
 	failure  *pending
@@ -327,6 +329,7 @@ type Thread struct {
 // entry is one part of the conversation: a message that was added, or an answer.
 type entry struct {
 	message message.Message
+	source  string // of the message
 	answer  *answer
 }
 
@@ -389,7 +392,7 @@ func (t *Thread) Used() Usage {
 func (t *Thread) used() Usage {
 	u := Usage{
 		Turns: t.turns, InputTokens: t.usage.InputTotal(), OutputTokens: t.usage.Output, Spend: t.spent,
-		DurationMS: t.elapsed().Milliseconds(), Window: t.p.Services[t.service].Window,
+		DurationMS: t.elapsed().Milliseconds(), Window: t.window(),
 	}
 	u.ContextTokens = (t.fresh + 3) / 4
 	if t.last != nil {

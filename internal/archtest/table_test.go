@@ -14,7 +14,7 @@ func leaves() map[string]bool {
 		"internal/recordtext", "internal/redact", "internal/resulttext", "internal/runlog",
 		"internal/schema", "internal/sqlite", "internal/stack", "internal/stagedir", "internal/suggest", "internal/tmpl", "internal/tomlx", "internal/tree",
 		"internal/userdirs", "internal/volatile", "internal/wheels", "internal/winname", "internal/workcopy", "internal/yamlx",
-		"threads/message",
+		"threads/compact", "threads/message",
 	)
 }
 

@@ -1,20 +1,15 @@
 package project
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/tree"
-	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
-	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/compact"
 	"github.com/ryeos/rye/threads/steps"
 )
 
@@ -30,145 +25,22 @@ func (p *Project) coordination(ctx context.Context) (steps.Coordination, error) 
 }
 
 // goesOn names the thread that goes on, with a summary of the conversation. If no summary
-// can be made, the newest turns alone are carried.
+// can be made, its model reads why, and the newest turns.
 func (r *threadRun) goesOn(ctx context.Context, t *threads.Thread) (*threads.Next, error) {
 	cfg, err := r.p.coordination(ctx)
 	if err != nil {
 		return nil, err
 	}
 	next := &threads.Next{ID: graph.NewID(r.Item.Ref.ID, r.p.Env.Now()), Turns: cfg.CarryTokens}
-	s, err := r.summary(ctx, t, &cfg)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if s != nil {
-		next.Thread, next.Spend = s.ThreadID, s.Cost.Spend
-	}
-	if err != nil || s == nil || s.Status != threads.Completed || strings.TrimSpace(s.Text) == "" {
-		next.Failed = true
-		return next, nil
-	}
-	root, err := r.p.Resolver.Config(ctx, steps.AgentConfig)
+	s, err := r.summarize(ctx, t, &cfg, 0)
 	if err != nil {
 		return nil, err
 	}
-	next.Text, err = steps.SummaryText(root.Root, cfg.SummaryDirective, s.Text)
-	next.Tokens = int64(len(s.Text)+3) / 4
-	return next, err
-}
-
-// summary runs the directive that summarizes, as a thread below this one: with an account
-// of its own in that of the chain. One that a stopped process began is continued.
-func (r *threadRun) summary(ctx context.Context, t *threads.Thread, cfg *steps.Coordination) (*threads.Result, error) {
-	most, err := policy.ParseUSD(cfg.SummarySpend)
-	if err != nil {
-		return nil, diag.New(diag.ConfigError, "reading config:%s: continuation.summary_spend: %w", steps.CoordinationConfig, err)
+	next.Text, next.Threads, next.Spend, next.Failed = s.text, s.threads, s.spend, s.failed != ""
+	if !next.Failed {
+		next.Tokens = compact.Tokens(s.summary)
 	}
-	id := "summary" + t.ID()[strings.LastIndexByte(t.ID(), '-'):]
-	begun, err := threads.ReadStarted(r.p.Spaces.ProjectDir, id)
-	switch {
-	case err == nil:
-		most = begun.Limits.Spend
-	case diag.CodeOf(err) != diag.ThreadNotFound:
-		return nil, err
-	default:
-		left, err := r.money.Left(ctx)
-		if err != nil {
-			return nil, err
-		}
-		most = min(most, left)
-	}
-	params, err := r.summaryParams(ctx, t, cfg, id, most)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case begun == nil:
-		return threads.Start(ctx, id, params)
-	case begun.State != threads.Completed:
-		return threads.Resume(ctx, id, params, "")
-	}
-	// Its process can have been stopped before it closed the account. If the rest of the
-	// account went back, there may be no money to reserve it again, and no need.
-	if err := threads.Mark(ctx, id, threads.Failed, params); err != nil && diag.CodeOf(err) != diag.BudgetExceeded {
-		return nil, err
-	}
-	return threads.ReadResult(r.p.Spaces.ProjectDir, id)
-}
-
-// summaryParams prepares the thread that summarizes: with the model of the tier that its
-// directive names, of the same provider, else with that of this thread.
-func (r *threadRun) summaryParams(ctx context.Context, t *threads.Thread, cfg *steps.Coordination, id string, most policy.USD) (threads.Params, error) {
-	ref, err := item.ParseRef(cfg.SummaryDirective, item.Directive)
-	if err != nil {
-		return threads.Params{}, err
-	}
-	s := t.Service()
-	o := &ThreadOptions{
-		ID: id, Ref: ref, Held: r.o.Held, Params: map[string]any{"conversation": readable(t.Conversation(), s.Window)},
-		Limits: []string{"spend=" + most.String()}, Provider: s.Provider.ID, NoSuspend: true,
-	}
-	prepared, err := r.p.PrepareThread(ctx, o)
-	if err != nil {
-		o.Model = s.Model
-		if prepared, err = r.p.PrepareThread(ctx, o); err != nil {
-			return threads.Params{}, err
-		}
-	}
-	sub := &threadRun{PreparedThread: prepared, p: r.p, o: o, id: id}
-	params, err := sub.params(ctx)
-	params.Continue = nil
-	params.Account = func(ctx context.Context, _ string, limit policy.USD) (threads.Ledger, error) {
-		owner, err := r.money.Child(ctx, sub.stored(), limit)
-		if err != nil {
-			return nil, err
-		}
-		return summaryAccount{&threadAccount{Owner: owner}, r.money}, nil
-	}
-	return params, err
-}
-
-// summaryAccount is the account of a thread that summarizes: it ends with the token of the
-// thread above it.
-type summaryAccount struct {
-	*threadAccount
-	above *threadAccount
-}
-
-// Reserve implements threads.Ledger.
-func (a summaryAccount) Reserve(ctx context.Context, id, model string, amount policy.USD) error {
-	if err := a.above.permitted(ctx); err != nil {
-		return err
-	}
-	return a.threadAccount.Reserve(ctx, id, model, amount)
-}
-
-// readable renders a conversation for the model that summarizes it, with at most as many
-// bytes as its window has tokens. What is too long loses its middle.
-func readable(messages []message.Message, window int64) string {
-	var b strings.Builder
-	for _, m := range messages {
-		for _, block := range m.Blocks {
-			switch block.Type {
-			case message.Text:
-				fmt.Fprintf(&b, "%s: %s\n\n", m.Role, block.Text)
-			case message.ToolCall:
-				fmt.Fprintf(&b, "call %s: %s\n\n", block.Name, block.Input)
-			case message.ToolResult:
-				for _, c := range block.Content {
-					fmt.Fprintf(&b, "result: %s\n\n", middleCut(c.Text, 4000))
-				}
-			}
-		}
-	}
-	return middleCut(b.String(), int(cmp.Or(window, 32_000)))
-}
-
-func middleCut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most/2], "") + "\n[…]\n" + strings.ToValidUTF8(s[len(s)-most/2:], "")
+	return next, nil
 }
 
 // follow runs the threads that go on, each in this process, until one of them rests

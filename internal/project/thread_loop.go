@@ -45,6 +45,12 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	if name == "cancel_checker" {
 		return d.readInbox(ctx, c.Params)
 	}
+	if name == "compact" {
+		done, err := d.shortened(ctx)
+		if err != nil || done != "" {
+			return map[string]any{"action": done}, err
+		}
+	}
 	out, err := d.r.step(ctx, d.t, name, c.Params)
 	if err != nil {
 		return nil, d.failure(name, err)
@@ -55,6 +61,9 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 		}
 	}
 	switch name {
+	case "compact":
+		action, err := d.shorten(ctx, out.Data)
+		return map[string]any{"action": action}, err
 	case "compose":
 		return map[string]any{}, d.compose(ctx, out.Data)
 	case "provider_call":
@@ -291,6 +300,8 @@ func (r *threadRun) known(ctx context.Context, t *threads.Thread, name string, p
 		}
 		p["fallbacks"] = t.Fallbacks()
 		p["provider"], p["model"] = t.Service().Provider.ID, t.Service().Model
+	case "compact":
+		return add(map[string]any{"view": t.Sizes()}, nil)
 	case "finish":
 		p["declared"] = t.Declared()
 		if outputs, done := t.Returned(); done {

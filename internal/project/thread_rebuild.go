@@ -248,8 +248,8 @@ func (b *rebuilder) link() {
 	}
 	for _, t := range b.booked {
 		b.chains[root(t)] = append(b.chains[root(t)], t)
-		if t.Summary != "" {
-			b.summaries[t.Summary] = root(t)
+		for _, id := range t.Summaries {
+			b.summaries[id] = root(t)
 		}
 	}
 	for _, links := range b.chains {

@@ -263,7 +263,7 @@ func (r *threadRun) artifact(ctx context.Context, in map[string]any) (*threads.T
 	if len(id) != 64 || strings.Trim(id, "0123456789abcdef") != "" {
 		return missing, nil
 	}
-	b, _, err := openat.Read(r.p.Spaces.ProjectDir, transcript.Dir+"/"+r.id+"/"+transcript.ArtifactsDir+"/"+id+".txt", maxArtifact)
+	b, err := r.storedArtifact(id)
 	if err != nil {
 		return missing, nil
 	}
@@ -302,4 +302,25 @@ func artifactEnd(id string, first, last, total, wanted int64) string {
 		note += "; the next: " + threads.ArtifactTool + " " + string(call)
 	}
 	return note + "]"
+}
+
+// storedArtifact returns an artifact of the thread, or of one that it continues: what was
+// carried from there names it.
+func (r *threadRun) storedArtifact(id string) ([]byte, error) {
+	read := func(thread string) ([]byte, error) {
+		b, _, err := openat.Read(r.p.Spaces.ProjectDir, transcript.Dir+"/"+thread+"/"+transcript.ArtifactsDir+"/"+id+".txt", maxArtifact)
+		return b, err
+	}
+	b, err := read(r.id)
+	for c := r.carried; err != nil && c != nil; {
+		if b, err = read(c.From); err == nil {
+			break
+		}
+		before, startErr := threads.ReadStarted(r.p.Spaces.ProjectDir, c.From)
+		if startErr != nil {
+			break
+		}
+		c = before.Carried
+	}
+	return b, err
 }

@@ -121,8 +121,10 @@ func renderers() map[string]func(*View, *transcript.Line) string {
 		"watchdog":         of((*View).watchdog),
 		"context_pressure": of((*View).window),
 		"context_limit":    of((*View).full),
-		"hook_run":         of((*View).hook),
-		"thread_resumed":   of((*View).resumed),
+
+		"context_compacted": of((*View).compacted),
+		"hook_run":          of((*View).hook),
+		"thread_resumed":    of((*View).resumed),
 	}
 }
 
@@ -328,6 +330,36 @@ func (v *View) full(d windowData) string { return v.filled("the next request doe
 
 func (v *View) filled(what string, d windowData) string {
 	return fmt.Sprintf("  context  %s %.0f %% of the window, %s of %s tok", what, 100*d.Ratio, Thousands(d.Tokens), Thousands(d.Window))
+}
+
+type compactedData struct {
+	Step    string            `json:"step"`
+	Before  int64             `json:"before"`
+	After   int64             `json:"after"`
+	Turns   int64             `json:"turns"`
+	Results []json.RawMessage `json:"results"`
+	Spend   policy.USD        `json:"spend"`
+	Failed  string            `json:"summary_failed"`
+}
+
+// compacted states how the conversation became shorter.
+func (v *View) compacted(d compactedData) string {
+	v.spent += d.Spend
+	sizes := fmt.Sprintf("about %s to %s tok", Thousands(d.Before), Thousands(d.After))
+	switch {
+	case d.Failed != "":
+		return fmt.Sprintf("  context  no summary: %s; the model knows, %s left out, %s", shortened(d.Failed, maxMessage), counted(d.Turns, "older turn is", "older turns are"), sizes)
+	case d.Step == "summary":
+		return fmt.Sprintf("  context  a summary replaces %s, $%s, %s", counted(d.Turns, "older turn", "older turns"), Money(d.Spend), sizes)
+	}
+	return fmt.Sprintf("  context  %s, %s", counted(int64(len(d.Results)), "older result became a reference", "older results became references"), sizes)
+}
+
+func counted(n int64, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 type hookData struct {

@@ -32,6 +32,10 @@ type Pattern struct {
 	Policy   Policy
 	// NamesTool finds the position of a tool definition in a message.
 	NamesTool *regexp.Regexp
+	// StatesWindow find the tokens of the window of the model in a message.
+	StatesWindow []*regexp.Regexp
+	// MayBeLength is set if the error of a long request can be its length.
+	MayBeLength bool
 
 	match    *cond.Cond // nil matches every error
 	priority int64
@@ -53,11 +57,11 @@ type Policy struct {
 func ReadClasses(r *tree.Reader) Classes {
 	c := Classes{Fallback: r.Texts("fallback_after", nil)}
 	for _, m := range r.Maps("patterns") {
-		m.Only("id", "aliases", "match", "category", "policy", "code", "names_tool", "priority", "description")
+		m.Only("id", "aliases", "match", "category", "policy", "code", "names_tool", "states_window", "may_be_length", "priority", "description")
 		m.Require("id", "category", "code")
 		p := Pattern{
 			ID: m.Text("id"), Aliases: m.Texts("aliases", nil), Category: m.Text("category"), Code: m.Text("code"),
-			Policy: readPolicy(m.Map("policy"), true), priority: m.Int("priority", 0, -1000, 1000),
+			Policy: readPolicy(m.Map("policy"), true), priority: m.Int("priority", 0, -1000, 1000), MayBeLength: m.Bool("may_be_length", false),
 		}
 		if _, known := diag.Lookup(diag.Code(p.Code)); !known && p.Code != "" {
 			m.Reject("code", "is %q, which is not an error code of rye", p.Code)
@@ -70,11 +74,11 @@ func ReadClasses(r *tree.Reader) Classes {
 			}
 		}
 		if s := m.Text("names_tool"); s != "" {
-			re, err := regexp.Compile(s)
-			if err != nil || re.NumSubexp() != 1 {
-				m.Reject("names_tool", "must be a regular expression with one group")
-			} else {
-				p.NamesTool = re
+			p.NamesTool = oneGroup(m, "names_tool", s)
+		}
+		for _, s := range m.Texts("states_window", nil) {
+			if re := oneGroup(m, "states_window", s); re != nil {
+				p.StatesWindow = append(p.StatesWindow, re)
 			}
 		}
 		c.Patterns = append(c.Patterns, p)
@@ -87,6 +91,16 @@ func ReadClasses(r *tree.Reader) Classes {
 		return int(b.priority - a.priority)
 	})
 	return c
+}
+
+// oneGroup compiles an expression that finds one value.
+func oneGroup(m *tree.Reader, key, text string) *regexp.Regexp {
+	re, err := regexp.Compile(text)
+	if err != nil || re.NumSubexp() != 1 {
+		m.Reject(key, "must be a regular expression with one group")
+		return nil
+	}
+	return re
 }
 
 // readPolicy reads one policy. Layers merge, so keys of another type may be left over.
@@ -195,6 +209,8 @@ type Classification struct {
 	MaxAttempts int64    `json:"max_attempts"`
 	Message     string   `json:"message"`
 	Tool        string   `json:"tool,omitempty"` // whose definition the service refused
+	Overflow    string   `json:"overflow"`       // stated or possible: the request was too long; "" otherwise
+	Window      int64    `json:"window"`         // tokens that the service has or that the request had, 0 unknown
 }
 
 // failedCall are the parameters of classifier.
@@ -230,7 +246,14 @@ func classifier(ctx context.Context, in Input) (Output, error) {
 	if pattern == nil {
 		return Output{}, diag.New(diag.ConfigError, "reading config:%s: no pattern without match, so an error has no category", ClassesConfig)
 	}
+	lengths, err := config(ctx, in.Services, CoordinationConfig, ReadCoordination)
+	if err != nil {
+		return Output{}, err
+	}
 	c := p.classify(pattern, &classes, cfg, scope, in.Services)
+	if err := c.length(pattern, in, lengths.LongRequest); err != nil {
+		return Output{}, err
+	}
 	data := map[string]any{
 		"turn": in.Turn, "attempt": c.Attempt, "id": c.ID, "category": c.Category, "code": c.Code,
 		"status_code": scope["status_code"], "message": c.Message, "cost": p.Cost,
@@ -238,9 +261,15 @@ func classifier(ctx context.Context, in Input) (Output, error) {
 	if c.Action == "retry" {
 		data["retry_in_ms"] = c.DelayMS
 	}
+	if c.Overflow != "" {
+		data["overflow"], data["window"] = c.Overflow, c.Window
+	}
 	events := []Event{event("model_error", data)}
 	if c.Code == string(diag.ContextFull) {
 		u := in.Usage
+		if c.Window > 0 {
+			u.Window = c.Window
+		}
 		events = append(events, event("context_limit", map[string]any{"ratio": round(u.ContextRatio()), "tokens": u.ContextTokens, "window": u.Window}))
 	}
 	return done(c, events...)

@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/threads/compact"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -106,14 +108,38 @@ type guard struct {
 // earlier collects the long results that the model has.
 func (g *guard) earlier(lines []transcript.Line) error {
 	for i := range lines {
-		if lines[i].Event != "tool_result" {
-			continue
+		switch lines[i].Event {
+		case "tool_result":
+			var r toolResult
+			if err := decode(&lines[i], &r); err != nil {
+				return err
+			}
+			g.remember(r.CallID, r.Content)
+		case "context_compacted":
+			if err := g.forget(&lines[i]); err != nil {
+				return err
+			}
 		}
-		var r toolResult
-		if err := decode(&lines[i], &r); err != nil {
-			return err
-		}
-		g.remember(r.CallID, r.Content)
+	}
+	return nil
+}
+
+// forget removes the results that the model does not read any more.
+func (g *guard) forget(l *transcript.Line) error {
+	var d struct {
+		Step    string `json:"step"`
+		Results []struct {
+			CallID string `json:"call_id"`
+		} `json:"results"`
+	}
+	if err := decode(l, &d); err != nil {
+		return err
+	}
+	if d.Step == compact.Summary {
+		clear(g.sent) // those of the turns that stay, too: they are few
+	}
+	for _, r := range d.Results {
+		maps.DeleteFunc(g.sent, func(_, call string) bool { return call == r.CallID })
 	}
 	return nil
 }

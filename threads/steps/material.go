@@ -120,12 +120,3 @@ type SystemText struct {
 	Digest string `json:"digest,omitempty"`
 	Text   string `json:"text"`
 }
-
-// SummaryText returns what a thread that goes on reads in place of the conversation: a text
-// of config:agent/agent, and the summary in a fence, as context has one.
-func SummaryText(agent map[string]any, ref, summary string) (string, error) {
-	texts, _ := agent["texts"].(map[string]any)
-	intro, err := fill(texts, "summary")
-	digest := item.DigestOf([]byte(summary)).String()
-	return intro + "\n" + fence("directive:"+ref, digest, "model", summary), err
-}

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/compact"
 )
 
 // The configurations that the steps read.
@@ -133,14 +134,20 @@ type Coordination struct {
 	KillGraceSeconds            int64
 	Trigger, Pressure           float64 // context ratios
 	SummaryDirective            string
-	SummarySpend                string // USD
+	SummarySpend                string // USD for one summary, at most; "" for no bound of its own
 	CarryTokens                 int64  // of the turns that the next thread reads
+
+	Compaction  compact.Settings
+	PartTokens  int64   // of the conversation that one call summarizes, at most
+	PersonKept  int64   // tokens of messages of persons that stay when a summary replaces their turns
+	MoneyShare  float64 // of the money that is left, which a summary may cost
+	LongRequest int64   // tokens from which an unknown refusal can be one of the length
 }
 
 // ReadCoordination reads config:agent/coordination.
 func ReadCoordination(r *tree.Reader) Coordination {
-	wait, cont := r.Map("wait"), r.Map("continuation")
-	return Coordination{
+	wait, cont, comp := r.Map("wait"), r.Map("continuation"), r.Map("compaction")
+	c := Coordination{
 		WaitSeconds:      wait.Int("default", 600, 1, 86_400),
 		WaitMaxSeconds:   wait.Int("max", 3600, 1, 86_400),
 		KillGraceSeconds: r.Int("kill_grace_seconds", 3, 0, 600),
@@ -149,5 +156,15 @@ func ReadCoordination(r *tree.Reader) Coordination {
 		SummaryDirective: cont.Text("summary_directive"),
 		SummarySpend:     cont.Text("summary_spend"),
 		CarryTokens:      cont.Int("resume_ceiling_tokens", 16_000, 0, 1_000_000),
+		PartTokens:       comp.Int("part_tokens", 60_000, 500, 10_000_000),
+		PersonKept:       comp.Int("person_tokens", 4_000, 0, 1_000_000),
+		MoneyShare:       comp.Number("money_ratio", 0.5, 0, 1),
+		LongRequest:      comp.Int("long_request_tokens", 3_000, 1, math.MaxInt32),
 	}
+	c.Compaction = compact.Settings{
+		Trigger: c.Trigger, Target: comp.Number("target_ratio", 0.5, 0, 1),
+		Tail: comp.Int("tail_tokens", 16_000, 0, 10_000_000), TailShare: comp.Number("tail_ratio", 0.25, 0, 1),
+		Least: comp.Int("reference_tokens", 200, 0, math.MaxInt32), Summary: comp.Int("summary_tokens", 4_000, 100, 1_000_000),
+	}
+	return c
 }

@@ -117,6 +117,7 @@ func All() map[string]Step {
 	return map[string]Step{
 		"cancel_checker": cancelChecker,
 		"classifier":     classifier,
+		"compact":        compaction,
 		"control":        control,
 		"compose":        compose,
 		"continuation":   continuation,
