@@ -32,6 +32,17 @@ func ParseUSD(s string) (USD, error) {
 	return USD(n), nil
 }
 
+// MaxUSD is the largest amount that ParseUSD reads.
+const MaxUSD USD = 1_000_000_000*dollar - 1
+
+// Plus returns the sum of two amounts, at most MaxUSD: a log cannot keep a larger one.
+func (u USD) Plus(v USD) USD {
+	if u > MaxUSD-v {
+		return MaxUSD
+	}
+	return u + v
+}
+
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // String renders the amount with at least two decimals.

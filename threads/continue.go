@@ -85,7 +85,7 @@ func (t *Thread) goOn(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.spent += n.Spend
+	t.spent = t.spent.Plus(n.Spend)
 	turns, tail := t.trailing(n.Turns)
 	messages := []message.Message{}
 	if n.Text != "" {

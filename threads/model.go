@@ -202,6 +202,19 @@ type attempt struct {
 	bytes        int64 // of the encoded request
 }
 
+// cost returns what the call cost. What is an estimate of rye is at most what was reserved,
+// which is the most that the call can cost; what the service states is charged in full.
+func (a *attempt) cost(s *Service, model string, u message.Usage) (cost policy.USD, assumed bool) {
+	cost, assumed = s.Cost(model, u)
+	if u.Assumed > 0 {
+		cost = min(cost, a.reserved)
+	}
+	return cost, assumed
+}
+
+// over returns how much more than the reservation a call cost.
+func (a *attempt) over(cost policy.USD) policy.USD { return max(0, cost-a.reserved) }
+
 // reserve prepares a call: after it, the request is on the disk and its worst case in
 // the ledger.
 func (t *Thread) reserve(ctx context.Context, s *Service, own *message.Request) (*message.Request, *attempt, error) {
@@ -276,7 +289,7 @@ func (t *Thread) repeats() error {
 // fit lowers the maximum of the answer to what money and tokens permit, and returns
 // the most that the call can use.
 func (t *Thread) fit(ctx context.Context, s *Service, req *message.Request, previous *Previous) (Estimate, error) {
-	left, err := t.money.Left(ctx)
+	balance, err := t.money.Balance(ctx)
 	if err != nil {
 		return Estimate{}, err
 	}
@@ -287,7 +300,7 @@ func (t *Thread) fit(ctx context.Context, s *Service, req *message.Request, prev
 	}
 	u := t.used()
 	tokens := t.p.Limits.Tokens - u.InputTokens - u.OutputTokens
-	fits := func(e Estimate) bool { return e.Cost <= left && e.Input+e.Output <= tokens }
+	fits := func(e Estimate) bool { return e.Cost <= balance.Left() && e.Input+e.Output <= tokens }
 	if fits(e) {
 		return e, nil
 	}
@@ -300,8 +313,8 @@ func (t *Thread) fit(ctx context.Context, s *Service, req *message.Request, prev
 	switch {
 	case e.Input+e.Output > tokens:
 		return e, exceeded(diag.LimitExceeded, t.id, "tokens", u.InputTokens+u.OutputTokens, t.p.Limits.Tokens).WithDetail("needed", e.Input+e.Output)
-	case e.Cost > left:
-		return e, exceeded(diag.BudgetExceeded, t.id, "spend", t.spent, t.p.Limits.Spend).WithDetail("left", left.String()).WithDetail("needed", e.Cost.String())
+	case e.Cost > balance.Left():
+		return e, balance.Exceeded("running "+t.id, e.Cost).WithDetail("thread_id", t.id)
 	}
 	for low+1 < high {
 		req.MaxOutput = (low + high) / 2
@@ -327,17 +340,21 @@ func (t *Thread) limited(ctx context.Context, err error) error {
 		return err
 	}
 	t.refused = err
-	return errors.Join(err, t.record(ctx, true, evLimit, map[string]any{"limit": limit, "value": e.Details["value"], "max": e.Details["max"]}))
+	data := map[string]any{"limit": limit, "value": e.Details["value"], "max": e.Details["max"]}
+	if renews := e.Details["renews"]; renews != nil {
+		data["renews"] = renews
+	}
+	return errors.Join(err, t.record(ctx, true, evLimit, data))
 }
 
 // answered settles and records an answer.
 func (t *Thread) answered(ctx context.Context, at *attempt, resp *message.Response, s *Service, took time.Duration, aside bool) error {
-	cost, assumed := s.Cost(resp.Model, resp.Usage)
+	cost, assumed := at.cost(s, resp.Model, resp.Usage)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	resp.Blocks = t.distinct(at.turn, resp.Blocks)
 	d := responseData{Turn: at.turn, Attempt: at.number, Blocks: resp.Blocks, Stop: resp.Stop, StopRaw: resp.StopRaw, Usage: resp.Usage,
-		Cost: cost, Assumed: assumed, Model: resp.Model, Duration: took.Milliseconds(), Aside: aside, Replayed: t.p.Replay != nil}
+		Cost: cost, Assumed: assumed, Overspent: at.over(cost), Model: resp.Model, Duration: took.Milliseconds(), Aside: aside, Replayed: t.p.Replay != nil}
 	// The money first: a crash between the two settles the request in full.
 	over := t.money.Settle(context.WithoutCancel(ctx), at.id, cost, assumed)
 	if err := t.record(ctx, true, evResponse, d); err != nil {
@@ -379,7 +396,7 @@ func (t *Thread) distinct(turn int64, blocks []message.Block) []message.Block {
 // take adds an answer to the conversation and the figures.
 func (t *Thread) take(key string, bytes int64, d *responseData) {
 	t.usage = t.usage.Add(d.Usage)
-	t.spent += d.Cost
+	t.spent = t.spent.Plus(d.Cost)
 	t.turns = max(t.turns, d.Turn)
 	t.inTurn, t.attempts, t.failure, t.lastErr = false, 0, nil, nil
 	if d.Aside {
@@ -405,14 +422,14 @@ func (t *Thread) missed(ctx context.Context, at *attempt, s *Service, err error)
 	if ctx.Err() != nil && !mismatch {
 		f.Code, f.Message = string(diag.Cancelled), "cancelled"
 	}
-	cost, assumed := s.Cost(s.Model, f.Usage)
+	cost, assumed := at.cost(s, s.Model, f.Usage)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	serr := t.money.Settle(context.WithoutCancel(ctx), at.id, cost, assumed)
 	t.usage = t.usage.Add(f.Usage)
-	t.spent += cost
+	t.spent = t.spent.Plus(cost)
 	t.lastErr = f.Err
-	t.failure = &pending{turn: at.turn, attempt: at.number, failure: f, cost: cost, assumed: assumed}
+	t.failure = &pending{turn: at.turn, attempt: at.number, failure: f, cost: cost, assumed: assumed, over: at.over(cost)}
 	if ctx.Err() != nil {
 		return errors.Join(diag.New(diag.Cancelled, "calling the model of %s: cancelled", t.id), t.missedBefore(ctx), serr)
 	}
@@ -480,7 +497,7 @@ func (t *Thread) Switch(ctx context.Context, reason string) (bool, error) {
 }
 
 func (p *pending) data() errorData {
-	d := errorData{Turn: p.turn, Attempt: p.attempt, Code: p.failure.Code, Status: p.failure.Status, Message: p.failure.Error(), Cost: p.cost, Assumed: p.assumed}
+	d := errorData{Turn: p.turn, Attempt: p.attempt, Code: p.failure.Code, Status: p.failure.Status, Message: p.failure.Error(), Cost: p.cost, Assumed: p.assumed, Overspent: p.over}
 	if p.failure.Usage.Total() > 0 {
 		d.Usage = &p.failure.Usage
 	}

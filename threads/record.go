@@ -142,34 +142,38 @@ type deltaData struct {
 }
 
 type responseData struct {
-	Turn     int64           `json:"turn"`
-	Attempt  int64           `json:"attempt"`
-	Blocks   []message.Block `json:"blocks"`
-	Stop     message.Stop    `json:"stop"`
-	StopRaw  string          `json:"stop_raw,omitempty"`
-	Usage    message.Usage   `json:"usage"`
-	Cost     policy.USD      `json:"cost"`
-	Assumed  bool            `json:"assumed,omitempty"`
-	Model    string          `json:"model"`
-	Duration int64           `json:"duration_ms"`
-	Aside    bool            `json:"aside,omitempty"`    // not a part of the conversation
-	Replayed bool            `json:"replayed,omitempty"` // from a recording; no service was called
+	Turn    int64           `json:"turn"`
+	Attempt int64           `json:"attempt"`
+	Blocks  []message.Block `json:"blocks"`
+	Stop    message.Stop    `json:"stop"`
+	StopRaw string          `json:"stop_raw,omitempty"`
+	Usage   message.Usage   `json:"usage"`
+	Cost    policy.USD      `json:"cost"`
+	Assumed bool            `json:"assumed,omitempty"`
+	// Overspent is how much more than its reservation the call cost.
+	Overspent policy.USD `json:"overspent,omitempty"`
+	Model     string     `json:"model"`
+	Duration  int64      `json:"duration_ms"`
+	Aside     bool       `json:"aside,omitempty"`    // not a part of the conversation
+	Replayed  bool       `json:"replayed,omitempty"` // from a recording; no service was called
 }
 
 type errorData struct {
-	Turn     int64          `json:"turn"`
-	Attempt  int64          `json:"attempt"`
-	ID       string         `json:"id,omitempty"`
-	Category string         `json:"category,omitempty"`
-	Code     string         `json:"code,omitempty"`
-	Status   int            `json:"status_code,omitempty"`
-	Message  string         `json:"message"`
-	RetryIn  int64          `json:"retry_in_ms,omitempty"`
-	Cost     policy.USD     `json:"cost"`
-	Assumed  bool           `json:"assumed,omitempty"` // the service did not report the cost
-	Usage    *message.Usage `json:"usage,omitempty"`
-	Overflow string         `json:"overflow,omitempty"` // the request was, or can have been, too long
-	Window   int64          `json:"window,omitempty"`   // tokens that the service really has, for the rest of the thread
+	Turn     int64      `json:"turn"`
+	Attempt  int64      `json:"attempt"`
+	ID       string     `json:"id,omitempty"`
+	Category string     `json:"category,omitempty"`
+	Code     string     `json:"code,omitempty"`
+	Status   int        `json:"status_code,omitempty"`
+	Message  string     `json:"message"`
+	RetryIn  int64      `json:"retry_in_ms,omitempty"`
+	Cost     policy.USD `json:"cost"`
+	Assumed  bool       `json:"assumed,omitempty"` // the service did not report the cost
+	// Overspent is how much more than its reservation the attempt cost.
+	Overspent policy.USD     `json:"overspent,omitempty"`
+	Usage     *message.Usage `json:"usage,omitempty"`
+	Overflow  string         `json:"overflow,omitempty"` // the request was, or can have been, too long
+	Window    int64          `json:"window,omitempty"`   // tokens that the service really has, for the rest of the thread
 }
 
 type switchedData struct {

@@ -184,7 +184,7 @@ func (t *Thread) settleOpen(ctx context.Context) error {
 		case !ok: // the ledger is a new one
 			cost = r.amount
 		}
-		t.spent += cost
+		t.spent = t.spent.Plus(cost)
 		d := errorData{Turn: r.data.Turn, Attempt: r.data.Attempt, ID: "interrupted", Code: string(diag.ExecutionFailed),
 			Message: "interrupted; it may have been answered", Cost: cost, Assumed: cost == r.amount}
 		if err := t.record(ctx, false, evError, d); err != nil {
@@ -376,7 +376,7 @@ func (t *Thread) modelLine(event string, data []byte) error {
 		}
 		t.answers(d.Turn, d.Attempt)
 		t.learn(d.Window)
-		t.spent += d.Cost
+		t.spent = t.spent.Plus(d.Cost)
 		if d.Usage != nil {
 			t.usage = t.usage.Add(*d.Usage)
 		}

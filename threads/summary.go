@@ -119,7 +119,7 @@ func (s *Summary) line(event string, data []byte) error {
 		if d.Usage != nil {
 			s.add(*d.Usage, Cost{})
 		}
-		s.Cost.Spend += d.Cost
+		s.Cost.Spend = s.Cost.Spend.Plus(d.Cost)
 		return err
 	case evCall:
 		var d callData
@@ -170,7 +170,7 @@ func (s *Summary) line(event string, data []byte) error {
 func (s *Summary) add(u message.Usage, c Cost) {
 	s.Cost.InputTokens += u.InputTotal()
 	s.Cost.OutputTokens += u.Output
-	s.Cost.Spend += c.Spend
+	s.Cost.Spend = s.Cost.Spend.Plus(c.Spend)
 }
 
 // end applies a line after which the thread rests.

@@ -38,9 +38,9 @@ const (
 // Ledger is the account of the thread: money is reserved in it before it is spent. Each
 // method is one transaction and is idempotent by id.
 type Ledger interface {
-	// Left returns what the thread can reserve now: the rest of its own maximum, and of
-	// the maxima of the day and the month.
-	Left(ctx context.Context) (policy.USD, error)
+	// Balance returns what the thread can reserve now: the rest of its own maximum, or of
+	// the maximum of the day or the month if that is less.
+	Balance(ctx context.Context) (policy.Balance, error)
 	// Reserve fails with BUDGET_EXCEEDED if the amount does not fit.
 	Reserve(ctx context.Context, id, model string, amount policy.USD) error
 	// Settle records what a reservation has cost. Its error is OVERSPENT if that is more
@@ -345,6 +345,7 @@ type pending struct {
 	failure       *Failure
 	cost          policy.USD
 	assumed       bool
+	over          policy.USD // more than the reservation
 }
 
 // ID returns the id of the thread.

@@ -30,8 +30,8 @@ type memory struct {
 	lost                   func(error) // what Keep received
 }
 
-func (m *memory) Left(context.Context) (policy.USD, error) {
-	return m.most - m.actual - m.reserved, nil
+func (m *memory) Balance(context.Context) (policy.Balance, error) {
+	return policy.Balance{Limit: policy.LimitSpend, Spent: m.actual, Reserved: m.reserved, Max: m.most}, nil
 }
 
 func (m *memory) Reserve(_ context.Context, id, _ string, amount policy.USD) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/activity"
@@ -256,7 +257,7 @@ func (w *watcher) end(r *threads.Result, err error) error {
 	}
 	if s := r.Suspended; s != nil && s.Ask != nil {
 		w.question(s.Ask.Question)
-		if s.Ask.Limit != "" {
+		if s.Ask.Limit != "" && !strings.HasPrefix(s.Ask.Limit, policy.LimitSpend+".") { // those of the account are settings
 			next = " --limit " + s.Ask.Limit + "=VALUE"
 		}
 	}

@@ -216,8 +216,10 @@ func (p *Project) scratchThread(ctx context.Context, o *ThreadOptions) (*threads
 // freeLedger is the account of a thread that calls no model.
 type freeLedger struct{}
 
-// Left implements threads.Ledger.
-func (freeLedger) Left(context.Context) (policy.USD, error) { return 1, nil }
+// Balance implements threads.Ledger.
+func (freeLedger) Balance(context.Context) (policy.Balance, error) {
+	return policy.Balance{Limit: policy.LimitSpend, Max: 1}, nil
+}
 
 // Reserve implements threads.Ledger.
 func (freeLedger) Reserve(_ context.Context, id, _ string, amount policy.USD) error {

@@ -101,7 +101,13 @@ func (d loopDispatcher) failure(name string, err error) error {
 	}
 	e := diag.Typed(err)
 	if limit, _ := e.Details["limit"].(string); limit != "" && e.Details["data"] == nil {
-		return e.WithDetail("data", map[string]any{"limit": limit, "value": plain(e.Details["value"]), "max": plain(e.Details["max"])})
+		facts := map[string]any{}
+		for _, key := range []string{"limit", "value", "max", "reserved", "left", "needed", "renews", "setting"} {
+			if v := plain(e.Details[key]); v != nil || key == "value" || key == "max" {
+				facts[key] = v
+			}
+		}
+		return e.WithDetail("data", facts)
 	}
 	return err
 }

@@ -259,7 +259,7 @@ func (p *Project) serviceOf(ctx context.Context, f *foundProvider, model, tier s
 		},
 		Cost: func(model string, u message.Usage) (policy.USD, bool) {
 			n, assumed := c.Cost(model, u)
-			return policy.USD(n), assumed || u.Assumed > 0
+			return policy.USD(n), assumed || u.Assumed > 0 || u.Raised > 0
 		},
 	}, nil
 }

@@ -211,7 +211,8 @@ func suspensionOf(m map[string]any) *threads.Suspension {
 	stop, _ := m["stop"].(map[string]any)
 	if limit, _ := stop["limit"].(string); limit != "" {
 		s.Ask.Limit = limit
-		s.Ask.Question = cmp.Or(s.Ask.Question, fmt.Sprintf("the limit of %s is reached: %v of %v", limit, stop["value"], stop["max"]))
+		message, _ := stop["message"].(string)
+		s.Ask.Question = cmp.Or(s.Ask.Question, message, fmt.Sprintf("the limit of %s is reached: %v of %v", limit, stop["value"], stop["max"]))
 	}
 	s.Ask.Question = cmp.Or(s.Ask.Question, "the hook "+s.Ask.By+" asks whether the thread may go on")
 	return s

@@ -235,7 +235,7 @@ func (v *View) turn(d responseData) string {
 		}
 	}
 	v.tokens += d.Usage.Total()
-	v.spent += d.Cost
+	v.spent = v.spent.Plus(d.Cost)
 	return fmt.Sprintf("turn %d/%d  %s tok  $%s/$%s", d.Turn, v.start.Limits.Turns, Thousands(v.tokens), Money(v.spent), Money(v.start.Limits.Spend))
 }
 
@@ -275,15 +275,22 @@ func (v *View) switched(d switchedData) string {
 }
 
 type limitData struct {
-	Limit string `json:"limit"`
-	Value any    `json:"value"`
-	Max   any    `json:"max"`
+	Limit  string `json:"limit"`
+	Value  any    `json:"value"`
+	Max    any    `json:"max"`
+	Renews string `json:"renews"`
 }
 
 func (v *View) limit(d limitData) string {
 	name, unit := strings.ReplaceAll(d.Limit, "_", " "), ""
 	if s, ok := strings.CutSuffix(name, " seconds"); ok {
 		name, unit = s, " s"
+	}
+	if period := map[string]string{policy.LimitDay: "day", policy.LimitMonth: "month"}[d.Limit]; period != "" {
+		name = "spend of your account for a " + period + " (" + d.Limit + ")"
+	}
+	if at, err := time.Parse(time.RFC3339, d.Renews); err == nil {
+		unit = "; renews on " + at.UTC().Format("2006-01-02 at 15:04 UTC")
 	}
 	return fmt.Sprintf("  limit reached  %s: %s of %s%s", shortened(name, maxInput), figure(d.Value), figure(d.Max), unit)
 }

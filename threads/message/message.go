@@ -156,6 +156,9 @@ type Usage struct {
 	Requests     map[string]int64 `json:"requests,omitempty"` // of tools that the service runs, by name
 	// ByModel divides the counts by the model that made them, if more than one did.
 	ByModel []ModelUsage `json:"by_model,omitempty"`
+	// Raised are the tokens in Input and Output that the service did not state: the bytes
+	// that were sent and received have at least so many.
+	Raised int64 `json:"raised,omitempty"`
 	// Assumed is 1 if the service did not state the counts, so that they are an
 	// estimate.
 	Assumed int64 `json:"assumed,omitempty"`
@@ -186,6 +189,7 @@ func (u Usage) Add(v Usage) Usage {
 	u.CacheWrite1h += v.CacheWrite1h
 	u.Output += v.Output
 	u.Reasoning += v.Reasoning
+	u.Raised += v.Raised
 	u.Assumed += v.Assumed
 	u.Doubtful += v.Doubtful
 	u.ByModel = append(u.ByModel[:len(u.ByModel):len(u.ByModel)], v.ByModel...)

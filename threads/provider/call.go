@@ -48,7 +48,8 @@ func (c *Config) call(ctx context.Context, req message.Request, onDelta func(mes
 		return message.Response{}, err
 	}
 	images, imageBytes := imagesOf(req)
-	a := &attempt{c: c, m: m, req: s, onDelta: onDelta, odd: odd, input: half(int64(len(body))-imageBytes) + images*m.imageTokens()}
+	a := &attempt{c: c, m: m, req: s, onDelta: onDelta, odd: odd, input: half(int64(len(body))-imageBytes) + images*m.imageTokens(), least: leastInput(req)}
+	a.most, _ = m.output(req)
 	// In the modes text and schema the parts are calls and texts only when the whole is
 	// known.
 	a.quiet = c.Tools.Mode != "native" && len(req.Tools) > 0
@@ -87,10 +88,15 @@ type attempt struct {
 	onDelta func(message.Delta)
 	quiet   bool  // deltas follow when the response is complete
 	input   int64 // estimate of the input tokens
+	least   int64 // input tokens that the request has at least
+	most    int64 // output tokens that are reserved
 	bytes   int64 // of the answer so far
+	wire    int64 // bytes of its events so far
 	dec     decoder
 	odd     *oddities
 	thought thinkingText
+
+	received characters // of the answer so far
 }
 
 func (a *attempt) read(reply *httpstep.Reply) (message.Response, error) {
@@ -102,6 +108,9 @@ func (a *attempt) read(reply *httpstep.Reply) (message.Response, error) {
 		deltas, err := a.dec.event(e)
 		for _, d := range deltas {
 			a.watched(d)
+		}
+		if err == nil {
+			err = a.within(e)
 		}
 		return err
 	})
@@ -119,7 +128,7 @@ func (a *attempt) read(reply *httpstep.Reply) (message.Response, error) {
 		r.Model = a.m.ID
 	}
 	seen := a.dec.seen()
-	r.Usage = seen.estimated(a.input, half(a.bytes))
+	r.Usage = a.counted(&r)
 	switch {
 	case seen.Doubtful > 0:
 		a.odd.add(OddCounts)
@@ -132,6 +141,8 @@ func (a *attempt) read(reply *httpstep.Reply) (message.Response, error) {
 // watched counts a delta and shows it: text that is reasoning by its marks as reasoning.
 func (a *attempt) watched(d message.Delta) {
 	a.bytes += int64(len(d.Text) + len(d.Name))
+	a.received.add(d.Name)
+	a.received.add(d.Text)
 	if d.Kind != message.DeltaText {
 		a.show(d)
 		return
@@ -171,11 +182,7 @@ func (a *attempt) finish(r *message.Response) error {
 func (a *attempt) failure(err error, reply *httpstep.Reply) *Failure {
 	f := a.c.failure(err, reply.Redact)
 	f.StatusCode, f.Headers = reply.Status, retryHeaders(reply.Header)
-	seen := a.dec.seen()
-	usage := seen.estimated(a.input, 0)
-	usage.Output += half(a.bytes)
-	usage.Assumed = 1
-	f.Usage, f.OutputBytes = usage, a.bytes
+	f.Usage, f.OutputBytes = a.broken(f.Reason), a.bytes
 	return f
 }
 

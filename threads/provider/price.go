@@ -2,7 +2,6 @@ package provider
 
 import (
 	"errors"
-	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -89,16 +88,20 @@ func (m *Model) pico(u message.Usage) *big.Int {
 	return sum
 }
 
-// nano converts to nano-USD, rounded up.
+// maxCall is the largest amount that one call can cost, a million USD: a call of a service
+// that states absurd counts must leave sums that the log and the ledger can keep.
+const maxCall = 1_000_000_000_000_000
+
+// nano converts to nano-USD, rounded up, at most maxCall.
 func nano(pico *big.Int) int64 {
 	q, r := new(big.Int).QuoRem(pico, big.NewInt(1000), new(big.Int))
 	if r.Sign() > 0 {
 		q.Add(q, big.NewInt(1))
 	}
 	if !q.IsInt64() {
-		return math.MaxInt64
+		return maxCall
 	}
-	return q.Int64()
+	return min(q.Int64(), maxCall)
 }
 
 // Cost returns what a call cost in nano-USD. model is the one that answered.

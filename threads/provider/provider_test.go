@@ -115,7 +115,7 @@ func TestCostByHand(t *testing.T) {
 		"by model": {"sonnet", message.Usage{Input: 999, ByModel: []message.ModelUsage{
 			{Model: "sonnet", Usage: message.Usage{Input: 10}}, {Model: "haiku", Usage: message.Usage{Output: 2}}}}, 40_000, false},
 		"negative":  {"sonnet", message.Usage{Input: -5}, 0, false},
-		"saturated": {"sonnet", message.Usage{Input: 1 << 62, Output: 1 << 62}, 1<<63 - 1, false},
+		"saturated": {"sonnet", message.Usage{Input: 1 << 62, Output: 1 << 62}, maxCall, false},
 	} {
 		if got, assumed := c.Cost(tc.model, tc.usage); got != tc.want || assumed != tc.assumed {
 			t.Errorf("%s: %d, %v; want %d, %v", name, got, assumed, tc.want, tc.assumed)

@@ -185,7 +185,7 @@ func TestPolicies(t *testing.T) {
 
 func TestBadClasses(t *testing.T) {
 	for layer, want := range map[string]string{
-		`patterns: [{id: x, category: a, code: NOPE}]`:                                 `patterns[19].code is "NOPE", which is not an error code of rye`,
+		`patterns: [{id: x, category: a, code: NOPE}]`:                                 `].code is "NOPE", which is not an error code of rye`,
 		`patterns: [{id: x, category: a, code: NETWORK, match: {path: a, op: like}}]`:  `unknown operator "like"`,
 		`patterns: [{id: x, category: a, code: NETWORK, names_tool: "("}]`:             `names_tool must be a regular expression with one group`,
 		`patterns: [{id: x, category: a, code: NETWORK, polcy: {type: none}}]`:         `polcy`,

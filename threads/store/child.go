@@ -70,8 +70,7 @@ func (t *tx) reopen(child string, a account, most policy.USD) error {
 	case parent.status != active:
 		return diag.New(diag.ThreadState, "continuing the thread %s: %s has ended", child, a.parent).WithReason("ended").WithDetail("id", a.parent)
 	case most > parent.Left():
-		return budgetExceeded(a.parent, "spend", parent.Actual+parent.Reserved+most, parent.Max, "reserving %s USD for %s: %s USD of the %s USD of %s is spent or reserved",
-			most, child, parent.Actual+parent.Reserved, parent.Max, a.parent)
+		return exceeded("continuing "+child+": reserving for it in", a.parent, parent.balance(), most)
 	}
 	for _, change := range []struct {
 		query string

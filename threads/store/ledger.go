@@ -101,8 +101,7 @@ func (o *Owner) Reserve(ctx context.Context, id, model string, amount policy.USD
 				return err
 			}
 			if amount > a.Left() {
-				return budgetExceeded(o.thread, p.limit, a.Actual+a.Reserved+amount, p.most, "reserving %s USD for a call of %s: %s USD of %s USD for %s is spent or reserved",
-					amount, o.thread, a.Actual+a.Reserved, p.most, p.name)
+				return exceeded("reserving for a call of", o.thread, p.balance(a), amount)
 			}
 			if err := t.addToPeriod(p.name, 0, amount); err != nil {
 				return err
@@ -135,8 +134,7 @@ func (t *tx) reserve(r reservation) (done bool, err error) {
 		return false, diag.New(diag.ThreadState, "reserving in the ledger: the thread %s has ended", r.thread).WithReason("ended").WithDetail("id", r.thread)
 	}
 	if r.amount > a.Left() {
-		return false, budgetExceeded(r.thread, "spend", a.Actual+a.Reserved+r.amount, a.Max, "reserving %s USD for a call of %s: %s USD of its %s USD is spent or reserved",
-			r.amount, r.thread, a.Actual+a.Reserved, a.Max)
+		return false, exceeded("reserving for a call of", r.thread, a.balance(), r.amount)
 	}
 	if _, err := t.Exec(reservationInsert,
 		r.id, r.thread, r.kind, r.child, r.model, int64(r.amount), r.created.UnixMilli()); err != nil {
@@ -146,8 +144,13 @@ func (t *tx) reserve(r reservation) (done bool, err error) {
 	return false, err
 }
 
-func budgetExceeded(thread, limit string, value, most policy.USD, format string, args ...any) error {
-	return diag.New(diag.BudgetExceeded, format, args...).WithDetail("id", thread).WithDetail("limit", limit).WithDetail("value", value.String()).WithDetail("max", most.String())
+func exceeded(doing, thread string, balance policy.Balance, needed policy.USD) error {
+	return balance.Exceeded(doing+" "+thread, needed).WithDetail("id", thread)
+}
+
+// balance returns what the thread can reserve by its own maximum.
+func (a Account) balance() policy.Balance {
+	return policy.Balance{Limit: policy.LimitSpend, Spent: a.Actual, Reserved: a.Reserved, Max: a.Max}
 }
 
 // Settlement is the result of Settle.
@@ -264,35 +267,53 @@ func (t *tx) overspend(thread string, amount policy.USD) error {
 }
 
 // Left returns what the thread can reserve now.
-func (o *Owner) Left(ctx context.Context) (left policy.USD, err error) {
+func (o *Owner) Left(ctx context.Context) (policy.USD, error) {
+	balance, err := o.Balance(ctx)
+	return balance.Left(), err
+}
+
+// Balance returns the maximum that bounds the thread now: its own, or the maximum of the user's
+// day or month if that has a lower rest.
+func (o *Owner) Balance(ctx context.Context) (balance policy.Balance, err error) {
 	o.store.prepare(ctx)
 	err = o.store.read(ctx, "reading", func(t *tx) error {
 		a, err := t.account(o.thread)
-		left = a.Left()
+		balance = a.balance()
 		for _, p := range periodsOf(t.now, o.periods) {
 			if err != nil {
 				return err
 			}
 			var of Account
 			of, err = t.period(p)
-			left = min(left, of.Left())
+			if r := p.balance(of); r.Left() < balance.Left() {
+				balance = r
+			}
 		}
 		return err
 	})
-	return left, err
+	return balance, err
 }
 
 // period is a day or a month in UTC, with the user's maximum.
 type period struct {
 	name, scope, limit string
 	most               policy.USD
+	ends               time.Time
 }
 
 func periodsOf(at time.Time, p policy.Periods) []period {
+	year, month, day := at.UTC().Date()
+	tomorrow := time.Date(year, month, day+1, 0, 0, 0, 0, time.UTC)
+	nextMonth := time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC)
 	return []period{
-		{at.UTC().Format(time.DateOnly), "day", "spend.per_day", p.PerDay},
-		{at.UTC().Format("2006-01"), "month", "spend.per_month", p.PerMonth},
+		{at.UTC().Format(time.DateOnly), "day", policy.LimitDay, p.PerDay, tomorrow},
+		{at.UTC().Format("2006-01"), "month", policy.LimitMonth, p.PerMonth, nextMonth},
 	}
+}
+
+// balance returns what can be reserved in the period.
+func (p period) balance(a Account) policy.Balance {
+	return policy.Balance{Limit: p.limit, Spent: a.Actual, Reserved: a.Reserved, Max: p.most, Period: p.name, Renews: p.ends}
 }
 
 func (t *tx) period(p period) (Account, error) {

@@ -116,7 +116,7 @@ func (t *tx) share(parent string, ask Share) (Share, error) {
 		return ask, err
 	}
 	if ask.Spend > 0 && a.Left() == 0 && a.status == active {
-		return ask, budgetExceeded(parent, "spend", a.Actual+a.Reserved+1, a.Max, "starting a thread of %s: %s of its %s USD is spent or reserved", parent, a.Actual+a.Reserved, a.Max)
+		return ask, exceeded("starting a thread of", parent, a.balance(), ask.Spend)
 	}
 	return Share{Spend: min(ask.Spend, a.Left()), Depth: min(ask.Depth, depth-1), Spawns: min(ask.Spawns, left-1)}, nil
 }

@@ -132,7 +132,9 @@ func (t *tx) reactivate(thread string, b Budget) error {
 		return diag.New(diag.ThreadState, "registering the thread %s: its maximum is what its parent reserved, %s USD", thread, a.Max).WithDetail("id", thread)
 	}
 	if least := a.Actual + a.Reserved - a.Overspent; most < least {
-		return budgetExceeded(thread, "spend", least, most, "continuing the thread %s: %s of %s USD is spent already", thread, a.Actual, most)
+		balance := a.balance()
+		balance.Max = most
+		return exceeded("continuing", thread, balance, least)
 	}
 	_, err = t.Exec("UPDATE ledger SET max = ?, status = 'active' WHERE thread = ?", int64(most), thread)
 	return err

@@ -206,6 +206,19 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, step *Step, body
 	w.Header().Set("Request-Id", fmt.Sprintf("req_%d", n))
 	w.WriteHeader(http.StatusOK)
 	s.stream(w, r, step, s.faulty(events, f))
+	if f.Endless {
+		at := min(max(f.After, 1), len(events))
+		s.repeat(w, r, s.written(events[at-1:at]))
+	}
+}
+
+// repeat writes bytes until the client leaves.
+func (s *Server) repeat(w http.ResponseWriter, r *http.Request, b []byte) {
+	for r.Context().Err() == nil {
+		if _, err := w.Write(b); err != nil {
+			return
+		}
+	}
 }
 
 // events returns the answer to request n in the dialect.
@@ -233,6 +246,8 @@ func (s *Server) faulty(events []event, f Fault) []byte {
 		at = at / 2
 	}
 	switch {
+	case f.Endless:
+		events = events[:at:at]
 	case f.Error != nil:
 		events = append(events[:at:at], event{name: s.errorName(), data: s.errorEvent(f.Error)})
 	case f.Malformed:
@@ -247,6 +262,11 @@ func (s *Server) faulty(events []event, f Fault) []byte {
 		}
 		events = out
 	}
+	return s.written(events)
+}
+
+// written returns the bytes of events in the stream of the dialect.
+func (s *Server) written(events []event) []byte {
 	var b strings.Builder
 	for _, e := range events {
 		switch {

@@ -87,6 +87,7 @@ type Fault struct {
 	SlowMS        int64        // pause after each 64 bytes
 	Malformed     bool
 	Duplicate     bool // the final events are sent twice
+	Endless       bool // the event before After is sent until the client leaves
 }
 
 // StreamError is an error within a stream whose status is 200.
@@ -161,12 +162,13 @@ func readUsage(u *tree.Reader, def Usage) Usage {
 }
 
 func readFault(r *tree.Reader) Fault {
-	r.Only("status", "type", "message", "body", "headers", "error", "after", "cut", "reset", "silence", "delay_ms", "slow_ms", "malformed", "duplicate")
+	r.Only("status", "type", "message", "body", "headers", "error", "after", "cut", "reset", "silence", "delay_ms", "slow_ms", "malformed", "duplicate", "endless")
 	f := Fault{
 		Status: int(r.Int("status", 0, 300, 599)), Type: r.Text("type"), Message: r.Text("message"), Body: r.Text("body"),
 		Headers: r.TextMap("headers"), After: int(r.Int("after", 0, 1, math.MaxInt32)), Cut: int(r.Int("cut", 0, 1, math.MaxInt32)),
 		Reset: r.Bool("reset", false), Silence: r.Enum("silence", "", "before", "within"), SlowMS: r.Int("slow_ms", 0, 1, 60_000), DelayMS: r.Int("delay_ms", 0, 1, 600_000),
 		Malformed: r.Bool("malformed", false), Duplicate: r.Bool("duplicate", false),
+		Endless: r.Bool("endless", false),
 	}
 	if r.Has("error") {
 		e := r.Map("error")
