@@ -222,10 +222,12 @@ func (s *Service) test(ctx context.Context, found *models.Found, confirm func(po
 		if err != nil {
 			return message.Response{}, nil, err
 		}
-		r, err := account.call(ctx, d.config, purpose, req, func(ctx context.Context, req message.Request) (message.Response, error) {
-			return d.config.Call(ctx, req, nil)
+		var odd []provider.Oddity
+		r, err := account.call(ctx, d.config, purpose, req, func(ctx context.Context, req message.Request) (r message.Response, err error) {
+			r, odd, err = d.config.Probe(ctx, req)
+			return r, err
 		})
-		return r, nil, err
+		return r, models.Deviations(it, odd), err
 	}
 	report, err := models.Fit(ctx, s.Item, found, call)
 	s.Report.Notes = report.Notes

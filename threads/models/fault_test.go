@@ -2,6 +2,7 @@ package models
 
 import (
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -51,16 +52,11 @@ func TestFaults(t *testing.T) {
 
 // TestConnections names what is at an address that does not answer as it should.
 func TestConnections(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	refused := "http://" + closed.Addr().String()
-	closed.Close()
-
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
-	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
 	defer secure.Close()
 
 	other, err := net.Listen("tcp", "127.0.0.1:0")
@@ -79,7 +75,7 @@ func TestConnections(t *testing.T) {
 		}
 	}()
 	for name, c := range map[string]struct{ url, reason, text string }{
-		"no server":   {refused, "service_refused", "no server accepts connections"},
+		"no server":   {"http://127.0.0.1:1", "service_refused", "no server accepts connections"},
 		"http":        {"https://" + strings.TrimPrefix(plain.URL, "http://"), "service_http", "write http://"},
 		"https":       {"http://" + strings.TrimPrefix(secure.URL, "https://"), "", "https"},
 		"certificate": {secure.URL, "service_certificate", "does not know the authority"},

@@ -33,6 +33,24 @@ type Deviation struct {
 	Note  string // a sentence for a person
 }
 
+// Deviations returns the oddities of an answer, as a codec found them.
+func Deviations(it *Item, odd []provider.Oddity) []Deviation {
+	whole := slices.Contains(odd, provider.WholeBody)
+	var out []Deviation
+	for _, o := range odd {
+		switch {
+		case o == provider.NoDone && whole: // a document needs no mark
+		case o == provider.WholeBody && slices.Contains(it.Quirks, noStream): // it was asked for
+		default:
+			out = append(out, Deviation{Quirk: o.Quirk(), Note: o.String()})
+		}
+	}
+	return out
+}
+
+// noStream is the quirk of services that refuse streams.
+const noStream = "no_stream"
+
 // Report is the result of a test.
 type Report struct {
 	Notes  []string `json:"notes"`  // what the service does otherwise, in plain words
@@ -133,10 +151,9 @@ func (t *fit) explained(err error) error {
 func (t *fit) ask(ctx context.Context, purpose string, req message.Request) (message.Response, error) {
 	for {
 		r, odd, err := t.call(ctx, t.item, purpose, req)
+		learned := false
 		for _, d := range odd {
-			if d.Quirk != "" {
-				t.item.addQuirk(d.Quirk)
-			}
+			learned = d.Quirk != "" && t.item.addQuirk(d.Quirk) || learned
 			t.note(d.Note)
 		}
 		if err == nil {
@@ -145,7 +162,10 @@ func (t *fit) ask(ctx context.Context, purpose string, req message.Request) (mes
 			}
 			return r, nil
 		}
-		note, changed := t.change(err, purpose)
+		note, changed := "", learned
+		if !learned { // a quirk that the answer showed may be what it needs
+			note, changed = t.change(err, purpose)
+		}
 		if !changed || t.changes == maxChanges {
 			return r, err
 		}
@@ -159,9 +179,6 @@ func (t *fit) change(err error, purpose string) (note string, changed bool) {
 	var f *provider.Failure
 	if !errors.As(err, &f) {
 		return "", false
-	}
-	if f.Reason == "stream_incomplete" && strings.Contains(f.Message, "[DONE]") && t.item.addQuirk("no_done") {
-		return "its streams end without the mark of their end", true
 	}
 	// 401, 402, 403, 404 and 429 are not about a part of the request.
 	refusal := f.StatusCode == http.StatusBadRequest || f.StatusCode == http.StatusUnprocessableEntity || f.StatusCode >= 500 || f.StatusCode == 0
@@ -185,6 +202,9 @@ func (t *fit) apply(r remedy, text string) bool {
 		return t.item.addQuirk(name)
 	}
 	switch r.effect {
+	case noStream:
+		t.item.AddUsage = false // it is for streams only
+		return t.item.addQuirk(noStream)
 	case "no_counts":
 		had := t.item.AddUsage
 		t.item.AddUsage = false

@@ -61,6 +61,11 @@ func TestRefusals(t *testing.T) {
 			func(it *Item) bool { return it.Tools == toolsText }, "mode: text", "refuses tools",
 		},
 		{
+			"streams", `400 {"error":{"message":"Streaming is not supported by this deployment. Set stream to false."}}`,
+			func(b string) bool { return strings.Contains(b, `"stream":true`) },
+			func(it *Item) bool { return !it.AddUsage }, `quirks: ["no_stream"]`, "refuses streams",
+		},
+		{
 			"several things", `400 {"detail":"extra fields not permitted: stream_options; system role is not supported"}`,
 			func(b string) bool {
 				return strings.Contains(b, "stream_options") || strings.Contains(b, `"role":"system"`)
@@ -78,6 +83,12 @@ func TestRefusals(t *testing.T) {
 				case !strings.Contains(path, "chat"):
 				case c.when(body):
 					return c.refused
+				case strings.Contains(body, `"stream":false`):
+					message := `{"role":"assistant","content":"ok"}`
+					if strings.Contains(body, `"report"`) {
+						message = `{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"report","arguments":"{\"word\":\"ok\"}"}}]}`
+					}
+					return `{"id":"1","model":"m","choices":[{"index":0,"message":` + message + `,"finish_reason":"stop"}],"usage":{"prompt_tokens":11,"completion_tokens":2}}`
 				case strings.Contains(body, "response_format"):
 					return chat(`{"role":"assistant","content":"{\"call\":{\"name\":\"report\",\"arguments\":{\"word\":\"ok\"}}}"}`)
 				case strings.Contains(body, "<invoke"):
@@ -98,6 +109,40 @@ func TestRefusals(t *testing.T) {
 			}
 			if last := s.sent[len(s.sent)-1]; c.when(last) {
 				t.Errorf("the last request has what is refused: %s", last)
+			}
+		})
+	}
+}
+
+// TestOddities reads answers that differ from the dialect, states how, and writes the quirk
+// that calls need.
+func TestOddities(t *testing.T) {
+	const at = "POST /v1/chat/completions"
+	usage := `"usage":{"prompt_tokens":11,"completion_tokens":2}`
+	chunk := func(delta, finish string) string {
+		return `data: {"id":"1","model":"m","choices":[{"index":0,"delta":` + delta + `,"finish_reason":` + finish + `}]}` + "\n\n"
+	}
+	counts := `data: {"id":"1","choices":[],` + usage + "}\n\n"
+	const ok, done = `{"role":"assistant","content":"ok"}`, "data: [DONE]\n\n"
+	for _, c := range []struct{ name, answer, quirks, note string }{
+		{"no mark of the end", chunk(ok, "null") + chunk("{}", `"stop"`) + counts, "", "without the mark of their end"},
+		{"no counts", chunk(ok, "null") + chunk("{}", `"stop"`) + done, `quirks: ["no_usage"]`, "how many tokens"},
+		{"a whole body", `{"id":"1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}],` + usage + "}", "", "as one document"},
+		{"no reason of the end", chunk(ok, "null") + counts + done, `quirks: ["no_finish"]`, "no reason of their end"},
+		{"a list of parts", chunk(`{"role":"assistant","content":[{"type":"text","text":"ok"}]}`, `"stop"`) + counts + done, "", "as a list of parts"},
+		{"empty events", "data:\n\n" + chunk(ok, `"stop"`) + counts + done, "", "without data"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &service{answers: map[string]string{"GET /v1/models": `{"data":[{"id":"m","max_model_len":9000}]}`, at: c.answer, at + " tool": chatTool()}}
+			it, report, _, err := add(t, Wish{ID: "mine/llm", URL: start(t, s)}, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := it.Text(); !strings.Contains(text, c.quirks) || c.quirks == "" && strings.Contains(text, "quirks:") {
+				t.Errorf("want %q in\n%s", c.quirks, text)
+			}
+			if len(report.Notes) != 1 || !strings.Contains(report.Notes[0], c.note) {
+				t.Errorf("notes %q", report.Notes)
 			}
 		})
 	}

@@ -147,8 +147,8 @@ func call(t *testing.T, key string) Caller {
 			out.Body, err = io.ReadAll(res.Body)
 			return out, err
 		}
-		r, err := c.Call(ctx, req, nil)
-		return r, nil, err
+		r, odd, err := c.Probe(ctx, req)
+		return r, Deviations(it, odd), err
 	}
 }
 

@@ -53,7 +53,7 @@ func (c *Config) encodeAnthropic(req shaped, m *Model) ([]byte, error) {
 	if req.Temperature != "" && !thinks {
 		fs = append(fs, field{"temperature", []byte(req.Temperature)})
 	}
-	fs = append(fs, field{"stream", []byte("true")})
+	fs = append(fs, field{"stream", encoded(!m.Quirks[noStream])})
 	return c.body(fs), nil
 }
 

@@ -17,8 +17,9 @@ import (
 // arrived whole; if one call of an answer did not, the whole answer is an error, so that
 // nothing of it runs.
 type calls struct {
-	turn  int // for ids of calls that the service did not name
-	tools []message.ToolDef
+	turn    int // for ids of calls that the service did not name
+	tools   []message.ToolDef
+	objects bool // arguments are objects in the dialect, and not texts
 	// emptyIsNone is the quirk of a service that writes an empty text for no arguments.
 	emptyIsNone bool
 	odd         *oddities
@@ -108,7 +109,9 @@ func (s *calls) arguments(c *call, raw []byte) (string, error) {
 		if again {
 			return "", nil
 		}
-		s.odd.add(ArgumentsAsObject)
+		if !s.objects {
+			s.odd.add(ArgumentsAsObject)
+		}
 		return string(raw), nil
 	}
 	return "", unreadable("the arguments of %s are %s, not an object", c.name, short(string(raw)))

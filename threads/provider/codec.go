@@ -51,7 +51,8 @@ func (c *Config) encode(req shaped, m *Model) ([]byte, error) {
 // decoder returns the decoder of a response.
 func (c *Config) decoder(req shaped, m *Model, odd *oddities) decoder {
 	origin := wire{dialect: c.Dialect, provider: c.ID, model: m.ID}
-	called := calls{turn: req.turn, tools: req.offered, emptyIsNone: m.Quirks[emptyArguments], odd: odd}
+	objects := c.Dialect == Gemini || c.Dialect == Ollama
+	called := calls{turn: req.turn, objects: objects, tools: req.offered, emptyIsNone: m.Quirks[emptyArguments], odd: odd}
 	switch c.Dialect {
 	case Chat:
 		return &chatStream{c: c, origin: origin, quirks: m.Quirks, calls: called}

@@ -37,7 +37,7 @@ func (c *Config) encodeOllama(req shaped, m *Model) ([]byte, error) {
 	if req.Temperature != "" && !slices.Contains(c.Body.Drop, "temperature") {
 		options = append(options, field{"temperature", []byte(req.Temperature)})
 	}
-	return c.body(append(fs, field{"options", object(options...)}, field{"stream", []byte("true")})), nil
+	return c.body(append(fs, field{"options", object(options...)}, field{"stream", encoded(!m.Quirks[noStream])})), nil
 }
 
 // ollamaEncoder writes messages. names are the functions of the calls so far: a result

@@ -34,10 +34,11 @@ const (
 	developerRole       = "developer_role"         // the role of the system text is developer
 	noFinish            = "no_finish"              // a stream ends with [DONE] and without a reason
 	emptyArguments      = "empty_arguments"        // a call without arguments has an empty text
+	noStream            = "no_stream"              // streams are refused: the answer is asked for as one document
 )
 
 func quirks() []string {
-	return []string{maxCompletionTokens, noDone, noUsage, reasoningEcho, systemAsUser, toolIDs9, noParallel, developerRole, noFinish, emptyArguments}
+	return []string{maxCompletionTokens, noDone, noUsage, reasoningEcho, systemAsUser, toolIDs9, noParallel, developerRole, noFinish, emptyArguments, noStream}
 }
 
 // Parse parses a provider item: its top-level keys with their positions. The Config
