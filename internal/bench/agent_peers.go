@@ -14,8 +14,9 @@ import (
 	"github.com/ryeos/rye/threads/provider/providertest"
 )
 
-// shellCommands is the work that each agent does: a bug that is found, corrected and tested.
-var shellCommands = []string{"cat calc.py", "python3 test_calc.py", "sed -i 's/a - b/a + b/' calc.py", "python3 test_calc.py && echo all is well"}
+// shellCommands is the work (-B: a cached file of the same second and size would hide the
+// correction) that each agent does: a bug that is found, corrected and tested.
+var shellCommands = []string{"cat calc.py", "python3 -B test_calc.py", "sed -i 's/a - b/a + b/' calc.py", "python3 -B test_calc.py && echo all is well"}
 
 const peerTask = "TASK-peer: correct the bug in calc.py and run its test."
 

@@ -49,7 +49,7 @@ func fixRule(r *rulemodel.Request) providertest.Send {
 		if !strings.Contains(last, "file_path") {
 			return rulemodel.Lost("the name of the parameter file_path, in %q", last)
 		}
-		return r.Do(r.Use(readID, object{"file_path": "calc.py", "line_ids": true}), r.Use(bashID, object{"command": "python3 test_calc.py"}))
+		return r.Do(r.Use(readID, object{"file_path": "calc.py", "line_ids": true}), r.Use(bashID, object{"command": "python3 -B test_calc.py"}))
 	case 4:
 		if !strings.Contains(last, "AssertionError") {
 			return rulemodel.Lost("the failure of the test, in %q", last)
@@ -65,7 +65,7 @@ func fixRule(r *rulemodel.Request) providertest.Send {
 		if !strings.Contains(last, "return a + b") {
 			return rulemodel.Lost("the difference of the edit, in %q", last)
 		}
-		return r.Do(r.Use(bashID, object{"command": "python3 test_calc.py"}))
+		return r.Do(r.Use(bashID, object{"command": "python3 -B test_calc.py"}))
 	}
 	if !strings.Contains(last, "all tests pass") {
 		return rulemodel.Lost("the output of the test, in %q", last)
