@@ -95,7 +95,7 @@ func (s *anthropicStream) whole(msg fields) ([]message.Delta, error) {
 }
 
 func (s *anthropicStream) start(ev fields) error {
-	if s.started {
+	if len(s.blocks) > 0 { // a gateway began again; before the first block it repeats itself
 		return malformed("a second message_start")
 	}
 	msg, err := readFields(ev.get("message"))
@@ -152,10 +152,10 @@ func (s *anthropicStream) open(ev fields) ([]message.Delta, error) {
 		if !emptyObject(start.get("input")) {
 			p.args = start.get("input")
 		}
-		c, deltas, err := s.calls.add(p)
-		if err == nil && c == nil || err == nil && c.name == "" {
-			err = unreadable("a call has no name")
+		if p.name == "" {
+			return nil, unreadable("a call has no name")
 		}
+		c, deltas, err := s.calls.add(p)
 		if err != nil {
 			return nil, err
 		}

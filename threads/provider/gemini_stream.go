@@ -161,12 +161,12 @@ func (s *geminiStream) call(raw []byte) ([]message.Delta, error) {
 	if args == nil {
 		args = []byte("{}") // the service leaves an empty object out
 	}
+	if f.text("name") == "" {
+		return nil, unreadable("a call has no name")
+	}
 	c, out, err := s.calls.add(piece{id: f.text("id"), name: f.text("name"), args: args, fresh: true})
 	if err != nil {
 		return nil, err
-	}
-	if c == nil || c.name == "" {
-		return nil, unreadable("a call has no name")
 	}
 	if s.blockOf == nil {
 		s.blockOf = map[*call]int{}

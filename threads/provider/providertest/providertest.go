@@ -202,9 +202,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, step *Step, body
 	if s.Scenario.Dialect == Ollama {
 		kind = "application/x-ndjson"
 	}
+	if step.Send.Document != "" {
+		kind = "application/json"
+	}
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Request-Id", fmt.Sprintf("req_%d", n))
 	w.WriteHeader(http.StatusOK)
+	if step.Send.Document != "" {
+		s.stream(w, r, step, []byte(step.Send.Document))
+		return
+	}
 	s.stream(w, r, step, s.faulty(events, f))
 	if f.Endless {
 		at := min(max(f.After, 1), len(events))
@@ -223,6 +230,13 @@ func (s *Server) repeat(w http.ResponseWriter, r *http.Request, b []byte) {
 
 // events returns the answer to request n in the dialect.
 func (s *Server) events(step *Step, path string, body []byte, n int) []event {
+	if step.Send.Events != nil {
+		var out []event
+		for _, data := range step.Send.Events {
+			out = append(out, event{data: []byte(data)})
+		}
+		return out
+	}
 	model := modelOf(step, path, body)
 	switch s.Scenario.Dialect {
 	case Anthropic:

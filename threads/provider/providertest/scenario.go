@@ -54,6 +54,10 @@ type Send struct {
 	Stop       string // the dialect's word; "" follows from the rest
 	Model      string
 	ChunkBytes int // bytes of one write
+	// Events are the data of each event as the service writes it, and Document is one body
+	// in place of a stream: answers that no description has. They replace all other fields.
+	Events   []string
+	Document string
 }
 
 // Reasoning is what a model thought.
@@ -133,8 +137,8 @@ func readExpect(r *tree.Reader) Expect {
 }
 
 func readSend(r *tree.Reader, usage Usage) Send {
-	r.Only("reasoning", "text", "refusal", "calls", "unknown", "usage", "stop", "model", "chunk_bytes")
-	s := Send{Text: r.Text("text"), Refusal: r.Text("refusal"), Stop: r.Text("stop"), Model: r.Text("model")}
+	r.Only("reasoning", "text", "refusal", "calls", "unknown", "usage", "stop", "model", "chunk_bytes", "events", "document")
+	s := Send{Text: r.Text("text"), Refusal: r.Text("refusal"), Stop: r.Text("stop"), Model: r.Text("model"), Events: r.Texts("events", nil), Document: r.Text("document")}
 	s.ChunkBytes = int(r.Int("chunk_bytes", 0, 1, math.MaxInt32))
 	s.Unknown, _ = r.Value("unknown").(map[string]any)
 	thought := r.Map("reasoning")
