@@ -16,7 +16,7 @@ func pieceOf(pieces ...string) string {
 	return `{"choices":[{"index":0,"delta":{"tool_calls":[` + strings.Join(pieces, ",") + `]}}]}`
 }
 
-// clean has parameters that nobody must state, so that {} would be a call of its own.
+// The tool clean has optional parameters only, so that {} would be a call of its own.
 func cleanRequest(model string) message.Request {
 	req := ask(model)
 	req.Tools = append(req.Tools, message.ToolDef{Name: "clean", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","default":"everything"}}}`)})

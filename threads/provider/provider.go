@@ -4,7 +4,9 @@
 // and calculates what a call cost or can cost at most.
 //
 // A call is exactly one attempt: package threads and its steps decide about the
-// next one. The package reserves no money, keeps no key and writes no file.
+// next one. Probe is a call that also returns, as a list of Oddity, how the service
+// deviates from its dialect: a test of a new provider writes the quirks of its item by
+// it. The package reserves no money, keeps no key and writes no file.
 package provider
 
 import (
