@@ -146,7 +146,7 @@ func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 	if chain != nil {
 		run.Metadata.Chain = Elements(chain)
 		if chain.Tool().Usable() == nil || call.Dev != nil {
-			if err := runnable(chain.Tool()); err != nil {
+			if err := Runnable(chain.Tool()); err != nil {
 				return run, err
 			}
 		}

@@ -7,10 +7,10 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// runnable returns an error for an item that other items use and that is not run
+// Runnable returns an error for an item that other items use and that is not run
 // itself. Its file would be passed to the interpreter of its own chain: bash would
 // execute the YAML of a runtime.
-func runnable(it *resolve.Item) error {
+func Runnable(it *resolve.Item) error {
 	switch kind := it.Meta.ToolType; kind {
 	case mcpclient.ServerType:
 		return diag.New(diag.ValidationFailed, "running %s: it states how an MCP server is reached; the tools of the server are below %s/%s/", it.Ref, mcpclient.Folder, it.Ref.Name()).

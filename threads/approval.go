@@ -67,6 +67,9 @@ type Reply struct {
 // Late reports whether the question was not answered in time.
 func (r *Reply) Late() bool { return r.By == ByTimeout }
 
+// Unasked reports whether no person was asked: the terminal or the client could not be read.
+func (r *Reply) Unasked() bool { return r.By == byNobody }
+
 // Decision is the answer to a question of a thread that another process wrote down.
 type Decision struct {
 	Decision string      `json:"decision"`

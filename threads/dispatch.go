@@ -3,6 +3,7 @@ package threads
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,11 +133,58 @@ func (t *Thread) offered(name string) (Offered, string) {
 			names = append(names, o.Name)
 		}
 	}
+	return Offered{}, t.notOffered(name, names)
+}
+
+// notOffered returns what a model reads about a name that is not one of a tool: the name of
+// the tool that it means, or the call that runs or finds it.
+func (t *Thread) notOffered(name string, names []string) string {
 	text := "the tool " + name + " does not exist"
-	if near := suggest.Nearest(name, names); near != "" {
-		return Offered{}, text + "; did you mean " + near + "?"
+	id := strings.ReplaceAll(strings.TrimPrefix(name, "tool:"), "__", "/")
+	for _, o := range t.promptTools() {
+		if strings.TrimPrefix(o.Ref, "tool:") == id && id != "" {
+			return text + "; call " + o.Name
+		}
 	}
-	return Offered{}, text + "; the tools are " + strings.Join(names, ", ")
+	if near := nearest(name, id, names); near != "" {
+		return text + "; did you mean " + near + "?"
+	}
+	execute, search := "rye_"+string(policy.Execute), "rye_"+string(policy.Search)
+	switch {
+	case strings.Contains(id, "/") && item.CheckID(id) == nil && slices.Contains(names, execute):
+		call, _ := jsonx.Marshal(map[string]any{"item_type": "tool", "item_id": id, "parameters": map[string]any{}}) // texts
+		text += "; if the item does, call " + execute + " " + string(call) + " with its parameters"
+	case slices.Contains(names, search):
+		call, _ := jsonx.Marshal(map[string]any{"query": strings.NewReplacer("_", " ", "-", " ", "/", " ").Replace(id), "scope": "tool"}) // texts
+		text += "; find the item with " + search + " " + string(call)
+		if slices.Contains(names, execute) {
+			text += " and run it with " + execute
+		}
+	}
+	return text + "; the tools are " + strings.Join(names, ", ")
+}
+
+// promptTools returns the tools that the model was offered.
+func (t *Thread) promptTools() []Offered {
+	if t.prompt == nil {
+		return nil
+	}
+	return t.prompt.Tools
+}
+
+// nearest returns the tool that a model means by a name, "" if none is near: the name itself
+// is misspelled, or it is the last part of a tool's name.
+func nearest(name, id string, names []string) string {
+	if near := suggest.Nearest(name, names); near != "" {
+		return near
+	}
+	last := strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
+	for _, n := range names {
+		if i := strings.LastIndex(n, "__"); i >= 0 && n[i+2:] == last {
+			return n
+		}
+	}
+	return ""
 }
 
 // unreadable returns why no call of an answer is made, "" if all of them have arguments: if

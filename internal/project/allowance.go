@@ -106,6 +106,8 @@ func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) e
 		return d.Err()
 	case r.Late():
 		return d.Late(within)
+	case r.Unasked():
+		return d.Err()
 	case r.Decision == threads.Deny:
 		return d.Denied(r.Feedback)
 	}

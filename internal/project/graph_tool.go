@@ -230,6 +230,8 @@ func (p *Project) mayAs(ctx context.Context, in exec.NativeCall, as policy.Call,
 		return unasked
 	case r.Late():
 		return d.Late(d.Timeout)
+	case r.Unasked():
+		return unasked
 	case r.Decision == threads.Deny:
 		return d.Denied(r.Feedback)
 	}

@@ -46,7 +46,8 @@ func (r *threadRun) material(ctx context.Context) (*steps.Material, error) {
 	if m.Context, err = r.contextItems(ctx, cfg); err != nil {
 		return nil, err
 	}
-	if m.Direct, err = r.direct(ctx); err != nil {
+	tools := cfg.Map("tools")
+	if m.Direct, err = r.direct(ctx, tools.Texts("prefer", func(string) error { return nil }), int(tools.Int("max_direct", 24, 0, 1000))); err != nil {
 		return nil, err
 	}
 	m.Verbs, err = r.verbs(ctx)

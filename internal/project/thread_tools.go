@@ -18,34 +18,118 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// direct returns the tools that the capabilities name exactly.
-func (r *threadRun) direct(ctx context.Context) ([]steps.Offer, error) {
-	var out []steps.Offer
-	for _, id := range steps.ExactTools(r.caps()) {
+// direct returns the tools that the capabilities match, those that a model should have in
+// hand first: which the capabilities name, then those of tools.prefer, then those of the
+// project, of the user and of bundles. It returns one more than are offered, if there are more.
+func (r *threadRun) direct(ctx context.Context, prefer []string, most int) ([]steps.Offer, error) {
+	named := steps.ExactTools(r.caps())
+	ids, err := r.matched(ctx, named, prefer)
+	if err != nil {
+		return nil, err
+	}
+	out := []steps.Offer{}
+	for i, id := range ids {
+		exact := i < len(named)
+		if !exact && (len(out) > most || i-len(named) >= maxTried) {
+			break
+		}
 		ref := item.Ref{Kind: item.Tool, ID: id}
 		if r.Held.Allows(policy.Execute, ref) != nil {
 			continue
 		}
-		chain, err := r.p.Executor.Chain(ctx, ref)
-		if diag.CodeOf(err) == diag.ToolNotFound {
-			continue // a directive may name a tool that this project does not have
-		}
-		if err != nil {
+		o, err := r.offer(ctx, ref, exact)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil && exact:
 			return nil, err
+		case err == nil && o != nil:
+			out = append(out, *o)
 		}
-		o, err := r.define(ctx, chain.Tool())
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, o)
 	}
 	return out, nil
+}
+
+// maxTried bounds the items that are read for wildcards.
+const maxTried = 200
+
+// offer returns the definition of a tool; nil if there is no such tool here, or it is an item
+// that other items use and that does not run: a permission for it, as for the server of a
+// tool, offers nothing. A wildcard does not offer models.
+func (r *threadRun) offer(ctx context.Context, ref item.Ref, exact bool) (*steps.Offer, error) {
+	it, err := r.p.Resolver.Find(ctx, ref)
+	if diag.CodeOf(err) == diag.ToolNotFound {
+		return nil, nil // a directive may name a tool that this project does not have
+	}
+	if err != nil {
+		return nil, err
+	}
+	if primary.Runnable(it) != nil || !exact && it.Meta.ToolType == "provider" {
+		return nil, nil
+	}
+	chain, err := r.p.Executor.Chain(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	o, err := r.define(ctx, chain.Tool())
+	return &o, err
+}
+
+// matched returns the ids of the tools that the capabilities permit, in the order of direct.
+func (r *threadRun) matched(ctx context.Context, named, prefer []string) ([]string, error) {
+	ids := slices.Clone(named)
+	caps := r.caps()
+	if !steps.AnyTool(caps) {
+		return ids, nil
+	}
+	entries, err := r.p.Resolver.All(ctx, item.Tool)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, id := range ids {
+		known[id] = true
+	}
+	add := func(id string) {
+		if !known[id] {
+			known[id] = true
+			ids = append(ids, id)
+		}
+	}
+	exists := map[string]bool{}
+	for _, e := range entries {
+		exists[e.Ref.ID] = true
+	}
+	for _, id := range prefer {
+		if exists[id] && caps.Holds(policy.Needed(policy.Execute, item.Ref{Kind: item.Tool, ID: id})) {
+			add(id)
+		}
+	}
+	for _, in := range []space.Name{space.Project, space.User, space.System} {
+		for _, e := range entries {
+			ref := e.Ref
+			if e.Shadow || e.Root.Space != in || ofLoop(ref.ID) || !caps.Holds(policy.Needed(policy.Execute, ref)) {
+				continue
+			}
+			// A permission for everything does not put all of the system into a model's hand.
+			if in != space.System || steps.Narrow(caps, ref.ID) {
+				add(ref.ID)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// ofLoop reports whether a tool is a part of rye's own loop, or has another name in a thread.
+func ofLoop(id string) bool {
+	return strings.HasPrefix(id, steps.Dir) || strings.HasPrefix(id, "rye/primary/") || id == "rye/agent/threads/runner"
 }
 
 // caps returns the capabilities that the directive declares. If it declares none, a child
@@ -84,6 +168,7 @@ func (r *threadRun) verbs(ctx context.Context) ([]steps.VerbTool, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.InThread = true
 	defs, err := w.Definitions(ctx, r.Held)
 	if err != nil {
 		return nil, err
@@ -214,6 +299,7 @@ func (r *threadRun) verb(ctx context.Context, c *threads.ToolCall) (*threads.Too
 	if err != nil {
 		return nil, err
 	}
+	w.InThread = c.By == ""
 	args, err := jsonx.Marshal(c.Input)
 	if err != nil {
 		return nil, diag.New(diag.ValidationFailed, "reading the arguments: %w", err)

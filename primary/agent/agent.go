@@ -36,6 +36,9 @@ type Workspace struct {
 	Signed func(ctx context.Context, reports []primary.SignReport) error
 	// Registry finds items that are not installed. It may be nil.
 	Registry Registry
+	// InThread states that a model of a thread calls the verbs: they take no other project,
+	// and start no thread, which thread_directive does.
+	InThread bool
 	// AskTimeout is the time in which the user must answer a question. 0: no limit.
 	AskTimeout time.Duration
 }

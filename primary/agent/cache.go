@@ -48,6 +48,9 @@ func (w *Workspace) compiled(ctx context.Context, name string) (compiled, error)
 	}
 	kinds := w.kinds(ctx)
 	key := name + " " + strings.Join(kinds, " ")
+	if w.InThread {
+		key += " thread"
+	}
 	if w.pinned() {
 		key += " " + search.RegistrySpace
 	}

@@ -160,6 +160,13 @@ func (w *Workspace) schemaOf(own *resolve.Item, kinds []string) map[string]any {
 		values = append(values, kind)
 	}
 	setEnum(out, "item_type", values)
+	if w.InThread {
+		props, _ := out["properties"].(map[string]any)
+		props = maps.Clone(props)
+		delete(props, "mode")
+		delete(props, "project_path")
+		out["properties"] = props
+	}
 	if props, _ := out["properties"].(map[string]any); props["query"] != nil && w.pinned() {
 		decl, _ := props["space"].(map[string]any)
 		spaces, _ := decl["enum"].([]any)

@@ -27,7 +27,7 @@ type Material struct {
 	Message     string          `json:"message,omitempty"` // of the person
 
 	Verbs   []VerbTool `json:"verbs,omitempty"`   // that the thread may use for any item
-	Direct  []Offer    `json:"direct,omitempty"`  // the tools that Capabilities name without a wildcard
+	Direct  []Offer    `json:"direct,omitempty"`  // the tools that Capabilities match, the preferred ones first
 	Accepts []string   `json:"accepts,omitempty"` // kinds of input of the model; absent: text
 	Window  int64      `json:"window,omitempty"`
 }

@@ -81,13 +81,11 @@ func (c *composer) verb(v VerbTool) (Offer, error) {
 	return o, nil
 }
 
-// direct returns the definitions of single tools, as many as fit, in the order of
-// their ids. all is whether every one has a definition.
+// direct returns the definitions of single tools, as many as fit, in their order. all is
+// whether every one has a definition.
 func (c *composer) direct(taken map[string]bool) (out []Offer, all bool) {
-	list := slices.Clone(c.m.Direct)
-	slices.SortFunc(list, func(a, b Offer) int { return cmp.Compare(a.Ref, b.Ref) })
 	var used int64
-	for i, o := range list {
+	for i, o := range c.m.Direct {
 		used += tokens(len(o.Name) + len(o.Description) + len(o.Schema))
 		if i >= c.maxDirect || used > c.maxDirectTokens {
 			return out, false
@@ -124,6 +122,27 @@ func exactTools(caps policy.Set) bool {
 func isExactTool(s string) bool {
 	id, ok := strings.CutPrefix(s, "rye.execute.tool.")
 	return ok && id != "" && !strings.ContainsAny(id, "*?[")
+}
+
+// AnyTool reports whether capabilities permit tools by a wildcard.
+func AnyTool(caps policy.Set) bool {
+	return slices.ContainsFunc(caps, func(c policy.Cap) bool {
+		s := string(c)
+		rest, ofTools := strings.CutPrefix(s, "rye.execute.tool.")
+		wide := s == "rye.*" || s == "rye.execute" || s == "rye.execute.*" || s == "rye.execute.tool"
+		return wide || ofTools && !isExactTool(s) && rest != ""
+	})
+}
+
+// Narrow reports whether a tool is permitted by a capability that names at least the first
+// part of its id.
+func Narrow(caps policy.Set, id string) bool {
+	want := policy.Cap("rye.execute.tool." + strings.ReplaceAll(id, "/", "."))
+	return slices.ContainsFunc(caps, func(c policy.Cap) bool {
+		rest, ofTools := strings.CutPrefix(string(c), "rye.execute.tool.")
+		first, _, _ := strings.Cut(rest, ".")
+		return ofTools && first != "" && !strings.ContainsAny(first, "*?[") && c.Covers(want)
+	})
 }
 
 // ExactTools returns the ids of the tools that capabilities name without a wildcard.
