@@ -138,6 +138,7 @@ func reduced(event string, data []byte) (*Event, error) {
 	}
 	switch d := v.(type) {
 	case *Prompt:
+		d.System = slices.DeleteFunc(d.System, func(s SystemText) bool { return s.Source == message.EnvironmentSource })
 		for i := range d.System {
 			d.System[i].Digest = item.Digest{}
 		}

@@ -92,6 +92,26 @@ func newRecording(project, id string, s *Started, lines []transcript.Line) (*Rec
 	return r, nil
 }
 
+// Environment returns the system text about the machine of the recording, "" without one.
+func (r *Recording) Environment() string {
+	for i := range r.lines {
+		if r.lines[i].Event != evPrompt {
+			continue
+		}
+		var p Prompt
+		data, err := dataOf(r.then.p.Project, r.ID, &r.lines[i])
+		if err != nil || into(data, &p) != nil {
+			return "" // reading the requests reports it
+		}
+		for _, s := range p.System {
+			if s.Source == message.EnvironmentSource {
+				return s.Text
+			}
+		}
+	}
+	return ""
+}
+
 func (r *Recording) broken(l *transcript.Line, err error) error {
 	return diag.New(diag.TranscriptBroken, "reading the recording %s: line %d: %w", r.ID, l.Seq, err)
 }

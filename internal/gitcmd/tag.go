@@ -41,6 +41,25 @@ func (r *Repo) Unclean(ctx context.Context, path string) ([]string, error) {
 	return list, nil
 }
 
+// State returns the branch, "" if HEAD is detached, and whether files of the work tree differ
+// from the current commit or are not tracked. Ignored files do not count.
+func (r *Repo) State(ctx context.Context) (branch string, changed bool, err error) {
+	out, err := r.top().guarded(ctx, nil, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames")
+	if err != nil {
+		return "", false, err
+	}
+	for rec := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		name, isBranch := strings.CutPrefix(rec, "# branch.head ")
+		switch {
+		case isBranch && name != "(detached)":
+			branch = name
+		case rec != "" && !strings.HasPrefix(rec, "# "):
+			changed = true
+		}
+	}
+	return branch, changed, nil
+}
+
 // Commit returns the commit that a revision names.
 func (g *Git) Commit(ctx context.Context, rev string) (string, error) {
 	oid, err := g.revParse(ctx, rev+"^{commit}")

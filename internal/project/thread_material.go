@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -11,7 +12,9 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/directive"
+	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -33,7 +36,7 @@ func (r *threadRun) material(ctx context.Context) (*steps.Material, error) {
 	m := &steps.Material{
 		Directive: steps.DirectiveText{Ref: it.Ref.String(), Digest: it.Digest.String(), Name: it.Meta.Name, Version: it.Meta.Version, Body: d.Body},
 		Inputs:    r.Inputs, Outputs: steps.Fields(d.Outputs), Capabilities: r.caps(), Message: r.o.Message, Window: r.window(),
-		Facts: r.facts(),
+		Facts: r.facts(ctx),
 	}
 	if m.Directive.Name == "" {
 		m.Directive.Name = filepath.Base(it.Ref.ID)
@@ -56,7 +59,7 @@ func (r *threadRun) material(ctx context.Context) (*steps.Material, error) {
 
 // facts returns what the prompt states about the machine and the day. A replay has the day and
 // the working copy of its recording: a request would differ otherwise.
-func (r *threadRun) facts() steps.Facts {
+func (r *threadRun) facts(ctx context.Context) steps.Facts {
 	if r.o.Facts != nil {
 		return *r.o.Facts
 	}
@@ -64,8 +67,66 @@ func (r *threadRun) facts() steps.Facts {
 	if r.o.Replay != nil {
 		f.Workspace = r.o.Replay.Started.Workspace.Mode
 		f.Date, _, _ = strings.Cut(r.o.Replay.Started.Time, "T")
+		f.Environment = r.o.Replay.Environment()
+		return f
 	}
+	f.Path = r.p.toolDir()
+	f.Platform = runtime.GOOS + "/" + runtime.GOARCH
+	f.Shell = "none"
+	if _, err := proc.LookPath("bash", proc.Own(r.p.Env.Environ(), f.Path)); err == nil {
+		f.Shell = "bash"
+	}
+	f.Git = r.p.gitState(ctx, f.Path)
 	return f
+}
+
+// toolDir returns the directory in which the tools of the project work.
+func (p *Project) toolDir() string {
+	if p.copied != nil {
+		return p.copied.Dir()
+	}
+	return p.Spaces.ProjectDir
+}
+
+// gitState states the branch of a directory and whether it has changes, or that it is not in a
+// repository. An error of git, too, is stated: no thread ends for it.
+func (p *Project) gitState(ctx context.Context, dir string) string {
+	const none = "not a repository"
+	if !inRepository(dir) {
+		return none
+	}
+	git, err := gitcmd.New(gitcmd.Params{Dir: dir, Environ: p.Env.Environ()})
+	if err != nil {
+		return "unknown"
+	}
+	repo, err := git.Repo(ctx)
+	if err != nil {
+		return none
+	}
+	branch, changed, err := repo.State(ctx)
+	if err != nil {
+		return "unknown"
+	}
+	state := map[bool]string{true: "with changes", false: "clean"}[changed]
+	if branch == "" {
+		return "no branch, " + state
+	}
+	return "branch " + branch + ", " + state
+}
+
+// inRepository reports whether a directory or one above it has a .git: without one no git is
+// started.
+func inRepository(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return false
+		}
+		dir = above
+	}
 }
 
 func (r *threadRun) systemItem(ctx context.Context, id string) (*steps.SystemItem, error) {

@@ -226,3 +226,7 @@ type Delta struct {
 	CallID string    `json:"call_id,omitempty"`
 	Name   string    `json:"name,omitempty"`
 }
+
+// EnvironmentSource is the source of the system text about the machine and the working copy.
+// It differs between machines, so that recorded tests leave it out.
+const EnvironmentSource = "environment"

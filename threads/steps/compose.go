@@ -220,6 +220,17 @@ func (c *composer) system(context []SystemText) ([]SystemText, error) {
 		return nil, err
 	}
 	out = append(out, SystemText{Source: "facts", Text: facts})
+	f := c.m.Facts
+	environment := f.Environment
+	if f.Path != "" {
+		environment, err = c.text("environment", "path", f.Path, "platform", f.Platform, "shell", f.Shell, "git", f.Git)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if environment != "" {
+		out = append(out, SystemText{Source: message.EnvironmentSource, Text: environment})
+	}
 	return append(out, context...), nil
 }
 

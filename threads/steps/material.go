@@ -73,6 +73,14 @@ type Facts struct {
 	System    string `json:"system"`
 	Project   string `json:"project"`
 	Workspace string `json:"workspace"`
+
+	// What differs from machine to machine: a recorded test has none of it.
+	Path     string `json:"path,omitempty"` // of the directory in which tools work
+	Platform string `json:"platform,omitempty"`
+	Shell    string `json:"shell,omitempty"`
+	Git      string `json:"git,omitempty"` // branch and state at the start
+	// Environment is the whole text about these, in place of them: that of a recording.
+	Environment string `json:"environment,omitempty"`
 }
 
 // ContextItem is one entry of context with the text of its item.
