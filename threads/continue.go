@@ -86,7 +86,7 @@ func (t *Thread) goOn(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.spent = t.spent.Plus(n.Spend)
-	turns, tail := t.trailing(n.Turns)
+	turns, _, tail := t.trailing(n.Turns)
 	messages := []message.Message{}
 	if n.Text != "" {
 		messages = append(messages, message.Message{Role: message.User, Blocks: []message.Block{message.TextBlock(n.Text)}})
@@ -114,10 +114,10 @@ func (t *Thread) goOn(ctx context.Context) error {
 }
 
 // trailing returns the newest whole turns with at most so many tokens: answers with the
-// results of all their calls, and the messages that followed. Reasoning is left out: it
-// belongs to the conversation that ended.
-func (t *Thread) trailing(tokens int64) (turns int64, out []message.Message) {
-	end := len(t.entries)
+// results of all their calls, and the messages that followed. They begin at the entry end.
+// Reasoning is left out: it belongs to the conversation that ended.
+func (t *Thread) trailing(tokens int64) (turns int64, end int, out []message.Message) {
+	end = len(t.entries)
 	for i := end - 1; i >= t.short.from; i-- {
 		if t.entries[i].answer == nil {
 			continue
@@ -133,7 +133,7 @@ func (t *Thread) trailing(tokens int64) (turns int64, out []message.Message) {
 		out, end = append(turn, out...), i
 		turns++
 	}
-	return turns, out
+	return turns, end, out
 }
 
 func withoutReasoning(blocks []message.Block) (out []message.Block) {

@@ -32,10 +32,10 @@ func TestTrailingTurnsAreWhole(t *testing.T) {
 		}
 		return int64(len(b)+3) / 4
 	}
-	_, all := th.trailing(1 << 40)
+	_, _, all := th.trailing(1 << 40)
 	seen := map[int64]bool{}
 	for most := int64(0); most < size(all)+50; most += 3 {
-		turns, got := th.trailing(most)
+		turns, _, got := th.trailing(most)
 		seen[turns] = true
 		if len(got) != int(turns)*2 || len(got) > 0 && size(got) > most+turns {
 			t.Fatalf("%d tokens: %d turns, %d messages of %d tokens", most, turns, len(got), size(got))

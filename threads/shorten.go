@@ -100,8 +100,10 @@ func (t *Thread) Shorten(ctx context.Context, s *Shortening) error {
 	if err := json.Unmarshal(raw, &kept); err != nil {
 		return diag.New(diag.Internal, "making the conversation of %s shorter: %w", t.id, err)
 	}
+	if at > t.short.from || slices.ContainsFunc(kept.Results, func(r Reference) bool { _, was := t.short.results[r.CallID]; return !was }) {
+		t.misses = 0 // the next request is another one
+	}
 	t.shorten(&kept)
-	t.misses = 0 // the next request is another one
 	kept.After = t.used().ContextTokens
 	return t.record(ctx, true, evCompacted, kept)
 }
@@ -120,7 +122,7 @@ func (t *Thread) shorten(d *compactedData) {
 	if d.Key != "" {
 		t.short.byKey[d.Key] = d.Step
 	}
-	t.spent += d.Spend
+	t.spent = t.spent.Plus(d.Spend)
 	t.recount()
 }
 
@@ -181,14 +183,16 @@ type Older struct {
 	Turns    int64
 }
 
-// Older returns the conversation before a turn with all results as they were, or all of it if
-// the turn is 0.
-func (t *Thread) Older(keep int64) Older {
+// Older returns the conversation before a turn with all results as they were. If the turn is 0,
+// it is all of the conversation, and so many tokens of its newest turns stay.
+func (t *Thread) Older(keep, tail int64) Older {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	end := t.entryOf(keep)
+	stays := end
 	if end < 0 {
 		end = len(t.entries)
+		_, stays, _ = t.trailing(tail)
 	}
 	var out Older
 	if t.prompt != nil {
@@ -202,7 +206,7 @@ func (t *Thread) Older(keep int64) Older {
 		if e.answer != nil && i >= t.short.from {
 			out.Turns++
 		}
-		if e.source != byPerson {
+		if e.source != byPerson || i >= stays {
 			continue
 		}
 		for _, b := range e.message.Blocks {

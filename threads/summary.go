@@ -147,7 +147,7 @@ func (s *Summary) line(event string, data []byte) error {
 	if event == evCompacted {
 		var d compactedData
 		err := into(data, &d)
-		s.Cost.Spend += d.Spend
+		s.Cost.Spend = s.Cost.Spend.Plus(d.Spend)
 		return err
 	}
 	if event == evContinued {

@@ -59,7 +59,7 @@ func (d loopDispatcher) shorten(ctx context.Context, data map[string]any) (strin
 		if err != nil {
 			return "", err
 		}
-		s, err := d.r.summarize(ctx, d.t, &cfg, out.Keep)
+		s, err := d.r.summarize(ctx, d.t, &cfg, out.Keep, 0)
 		if err != nil {
 			return "", err
 		}

@@ -32,7 +32,10 @@ func (r *threadRun) goesOn(ctx context.Context, t *threads.Thread) (*threads.Nex
 		return nil, err
 	}
 	next := &threads.Next{ID: graph.NewID(r.Item.Ref.ID, r.p.Env.Now()), Turns: cfg.CarryTokens}
-	s, err := r.summarize(ctx, t, &cfg, 0)
+	if window := t.Used().Window; window > 0 { // a small window would be full again
+		next.Turns = min(next.Turns, int64(cfg.Compaction.TailShare*float64(window)))
+	}
+	s, err := r.summarize(ctx, t, &cfg, 0, next.Turns)
 	if err != nil {
 		return nil, err
 	}

@@ -26,10 +26,10 @@ type summarized struct {
 	spend    policy.USD
 }
 
-// summarize returns what a model reads in place of the turns before keep, of all turns if it
-// is 0. If no summary can be made, the text states why.
-func (r *threadRun) summarize(ctx context.Context, t *threads.Thread, cfg *steps.Coordination, keep int64) (*summarized, error) {
-	older := t.Older(keep)
+// summarize returns what a model reads in place of the turns before keep; if it is 0, of all
+// turns, of which so many tokens stay. If no summary can be made, the text states why.
+func (r *threadRun) summarize(ctx context.Context, t *threads.Thread, cfg *steps.Coordination, keep, tail int64) (*summarized, error) {
+	older := t.Older(keep, tail)
 	s := &summarizer{r: r, t: t, cfg: cfg}
 	out := &summarized{}
 	var err error

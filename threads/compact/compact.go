@@ -149,14 +149,15 @@ func (v View) tail(most int64) int {
 
 // gain returns what a summary of the turns, and of what replaced turns before, frees.
 func (v View) gain(older []Turn, summary int64) int64 {
-	if len(older) == 0 {
-		return 0
+	summary = min(summary, v.Window/8)
+	if len(older) == 0 && v.Summary <= 2*summary {
+		return 0 // a summary alone is not summarized again; long turns of another thread are
 	}
 	replaced := v.Summary
 	for _, t := range older {
 		replaced += t.Tokens
 	}
-	return replaced - min(summary, v.Window/8, replaced/2)
+	return replaced - min(summary, replaced/2)
 }
 
 // references returns the results of turns that can become references, and what that frees.

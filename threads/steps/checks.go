@@ -235,7 +235,7 @@ func underPressure(in Input, threshold float64) bool {
 		switch l := in.Conversation[i]; l.Event {
 		case "context_pressure":
 			return true
-		case "thread_continued":
+		case "thread_continued", "context_compacted":
 			return false
 		}
 	}

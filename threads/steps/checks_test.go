@@ -84,6 +84,7 @@ func TestContinuation(t *testing.T) {
 		{159_000, 200_000, nil, `{"code":"","event":"","limit":false,"pressure":false,"ratio":0.795,"tokens":159000,"window":200000}`},
 		{160_000, 200_000, nil, `{"code":"","event":"context_pressure","limit":false,"pressure":true,"ratio":0.8,"tokens":160000,"window":200000} context_pressure{"ratio":0.8,"tokens":160000,"window":200000}`},
 		{170_000, 200_000, []string{`context_pressure {"ratio":0.8}`}, `{"code":"","event":"","limit":false,"pressure":true,"ratio":0.85,"tokens":170000,"window":200000}`},
+		{170_000, 200_000, []string{`context_pressure {"ratio":0.8}`, `context_compacted {"step":"references"}`}, `{"code":"","event":"context_pressure","limit":false,"pressure":true,"ratio":0.85,"tokens":170000,"window":200000} context_pressure{"ratio":0.85,"tokens":170000,"window":200000}`},
 		{180_000, 200_000, nil, `{"code":"CONTEXT_FULL","event":"context_limit","limit":true,"pressure":true,"ratio":0.9,"tokens":180000,"window":200000} context_limit{"ratio":0.9,"tokens":180000,"window":200000}`},
 		{180_000, 0, nil, `{"code":"","event":"","limit":false,"pressure":false,"ratio":0,"tokens":180000,"window":0}`},
 	} {

@@ -14,7 +14,7 @@ figures = {"ratio": ratio, "tokens": tokens, "window": window}
 events = []
 if limit:
     events.append({"event": "context_limit", "data": figures})
-elif pressure and not any(l["event"] == "context_pressure" for l in lines):
+elif pressure and [l["event"] for l in lines if l["event"] in ("context_pressure", "context_compacted")][-1:] != ["context_pressure"]:
     events.append({"event": "context_pressure", "data": figures})
 data = figures | {"pressure": pressure, "limit": limit, "code": "CONTEXT_FULL" if limit else "", "event": events[0]["event"] if events else ""}
 print(json.dumps({"success": True, "data": data, "events": events}))
