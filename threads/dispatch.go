@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/resulttext"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/internal/touches"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/message"
@@ -45,6 +46,7 @@ type PendingCall struct {
 	Tier    policy.Tier     `json:"tier"`
 	Input   json.RawMessage `json:"input"`
 	Problem string          `json:"problem"`
+	Touches *touches.Set    `json:"touches,omitempty"` // the kernel sets it
 }
 
 // Pending returns the calls of the newest answer that have no result, in order.

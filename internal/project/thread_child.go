@@ -181,6 +181,11 @@ func (r *threadRun) admit(ctx context.Context, child store.Thread, l threads.Lim
 	left := r.Limits.DurationSeconds - t.Used().DurationMS/1000
 	l.DurationSeconds = max(1, min(l.DurationSeconds, left))
 	ask := store.Share{Spend: l.Spend, Depth: l.Depth, Spawns: l.Spawns}
+	call, _ := ctx.Value(callKey{}).(string)
+	if err := r.starts.wait(ctx, call); err != nil {
+		return l, err
+	}
+	defer r.starts.passed(call)
 	for end := time.Now().Add(placeWait); ; {
 		got, err := r.money.Spawn(ctx, child, ask, a.Concurrency)
 		if err == nil {

@@ -294,7 +294,7 @@ func (r *threadRun) known(ctx context.Context, t *threads.Thread, name string, p
 		if all := r.Directive.Model.Parallel; all != nil {
 			p["parallel"] = *all
 		}
-		return add(map[string]any{"calls": t.Pending()}, nil)
+		return add(map[string]any{"calls": r.pending(ctx, t)}, nil)
 	case "watchdog":
 		return add(map[string]any{"polls": r.polls(ctx, t)}, nil)
 	case "cost_tracker":
@@ -452,6 +452,7 @@ func (p *Project) serve(ctx context.Context, in *steps.Input) error {
 		return steps.Result{CallID: d.CallID, Ref: d.Ref, IsError: d.IsError, Content: d.Content, Denied: d.Denied, Waits: d.Waits, DurationMS: d.Duration.Milliseconds()}, nil
 	}
 	in.Services.Answer = func(ctx context.Context, c steps.Call, res steps.Result) error {
+		r.starts.passed(c.CallID)
 		return t.Answer(ctx, c.CallID, res.Content, res.IsError)
 	}
 	in.Services.Model = func(ctx context.Context, params map[string]any) (map[string]any, error) {

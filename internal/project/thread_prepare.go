@@ -102,6 +102,7 @@ type threadRun struct {
 	mu      sync.Mutex
 	claimed map[string]bool // calls of the model that a program makes
 	items   stepItems
+	starts  startOrder  // of the threads that the newest answer starts
 	acted   atomic.Bool // see loopDispatcher
 }
 

@@ -41,6 +41,7 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (res *threa
 			return nil, err
 		}
 	}
+	o.Decide, o.Ask = oneQuestion(o.Decide, o.Ask)
 	r := &threadRun{PreparedThread: prepared, o: o, id: cmp.Or(o.ID, graph.NewID(prepared.Item.Ref.ID, p.Env.Now()))}
 	if r.p, err = p.worksIn(ctx, o, r.id); err != nil {
 		return nil, err
@@ -146,6 +147,7 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 	for _, g := range s.Held {
 		prepared.Held = prepared.Held.With(g)
 	}
+	o.Decide, o.Ask = oneQuestion(o.Decide, o.Ask)
 	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: id, carried: s.Carried, again: true, changes: changes}
 	if pending != nil { // its process was stopped before the next thread had a log
 		r.id, r.carried, r.again = pending.Next, pending.Carried, false

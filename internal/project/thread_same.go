@@ -13,6 +13,7 @@ import (
 
 // tool runs one call of the model and identifies its result.
 func (r *threadRun) tool(ctx context.Context, c *threads.ToolCall) (*threads.ToolResult, error) {
+	defer r.starts.passed(c.ID)
 	res, err := r.call(ctx, c)
 	if err == nil && res != nil {
 		res.Fingerprint = r.fingerprint(ctx, calledTool(c), res.Data)

@@ -10,7 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/resulttext"
-	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/internal/touches"
 	"github.com/ryeos/rye/threads/message"
 )
 
@@ -20,8 +20,10 @@ type pendingCall struct {
 	// Problem states why the call cannot be made: the model invented the tool, or the
 	// arguments do not fit its schema.
 	Problem string `json:"problem"`
-	// Together is whether the call runs at the same time as others whatever its tier is, as
-	// the start of a thread does.
+	// Touches is what the call reads and writes, as the item of its tool declares it; null if
+	// the item declares nothing.
+	Touches *touches.Set `json:"touches"`
+	// Together is whether the call runs at the same time as others whatever it touches.
 	Together bool `json:"together"`
 }
 
@@ -33,11 +35,11 @@ type dispatchParams struct {
 }
 
 // dispatch makes the calls of one response: each with the hooks before_tool and
-// after_tool. Reads in a row run together, every other call alone, and the results
-// are in the order of the calls. The first decision of a hook to end or to suspend
+// after_tool. Calls in a row run together if none of them writes what another one touches, and
+// the results are in the order of the calls. The first decision of a hook to end or to suspend
 // the thread leaves the later groups out, and so does a call that waits for a person.
 //
-// Params: {calls: [{call_id, name, ref, digest, tier, input, problem, together}],
+// Params: {calls: [{call_id, name, ref, digest, tier, input, problem, touches, together}],
 // parallel, max_parallel}. Result: {results: [Result], control, pending: [call_id]}.
 func dispatch(ctx context.Context, in Input) (Output, error) {
 	p, err := params[dispatchParams]("dispatch", in)
@@ -70,21 +72,16 @@ func dispatch(ctx context.Context, in Input) (Output, error) {
 	return done(map[string]any{"results": results, "control": control, "pending": pending}, events...)
 }
 
-// groups divides calls into those that run at the same time, in order: neighbouring
-// calls that change nothing, and starts of threads. With all, every call is in one.
+// groups divides calls into those that run at the same time, in order: neighbouring calls
+// of which none writes what another one touches. With all, every call is in one.
 func groups(calls []pendingCall, all bool) [][]int {
-	var out [][]int
-	open := false // the last group takes further calls
-	for i := range calls {
-		together := all || calls[i].Together || calls[i].Tier <= policy.T1
-		if together && open {
-			out[len(out)-1] = append(out[len(out)-1], i)
-			continue
+	sets := make([]*touches.Set, len(calls))
+	for i, c := range calls {
+		if sets[i] = c.Touches; all || c.Together || c.Problem != "" {
+			sets[i] = &touches.Set{} // nothing that another call of the answer would miss
 		}
-		out = append(out, []int{i})
-		open = together
 	}
-	return out
+	return touches.Groups(sets)
 }
 
 type dispatcher struct {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/schema"
-	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/internal/touches"
 	"github.com/ryeos/rye/threads/message"
 )
 
@@ -70,14 +70,15 @@ func (s *stage) control(key string) any {
 	return nil
 }
 
-// calls returns calls with names and tiers such as "a:T0".
+// calls returns calls with names and tiers such as "a:T0". T0 and T1 read the project, others
+// declare nothing.
 func calls(specs ...string) []any {
 	var out []any
 	for _, spec := range specs {
 		name, tier, _ := strings.Cut(spec, ":")
-		c := map[string]any{"call_id": "id-" + name, "name": name, "ref": "tool:t/" + name, "tier": strings.TrimSuffix(strings.TrimSuffix(tier, "+"), "!"), "input": map[string]any{"x": int64(1)}}
-		if strings.HasSuffix(tier, "+") {
-			c["together"] = true
+		c := map[string]any{"call_id": "id-" + name, "name": name, "ref": "tool:t/" + name, "tier": strings.TrimSuffix(tier, "!"), "input": map[string]any{"x": int64(1)}}
+		if strings.HasPrefix(tier, "T0") || strings.HasPrefix(tier, "T1") {
+			c["touches"] = map[string]any{"read": []any{"."}}
 		}
 		if strings.HasSuffix(tier, "!") {
 			c["problem"] = "$.x is missing"
@@ -89,25 +90,44 @@ func calls(specs ...string) []any {
 
 func TestGroups(t *testing.T) {
 	for _, c := range []struct {
-		tiers string
+		calls string // what each call reads (r), writes (w) or declares nothing about (-)
 		all   bool
 		want  string
 	}{
-		{"0 1 0", false, "[[0 1 2]]"},
-		{"0 2 0 0", false, "[[0] [1] [2 3]]"},
-		{"2 2", false, "[[0] [1]]"},
-		{"3+ 3+ 0 3", false, "[[0 1 2] [3]]"},
-		{"0 3 4", true, "[[0 1 2]]"},
+		{"ra rb ra", false, "[[0 1 2]]"},
+		{"ra wa ra rb", false, "[[0] [1] [2 3]]"},
+		{"wa wb", false, "[[0 1]]"},
+		{"- -", false, "[[0] [1]]"},
+		{"-+ -+ ra -", false, "[[0 1 2] [3]]"},
+		{"wa -! wb", false, "[[0 1 2]]"},
+		{"wa - wa", true, "[[0 1 2]]"},
 		{"", false, "[]"},
 	} {
 		var list []pendingCall
-		for _, f := range strings.Fields(c.tiers) {
-			list = append(list, pendingCall{Call: Call{Tier: policy.Tier(f[0] - '0')}, Together: strings.HasSuffix(f, "+")})
+		for _, f := range strings.Fields(c.calls) {
+			list = append(list, pending(f))
 		}
 		if got := fmt.Sprint(groups(list, c.all)); got != c.want {
-			t.Errorf("%s: %s, want %s", c.tiers, got, c.want)
+			t.Errorf("%s: %s, want %s", c.calls, got, c.want)
 		}
 	}
+}
+
+// pending returns a call such as "ra", which reads a. + runs it with any other, ! has a
+// problem.
+func pending(spec string) pendingCall {
+	out := pendingCall{Together: strings.HasSuffix(spec, "+")}
+	if strings.HasSuffix(spec, "!") {
+		out.Problem = "$.x is missing"
+	}
+	paths := []string{strings.TrimRight(spec[1:], "+!")}
+	switch spec[0] {
+	case 'r':
+		out.Touches = &touches.Set{Read: paths}
+	case 'w':
+		out.Touches = &touches.Set{Write: paths}
+	}
+	return out
 }
 
 // Reads run together, everything else alone and in order; results are in call order.

@@ -9,6 +9,7 @@
 package providertest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -37,6 +38,8 @@ type Server struct {
 	next     int
 	used     map[int]bool
 	problems []string
+	met      int           // requests that wait at gate
+	gate     chan struct{} // of the steps with Meet
 }
 
 // entry is one line of the log.
@@ -112,7 +115,31 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusUnprocessableEntity, "invalid_request_error", "providertest: "+e.Problem)
 		return
 	}
+	if step.Meet > 0 && !s.meet(r.Context(), step.Meet) {
+		return // the client left
+	}
 	s.answer(w, r, step, body, n)
+}
+
+// meet waits until n requests wait here, and reports whether they did before the client left.
+// A client that sends its requests one after the other never passes.
+func (s *Server) meet(ctx context.Context, n int) bool {
+	s.mu.Lock()
+	if s.gate == nil {
+		s.gate = make(chan struct{})
+	}
+	gate := s.gate
+	if s.met++; s.met == n {
+		close(gate)
+		s.met, s.gate = 0, nil
+	}
+	s.mu.Unlock()
+	select {
+	case <-gate:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // pick returns the first step that is left for a request, -1 if there is none.

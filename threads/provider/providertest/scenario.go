@@ -29,6 +29,7 @@ type Step struct {
 	Expect Expect
 	Send   Send
 	Fault  Fault
+	Meet   int  // the answer waits until so many requests of such steps are there at the same time
 	Repeat bool // the last step only: it answers every further request too
 }
 
@@ -110,8 +111,8 @@ func Parse(path string, b []byte) (*Scenario, error) {
 	usage := readUsage(r.Map("usage"), Usage{Input: 10, Output: 5})
 	steps := r.Maps("steps")
 	for i, m := range steps {
-		m.Only("for", "expect", "send", "fault", "repeat")
-		step := Step{For: m.Text("for"), Expect: readExpect(m.Map("expect")), Send: readSend(m.Map("send"), usage), Fault: readFault(m.Map("fault")), Repeat: m.Bool("repeat", false)}
+		m.Only("for", "expect", "send", "fault", "meet", "repeat")
+		step := Step{For: m.Text("for"), Expect: readExpect(m.Map("expect")), Send: readSend(m.Map("send"), usage), Fault: readFault(m.Map("fault")), Meet: int(m.Int("meet", 0, 2, 1000)), Repeat: m.Bool("repeat", false)}
 		if step.Repeat && i < len(steps)-1 {
 			m.Reject("repeat", "is for the last step only: it answers every further request")
 		}
