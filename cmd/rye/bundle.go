@@ -101,6 +101,9 @@ func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) e
 	if err != nil {
 		return err
 	}
+	if err := project.CheckEntrypoint(ctx, h, body); err != nil {
+		return err
+	}
 	signer, err := h.SignerFor(ctx, "release")
 	if err != nil {
 		return err

@@ -192,6 +192,10 @@ func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string
 // returns the names of what it made.
 func initProject(dir, name string) ([]string, error) {
 	fail := func(err error) ([]string, error) { return nil, diag.Doing("making a project", err) }
+	text := []byte(newManifest(name))
+	if _, fs := lock.ParseProjectFile(text); diag.Failed(fs) {
+		return fail(diag.FromFindings("writing rye.yaml", fs))
+	}
 	base := atomicfile.Project(dir)
 	var made []string
 	for _, k := range []string{"directives", "tools", "knowledge", "config"} {
@@ -204,7 +208,7 @@ func initProject(dir, name string) ([]string, error) {
 			made = append(made, p)
 		}
 	}
-	switch err := base.Create("rye.yaml", []byte(newManifest(name)), 0o644); {
+	switch err := base.Create("rye.yaml", text, 0o644); {
 	case err == nil:
 		made = append(made, "rye.yaml")
 	case !errors.Is(err, fs.ErrExist):

@@ -55,6 +55,7 @@ func leavesHints() map[situation]string {
 		{diag.AuthRequired, "no_usable_provider"}:      "rye provider list",
 		{diag.AuthRequired, "provider_key"}:            "rye provider login {provider}",
 		{diag.ValidationFailed, "provider_exists"}:     "rye provider add {provider} uses it as it is; --replace replaces it",
+		{diag.ItemNotFound, "entrypoint"}:              "name an item of the bundle with --entrypoint; rye list",
 		{diag.Usage, "service_no_list"}:                "if the service is elsewhere below its host, write the whole address of its API, such as https://host/api/v1",
 		{diag.AuthRequired, "service_key_missing"}:     "store the key with `rye provider login NAME_OF_A_VARIABLE`, and name that variable with --key-name",
 		{diag.AuthFailed, "service_key_refused"}:       "check the key at the service, and store the right one with rye provider login",

@@ -2,8 +2,11 @@ package project
 
 import (
 	"context"
+	"slices"
 	"strings"
 
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/packages"
@@ -79,4 +82,28 @@ func (p *Project) holders(in space.Name) func(context.Context, item.Ref, string)
 		}
 		return out, nil
 	}
+}
+
+// CheckEntrypoint returns an error if the manifest of a new bundle names an item to run
+// first that none of its files is.
+func CheckEntrypoint(ctx context.Context, p *Project, body []byte) error {
+	m, fs := bundle.Parse(body)
+	if err := diag.FromFindings("reading the new manifest", fs); err != nil || m.Entrypoint == "" {
+		return err
+	}
+	ref, err := item.ParseRef(m.Entrypoint, item.Directive)
+	if err != nil {
+		return err
+	}
+	ext, err := p.Resolver.Extractor(ctx, ref.Kind)
+	if err != nil {
+		return err
+	}
+	for _, rel := range ext.Paths(ref.ID) {
+		at := space.Dir + "/" + rel
+		if slices.ContainsFunc(m.Files, func(f bundle.File) bool { return f.Path == at }) {
+			return nil
+		}
+	}
+	return diag.New(diag.ItemNotFound, "creating the manifest of %s: entrypoint names %s, which is not in the bundle", m.ID, ref).WithReason("entrypoint")
 }

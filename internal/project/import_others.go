@@ -89,8 +89,8 @@ func (p *Project) ImportOthers(ctx context.Context, call OthersCall) ([]Imported
 		}
 		out = append(out, one)
 	}
-	if call.DryRun {
-		return out, nil
+	if err := p.checkConverted(ctx, root, fresh); err != nil || call.DryRun {
+		return out, err
 	}
 	for _, file := range fresh {
 		if err := base.Create(file.Path, file.Bytes, filePerm(file.Executable)); err != nil {
@@ -98,6 +98,20 @@ func (p *Project) ImportOthers(ctx context.Context, call OthersCall) ([]Imported
 		}
 	}
 	return out, nil
+}
+
+// checkConverted loads the items of an import as their users will: what rye would refuse to
+// run is not written.
+func (p *Project) checkConverted(ctx context.Context, root *space.Root, fresh []interop.File) error {
+	files := map[string][]byte{}
+	for _, file := range fresh {
+		files[strings.TrimPrefix(file.Path, space.Dir+"/")] = file.Bytes
+	}
+	fs, err := p.checkDrafts(ctx, root, files)
+	if err != nil {
+		return diag.Doing("importing", err)
+	}
+	return diag.FromFindings("importing", fs)
 }
 
 // hasSkills reports whether the project has a kind that keeps the folders of skills.

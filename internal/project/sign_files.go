@@ -80,6 +80,54 @@ func (h *Project) draftChecker(r *resolve.Resolver) *draft.Checker {
 	}
 }
 
+// checkDrafts loads files that are not written and not signed yet, by the code that will
+// use them. files maps paths below .ai of the space of root to contents.
+func (h *Project) checkDrafts(ctx context.Context, root *space.Root, files map[string][]byte) ([]diag.Finding, error) {
+	mem := space.NewFiles(root.Space, withFiles{root, memory(files)})
+	spaces := *h.Spaces
+	spaces.Roots = slices.Clone(spaces.Roots)
+	for i, r := range spaces.Roots {
+		if r == root {
+			spaces.Roots[i] = mem
+		}
+	}
+	r := h.Verifier(&spaces)
+	check := h.draftChecker(r)
+	var out []diag.Finding
+	for _, rel := range slices.Sorted(maps.Keys(files)) {
+		it, err := r.File(ctx, mem, rel)
+		if err != nil {
+			return nil, err
+		}
+		if it.Ref.IsZero() || it.Support() {
+			continue
+		}
+		for _, f := range slices.Concat(it.Findings, check.Check(ctx, it)) {
+			if f.Severity == diag.SeverityError {
+				out = append(out, f)
+			}
+		}
+	}
+	return out, nil
+}
+
+// withFiles implements space.Files over the files of a root and new ones.
+type withFiles struct {
+	root *space.Root
+	memory
+}
+
+// Read implements space.Files.
+func (w withFiles) Read(rel string, limit int64) ([]byte, error) {
+	if _, isNew := w.memory[rel]; isNew {
+		return w.memory.Read(rel, limit)
+	}
+	return w.root.Read(rel, limit)
+}
+
+// Exists implements space.Files.
+func (w withFiles) Exists(rel string) bool { return w.memory.Exists(rel) || w.root.Exists(rel) }
+
 // CreateSigned signs one item in memory and creates its file, and the file of its
 // detached signature if it has one.
 func (h *Project) CreateSigned(ctx context.Context, root *space.Root, key sign.Signer, rel string, text []byte) ([]primary.SignReport, error) {

@@ -61,19 +61,21 @@ func Dialects() []string {
 
 // Item is a provider item with one model.
 type Item struct {
-	ID, URL, Dialect string
-	Private          string // the host, if it is not public
-	Model            Model
-	Key              string // the variable, "" without a key
-	AsHeader         string // the header with the key; "" is Authorization: Bearer
-	Software         string // the server, if it is known
-	Quirks           []string
-	AddUsage         bool     // stream_options asks for counts
-	Drop             []string // fields of the request that the service refuses
-	Tools            string   // native, schema or text
-	Checked          string   // a sentence about the prices
-	Day              time.Time
-	Rules            *Rules `json:"-"`
+	ID       string    `json:"id"`
+	URL      string    `json:"url"`
+	Dialect  string    `json:"dialect"`
+	Private  string    `json:"private,omitempty"` // the host, if it is not public
+	Model    Model     `json:"model"`
+	Key      string    `json:"key,omitempty"`          // the variable, "" without a key
+	AsHeader string    `json:"key_header,omitempty"`   // with the key; "" is Authorization: Bearer
+	Software string    `json:"software,omitempty"`     // the server, if it is known
+	Quirks   []string  `json:"quirks,omitempty"`       // deviations from the dialect
+	AddUsage bool      `json:"counts"`                 // stream_options asks for counts
+	Drop     []string  `json:"drop,omitempty"`         // fields of the request that the service refuses
+	Tools    string    `json:"tools,omitempty"`        // schema or text; "" is the service's own
+	Checked  string    `json:"price_source,omitempty"` // where the prices are from
+	Day      time.Time `json:"-"`                      // of the prices
+	Rules    *Rules    `json:"-"`
 }
 
 // quoted renders a text as JSON, which is YAML too.
