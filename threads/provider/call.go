@@ -171,6 +171,9 @@ func (a *attempt) finish(r *message.Response) error {
 	if a.c.Tools.Mode == "native" && a.req.readsTextCalls(r) {
 		a.odd.add(CallsInText)
 	}
+	if r.Stop == message.StopToolCalls && len(r.Calls()) == 0 {
+		return unreadable("the answer ended with %s, and no call arrived", short(r.StopRaw))
+	}
 	if r.Stop == message.StopRefusal {
 		r.Blocks = slices.DeleteFunc(r.Blocks, func(b message.Block) bool { return b.Type == message.ToolCall })
 	}

@@ -25,7 +25,8 @@ type chatStream struct {
 	others    unknownMembers
 	finish    string
 	done      bool
-	pieces    bool // a delta arrived, so that a message that repeats the whole adds nothing
+	pieces    bool // an event had a part of the answer, so that a message that repeats the whole adds nothing
+	now       bool // this event has one
 	usage     fields
 }
 
@@ -52,9 +53,11 @@ func (s *chatStream) event(e httpx.Event) ([]message.Delta, error) {
 	if model := chunk.text("model"); model != "" {
 		s.model = model
 	}
-	if usage, err := readFields(chunk.get("usage")); err == nil {
-		s.usage = usage // counts are totals: those of the last chunk are true
+	if base := chunk.within("base_resp"); chunk.get("choices") == nil && base.text("status_msg") != "" && string(base.get("status_code")) != "0" {
+		return nil, &serviceError{Code: string(base.get("status_code")), Message: short(base.text("status_msg"))}
 	}
+	s.count(chunk)
+	s.pieces = s.pieces || s.now
 	var out []message.Delta
 	for _, raw := range elements(chunk.get("choices")) {
 		deltas, err := s.choice(raw)
@@ -64,6 +67,22 @@ func (s *chatStream) event(e httpx.Event) ([]message.Delta, error) {
 		out = append(out, deltas...)
 	}
 	return out, nil
+}
+
+// count reads the counts, which are totals: those of the last chunk are true. Some services
+// have them in the choice or in a member of their own.
+func (s *chatStream) count(chunk fields) {
+	own := []fields{chunk.within("usage"), chunk.within("x_groq").within("usage")}
+	for _, raw := range elements(chunk.get("choices")) {
+		choice, _ := readFields(raw)
+		own = append(own, choice.within("usage"))
+	}
+	for _, usage := range own {
+		if len(usage) > 0 {
+			s.usage = usage
+			return
+		}
+	}
 }
 
 // statesError reports whether a document that should be a part of an answer is an error.
@@ -103,7 +122,7 @@ func (s *chatStream) choice(raw []byte) ([]message.Delta, error) {
 	if err != nil {
 		return nil, malformed("a delta: %v", err)
 	}
-	s.pieces = s.pieces || len(delta) > 0
+	s.now = s.now || len(delta) > 0
 	return s.delta(delta, whole)
 }
 

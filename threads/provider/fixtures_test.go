@@ -90,6 +90,7 @@ func readFixture(t *testing.T, path, dialect, stream string) string {
 	s := map[string]sample{Chat: samples()["chat"], Responses: samples()["responses"], Anthropic: samples()["anthropic"], Gemini: samples()["gemini"]}[dialect]
 	c := mustParse(t, s.item)
 	req := ask(s.model)
+	req.MaxOutput = 1 << 20 // recorded answers are longer than the maximum of the samples
 	r, odd, err := fed(c, stream).Probe(t.Context(), req)
 	var f *Failure
 	switch {

@@ -327,14 +327,22 @@ func TestStops(t *testing.T) {
 		"end_turn": message.StopEnd, "stop_sequence": message.StopEnd, "tool_use": message.StopToolCalls, "max_tokens": message.StopMaxOutput,
 		"refusal": message.StopRefusal, "pause_turn": message.StopPause, "model_context_window_exceeded": message.StopMaxOutput, "new_reason": "", "sensitive": "",
 	} {
-		c := fed(mustParse(t, claude), sse(`{"type":"message_start","message":{}}`, `{"type":"message_delta","delta":{"stop_reason":"`+raw+`"}}`, `{"type":"message_stop"}`))
+		block := `{"type":"text","text":"a"}`
+		if want == message.StopToolCalls {
+			block = `{"type":"tool_use","id":"a","name":"list","input":{}}`
+		}
+		c := fed(mustParse(t, claude), sse(`{"type":"message_start","message":{}}`, `{"type":"content_block_start","index":0,"content_block":`+block+`}`, `{"type":"content_block_stop","index":0}`, `{"type":"message_delta","delta":{"stop_reason":"`+raw+`"}}`, `{"type":"message_stop"}`))
 		checkStop(t, c, "sonnet", raw, want)
 	}
 	for raw, want := range map[string]message.Stop{
 		"stop": message.StopEnd, "tool_calls": message.StopToolCalls, "length": message.StopMaxOutput, "content_filter": message.StopRefusal, "eos": message.StopEnd,
 		"error": "", "network_error": "", "abort": "", "sensitive": "", "insufficient_system_resource": "", "a_new_reason": "",
 	} {
-		c := fed(mustParse(t, chat), sse(`{"choices":[{"delta":{},"finish_reason":"`+raw+`"}]}`, `[DONE]`))
+		delta := `{"content":"a"}`
+		if want == message.StopToolCalls {
+			delta = `{"tool_calls":[{"index":0,"id":"a","function":{"name":"list","arguments":"{}"}}]}`
+		}
+		c := fed(mustParse(t, chat), sse(`{"choices":[{"delta":`+delta+`,"finish_reason":"`+raw+`"}]}`, `[DONE]`))
 		checkStop(t, c, "plain", raw, want)
 	}
 }

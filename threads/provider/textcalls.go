@@ -16,7 +16,7 @@ import (
 // arguments are whole. Otherwise the text stays as it is.
 func (req *shaped) readsTextCalls(r *message.Response) bool {
 	last := len(r.Blocks) - 1
-	if len(req.offered) == 0 || len(r.Calls()) > 0 || r.Stop != message.StopEnd || last < 0 || r.Blocks[last].Type != message.Text || len(r.Blocks[last].Raw) > 0 {
+	if len(req.offered) == 0 || len(r.Calls()) > 0 || r.Stop != message.StopEnd && r.Stop != message.StopToolCalls || last < 0 || r.Blocks[last].Type != message.Text || len(r.Blocks[last].Raw) > 0 {
 		return false
 	}
 	text := strings.TrimSpace(r.Blocks[last].Text)

@@ -8,7 +8,7 @@ import (
 
 // thinkingTags are the marks with which models write their reasoning into the text.
 func thinkingTags() [][2]string {
-	return [][2]string{{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<seed:think>", "</seed:think>"}, {"[THINK]", "[/THINK]"}, {"◁think▷", "◁/think▷"}}
+	return [][2]string{{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<reasoning>", "</reasoning>"}, {"<seed:think>", "</seed:think>"}, {"[THINK]", "[/THINK]"}, {"◁think▷", "◁/think▷"}}
 }
 
 // thinkingText divides a text that arrives in pieces into the reasoning at its beginning and
