@@ -306,3 +306,23 @@ func TestPatternsWithin(t *testing.T) {
 		t.Error(q, wider)
 	}
 }
+
+// TestAmountsOfLogs reads every amount that can be written, also one that no user can give.
+func TestAmountsOfLogs(t *testing.T) {
+	for _, n := range []USD{0, 1, 999_999_999_999_999_999, 1_000_000_000_000_000_000, 1<<63 - 1} {
+		text, _ := n.MarshalText()
+		var got USD
+		if err := got.UnmarshalText(text); err != nil || got != n {
+			t.Errorf("%s is read as %d, %v", text, got, err)
+		}
+		if want := n <= 999_999_999_999_999_999; n.Kept() != want {
+			t.Errorf("%s: kept is %v", text, !want)
+		}
+	}
+	var n USD
+	for _, s := range []string{"9223372036.854775808", "10000000000", "1000000000", "-1.00", "x", "1000000000.5"} {
+		if err := n.UnmarshalText([]byte(s)); err == nil {
+			t.Errorf("%s is read", s)
+		}
+	}
+}

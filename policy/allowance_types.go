@@ -54,11 +54,22 @@ func (u USD) String() string {
 // MarshalText renders as String does.
 func (u USD) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalText reads what ParseUSD reads.
+// UnmarshalText reads what ParseUSD reads, and an amount beyond it that MarshalText wrote: see Kept.
 func (u *USD) UnmarshalText(b []byte) (err error) {
-	*u, err = ParseUSD(string(b))
+	if *u, err = ParseUSD(string(b)); err == nil {
+		return nil
+	}
+	whole, part, _ := strings.Cut(string(b), ".")
+	n, nerr := strconv.ParseInt(whole+(part + "000000000")[:9], 10, 64)
+	if nerr == nil && n >= 0 && USD(n).String() == string(b) {
+		*u = USD(n)
+		return nil
+	}
 	return err
 }
+
+// Kept reports whether ParseUSD reads the amount. Logs of earlier versions have others, from counts that no service means.
+func (u USD) Kept() bool { return u >= 0 && u < 1_000_000_000*dollar }
 
 // Patterns permits a text if each of its lists has a pattern that matches. Lists are
 // not merged, because two patterns that overlap can lack a common pattern. No list

@@ -94,11 +94,13 @@ func (b *Booked) line(l *transcript.Line, data []byte) error {
 	case evResponse:
 		var d responseData
 		err := into(data, &d)
+		d.believe(b.request(d.Turn, d.Attempt))
 		b.answer(d.Turn, d.Attempt, d.Cost, d.Assumed)
 		return err
 	case evError:
 		var d errorData
 		err := into(data, &d)
+		d.believe(b.request(d.Turn, d.Attempt))
 		b.answer(d.Turn, d.Attempt, d.Cost, d.Assumed)
 		return err
 	case evSuspended:
@@ -136,6 +138,16 @@ func (b *Booked) line(l *transcript.Line, data []byte) error {
 		return err
 	}
 	return nil
+}
+
+// request returns the open request that an answer belongs to.
+func (b *Booked) request(turn, attempt int64) *requestData {
+	for _, c := range b.Calls {
+		if c.Open && c.turn == turn && c.attempt == attempt {
+			return &requestData{Reserved: c.Reserved}
+		}
+	}
+	return &requestData{}
 }
 
 // answer settles the call that an answer belongs to.

@@ -199,7 +199,7 @@ func unreadable(a *answer, call message.Block) string {
 		if c.Input != nil {
 			continue
 		}
-		text := "the arguments are not valid JSON: " + c.InvalidInput
+		text := "the arguments are not valid JSON: " + whyInvalid(c.InvalidInput)
 		if a.resp.Stop == message.StopMaxOutput {
 			text = "the answer was cut at its maximum length within these arguments. Write shorter arguments, or divide the work"
 		}
@@ -211,10 +211,20 @@ func unreadable(a *answer, call message.Block) string {
 	return ""
 }
 
+// whyInvalid returns what a model reads about arguments that are not one value: the text itself if it is not JSON, else why it
+// has more than one meaning.
+func whyInvalid(text string) string {
+	problem := jsonx.Ambiguous([]byte(text), message.MaxInputDepth)
+	if problem != "" && (json.Valid([]byte(text)) || strings.Contains(problem, "nested")) {
+		return problem
+	}
+	return text
+}
+
 // fits returns the arguments of a call, or every violation of the schema of its tool.
 func fits(tool Offered, call message.Block) (map[string]any, string) {
 	if call.Input == nil {
-		return nil, "the arguments are not valid JSON: " + call.InvalidInput
+		return nil, "the arguments are not valid JSON: " + whyInvalid(call.InvalidInput)
 	}
 	v, fs := jsonx.ParseMessage(call.Input)
 	if len(fs) > 0 {

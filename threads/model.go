@@ -352,7 +352,8 @@ func (t *Thread) answered(ctx context.Context, at *attempt, resp *message.Respon
 	cost, assumed := at.cost(s, resp.Model, resp.Usage)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	resp.Blocks = t.distinct(at.turn, resp.Blocks)
+	resp.Blocks = t.distinct(at.turn, message.Canonical(resp.Blocks))
+	resp.Model, resp.StopRaw = strings.ToValidUTF8(resp.Model, "\uFFFD"), strings.ToValidUTF8(resp.StopRaw, "\uFFFD")
 	d := responseData{Turn: at.turn, Attempt: at.number, Blocks: resp.Blocks, Stop: resp.Stop, StopRaw: resp.StopRaw, Usage: resp.Usage,
 		Cost: cost, Assumed: assumed, Overspent: at.over(cost), Model: resp.Model, Duration: took.Milliseconds(), Aside: aside, Replayed: t.p.Replay != nil}
 	// The money first: a crash between the two settles the request in full.

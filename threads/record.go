@@ -158,6 +158,21 @@ type responseData struct {
 	Replayed  bool       `json:"replayed,omitempty"` // from a recording; no service was called
 }
 
+// believe replaces the cost and the tokens of an answer that an earlier version wrote with counts beyond every amount of money
+// by what its request had reserved.
+func (d *responseData) believe(r *requestData) {
+	if !d.Cost.Kept() {
+		d.Cost, d.Usage, d.Assumed = r.Reserved, message.Usage{Input: r.Input, Assumed: 1}, true
+	}
+}
+
+// believe is that of a failed attempt.
+func (d *errorData) believe(r *requestData) {
+	if !d.Cost.Kept() {
+		d.Cost, d.Usage, d.Assumed = r.Reserved, nil, true
+	}
+}
+
 type errorData struct {
 	Turn     int64      `json:"turn"`
 	Attempt  int64      `json:"attempt"`

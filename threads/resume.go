@@ -3,7 +3,6 @@ package threads
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,9 +64,6 @@ func ReadStarted(project, id string) (*Started, error) {
 	if d.Parent != nil {
 		s.Parent = *d.Parent
 	}
-	v, _ := jsonx.ParseMessage(data)
-	m, _ := v.(map[string]any)
-	s.Inputs, _ = m["inputs"].(map[string]any)
 	for _, h := range d.Held {
 		set := policy.Set{}
 		for _, c := range h.Caps {
@@ -368,13 +364,15 @@ func (t *Thread) modelLine(event string, data []byte) error {
 			return err
 		}
 		r := t.answers(d.Turn, d.Attempt)
+		d.believe(&r.data)
 		t.take(r.key, r.data.Bytes, &d)
 	case evError:
 		var d errorData
 		if err := into(data, &d); err != nil {
 			return err
 		}
-		t.answers(d.Turn, d.Attempt)
+		r := t.answers(d.Turn, d.Attempt)
+		d.believe(&r.data)
 		t.learn(d.Window)
 		t.spent = t.spent.Plus(d.Cost)
 		if d.Usage != nil {
@@ -408,7 +406,7 @@ func dataOf(project, id string, l *transcript.Line) ([]byte, error) {
 }
 
 func into(data []byte, v any) error {
-	if err := json.Unmarshal(data, v); err != nil {
+	if err := jsonx.Decode(data, v); err != nil {
 		return fmt.Errorf("its data: %w", err)
 	}
 	return nil

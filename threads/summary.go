@@ -35,6 +35,8 @@ type Summary struct {
 	Continues   string      `json:"continues,omitempty"`
 	ContinuedBy string      `json:"continued_by,omitempty"`
 	Suspended   *Suspension `json:"suspended,omitempty"`
+
+	request requestData // the newest one
 }
 
 // CallSummary is one call of a tool.
@@ -106,9 +108,12 @@ func (s *Summary) line(event string, data []byte) error {
 			s.Steps = append(s.Steps, id)
 		}
 		return err
+	case evRequest:
+		return into(data, &s.request)
 	case evResponse:
 		var d responseData
 		err := into(data, &d)
+		d.believe(&s.request)
 		s.Cost.Turns = max(s.Cost.Turns, d.Turn)
 		s.add(d.Usage, Cost{Spend: d.Cost})
 		s.Model = d.Model
@@ -116,6 +121,7 @@ func (s *Summary) line(event string, data []byte) error {
 	case evError:
 		var d errorData
 		err := into(data, &d)
+		d.believe(&s.request)
 		if d.Usage != nil {
 			s.add(*d.Usage, Cost{})
 		}
@@ -181,6 +187,9 @@ func (s *Summary) end(event string, data []byte) error {
 	}
 	var d endData
 	err := into(data, &d)
-	s.State, s.Cost, s.Outputs, s.Text, s.Error = state, d.Cost, d.Outputs, d.Text, d.Error
+	if d.Cost.Spend.Kept() { // see believe
+		s.Cost = d.Cost
+	}
+	s.State, s.Outputs, s.Text, s.Error = state, d.Outputs, d.Text, d.Error
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -74,7 +75,7 @@ func parentOf(project, id string) (parent string, thread bool) {
 	var d struct {
 		Parent string `json:"parent"`
 	}
-	if data, err := dataOf(project, id, l); err != nil || decode(data, &d) != nil {
+	if data, err := dataOf(project, id, l); err != nil || jsonx.Decode(data, &d) != nil {
 		return "", false
 	}
 	return d.Parent, l.Event == evThread
@@ -160,7 +161,7 @@ func Answered(project, run, node string) (taken bool, answer any, by string, err
 			continue
 		}
 		data, err := dataOf(project, run, &lines[i])
-		if err == nil && decode(data, &d) == nil && d.Node == node {
+		if err == nil && jsonx.Decode(data, &d) == nil && d.Node == node {
 			answer, by = d.Answer, d.By
 		}
 	}

@@ -118,7 +118,7 @@ func ReadResult(project, id string) (*Result, error) {
 		return nil, diag.Doing("reading the result of "+id, err)
 	}
 	r := &Result{}
-	if err := decode(b, r); err != nil || r.RunID != id {
+	if err := jsonx.Decode(b, r); err != nil || r.RunID != id {
 		return nil, diag.New(diag.TranscriptBroken, "reading the result of %s: it is not the result of a run", id)
 	}
 	return r, nil

@@ -100,7 +100,7 @@ func (f *Fork) line(lines []transcript.Line) (int, error) {
 			continue
 		}
 		var d committedData
-		if err := decode(lines[i].Data, &d); err == nil && d.Node == node {
+		if err := jsonx.Decode(lines[i].Data, &d); err == nil && d.Node == node {
 			if count--; count == 0 {
 				return i, nil
 			}
@@ -123,7 +123,7 @@ func Inputs(project, id string) (map[string]any, error) {
 		return nil, err
 	}
 	var d startedData
-	if err := decode(data, &d); err != nil {
+	if err := jsonx.Decode(data, &d); err != nil {
 		return nil, diag.New(diag.TranscriptBroken, "reading the log of %s: %w", id, err)
 	}
 	return d.Inputs, nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/transcript"
@@ -66,7 +67,7 @@ config:
 			var joined []string
 			p.Event = func(_ string, l *transcript.Line) {
 				var d nodeData
-				if l.Event == evNode && w.owed && decode(l.Data, &d) == nil && d.Node != "p.left" {
+				if l.Event == evNode && w.owed && jsonx.Decode(l.Data, &d) == nil && d.Node != "p.left" {
 					joined = append(joined, d.Node)
 				}
 			}

@@ -3,7 +3,6 @@ package graph
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"reflect"
@@ -142,7 +141,7 @@ func (w *walker) into(l *transcript.Line, v any) error {
 	if err != nil {
 		return err
 	}
-	return decode(data, v)
+	return jsonx.Decode(data, v)
 }
 
 // dataOf returns the data of a line with its artifacts in their positions.
@@ -363,52 +362,4 @@ func runStates(ctx context.Context, project string, ids []string) (map[string]st
 		resting = resting && s.State != StateRunning && s.State != StateSuspended
 	}
 	return out, resting, nil
-}
-
-// decode reads data into a struct of this package. Numbers are those of package jsonx.
-func decode(data []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	if err := dec.Decode(v); err != nil {
-		return err
-	}
-	switch d := v.(type) {
-	case *startedData:
-		numbers(d.Inputs)
-		numbers(d.State)
-	case *itemData:
-		d.Result = numbers(d.Result)
-	case *branchData:
-		numbers(d.Assign)
-		d.Result = numbers(d.Result)
-	case *committedData:
-		numbers(d.Assign)
-		d.Output = numbers(d.Output)
-	case *answerData:
-		d.Answer = numbers(d.Answer)
-	case *waitedData:
-		d.Payload = numbers(d.Payload)
-	case *injectedData:
-		numbers(d.Set)
-	case *endData:
-		d.Output = numbers(d.Output)
-	}
-	return nil
-}
-
-// numbers replaces the numbers in a value, in place where it can.
-func numbers(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		return jsonx.Number(string(v))
-	case []any:
-		for i := range v {
-			v[i] = numbers(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = numbers(v[k])
-		}
-	}
-	return v
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/filelock"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/transcript"
@@ -111,7 +112,7 @@ func (s *Summary) add(project string, l *transcript.Line) error {
 		if err != nil {
 			return err
 		}
-		return decode(data, v)
+		return jsonx.Decode(data, v)
 	}
 	switch l.Event {
 	case evThread:

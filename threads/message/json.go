@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/ryeos/rye/internal/jsonx"
 )
 
 // The JSON forms of the types of blocks. Fields are written in this order.
@@ -150,6 +152,9 @@ func (b *Block) readCall(data []byte) error {
 			b.InvalidInput = *v.InvalidInput
 		}
 		v.Wire.into(b)
+		if _, found := jsonx.ParseMessage(b.Input); b.Input != nil && len(found) > 0 {
+			b.InvalidInput, b.Input = string(b.Input), nil // an earlier version wrote arguments as they came
+		}
 	})
 	if err == nil && missing {
 		return fmt.Errorf("the tool_call %q has no input", b.ID)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/internal/chainlog"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/sign"
 )
 
@@ -33,7 +34,7 @@ const (
 // Decode reads the data of the line into a struct. Unknown fields are ignored: a later
 // version may have written them.
 func (l *Line) Decode(into any) error {
-	if err := json.Unmarshal(l.Data, into); err != nil {
+	if err := jsonx.Decode(l.Data, into); err != nil {
 		return fmt.Errorf("line %d, event %s: %w", l.Seq, l.Event, err)
 	}
 	return nil

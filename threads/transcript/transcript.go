@@ -489,10 +489,10 @@ func artifactName(digest string) string {
 // Expand returns the data of a line with its artifacts in their positions. An artifact
 // that is missing or altered is TRANSCRIPT_BROKEN.
 func Expand(project, id string, line *Line) (map[string]any, error) {
-	v, fs := jsonx.ParseMessage(line.Data)
+	v, err := jsonx.Record(line.Data)
 	data, ok := v.(map[string]any)
 	if !ok {
-		return nil, diag.New(diag.TranscriptBroken, "reading line %d: the data is not valid JSON: %v", line.Seq, fs)
+		return nil, diag.New(diag.TranscriptBroken, "reading line %d: the data is not valid JSON: %v", line.Seq, err)
 	}
 	if data[artifactsKey] == nil {
 		return data, nil
@@ -538,9 +538,9 @@ func load(project, id string, a Artifact) (any, error) {
 	case chainlog.Digest(b) != a.Digest:
 		return nil, broken("the file of %s has other content", a.Digest)
 	}
-	v, findings := jsonx.ParseMessage(b)
-	if len(findings) > 0 {
-		return nil, broken("%s: %s", a.Digest, findings[0].Message)
+	v, err := jsonx.Record(b)
+	if err != nil {
+		return nil, broken("%s: %w", a.Digest, err)
 	}
 	return v, nil
 }
