@@ -107,7 +107,10 @@ func (t *Thread) approve(ctx context.Context, c *ToolCall, q *Question, mayRest 
 		return nil, err
 	}
 	mayRest = mayRest && q.Open > 0 && c.By == ""
-	a := t.askedAbout(&d)
+	a, err := t.askedAbout(&d)
+	if err != nil {
+		return nil, err
+	}
 	if a != nil && a.reply != nil {
 		t.forget(a) // an answer is for one start
 		if !t.begun(c.ID) {
@@ -157,17 +160,29 @@ func (t *Thread) question(c *ToolCall, q *Question) (askedData, error) {
 	return d, err
 }
 
-// askedAbout returns the newest question of the same text about the same call of the same
-// version of the item, or nil.
-func (t *Thread) askedAbout(d *askedData) *asked {
+// askedAbout returns the newest question of the same text about the same call, or nil. If it is about a different version of
+// the item, only a refusal answers it: a yes is for one version.
+func (t *Thread) askedAbout(d *askedData) (*asked, error) {
+	var same *asked
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	for _, a := range slices.Backward(t.asked) {
-		if a.CallID == d.CallID && a.Summary == d.Summary && a.Digest == d.Digest {
-			return a
+		if a.CallID == d.CallID && a.Summary == d.Summary {
+			same = a
+			break
 		}
 	}
-	return nil
+	t.mu.Unlock()
+	if same == nil || same.Digest == d.Digest {
+		return same, nil
+	}
+	reply, err := same.reply, error(nil)
+	if reply == nil {
+		reply, err = t.answerOf(same)
+	}
+	if err != nil || reply == nil || reply.Decision != Deny {
+		return nil, err
+	}
+	return same, nil
 }
 
 // forget removes a question, so that its answer is not used again.
