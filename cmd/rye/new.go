@@ -11,8 +11,10 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/stepsource"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/threads/steps"
 )
 
 //go:embed templates
@@ -31,9 +33,10 @@ func newCommand() *cli.Command {
 	return &cli.Command{
 		Name: "new", Group: "Items",
 		Usage: "write a valid, signed item to start from", Args: "KIND ID",
-		Long: `KIND is tool, directive, knowledge or config. A tool is written in the language
-of --lang: python, bash, node, yaml or json.`,
-		Examples: []string{"rye new tool demo/hello", "rye new tool demo/build --lang bash", "rye new directive triage/label --description 'Label an issue.'"},
+		Long: `KIND is tool, directive, knowledge, config or step. A tool is written in the language
+of --lang: python, bash, node, yaml or json. A step replaces a step of the loop of
+threads: ID is its name, and the program does what the step of rye does.`,
+		Examples: []string{"rye new tool demo/hello", "rye new step watchdog", "rye new tool demo/build --lang bash", "rye new directive triage/label --description 'Label an issue.'"},
 		Codes:    []diag.Code{diag.AuthRequired, diag.AmbiguousItem},
 		Flags: []cli.Flag{
 			cli.String(&o.lang, "lang", "`LANGUAGE` of a tool").OneOf(slices.Sorted(maps.Keys(languages()))...),
@@ -68,14 +71,11 @@ func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
 	if err != nil {
 		return err
 	}
-	ref, err := item.ParseRef(c.Arg(1), item.Kind(c.Arg(0)))
+	start, err := startOf(c.Arg(0), c.Arg(1), o)
 	if err != nil {
 		return err
 	}
-	ext, err := templateExt(ref.Kind, o.lang)
-	if err != nil {
-		return err
-	}
+	ref := start.ref
 	if err := free(ctx, h, ref); err != nil {
 		if more := h.CompleteLock(ctx, ref); more != nil {
 			return more
@@ -86,15 +86,17 @@ func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
 	if err != nil {
 		return err
 	}
-	text, err := fill(ref, ext, ownerOf(h, signer), o.description)
-	if err != nil {
-		return err
+	text := start.text
+	if text == "" {
+		if text, err = fill(ref, start.ext, ownerOf(h, signer), o.description); err != nil {
+			return err
+		}
 	}
 	kindExt, err := h.Resolver.Extractor(ctx, ref.Kind)
 	if err != nil {
 		return err
 	}
-	reports, err := h.CreateSigned(ctx, root, signer, path.Join(kindExt.Folder, ref.ID+ext), []byte(text))
+	reports, err := h.CreateSigned(ctx, root, signer, path.Join(kindExt.Folder, ref.ID+start.ext), []byte(text))
 	if err != nil {
 		return err
 	}
@@ -102,6 +104,29 @@ func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
 		return err
 	}
 	return showSigned(c.UI, reports, &signOptions{})
+}
+
+// newItem is what rye new writes: text is "" for a template.
+type newItem struct {
+	ref       item.Ref
+	ext, text string
+}
+
+// startOf reads the arguments of rye new.
+func startOf(kind, id string, o *newOptions) (newItem, error) {
+	if kind == "step" {
+		text, err := stepsource.Read(id)
+		if err == nil && o.lang != "python" {
+			err = diag.New(diag.Usage, "writing the step %s: its source is in python", id)
+		}
+		return newItem{ref: item.Ref{Kind: item.Tool, ID: steps.Dir + id}, ext: stepsource.Ext, text: text}, err
+	}
+	ref, err := item.ParseRef(id, item.Kind(kind))
+	if err != nil {
+		return newItem{}, err
+	}
+	ext, err := templateExt(ref.Kind, o.lang)
+	return newItem{ref: ref, ext: ext}, err
 }
 
 // free returns nil when the project holds no file for the ref.

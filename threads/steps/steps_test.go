@@ -126,7 +126,7 @@ func both(t *testing.T, name string, in Input) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "twins", name+".py"))
+	cmd := exec.CommandContext(t.Context(), python, filepath.Join("..", "..", "internal", "stepsource", "source", name+".py"))
 	cmd.Stdin = bytes.NewReader(stdin)
 	raw, err := cmd.Output()
 	if err != nil {
