@@ -184,6 +184,7 @@ func crashKeys() []crashVerb {
 	}
 	return []crashVerb{
 		{name: "key-new", args: []string{"key", "new", "--no-passphrase", "--owner", "ada"}, setup: func(*crashLab) {}},
+		{name: "provider-add", args: []string{"provider", "add", "mine/llm", "--url", "http://127.0.0.1:1", "--model", "m", "--no-test", "--yes"}, setup: (*crashLab).project},
 		{name: "provider-logout", args: []string{"provider", "logout", "ACME_KEY"}, setup: func(l *crashLab) {
 			l.project()
 			path := filepath.Join(l.home, "config", "rye", "credentials.toml")

@@ -166,6 +166,9 @@ func addService(ctx context.Context, c *cli.Call, p *project.Project, o *provide
 		options.Choose = func(names []string) (string, error) { return chooseModel(c, names) }
 	}
 	if err := s.Discover(ctx, options); err != nil {
+		for _, note := range s.Notes {
+			c.UI.Warn("%s", note)
+		}
 		return nil, err
 	}
 	showDiscovered(c, s)

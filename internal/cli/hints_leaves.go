@@ -63,7 +63,7 @@ func leavesHints() map[situation]string {
 		{diag.Network, "service_host"}:                 "correct the name of the host in --url",
 		{diag.ProviderError, "service_path"}:           "write the whole address of the API in --url, such as https://host/api/v1",
 		{diag.ProviderError, "service_page"}:           "look for the address of the API in the documentation of the service: it often ends in /v1",
-		{diag.ProviderError, "service_dialect"}:        "leave out --dialect, or name another one",
+		{diag.ProviderError, "service_dialect"}:        "name another dialect with --dialect, or check that the address is the one of an API of models",
 		{diag.ApprovalRequired, "provider_add"}:        "run it at a terminal, or add --yes",
 		{diag.ApprovalRequired, "try_cost"}:            "run it at a terminal, or add --yes",
 		{diag.ToolNotFound, "no_provider_item"}:        "rye provider list",

@@ -238,6 +238,10 @@ func (s *Service) test(ctx context.Context, found *models.Found, confirm func(po
 		}
 	}
 	if err = account.close(ctx, err); err != nil {
+		s.Notes = nil // they are about an item that is not written
+		if other := models.OtherDialect(ctx, s.Item.Rules, s.wish, s.key); other != "" {
+			s.Notes = append(s.Notes, "the service shows itself in the dialect "+other+", and not in "+s.wish.Dialect+": leave out --dialect")
+		}
 		return err
 	}
 	if !report.Called && !s.Item.Model.NoTools {

@@ -144,7 +144,7 @@ func (a *asker) common(ctx context.Context, dialect string) (done bool, err erro
 			}
 		}
 		if refused {
-			return false, refusal(a.address, a.key != "", res)
+			return false, refusal(a.address, a.key, res)
 		}
 		l, isList := readList(res.Body)
 		if res.Status != http.StatusOK || !isList {
@@ -240,7 +240,7 @@ func (a *asker) gemini(ctx context.Context, stated bool) (done bool, err error) 
 		return false, err
 	}
 	if stated && (res.Status == http.StatusUnauthorized || res.Status == http.StatusForbidden) {
-		return false, refusal(a.address, a.key != "", res)
+		return false, refusal(a.address, a.key, res)
 	}
 	l, isList := readList(res.Body)
 	if res.Status != http.StatusOK || !isList || !stated && l.dialect != provider.Gemini {
@@ -341,6 +341,9 @@ func (a *asker) once(ctx context.Context, req httpx.Request) (*httpx.Response, e
 // note remembers a question whose answer is not a list.
 func (a *asker) note(url string, res *httpx.Response) {
 	what := fmt.Sprint("status ", res.Status)
+	if to := res.Header.Get("Location"); to != "" {
+		what += " to " + httpx.Shown(to)
+	}
 	if res.Status == http.StatusOK {
 		what = "not a list of models"
 		if isPage(res.Body) {

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/httpfill"
 	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/threads/provider"
 )
@@ -67,13 +69,16 @@ func Unreachable(a *Address, err error) error {
 	return err
 }
 
-// refusal is the error for a service that wants a key, or another one.
-func refusal(a *Address, hasKey bool, res *httpx.Response) error {
-	said := saidBy(res.Body)
+// refusal is the error for a service that wants a key, or another one. Services repeat
+// the key that they refuse.
+func refusal(a *Address, key string, res *httpx.Response) error {
+	secret := &httpfill.Redactor{}
+	secret.Add(key)
+	said := secret.Text(saidBy(res.Body))
 	if said != "" {
 		said = ": " + said
 	}
-	if hasKey {
+	if key != "" {
 		return diag.New(diag.AuthFailed, "asking %s: it refuses the key (status %d)%s", a.Host, res.Status, said).WithReason("service_key_refused").WithDetail("host", a.Host)
 	}
 	return diag.New(diag.AuthRequired, "asking %s: it wants a key (status %d)%s", a.Host, res.Status, said).WithReason("service_key_missing").WithDetail("host", a.Host)
@@ -126,14 +131,30 @@ func Explain(it *Item, found *Found, err error) error {
 			return fail(diag.AuthRequired, "service_key_missing", "it wants a key (%s)", answer(status, said))
 		}
 		return fail(diag.AuthFailed, "service_key_refused", "it refuses the key %s (%s)", it.Key, answer(status, said))
+	case status >= 300 && status < 400:
+		return fail(diag.ProviderError, "service_path", "it redirects this address, and calls of models follow no redirect: write the address that it leads to (%s)%s", answer(status, said), askedAt(found))
 	case isPage([]byte(said)):
 		return fail(diag.ProviderError, "service_page", "it answers with a web page, and not with JSON: the address is that of a web site, or of a proxy that wants a login")
 	case missingPath(status):
 		return fail(diag.ProviderError, "service_path", "the service has nothing at this path (%s)%s", answer(status, said), askedAt(found))
+	case f.Reason == "stream_incomplete" && f.OutputBytes == 0 && strings.Contains(said, "the first"):
+		return fail(diag.ProviderError, "service_dialect", "it answers with nothing, or not in the dialect %s: %s", it.Dialect, said)
 	case f.Reason == "stream_incomplete" || f.Err.Code == diag.ParsingError:
 		return fail(diag.ProviderError, "service_dialect", "what it sends is not a complete answer in the dialect %s: %s", it.Dialect, said)
 	}
 	return fail(f.Err.Code, "service_failed", "%s", answer(f.StatusCode, said))
+}
+
+// OtherDialect returns the dialect in which a service shows itself, if that is not the one
+// that the wish names; else "".
+func OtherDialect(ctx context.Context, rules *Rules, w Wish, key string) string {
+	named := w.Dialect
+	w.Dialect = ""
+	f, err := Ask(ctx, rules, w, key)
+	if err != nil || named == "" || !f.Certain || f.Dialect == named || f.Dialect == provider.Chat && named == provider.Responses {
+		return ""
+	}
+	return f.Dialect
 }
 
 // missingPath reports whether a status means that a server has no such endpoint.

@@ -36,6 +36,8 @@ func TestFaults(t *testing.T) {
 		{"a limit", map[string]string{at: `429 {"error":{"message":"slow down"}}`}, Wish{Model: "m"}, diag.ProviderError, "service_failed", "accepts no more requests at the moment"},
 		{"a model that is loaded", map[string]string{at: `503 {"error":{"message":"Loading model"}}`}, Wish{Model: "m"}, diag.ProviderError, "service_failed", "still loading the model"},
 		{"another dialect", map[string]string{at: "data: {\"hello\":1}\n\n"}, Wish{Model: "m", Dialect: provider.Chat}, diag.ProviderError, "service_dialect", "not a complete answer in the dialect openai_chat"},
+		{"an empty answer", map[string]string{at: ""}, Wish{Model: "m", Dialect: provider.Chat}, diag.ProviderError, "service_dialect", "answers with nothing"},
+		{"a redirect", map[string]string{"GET /v1/models": "302 ", at: `302 {"message":"Found"}`}, Wish{Model: "m", Dialect: provider.Chat}, diag.ProviderError, "service_path", "it redirects this address"},
 		{"an error that is not known", map[string]string{at: `418 {"error":{"message":"a teapot"}}`}, Wish{Model: "m"}, diag.ProviderError, "service_failed", "status 418: a teapot"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -85,5 +87,18 @@ func TestConnections(t *testing.T) {
 		if err == nil || c.reason != "" && reason(err) != c.reason || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %q %v", name, reason(err), err)
 		}
+	}
+}
+
+// TestOtherDialect finds the dialect of a service if the person named another.
+func TestOtherDialect(t *testing.T) {
+	s := &service{answers: map[string]string{"GET /v1/models": `{"data":[{"type":"model","id":"claude-x"}]}`}}
+	w := Wish{ID: "mine/llm", URL: start(t, s), Model: "claude-x", Dialect: provider.Chat}
+	if got := OtherDialect(t.Context(), shippedRules(t), w, ""); got != provider.Anthropic {
+		t.Errorf("%q", got)
+	}
+	w.Dialect = provider.Anthropic
+	if got := OtherDialect(t.Context(), shippedRules(t), w, ""); got != "" {
+		t.Errorf("%q", got)
 	}
 }

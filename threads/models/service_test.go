@@ -63,7 +63,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, known := s.answers[at]
 	switch {
 	case s.key != "" && r.Header.Get(s.header) != s.key:
-		answer = `401 {"error":{"message":"wrong or missing key"}}`
+		answer = `401 {"error":{"message":"wrong or missing key ` + r.Header.Get(s.header) + `"}}`
 	case !known:
 		answer = `404 {"detail":"Not Found"}`
 	case s.refuse != nil && s.refuse(r.URL.Path, string(body)) != "":
