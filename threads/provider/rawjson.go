@@ -51,13 +51,15 @@ func encoded(v any) []byte {
 // fields is a JSON object whose members keep their order and spelling.
 type fields []field
 
-// readFields parses an object.
+// readFields parses an object. The last one of equal keys applies: two readers of one
+// document must not find different texts in it.
 func readFields(raw []byte) (fields, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil, errors.New("a JSON object is required")
 	}
 	var out fields
+	seen := map[string]int{}
 	for d.More() {
 		t, err := d.Token()
 		if err != nil {
@@ -68,6 +70,11 @@ func readFields(raw []byte) (fields, error) {
 		if err := d.Decode(&v); err != nil {
 			return nil, err
 		}
+		if i, twice := seen[key]; twice {
+			out[i].value = v
+			continue
+		}
+		seen[key] = len(out)
 		out = append(out, field{key, v})
 	}
 	if _, err := d.Token(); err != nil {
