@@ -43,6 +43,7 @@ func scriptCommands() map[string]scriptCmd {
 		"bigjson":     cmdBigFile,
 		"mkkey":       cmdMakeKey,
 		"modelserve":  cmdModelServe,
+		"modelreads":  cmdModelReads,
 		"localmodel":  cmdLocalModel,
 		"mcpserver":   cmdMCPServer,
 		"bigtool":     cmdBigTool,

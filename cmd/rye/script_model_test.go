@@ -2,9 +2,12 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -46,6 +49,37 @@ func cmdModelServe(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("model-server %s: %s", args[0], said.String())
 	}
 	ts.Setenv("MODEL_URL", strings.TrimSpace(address))
+}
+
+// cmdModelReads writes the results that a model read in the requests of requests.jsonl into a
+// file, numbered, without values that differ from run to run.
+func cmdModelReads(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 1, "modelreads FILE")
+	var out strings.Builder
+	n := 0
+	for line := range strings.Lines(ts.ReadFile("requests.jsonl")) {
+		var e struct{ Results []string }
+		ts.Check(json.Unmarshal([]byte(line), &e))
+		for _, r := range e.Results {
+			n++
+			// Gemini takes objects: the text is in a member of one.
+			var wrapped struct{ Output, Error *string }
+			if json.Unmarshal([]byte(r), &wrapped) == nil {
+				if wrapped.Output != nil {
+					r = *wrapped.Output
+				} else if wrapped.Error != nil {
+					r = *wrapped.Error
+				}
+			}
+			fmt.Fprintf(&out, "== %d\n%s\n", n, r)
+		}
+	}
+	text := regexp.MustCompile(`"duration_ms":\d+`).ReplaceAllString(out.String(), `"duration_ms":0`)
+	text = regexp.MustCompile(`\b(child|graph)-[0-9a-z]{20,}`).ReplaceAllString(text, "$1-ID")
+	text = regexp.MustCompile(`"spend":"[0-9.]+"`).ReplaceAllString(text, `"spend":"0"`)
+	text = regexp.MustCompile(`sha256:[0-9a-f]{64}`).ReplaceAllString(text, "sha256:DIGEST")
+	text = strings.ReplaceAll(text, ts.Getenv("WORK"), "$WORK")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
 }
 
 // findOn returns the path of a program on a PATH, or its name.

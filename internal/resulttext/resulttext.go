@@ -72,7 +72,7 @@ func Failure(p Problem) string {
 	if stderr = strings.TrimSpace(stderr); stderr != "" && !strings.Contains(known, stderr) {
 		body = strings.TrimRight(body, "\n") + "\n[stderr]\n" + stderr
 	}
-	for _, name := range []string{"data", "stdout", "stderr", "findings", "schema", "return_code", "suggestion"} {
+	for _, name := range []string{"data", "stdout", "stderr", "findings", "schema", "return_code", "searched", "suggestion"} {
 		delete(details, name)
 	}
 	known += "\n" + p.Hint

@@ -87,10 +87,6 @@ func failureText(f *diag.Failure) string {
 		facts["schema"] = schema // in the order of its item
 		shown.Suggestion = ""    // the schema is part of the text
 	}
-	if reported, _ := f.Details["tool_code"].(string); reported != "" {
-		code = reported
-	}
-	delete(facts, "tool_code")
 	message := shown.Message
 	if rest, found := strings.CutPrefix(message, "running "); found {
 		if _, after, found := strings.Cut(rest, ": "); found && strings.HasPrefix(rest, "tool:") {

@@ -212,7 +212,15 @@ func (g *guard) readable(content []message.Block) []message.Block {
 		if b.Artifact != "" {
 			name += " " + b.Artifact
 		}
-		out = append(out, message.TextBlock(strings.NewReplacer("\x00", b.MediaType, "\x01", strings.TrimSpace(name)).Replace(g.omitted)))
+		note := strings.NewReplacer("\x00", b.MediaType, "\x01", strings.TrimSpace(name)).Replace(g.omitted)
+		if strings.TrimSpace(name) == "" {
+			note = strings.Replace(note, b.MediaType+" :", b.MediaType+":", 1)
+		}
+		if last := len(out) - 1; last >= 0 && out[last].Type == message.Text {
+			out[last] = message.TextBlock(out[last].Text + "\n" + note)
+			continue
+		}
+		out = append(out, message.TextBlock(note))
 	}
 	return out
 }

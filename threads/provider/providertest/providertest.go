@@ -47,6 +47,7 @@ type entry struct {
 	Step    int             `json:"step"` // from 1; 0 if the scenario has no more
 	Path    string          `json:"path"`
 	Problem string          `json:"problem,omitempty"`
+	Results []string        `json:"results,omitempty"` // of tools, as the model reads them, in the last messages
 	Request json.RawMessage `json:"request"`
 }
 
@@ -103,7 +104,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.next++
 	n := s.next
 	if !s.Lenient || step == nil {
-		e.Problem = s.check(r, body, step)
+		e.Problem, e.Results = s.check(r, body, step)
 	}
 	if e.Problem != "" {
 		s.problems = append(s.problems, fmt.Sprintf("request %d: %s", s.next, e.Problem))
@@ -168,15 +169,16 @@ func (s *Server) log(e entry) {
 	_ = enc.Encode(e)
 }
 
-func (s *Server) check(r *http.Request, body []byte, step *Step) string {
+// check returns why a request is refused, or "", and the results of tools in it.
+func (s *Server) check(r *http.Request, body []byte, step *Step) (problem string, results []string) {
 	if step == nil {
-		return fmt.Sprintf("the scenario has %d steps only, and none that is left is for this request", len(s.Scenario.Steps))
+		return fmt.Sprintf("the scenario has %d steps only, and none that is left is for this request", len(s.Scenario.Steps)), nil
 	}
 	req, problem := readRequest(s.Scenario.Dialect, r, body)
 	if problem != "" {
-		return problem
+		return problem, nil
 	}
-	return step.Expect.check(req)
+	return step.Expect.check(req), req.results
 }
 
 // fail answers with an error of the dialect.
