@@ -51,11 +51,28 @@ func (m *Metadata) Primitive() bool { return m.HasExecutor && m.ExecutorID == ""
 // Input is one declared input or output of a directive.
 type Input struct {
 	Name        string `json:"name"`
-	Type        string `json:"type"` // string, integer, number, boolean, array, object
+	Type        string `json:"type"` // string, integer, number, boolean, array, object, image, file
 	Required    bool   `json:"required"`
 	HasDefault  bool   `json:"-"`
 	Default     string `json:"default,omitempty"`
 	Description string `json:"description,omitempty"`
+}
+
+// The types of inputs whose value is the path of a file.
+const (
+	ImageInput = "image"
+	FileInput  = "file"
+)
+
+// IsFile reports whether the value of the input is the path of a file that a model reads.
+func (in Input) IsFile() bool { return in.Type == ImageInput || in.Type == FileInput }
+
+// SchemaType returns the type of the value in JSON Schema.
+func (in Input) SchemaType() string {
+	if in.IsFile() {
+		return "string"
+	}
+	return in.Type
 }
 
 // CheckVersion returns nil when v is a full semantic version (MAJOR.MINOR.PATCH

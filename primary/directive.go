@@ -95,7 +95,7 @@ func InputSchema(ins []item.Input) map[string]any {
 	props := map[string]any{}
 	required := []any{}
 	for _, in := range ins {
-		props[in.Name] = map[string]any{"type": in.Type, "description": in.Description}
+		props[in.Name] = map[string]any{"type": in.SchemaType(), "description": in.Description}
 		if in.Required && !in.HasDefault {
 			required = append(required, in.Name)
 		}

@@ -60,6 +60,9 @@ func (c *Carried) begin(t *Thread) {
 	t.active = time.Duration(c.Cost.DurationMS) * time.Millisecond
 	t.learn(c.Window)
 	t.grow(c.Messages)
+	for _, m := range c.Messages {
+		t.growMedia(m.Blocks)
+	}
 }
 
 // MayContinue reports whether another thread can go on with the work: the model has answered,

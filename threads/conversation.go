@@ -25,6 +25,7 @@ func (t *Thread) request(s *Service) *message.Request {
 		}
 	}
 	out.Messages = t.spoken(out.Messages, t.entries[t.short.from:], false)
+	readableFor(s, out.Messages)
 	return out
 }
 
@@ -83,6 +84,11 @@ func (t *Thread) Conversation() []message.Message {
 // grow counts bytes of the conversation that the service has not counted yet.
 func (t *Thread) grow(v any) {
 	t.fresh += bytesOf(v)
+}
+
+// growMedia counts the images and files in blocks, at four bytes a token.
+func (t *Thread) growMedia(blocks []message.Block) {
+	t.fresh += 4 * t.p.Services[t.service].mediaTokens(blocks)
 }
 
 // lastAnswer returns the newest answer, or nil.

@@ -393,6 +393,9 @@ func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began t
 	forProgram := c.By != "" && !c.cut
 	full, err := t.blocks(r, forProgram)
 	if err == nil {
+		full, err = t.kept(ctx, full)
+	}
+	if err == nil {
 		full, err = t.cleanBlocks(full)
 	}
 	if err != nil {
@@ -404,6 +407,10 @@ func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began t
 			guardErr = err // the result is recorded before the error ends the turn
 		} else {
 			g = cut
+		}
+		// A step that a project replaced can return content.
+		if g.Blocks, err = t.kept(ctx, g.Blocks); err != nil {
+			return nil, err
 		}
 	}
 	d := resultData{CallID: c.ID, Ref: c.Tool.Ref, IsError: r.IsError, Content: g.Blocks, Cut: g.Cut, Bytes: sizeOf(full), Duration: t.p.Now().Sub(began).Milliseconds(), Sandbox: r.Sandbox, By: c.By, Replayed: r.replayed, Fingerprint: r.Fingerprint}
@@ -438,6 +445,7 @@ func (t *Thread) takeResult(d *resultData) {
 	t.results[d.CallID] = &recordedResult{d.IsError, d.Content}
 	delete(t.started, d.CallID)
 	t.grow(d.Content)
+	t.growMedia(d.Content)
 }
 
 // cleanBlocks removes the values of keys: the model, the steps and the log have the
@@ -457,7 +465,7 @@ func (t *Thread) cleanBlocks(blocks []message.Block) ([]message.Block, error) {
 func sizeOf(blocks []message.Block) int64 {
 	var n int64
 	for _, b := range blocks {
-		n += int64(len(b.Text) + len(b.Data))
+		n += int64(len(b.Text)+len(b.Data)) + b.Bytes
 	}
 	return n
 }

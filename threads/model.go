@@ -199,7 +199,8 @@ type attempt struct {
 	turn, number int64
 	id           string // of the reservation
 	reserved     policy.USD
-	bytes        int64 // of the encoded request
+	bytes        int64 // of the encoded request, without images and files
+	media        int64 // tokens of its images and files
 }
 
 // cost returns what the call cost. What is an estimate of rye is at most what was reserved,
@@ -247,6 +248,13 @@ func (t *Thread) reserve(ctx context.Context, s *Service, own *message.Request) 
 	if err != nil {
 		return nil, nil, t.limited(ctx, err)
 	}
+	full := req
+	if t.p.Replay == nil { // no service gets the request of a replay
+		// Before the money: a request without its images must not be paid.
+		if full, err = t.withMedia(req); err != nil {
+			return nil, nil, err
+		}
+	}
 	if !t.inTurn {
 		if err := t.record(ctx, false, evTurn, map[string]any{"turn": t.turns + 1}); err != nil {
 			return nil, nil, err
@@ -257,7 +265,7 @@ func (t *Thread) reserve(ctx context.Context, s *Service, own *message.Request) 
 	if own == nil {
 		t.misses++
 	}
-	at := &attempt{turn: t.turns + 1, number: t.attempts, reserved: e.Cost, bytes: e.Bytes}
+	at := &attempt{turn: t.turns + 1, number: t.attempts, reserved: e.Cost, bytes: e.Bytes, media: e.Media}
 	at.id = fmt.Sprintf("%s/%d/%d/%d", t.id, at.turn, at.number, t.log.Seq())
 	if err := t.money.Reserve(ctx, at.id, s.Model, e.Cost); err != nil {
 		return nil, nil, t.limited(ctx, err)
@@ -266,14 +274,14 @@ func (t *Thread) reserve(ctx context.Context, s *Service, own *message.Request) 
 	if err == nil {
 		err = t.record(ctx, true, evRequest, requestData{
 			Turn: at.turn, Attempt: at.number, Provider: s.Provider.ID, Model: s.Model, Digest: digest, Reserved: e.Cost,
-			Reservation: at.id, Input: e.Input, Bytes: e.Bytes, MaxOutput: req.MaxOutput, Key: keyOf(ctx),
+			Reservation: at.id, Input: e.Input, Bytes: e.Bytes, Media: e.Media, MaxOutput: req.MaxOutput, Key: keyOf(ctx),
 		})
 	}
 	if err != nil {
 		// Nothing was sent.
 		return nil, nil, errors.Join(err, t.money.Settle(context.WithoutCancel(ctx), at.id, 0, false))
 	}
-	return req, at, nil
+	return full, at, nil
 }
 
 // repeats returns an error if the loop repeated the call of the model too often. A
@@ -361,7 +369,7 @@ func (t *Thread) answered(ctx context.Context, at *attempt, resp *message.Respon
 	if err := t.record(ctx, true, evResponse, d); err != nil {
 		return errors.Join(err, over)
 	}
-	t.take(keyOf(ctx), at.bytes, &d)
+	t.take(keyOf(ctx), &Previous{Bytes: at.bytes, Media: at.media}, &d)
 	return over
 }
 
@@ -395,7 +403,7 @@ func (t *Thread) distinct(turn int64, blocks []message.Block) []message.Block {
 }
 
 // take adds an answer to the conversation and the figures.
-func (t *Thread) take(key string, bytes int64, d *responseData) {
+func (t *Thread) take(key string, sent *Previous, d *responseData) {
 	t.usage = t.usage.Add(d.Usage)
 	t.spent = t.spent.Plus(d.Cost)
 	t.turns = max(t.turns, d.Turn)
@@ -409,7 +417,8 @@ func (t *Thread) take(key string, bytes int64, d *responseData) {
 		t.byKey[key] = a
 	}
 	t.entries = append(t.entries, entry{answer: a})
-	t.last, t.fresh = &Previous{d.Usage, bytes}, 0
+	sent.Usage = d.Usage
+	t.last, t.fresh = sent, 0
 }
 
 // missed settles a failed attempt. It is recorded with its category when it is

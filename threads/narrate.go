@@ -81,6 +81,9 @@ func narrated(event string, data []byte, called map[string]string) (string, erro
 		}
 		var text strings.Builder
 		for _, b := range d.Content {
+			if b.IsMedia() {
+				text.WriteString(b.Describe() + " ")
+			}
 			text.WriteString(b.Text + " ")
 		}
 		return fmt.Sprintf("- %s %s in %s: %s\n", recordtext.Inline(called[d.CallID]), outcome, time.Duration(d.Duration)*time.Millisecond, recordtext.Inline(strings.TrimSpace(text.String()))), err
@@ -128,6 +131,9 @@ func spokenTexts(who string, blocks []message.Block) string {
 	for _, b := range blocks {
 		if b.Type == message.Text && strings.TrimSpace(b.Text) != "" {
 			fmt.Fprintf(&out, "\n%s:\n\n%s", who, recordtext.Lines(b.Text, maxNarrated))
+		}
+		if b.IsMedia() {
+			fmt.Fprintf(&out, "\n%s: %s\n", who, recordtext.Inline(b.Describe()))
 		}
 	}
 	return out.String()

@@ -61,7 +61,9 @@ type startedData struct {
 	Lock      string         `json:"lock,omitempty"`
 	Program   string         `json:"rye"`
 	PID       int            `json:"pid"`
-	Replay    string         `json:"replay,omitempty"` // the thread whose answers this one gets
+	// Attachments are the images and files of the first message.
+	Attachments []message.Block `json:"attachments,omitempty"`
+	Replay      string          `json:"replay,omitempty"` // the thread whose answers this one gets
 }
 
 type heldSet struct {
@@ -131,7 +133,8 @@ type requestData struct {
 	Reserved    policy.USD `json:"reserved"`
 	Reservation string     `json:"reservation"`
 	Input       int64      `json:"input_estimate"`
-	Bytes       int64      `json:"bytes"` // of the encoded request
+	Bytes       int64      `json:"bytes"`           // of the encoded request
+	Media       int64      `json:"media,omitempty"` // tokens of its images and files
 	MaxOutput   int64      `json:"max_output"`
 	Key         string     `json:"key,omitempty"` // of the node that asked for it
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -90,6 +91,28 @@ func newRecording(project, id string, s *Started, lines []transcript.Line) (*Rec
 		}
 	}
 	return r, nil
+}
+
+// Attachments returns the images and files of the first message of the recording.
+func (r *Recording) Attachments() ([]message.Block, error) {
+	if r.Started.Attachments != nil {
+		return r.Started.Attachments, nil
+	}
+	for i := range r.lines {
+		if r.lines[i].Event != evPrompt {
+			continue
+		}
+		data, err := dataOf(r.then.p.Project, r.ID, &r.lines[i])
+		var p Prompt
+		if err == nil {
+			err = into(data, &p)
+		}
+		if err != nil {
+			return nil, r.broken(&r.lines[i], err)
+		}
+		return slices.DeleteFunc(p.Message.Blocks, func(b message.Block) bool { return !b.IsMedia() && !strings.HasPrefix(b.Text, "<file-") }), nil
+	}
+	return nil, nil
 }
 
 // Environment returns the system text about the machine of the recording, "" without one.

@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -38,6 +39,7 @@ type Started struct {
 	Carried        *Carried    // from the thread that it continues, or nil
 	Spawned        *Spawned    // nil if no thread started it
 	Workspace      WorkingCopy
+	Attachments    []message.Block // of the first message
 }
 
 // ReadStarted reads the beginning of a thread's log, and its state. It is
@@ -60,7 +62,7 @@ func ReadStarted(project, id string) (*Started, error) {
 	}
 	s := &Started{Directive: d.Directive, Inputs: d.Inputs, Model: d.Model, Provider: strings.TrimPrefix(d.Provider.Ref, "tool:"), ProviderDigest: d.Provider.Digest, Replay: d.Replay,
 		Limits: d.Limits, Loop: d.Loop, Steps: d.Steps, Spawned: d.Spawned, State: Running, Time: lines[0].Time}
-	s.Carried, s.Workspace = d.Carried, d.Workspace
+	s.Carried, s.Workspace, s.Attachments = d.Carried, d.Workspace, d.Attachments
 	if d.Parent != nil {
 		s.Parent = *d.Parent
 	}
@@ -147,9 +149,13 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 	if err := t.accept(ctx, lines); err != nil {
 		return nil, err
 	}
-	if text != "" {
+	if text != "" || len(p.Attached) > 0 {
+		attached, err := t.kept(ctx, p.Attached)
+		if err != nil {
+			return nil, err
+		}
 		t.mu.Lock()
-		err := t.step(ctx, Identity{Ref: t.resumedBy()}, messageOf(t.resumedBy(), text))
+		err = t.step(ctx, Identity{Ref: t.resumedBy()}, messageOf(t.resumedBy(), text, attached...))
 		t.mu.Unlock()
 		if err != nil {
 			return nil, err
@@ -161,8 +167,17 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 
 func (t *Thread) resumedBy() string { return cmp.Or(t.p.ResumedBy, "person") }
 
-func messageOf(source, text string) Event {
-	return Event{Event: evAdded, Data: map[string]any{"role": "user", "source": source, "blocks": []any{map[string]any{"type": "text", "text": text}}}}
+// messageOf returns the event of a message with a text, if it is not empty, after images and
+// files.
+func messageOf(source, text string, attached ...message.Block) Event {
+	blocks := []any{}
+	for _, b := range attached {
+		blocks = append(blocks, b)
+	}
+	if text != "" {
+		blocks = append(blocks, map[string]any{"type": "text", "text": text})
+	}
+	return Event{Event: evAdded, Data: map[string]any{"role": "user", "source": source, "blocks": blocks}}
 }
 
 // settleOpen settles requests without an answer in full: the service may have answered
@@ -365,7 +380,7 @@ func (t *Thread) modelLine(event string, data []byte) error {
 		}
 		r := t.answers(d.Turn, d.Attempt)
 		d.believe(&r.data)
-		t.take(r.key, r.data.Bytes, &d)
+		t.take(r.key, &Previous{Bytes: r.data.Bytes, Media: r.data.Media}, &d)
 	case evError:
 		var d errorData
 		if err := into(data, &d); err != nil {

@@ -44,6 +44,9 @@ func Start(ctx context.Context, id string, p Params) (*Result, error) {
 	}
 	defer func() { _ = log.Close() }()
 	t.log = log
+	if err := t.storeAttachments(); err != nil {
+		return nil, err
+	}
 	if t.money, err = p.Account(ctx, id, p.Limits.Spend); err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ func (t *Thread) startData() startedData {
 		Directive: t.p.Directive.Identity, Version: t.p.Directive.Version, Signer: t.p.Directive.Signer, Extends: t.p.Directive.Extends,
 		Inputs: t.p.Directive.Inputs, Loop: t.p.LoopItem, Steps: t.p.Steps, Model: s.Model, Provider: Identity{Ref: s.Provider.String(), Digest: s.Digest},
 		Limits: t.p.Limits, Workspace: t.p.Workspace, Sandbox: t.p.Sandbox, Lock: t.p.Lock, Program: t.p.Program, PID: t.p.PID,
-		Carried: t.p.Carried, Spawned: t.p.Spawned,
+		Carried: t.p.Carried, Spawned: t.p.Spawned, Attachments: t.p.Attachments,
 	}
 	if t.p.Parent != "" {
 		d.Parent = &t.p.Parent
@@ -296,6 +299,10 @@ type Event struct {
 // Step records the events of a step and takes them into the conversation. Those that a
 // process before a crash recorded for the same step are not recorded again.
 func (t *Thread) Step(ctx context.Context, id Identity, events []Event) error {
+	events, err := t.keptEvents(ctx, events)
+	if err != nil {
+		return err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !slices.Contains(t.steps, id) {
@@ -344,6 +351,11 @@ func (t *Thread) step(ctx context.Context, id Identity, e Event) error {
 
 // Compose records what the model reads first. What the log has stays.
 func (t *Thread) Compose(ctx context.Context, p *Prompt) error {
+	kept, err := t.kept(ctx, p.Message.Blocks)
+	if err != nil {
+		return err
+	}
+	p.Message.Blocks = kept
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.prompt != nil {
@@ -353,18 +365,20 @@ func (t *Thread) Compose(ctx context.Context, p *Prompt) error {
 	if err != nil {
 		return err
 	}
-	kept := &Prompt{} // the model reads what the log has
-	if err := json.Unmarshal(raw, kept); err != nil {
+	recorded := &Prompt{} // the model reads what the log has
+	if err := json.Unmarshal(raw, recorded); err != nil {
 		return diag.New(diag.Internal, "recording the prompt of %s: %w", t.id, err)
 	}
-	t.prompt = kept
-	t.grow(kept)
+	t.prompt = recorded
+	t.grow(recorded)
+	t.growMedia(recorded.Message.Blocks)
 	return t.record(ctx, true, evPrompt, json.RawMessage(raw))
 }
 
 func (t *Thread) add(d *addedData) {
 	t.entries = append(t.entries, entry{message: message.Message{Role: message.User, Blocks: d.Blocks}, source: d.Source})
 	t.grow(d.Blocks)
+	t.growMedia(d.Blocks)
 }
 
 // Checkpoint signs the log after a turn.

@@ -72,6 +72,13 @@ type Service struct {
 	// WorstCase returns the most that a request can cost. previous is the last call of
 	// the conversation, whose messages the request has too, or nil.
 	WorstCase func(req *message.Request, previous *Previous) (Estimate, error)
+	// Inputs are the kinds of input of the model: text, image, pdf, audio.
+	Inputs []string
+	// CheckMedia returns why the model does not read an image or a file. Nil: it reads every
+	// one.
+	CheckMedia func(b *message.Block) error
+	// MediaTokens returns the tokens that are reserved for an image or a file; nil: none.
+	MediaTokens func(b *message.Block) int64
 	// Cost returns what a usage costs. Model is that which answered.
 	Cost func(model string, u message.Usage) (cost policy.USD, assumed bool)
 }
@@ -80,13 +87,15 @@ type Service struct {
 type Previous struct {
 	Usage message.Usage
 	Bytes int64 // Estimate.Bytes of the call
+	Media int64 // Estimate.Media of the call
 }
 
 // Estimate is the most that a call can use.
 type Estimate struct {
 	Input  int64 // tokens
 	Output int64 // tokens, with those for reasoning
-	Bytes  int64 // of the encoded request
+	Bytes  int64 // of the encoded request, without images and files
+	Media  int64 // tokens of images and files
 	Cost   policy.USD
 }
 
@@ -222,6 +231,10 @@ type Params struct {
 	Temp        string
 	Serial      bool   // at most one call in an answer
 	Message     string // of the person, the last part of the first message
+	// Attachments are the images and files of the first message, with their content if the
+	// thread is to store it. Attached are those that a person adds when they resume it.
+	Attachments []message.Block
+	Attached    []message.Block
 	ResumedBy   string // who resumes the thread, "" for a person
 	// Carried is what the thread takes over from the one that it continues, or nil.
 	Carried   *Carried
@@ -245,6 +258,9 @@ type Params struct {
 	// Tool runs one call through the gates of every caller. A denied or failed call has
 	// a result and an error.
 	Tool func(ctx context.Context, c *ToolCall) (*ToolResult, error)
+	// ForModel makes an image or a file ready for models, in a process of its own. Nil keeps
+	// it as it is.
+	ForModel func(ctx context.Context, b message.Block) (message.Block, error)
 	// Guard cuts a result to what the model reads. Nil keeps all of it.
 	Guard func(ctx context.Context, c *ToolCall, r *ToolResult) (*Guarded, error)
 	// Repeatable reports whether a call that a stopped process had started may start

@@ -79,7 +79,7 @@ one is printed as a difference, and is an error with --strict.`,
 			cli.Bool(&o.async, "async", "start a graph in a process of its own, and return"),
 		}, slices.Concat(o.thread.flags(), o.thread.copyFlags(), o.thread.replayFlags())...),
 		Exclusive: [][]any{{&o.dev, &o.locked}, {&o.dev, &o.print}, {&o.print, &o.dryRun, &o.thread.render, &o.thread.explain, &o.thread.events, &o.async}, {&o.dev, &o.thread.events, &o.async},
-			{&o.thread.replay, &o.thread.model}, {&o.thread.replay, &o.thread.provider}, {&o.thread.replay, &o.thread.message}, {&o.thread.replay, &o.thread.render, &o.thread.explain, &o.print, &o.async, &o.dev, &o.dryRun}},
+			{&o.thread.replay, &o.thread.model}, {&o.thread.replay, &o.thread.provider}, {&o.thread.replay, &o.thread.message}, {&o.thread.replay, &o.thread.attach}, {&o.thread.replay, &o.thread.render, &o.thread.explain, &o.print, &o.async, &o.dev, &o.dryRun}},
 		Complete: completeRun, UnknownFlag: parameterOfFlag,
 		Run: func(ctx context.Context, c *cli.Call) error {
 			err := runRun(ctx, c, &o)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads/activity"
@@ -14,6 +15,10 @@ import (
 func renderThread(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call, o *threadOptions) error {
 	opts := o.options(c, req)
 	opts.Plan = true
+	var err error
+	if opts.Attach, err = o.attachments(c); err != nil {
+		return err
+	}
 	r, err := h.RenderThread(ctx, opts)
 	if err != nil {
 		return err
@@ -28,7 +33,7 @@ func renderThread(ctx context.Context, c *cli.Call, h *project.Project, req prim
 			if b.Type == message.Text {
 				c.UI.Text(b.Text)
 			} else {
-				c.UI.Out("[%s %s]", b.Type, b.Name)
+				c.UI.Out("%s", hidden.Visible(b.Describe()))
 			}
 		}
 		c.UI.Out("--- tools")

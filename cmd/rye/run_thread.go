@@ -15,6 +15,8 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/attach"
+	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -27,10 +29,26 @@ type threadOptions struct {
 	replay, tools            string
 	strict                   bool
 	workspace                string
+	attach                   []string
 	carry                    bool
 }
 
 const limitUsage = "limit of the thread as `NAME=VALUE`: turns, tokens, spend, duration_seconds"
+
+const attachUsage = "an image, PDF file, sound or text at `PATH` that the model reads; repeatable"
+
+// attachments reads the files of --attach.
+func (o *threadOptions) attachments(c *cli.Call) ([]message.Block, error) {
+	var out []message.Block
+	for _, path := range o.attach {
+		b, err := attach.Read(c.Path(path))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
 
 func (o *threadOptions) flags() []cli.Flag {
 	return []cli.Flag{
@@ -38,6 +56,7 @@ func (o *threadOptions) flags() []cli.Flag {
 		cli.String(&o.model, "model", "the model, by its exact `ID`"),
 		cli.String(&o.provider, "provider", "the provider item, by its `ID`"),
 		cli.String(&o.message, "message", "a `TEXT` that the model reads after the directive"),
+		cli.Strings(&o.attach, "attach", attachUsage),
 		cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending the thread"),
 		cli.Bool(&o.events, "events", "print the events of the thread or graph as JSON lines; -v adds those of the loop"),
 		cli.Bool(&o.render, "render", "print what the model would read, and call none"),
@@ -66,13 +85,17 @@ func (o *threadOptions) replayFlags() []cli.Flag {
 func (o *threadOptions) options(c *cli.Call, call primary.Call) *project.ThreadOptions {
 	return &project.ThreadOptions{
 		Ref: call.Ref, Args: call.Args, Params: call.Params, Held: call.Held, Limits: o.limits, Model: o.model, Provider: o.provider,
-		Message: o.message, NoSuspend: o.noSuspend, Workspace: o.workspace, Carry: o.carry, Ask: askAboutRisk(c), Decide: askAboutCall(c), Answer: askAboutThread(c),
+		Message: o.message, AnyPath: true, NoSuspend: o.noSuspend, Workspace: o.workspace, Carry: o.carry, Ask: askAboutRisk(c), Decide: askAboutCall(c), Answer: askAboutThread(c),
 	}
 }
 
 // runThread does the work of a directive with a model.
 func runThread(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call, o *threadOptions) error {
 	opts := o.options(c, req)
+	var err error
+	if opts.Attach, err = o.attachments(c); err != nil {
+		return err
+	}
 	show := newWatcher(c, h, o.events)
 	if err := o.replays(h, opts, show); err != nil {
 		return err

@@ -41,6 +41,8 @@ func scriptCommands() map[string]scriptCmd {
 		"oldsign":     cmdOldSign,
 		"samebody":    cmdSameBody,
 		"bigjson":     cmdBigFile,
+		"picture":     cmdPicture,
+		"sentmedia":   cmdSentMedia,
 		"mkkey":       cmdMakeKey,
 		"modelserve":  cmdModelServe,
 		"modelreads":  cmdModelReads,

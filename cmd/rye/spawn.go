@@ -38,6 +38,7 @@ call that needs an approval does.`,
 			cli.String(&o.thread.model, "model", "the model, by its exact `ID`"),
 			cli.String(&o.thread.provider, "provider", "the provider item, by its `ID`"),
 			cli.String(&o.thread.message, "message", "a `TEXT` that the model reads after the directive"),
+			cli.Strings(&o.thread.attach, "attach", attachUsage),
 		}, o.thread.copyFlags()...),
 		Complete: completeRun,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runSpawn(ctx, c, &o) },
@@ -61,6 +62,9 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 		return err
 	}
 	opts := o.thread.options(c, primary.Call{Ref: ref, Held: policy.Person(), Args: rest, Params: params})
+	if opts.Attach, err = o.thread.attachments(c); err != nil {
+		return err
+	}
 	s, err := p.SpawnThread(ctx, opts)
 	if err != nil {
 		return err

@@ -133,6 +133,7 @@ item states idempotent; otherwise the model reads that it may have run.`,
 		Flags: []cli.Flag{
 			cli.Strings(&o.limits, "limit", limitUsage),
 			cli.String(&o.message, "message", "a `TEXT` that the model reads next"),
+			cli.Strings(&o.attach, "attach", attachUsage),
 			cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending the thread again"),
 			cli.Bool(&o.events, "events", "print the events of the thread as JSON lines; -v adds those of the loop"),
 			cli.Bool(&o.acceptChanged, "accept-changed", "continue although the directive, the loop or a step has changed"),
@@ -161,6 +162,10 @@ func runThreadsResume(ctx context.Context, c *cli.Call, o *resumeOptions) error 
 func resumeThread(ctx context.Context, c *cli.Call, p *project.Project, id string, o *resumeOptions) error {
 	opts := &project.ThreadOptions{Held: policy.Person(), Limits: o.limits, Message: o.message, AcceptChanged: o.acceptChanged, NoSuspend: o.noSuspend,
 		Ask: askAboutRisk(c), Decide: askAboutCall(c), Answer: askAboutThread(c)}
+	var err error
+	if opts.Attach, err = o.attachments(c); err != nil {
+		return err
+	}
 	show := newWatcher(c, p, o.events)
 	if s, err := p.ThreadSummary(ctx, id); err == nil { // a log that cannot be read is the error of the next line
 		show.before = s.Cost

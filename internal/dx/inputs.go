@@ -6,7 +6,10 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-var inputTypes = [...]string{"string", "integer", "number", "boolean", "array", "object"}
+// valueTypes are the types of outputs. An input can also be the path of a file.
+func valueTypes() []string {
+	return []string{"string", "integer", "number", "boolean", "array", "object"}
+}
 
 // inputs reads <input name type required default>description</input>.
 func (d *directive) inputs(n *node) {
@@ -54,9 +57,13 @@ func (d *directive) parameter(n *node, into map[string]any, path string, known .
 		case "required":
 			into[a.name] = d.boolean(option{a.name, a.value, a.off})
 		case "type":
-			if !contains(inputTypes[:], a.value) {
-				f := d.errorf(a.off, diag.ValidationFailed, "unknown type %q, not one of %s", a.value, strings.Join(inputTypes[:], ", "))
-				near(f, a.value, inputTypes[:], "", "")
+			types := valueTypes()
+			if n.tag == "input" {
+				types = append(types, "image", "file")
+			}
+			if !contains(types, a.value) {
+				f := d.errorf(a.off, diag.ValidationFailed, "unknown type %q, not one of %s", a.value, strings.Join(types, ", "))
+				near(f, a.value, types, "", "")
 			}
 		case "name":
 			d.name(n, a)

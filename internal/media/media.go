@@ -126,9 +126,9 @@ func Check(name string, data []byte) (Info, error) {
 	info := Info{Type: Recognise(data), Bytes: len(data)}
 	switch {
 	case len(data) == 0:
-		return info, diag.New(diag.Encoding, "reading %q: the file is empty", name)
+		return info, diag.New(diag.ValidationFailed, "reading %q: the file is empty", name)
 	case info.Type == "":
-		return info, diag.New(diag.Encoding, "reading %q: it is not a PNG, JPEG, GIF, WebP, PDF or audio file", name)
+		return info, diag.New(diag.ValidationFailed, "reading %q: it is not a PNG, JPEG, GIF, WebP, PDF or audio file", name)
 	}
 	limit := MaxFileBytes
 	if IsImage(info.Type) {
@@ -150,7 +150,7 @@ func Check(name string, data []byte) (Info, error) {
 	info.Width, info.Height = h.width, h.height
 	switch {
 	case h.width <= 0 || h.height <= 0:
-		return info, diag.New(diag.Encoding, "reading %q: the image is %d x %d pixels", name, h.width, h.height)
+		return info, diag.New(diag.ValidationFailed, "reading %q: the image is %d x %d pixels", name, h.width, h.height)
 	case int64(h.width)*int64(h.height) > MaxPixels:
 		return info, diag.New(diag.TooLarge, "reading %q: the image is %d x %d pixels, more than %d million", name, h.width, h.height, MaxPixels/1_000_000).
 			WithDetail("width", h.width).WithDetail("height", h.height)
@@ -162,7 +162,7 @@ func Check(name string, data []byte) (Info, error) {
 }
 
 func undecodable(name, mediaType string, err error) error {
-	return diag.New(diag.Encoding, "reading %q: the %s file cannot be decoded: %w", name, mediaType, err)
+	return diag.New(diag.ParsingError, "reading %q: the %s file cannot be decoded: %w", name, mediaType, err)
 }
 
 // pages counts the pages of a PDF file. Those in compressed objects are not seen: for a

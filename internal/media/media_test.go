@@ -201,26 +201,26 @@ func TestRefused(t *testing.T) {
 		code diag.Code
 		want string
 	}{
-		"empty":            {nil, diag.Encoding, "the file is empty"},
-		"text":             {[]byte("hello, this is a text"), diag.Encoding, "it is not a PNG"},
-		"svg":              {[]byte("<svg xmlns='http://www.w3.org/2000/svg'/>"), diag.Encoding, "it is not a PNG"},
-		"truncated png":    {good[:len(good)-20], diag.Encoding, "the image/png file cannot be decoded"},
-		"truncated jpeg":   {photo[:len(photo)/2], diag.Encoding, "the image/jpeg file cannot be decoded"},
-		"only a signature": {good[:8], diag.Encoding, "it ends within its header"},
+		"empty":            {nil, diag.ValidationFailed, "the file is empty"},
+		"text":             {[]byte("hello, this is a text"), diag.ValidationFailed, "it is not a PNG"},
+		"svg":              {[]byte("<svg xmlns='http://www.w3.org/2000/svg'/>"), diag.ValidationFailed, "it is not a PNG"},
+		"truncated png":    {good[:len(good)-20], diag.ParsingError, "the image/png file cannot be decoded"},
+		"truncated jpeg":   {photo[:len(photo)/2], diag.ParsingError, "the image/jpeg file cannot be decoded"},
+		"only a signature": {good[:8], diag.ParsingError, "it ends within its header"},
 		"bomb":             {pngHead(60_000, 60_000, 8, 6, 0), diag.TooLarge, "60000 x 60000 pixels, more than 40 million"},
 		"line":             {pngHead(1<<31-1, 1, 1, 0, 0), diag.TooLarge, "more than 40 million"},
-		"negative":         {pngHead(1<<31, 1, 8, 6, 0), diag.Encoding, "dimensions are not valid"},
-		"zero":             {pngHead(0, 5, 8, 6, 0), diag.Encoding, "the image is 0 x 5 pixels"},
+		"negative":         {pngHead(1<<31, 1, 8, 6, 0), diag.ParsingError, "dimensions are not valid"},
+		"zero":             {pngHead(0, 5, 8, 6, 0), diag.ValidationFailed, "the image is 0 x 5 pixels"},
 		"deep":             {pngHead(8000, 5000, 16, 6, 0), diag.TooLarge, "needs 305 MiB, more than 200"},
 		"interlaced":       {pngHead(8000, 5000, 8, 6, 1), diag.TooLarge, "needs 228 MiB"},
 		"progressive":      {progressive, diag.TooLarge, "needs 572 MiB"},
 		"gif bomb":         {[]byte("GIF89a\xff\xff\xff\xff\x00\x00\x00;"), diag.TooLarge, "65535 x 65535"},
 		"webp bomb":        {encodeChunk("RIFF", append([]byte("WEBP"), encodeChunk("VP8X", []byte{2, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})...)), diag.TooLarge, "16777216 x 16777216"},
-		"two frames":       {twice, diag.Encoding, "cannot be decoded"},
-		"outside":          {outside, diag.Encoding, "a picture of the animation is outside of it"},
+		"two frames":       {twice, diag.ParsingError, "cannot be decoded"},
+		"outside":          {outside, diag.ParsingError, "a picture of the animation is outside of it"},
 		"long":             {append(good, make([]byte, MaxImageBytes)...), diag.TooLarge, "more than 20971520"},
 		"long pdf":         {append([]byte("%PDF-1.7\n"), make([]byte, MaxFileBytes)...), diag.TooLarge, "more than 10485760"},
-		"no pixels":        {pngHead(4, 4, 8, 6, 0), diag.Encoding, "cannot be decoded"},
+		"no pixels":        {pngHead(4, 4, 8, 6, 0), diag.ParsingError, "cannot be decoded"},
 	} {
 		_, err := ForModel(name, tc.file)
 		if diag.CodeOf(err) != tc.code || !strings.Contains(err.Error(), tc.want) {

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/token"
 )
@@ -26,8 +27,10 @@ type threadStart struct {
 	Call     string         `json:"call,omitempty"`
 	Copy     string         `json:"copy,omitempty"` // the id of a working copy
 	Relayed  bool           `json:"relayed,omitempty"`
-	Locked   bool           `json:"locked"`
-	Unlocked bool           `json:"unlocked"`
+	// Attachments are prepared, with their content.
+	Attachments []message.Block `json:"attachments,omitempty"`
+	Locked      bool            `json:"locked"`
+	Unlocked    bool            `json:"unlocked"`
 	token.Token
 }
 
@@ -84,6 +87,9 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 			err = errors.Join(err, in.dropUnused(context.WithoutCancel(ctx), id))
 		}
 	}()
+	if start.Attachments, err = attachments(ctx, in, o, prepared); err != nil {
+		return nil, err
+	}
 	if start.Token, err = p.mint(ctx, prepared, start.ThreadID, o); err != nil {
 		return nil, err
 	}
@@ -121,6 +127,10 @@ func (e *Env) RunThreadProcess(ctx context.Context, in io.Reader) error {
 		return err
 	}
 	o := &ThreadOptions{ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.object("params"), Model: m.text("model"), Provider: m.text("provider"), Message: m.text("message"), Call: m.text("call"), Copy: m.text("copy"), Relayed: m.flag("relayed")}
+	if o.Attach, err = readBlocks(m["attachments"]); err != nil {
+		return diag.New(diag.Usage, "reading what to start: attachments: %w", err)
+	}
+	o.attached = true
 	list, _ := m["limits"].([]any)
 	for _, v := range list {
 		limit, _ := v.(string)

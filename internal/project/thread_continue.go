@@ -54,7 +54,7 @@ func (r *threadRun) follow(ctx context.Context, res *threads.Result, err error) 
 		if r.again {
 			o.Message = "" // it is a part of the conversation
 		}
-		next := &threadRun{PreparedThread: r.PreparedThread, p: r.p, o: &o, id: res.ContinuedBy, money: r.money, carried: res.Carried()}
+		next := &threadRun{PreparedThread: r.PreparedThread, p: r.p, o: &o, id: res.ContinuedBy, money: r.money, carried: res.Carried(), attachments: withoutData(r.attachments)}
 		r = next
 		res, err = r.start(ctx)
 	}

@@ -35,7 +35,7 @@ func (r *threadRun) material(ctx context.Context) (*steps.Material, error) {
 	cfg := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
 	m := &steps.Material{
 		Directive: steps.DirectiveText{Ref: it.Ref.String(), Digest: it.Digest.String(), Name: it.Meta.Name, Version: it.Meta.Version, Body: d.Body},
-		Inputs:    r.Inputs, Outputs: steps.Fields(d.Outputs), Capabilities: r.caps(), Message: r.o.Message, Window: r.window(),
+		Inputs:    r.promptInputs(), Attachments: withoutData(r.attachments), Accepts: r.accepts(), Outputs: steps.Fields(d.Outputs), Capabilities: r.caps(), Message: r.o.Message, Window: r.window(),
 		Facts: r.facts(ctx),
 	}
 	if m.Directive.Name == "" {
@@ -299,6 +299,9 @@ func (p *Project) RenderThread(ctx context.Context, o *ThreadOptions) (*Rendered
 		return nil, err
 	}
 	r := &threadRun{PreparedThread: prepared, p: p, o: o}
+	if r.attachments, err = attachments(ctx, p, o, prepared); err != nil {
+		return nil, err
+	}
 	prompt, err := r.compose(ctx)
 	if err != nil {
 		return nil, err
@@ -336,6 +339,21 @@ func (r *PreparedThread) window() int64 {
 		return 0
 	}
 	return r.Services[0].Window
+}
+
+// accepts returns the kinds of input of the model. A recording does not state them.
+func (r *PreparedThread) accepts() []string {
+	if len(r.Services) == 0 {
+		return acceptedBy(&threads.Service{})
+	}
+	return acceptedBy(r.Services[0])
+}
+
+func acceptedBy(s *threads.Service) []string {
+	if s.Inputs == nil {
+		return []string{"text", "image", "pdf", "audio"}
+	}
+	return s.Inputs
 }
 
 // compose runs the step compose outside of a thread.

@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/token"
 	"github.com/ryeos/rye/threads/transcript"
@@ -36,12 +37,18 @@ type ThreadOptions struct {
 	Narrow          []string      // NAME=VALUE, of a caller that may only lower what the directive has
 	Model, Provider string
 	Message         string // of the person
-	By              string // who resumes the thread, "" for a person
-	AcceptChanged   bool
-	NoSuspend       bool // a thread that would be suspended ends with APPROVAL_REQUIRED
-	Ask             exec.Ask
-	Decide          Decide // asks about a call of the thread; nil: Ask does
-	Relayed         bool   // the process that waits for the thread asks a person about its calls
+	// Attach are images and files of the person, for the first message of a new thread, or for
+	// the next one of a thread that is resumed.
+	Attach []message.Block
+	// AnyPath permits inputs to name any file: a person gave them.
+	AnyPath       bool
+	attached      bool   // Attach has all attachments, and they are prepared
+	By            string // who resumes the thread, "" for a person
+	AcceptChanged bool
+	NoSuspend     bool // a thread that would be suspended ends with APPROVAL_REQUIRED
+	Ask           exec.Ask
+	Decide        Decide // asks about a call of the thread; nil: Ask does
+	Relayed       bool   // the process that waits for the thread asks a person about its calls
 	// Answer asks the person what a suspended thread asks; nil if no person is present.
 	Answer    func(ctx context.Context, question string) (string, error)
 	Observe   threads.Observer
@@ -98,6 +105,10 @@ type threadRun struct {
 	carried   *threads.Carried    // from the thread that it continues, or nil
 	again     bool                // an earlier process began the thread
 	changes   []transcript.Change // items that changed since the thread started, when it is resumed
+	// attachments are the images and files of the first message, attached those that a person
+	// adds by resuming the thread.
+	attachments []message.Block
+	attached    []message.Block
 
 	mu      sync.Mutex
 	claimed map[string]bool // calls of the model that a program makes

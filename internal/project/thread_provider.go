@@ -252,11 +252,14 @@ func (p *Project) serviceOf(ctx context.Context, f *foundProvider, model, tier s
 		WorstCase: func(req *message.Request, previous *threads.Previous) (threads.Estimate, error) {
 			var prev *provider.Previous
 			if previous != nil {
-				prev = &provider.Previous{Usage: previous.Usage, Bytes: previous.Bytes}
+				prev = &provider.Previous{Usage: previous.Usage, Bytes: previous.Bytes, Media: previous.Media}
 			}
 			r, err := c.WorstCase(*req, prev)
-			return threads.Estimate{Input: r.Input, Output: r.Output, Bytes: r.Bytes, Cost: policy.USD(r.Amount)}, err
+			return threads.Estimate{Input: r.Input, Output: r.Output, Bytes: r.Bytes, Media: r.Media, Cost: policy.USD(r.Amount)}, err
 		},
+		Inputs:      c.Inputs(m),
+		CheckMedia:  func(b *message.Block) error { return c.CheckMedia(m, b) },
+		MediaTokens: m.MediaTokens,
 		Cost: func(model string, u message.Usage) (policy.USD, bool) {
 			n, assumed := c.Cost(model, u)
 			return policy.USD(n), assumed || u.Assumed > 0 || u.Raised > 0

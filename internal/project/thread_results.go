@@ -38,7 +38,7 @@ func (r *threadRun) guard(ctx context.Context, c *threads.ToolCall, res *threads
 	ctx = context.WithValue(ctx, startKey{}, nil)
 	out, err := r.step(ctx, t, "result_guard", map[string]any{"results": []any{map[string]any{
 		"call_id": c.ID, "ref": c.Tool.Ref, "is_error": res.IsError, "content": res.Blocks, "result_tokens": r.resultTokens(ctx, calledItem(c)), "page": res.Page,
-	}}})
+	}}, "accepts": acceptedBy(t.Service())})
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,9 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (res *threa
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.p.dropUnused(ctx, r.id)) }()
+	if r.attachments, err = attachments(ctx, r.p, o, prepared); err != nil {
+		return nil, err
+	}
 	if o.Below != nil {
 		return r.startBelow(ctx)
 	}
@@ -149,6 +152,10 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 	}
 	o.Decide, o.Ask = oneQuestion(o.Decide, o.Ask)
 	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: id, carried: s.Carried, again: true, changes: changes}
+	r.attachments = s.Attachments
+	if r.attached, err = attachedNow(ctx, r); err != nil {
+		return nil, err
+	}
 	if pending != nil { // its process was stopped before the next thread had a log
 		r.id, r.carried, r.again = pending.Next, pending.Carried, false
 		return r.end(ctx)(r.followed(ctx))
@@ -253,6 +260,7 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 		NoSuspend: !r.suspends(), Revoked: r.revoked, Carried: r.carried,
 		Decided: r.decided, Took: r.took,
 	}
+	out.Attachments, out.Attached, out.ForModel = r.attachments, r.attached, r.forModel
 	if r.o.Below == nil { // a run knows the thread of its node by one id
 		out.Continue = r.goesOn
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/base64"
 	"encoding/json"
+	"path"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -132,7 +133,7 @@ func (p *presented) contentBlocks() []message.Block {
 		n, isBlock := m["block"].(int64)
 		switch {
 		case isBlock && n > 0 && int(n) <= len(p.blocks):
-			b := blockFrom(p.blocks[n-1])
+			b := p.block(n - 1)
 			if b.Type == message.Text {
 				texts = append(texts, b.Text)
 				continue
@@ -161,12 +162,23 @@ func (p *presented) contentBlocks() []message.Block {
 // media returns the images, sounds and files of a result.
 func (p *presented) media() []message.Block {
 	var out []message.Block
-	for _, raw := range p.blocks {
-		if b := blockFrom(raw); b.Type != message.Text {
+	for i := range p.blocks {
+		if b := p.block(int64(i)); b.Type != message.Text {
 			out = append(out, b)
 		}
 	}
 	return out
+}
+
+// block returns a block of the result, with the name of the file that a tool states.
+func (p *presented) block(i int64) message.Block {
+	b := blockFrom(p.blocks[i])
+	m, _ := p.whole.(map[string]any)
+	if name, _ := m["file_path"].(string); b.IsMedia() && name != "" {
+		b.Name = path.Base(name)
+	}
+	b.Prepared = p.prepared
+	return b
 }
 
 // blockFrom returns a block of MCP content as one of a message: an image, a file, or a text
@@ -198,7 +210,7 @@ func blockFrom(raw json.RawMessage) message.Block {
 	case c.Type == "resource":
 		data, err := base64.StdEncoding.DecodeString(c.Resource.Blob)
 		if err == nil {
-			return message.Block{Type: message.File, MediaType: c.Resource.MIMEType, Name: c.Resource.URI, Data: data}
+			return message.Block{Type: message.File, MediaType: c.Resource.MIMEType, Name: path.Base(c.Resource.URI), Data: data}
 		}
 	}
 	link, _ := jsonx.Marshal(map[string]any{"name": c.Name, "uri": c.URI, "mimeType": c.MIMEType}) // texts

@@ -25,6 +25,8 @@ type presented struct {
 	whole  any               // the result as the tool returned it, for a tool that called this one
 	// foreign states that it is the result of an MCP server.
 	foreign bool
+	// prepared states that rye has decoded its images.
+	prepared bool
 }
 
 // present returns the result of a tool for a model.
@@ -38,6 +40,7 @@ func present(tool *resolve.Item, data any, interleaved bool) any {
 		delete(p.data, "output")
 	}
 	if p.foreign {
+		p.prepared = m["prepared"] == true && tool.Meta.Fields["result_content"] == true
 		delete(p.data, "isError")
 		delete(p.data, "prepared")
 		p.content(m["content"].([]any), m["structuredContent"])

@@ -22,6 +22,10 @@ type (
 		Name      string `json:"name,omitempty"`
 		Data      []byte `json:"data,omitempty"`
 		Artifact  string `json:"artifact,omitempty"`
+		Width     int    `json:"width,omitempty"`
+		Height    int    `json:"height,omitempty"`
+		Pages     int    `json:"pages,omitempty"`
+		Bytes     int64  `json:"bytes,omitempty"`
 	}
 	callJSON struct {
 		Type         Type            `json:"type"`
@@ -58,7 +62,7 @@ func (b Block) MarshalJSON() ([]byte, error) {
 	case Text:
 		return compact(textJSON{b.Type, b.Text, b.wire()})
 	case Image, File:
-		return compact(dataJSON{b.Type, b.MediaType, b.Name, b.Data, b.Artifact})
+		return compact(dataJSON{b.Type, b.MediaType, b.Name, b.Data, b.Artifact, b.Width, b.Height, b.Pages, b.Bytes})
 	case ToolCall:
 		c := callJSON{Type: b.Type, ID: b.ID, Name: b.Name, Input: b.Input, Wire: b.wire()}
 		if b.Input == nil {
@@ -123,7 +127,8 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 		})
 	case Image, File:
 		return read(data, func(v dataJSON) {
-			*b = Block{Type: v.Type, MediaType: v.MediaType, Name: v.Name, Data: v.Data, Artifact: v.Artifact}
+			*b = Block{Type: v.Type, MediaType: v.MediaType, Name: v.Name, Data: v.Data, Artifact: v.Artifact,
+				Width: v.Width, Height: v.Height, Pages: v.Pages, Bytes: v.Bytes}
 		})
 	case ToolCall:
 		return b.readCall(data)

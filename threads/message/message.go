@@ -5,7 +5,13 @@
 // It knows no wire format of a service and no file of a thread.
 package message
 
-import "encoding/json"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
 
 // Role is the author of a message.
 type Role string
@@ -39,10 +45,19 @@ type Block struct {
 
 	// Data is the content of an image or a file, MediaType its type such as
 	// image/png, and Name the name of a file. Artifact is the id of the content in
-	// the artifacts of a thread; a block has Data or Artifact.
+	// the artifacts of a thread, its SHA-256 in hex: a log has blocks without Data, and
+	// a request has both. Width and Height are those of an image in pixels, Pages those
+	// of a PDF file, and Bytes is the length of the content.
 	MediaType string
 	Data      []byte
 	Artifact  string
+	Width     int
+	Height    int
+	Pages     int
+	Bytes     int64
+	// Prepared states that rye itself has decoded and encoded the image. It is not part
+	// of the JSON form.
+	Prepared bool
 
 	// ID, Name and Input are those of a tool_call. Input is one JSON value, whose
 	// numbers are kept as written. Arguments that are not valid JSON are
@@ -68,6 +83,33 @@ type Block struct {
 
 // TextBlock returns a block of text.
 func TextBlock(s string) Block { return Block{Type: Text, Text: s} }
+
+// ArtifactID returns the id of content in the artifacts of a thread.
+func ArtifactID(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// IsMedia reports whether the block is an image or a file.
+func (b *Block) IsMedia() bool { return b.Type == Image || b.Type == File }
+
+// Describe returns an image or a file in one line for people: its type, size and name.
+func (b *Block) Describe() string {
+	words := []string{b.MediaType}
+	if b.Width > 0 {
+		words = append(words, fmt.Sprintf("%d x %d", b.Width, b.Height))
+	}
+	if b.Pages > 0 {
+		words = append(words, fmt.Sprintf("%d pages", b.Pages))
+	}
+	if size := max(b.Bytes, int64(len(b.Data))); size > 0 {
+		words = append(words, fmt.Sprintf("%d kB", (size+999)/1000))
+	}
+	if b.Name != "" {
+		words = append(words, b.Name)
+	}
+	return "[" + strings.Join(words, " ") + "]"
+}
 
 // Message is one message of a conversation.
 type Message struct {

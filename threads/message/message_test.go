@@ -15,7 +15,8 @@ func every() []Block {
 	return []Block{
 		TextBlock("a <b> & \u2028 \"c\"\n"),
 		{Type: Image, MediaType: "image/png", Data: []byte{0, 255, 1}},
-		{Type: File, MediaType: "application/pdf", Name: "a.pdf", Artifact: "3f9c"},
+		{Type: File, MediaType: "application/pdf", Name: "a.pdf", Artifact: "3f9c", Pages: 3, Bytes: 70},
+		{Type: Image, MediaType: "image/jpeg", Name: "a.jpg", Artifact: "77aa", Width: 20, Height: 10, Bytes: 600},
 		{Type: ToolCall, ID: "t1", Name: "execute", Input: json.RawMessage(`{"z":1,"a":12345678901234567890123,"f":1.1,"e":1E400}`)},
 		{Type: ToolCall, ID: "t2", Name: "execute", InvalidInput: `{"a":`},
 		{Type: ToolCall, ID: "t3", Name: "execute", InvalidInput: ``},

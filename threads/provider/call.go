@@ -47,8 +47,8 @@ func (c *Config) call(ctx context.Context, req message.Request, onDelta func(mes
 	if err != nil {
 		return message.Response{}, err
 	}
-	images, imageBytes := imagesOf(req)
-	a := &attempt{c: c, m: m, req: s, onDelta: onDelta, odd: odd, input: half(int64(len(body))-imageBytes) + images*m.imageTokens(), least: leastInput(req)}
+	images, imageBytes := m.mediaOf(req)
+	a := &attempt{c: c, m: m, req: s, onDelta: onDelta, odd: odd, input: half(int64(len(body))-imageBytes) + images, least: leastInput(req)}
 	a.most, _ = m.output(req)
 	// In the modes text and schema the parts are calls and texts only when the whole is
 	// known.

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"strings"
 
@@ -105,13 +106,10 @@ func (e *chatEncoder) user(blocks []message.Block) {
 			rest = append(rest, b)
 			continue
 		}
-		e.add("tool", field{"tool_call_id", encoded(e.id(b.CallID))}, field{"content", encoded(joined(b.Content, "\n"))})
-		for _, inner := range b.Content {
-			// The role tool takes texts only.
-			if inner.Type == message.Image || inner.Type == message.File {
-				rest = append(rest, inner)
-			}
-		}
+		// The role tool takes texts only.
+		text, others := apart(b)
+		e.add("tool", field{"tool_call_id", encoded(e.id(b.CallID))}, field{"content", encoded(text)})
+		rest = append(rest, others...)
 	}
 	if parts := e.parts(rest); parts != nil {
 		e.add("user", field{"content", parts})
@@ -133,6 +131,13 @@ func (e *chatEncoder) parts(blocks []message.Block) []byte {
 		case b.Type == message.File && b.MediaType == "application/pdf" && len(b.Data) > 0:
 			out = append(out, object(field{"type", encoded("file")},
 				field{"file", object(field{"filename", encoded(b.Name)}, field{"file_data", encoded(dataURL(b))})}))
+		case kindOf(b) == audioInput && len(b.Data) > 0:
+			format := strings.TrimPrefix(b.MediaType, "audio/")
+			if format == "mpeg" {
+				format = "mp3"
+			}
+			out = append(out, object(field{"type", encoded("input_audio")},
+				field{"input_audio", object(field{"data", encoded(base64.StdEncoding.EncodeToString(b.Data))}, field{"format", encoded(format)})}))
 		case b.Type == message.File && len(b.Data) > 0:
 			out = append(out, object(field{"type", encoded("text")}, field{"text", encoded(string(b.Data))}))
 		}

@@ -108,12 +108,11 @@ func (e *geminiEncoder) user(blocks []message.Block) [][]byte {
 			key = "error"
 		}
 		fs := e.calls[b.CallID]
-		fs = append(fs[:len(fs):len(fs)], field{"response", object(field{key, encoded(joined(b.Content, "\n"))})})
+		text, others := apart(b) // a response has texts only
+		fs = append(fs[:len(fs):len(fs)], field{"response", object(field{key, encoded(text)})})
 		out = append(out, object(field{"functionResponse", object(fs...)}))
-		for _, inner := range b.Content {
-			if inner.Type != message.Text { // a response has texts only
-				rest = append(rest, geminiPart(inner)...)
-			}
+		for _, other := range others {
+			rest = append(rest, geminiPart(other)...)
 		}
 	}
 	return append(out, rest...)

@@ -113,7 +113,7 @@ func TestGeminiRequest(t *testing.T) {
 	for _, want := range []string{
 		`"parametersJsonSchema":{"type":"object","properties":{"pattern":{"enum":["a"]},"n":{"anyOf":[{"type":"integer"},{"type":"array","items":{"type":"string"}}]}},"additionalProperties":false,"required":["n"]}`,
 		`"parts":[` + signedCall + `,{"functionCall":{"id":"t2","name":"list","args":{}}}]`,
-		`{"functionResponse":{"name":"read","response":{"output":"one"}}},{"functionResponse":{"id":"t2","name":"list","response":{"error":"two"}}},{"inlineData":{"mimeType":"image/png","data":"AQ=="}}`,
+		`{"functionResponse":{"name":"read","response":{"output":"one"}}},{"functionResponse":{"id":"t2","name":"list","response":{"error":"two"}}},{"text":"[of the result of call_1_1]"},{"inlineData":{"mimeType":"image/png","data":"AQ=="}}`,
 		`"generationConfig":{"maxOutputTokens":100,"temperature":0.5,"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"HIGH"}}`,
 	} {
 		if !strings.Contains(string(body), want) {

@@ -193,36 +193,6 @@ func schemaBlocks(text string, offered []message.ToolDef, id func() string) []me
 	return []message.Block{message.TextBlock(text)}
 }
 
-// CheckInput returns an error if a message has a kind of input that the model does
-// not take.
-func (c *Config) CheckInput(req message.Request) error {
-	m, err := c.Model(req.Model)
-	if err != nil {
-		return err
-	}
-	for _, msg := range req.Messages {
-		for _, b := range msg.Blocks {
-			if kind := kindOf(b); kind != "" && !m.Accepts(kind) {
-				return diag.New(diag.ValidationFailed, "calling %s: the model %s takes %s, not %s", c.ID, m.ID, strings.Join(m.Input, ", "), kind)
-			}
-		}
-	}
-	return nil
-}
-
-// kindOf returns the kind of input of a block, "" for one that every model takes.
-func kindOf(b message.Block) string {
-	switch {
-	case b.Type == message.Image:
-		return "image"
-	case b.Type == message.File && b.MediaType == "application/pdf":
-		return "pdf"
-	case b.Type == message.File && strings.HasPrefix(b.MediaType, "audio/"):
-		return "audio"
-	}
-	return ""
-}
-
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // checkTemperature returns an error for a temperature that is not a number from 0 to 2.

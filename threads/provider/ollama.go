@@ -86,12 +86,9 @@ func (e *ollamaEncoder) user(blocks []message.Block) {
 			rest = append(rest, b)
 			continue
 		}
-		e.add("tool", field{"content", encoded(joined(b.Content, "\n"))}, field{"tool_name", encoded(e.names[b.CallID])})
-		for _, inner := range b.Content {
-			if inner.Type != message.Text { // a result has texts only
-				rest = append(rest, inner)
-			}
-		}
+		text, others := apart(b) // a result has texts only
+		e.add("tool", field{"content", encoded(text)}, field{"tool_name", encoded(e.names[b.CallID])})
+		rest = append(rest, others...)
 	}
 	var images [][]byte
 	var texts []message.Block

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/httpx"
+	"github.com/ryeos/rye/internal/media"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/threads/message"
 )
@@ -47,7 +48,7 @@ func Parse(id string, doc *tree.Doc) (*Config, []diag.Finding) {
 	top := tree.NewReader(doc, diag.ConfigError)
 	top.Require("provider")
 	r := top.Map("provider")
-	r.Only("dialect", "keys", "tiers", "models", "count_tokens", "tools", "cache", "reasoning", "body", "quirks",
+	r.Only("dialect", "keys", "tiers", "models", "count_tokens", "tools", "cache", "reasoning", "body", "quirks", "images",
 		"billing", "prices_as_of", "prices_source", "request", "stream", "templates", "program", "args", "ends")
 	r.Require("dialect", "models")
 	c := &Config{
@@ -70,6 +71,7 @@ func Parse(id string, doc *tree.Doc) (*Config, []diag.Finding) {
 	c.Ends = readEnds(r.Map("ends"))
 	c.Body = readBody(r.Map("body"))
 	all := Model{PricesAs: readDate(r, "prices_as_of"), PricesURL: r.Text("prices_source"), Cache: readCache(r.Map("cache"), Cache{TTL: "5m"}), Quirks: readQuirks(r, nil)}
+	all.Images = readImages(r.Map("images"), Images{PixelsPerToken: 750, MaxTokens: defaultImageTokens, PageTokens: 3000, MaxBytes: media.MaxPrepared})
 	all.Reasoning = readReasoning(r.Map("reasoning"), c.Dialect, Reasoning{Default: "none", Style: "none", Field: "reasoning_effort"})
 	c.Models = readModels(r.Map("models"), all, c.Dialect)
 	c.checkTiers(r.Map("tiers"))
@@ -260,7 +262,7 @@ func readModels(r *tree.Reader, all Model, dialect string) map[string]*Model {
 	out := map[string]*Model{}
 	for _, id := range r.Keys() {
 		m := r.Map(id)
-		m.Only("names", "window", "max_output", "input", "reasoning", "tools", "prices", "above", "requests", "image_tokens",
+		m.Only("names", "window", "max_output", "input", "reasoning", "tools", "prices", "above", "requests", "image_tokens", "images",
 			"quirks", "cache", "prices_as_of", "prices_source")
 		m.Require("window", "max_output", "prices")
 		d := &Model{
@@ -269,6 +271,7 @@ func readModels(r *tree.Reader, all Model, dialect string) map[string]*Model {
 			Input: m.Texts("input", nil), CallsTools: m.Bool("tools", true),
 			PricesAs: cmp.Or(readDate(m, "prices_as_of"), all.PricesAs), PricesURL: cmp.Or(m.Text("prices_source"), all.PricesURL),
 			Reasoning: all.Reasoning, Cache: readCache(m.Map("cache"), all.Cache), Quirks: readQuirks(m, all.Quirks),
+			Images: readImages(m.Map("images"), all.Images),
 		}
 		if dialect == Responses {
 			d.MinOutput = 16
@@ -309,10 +312,21 @@ func readPrices(m *tree.Reader, d *Model) {
 		}
 		d.Requests[name] = readPrice(requests, name) * 1_000_000 // of one request, not of a million
 	}
+	// The name of the key before there was images.
 	images := m.Map("image_tokens")
 	images.Only("per_pixels", "max")
-	images.Int("per_pixels", 0, 1, math.MaxInt32)
-	d.ImageTokens = images.Int("max", 0, 1, math.MaxInt32)
+	d.Images.PixelsPerToken = images.Int("per_pixels", d.Images.PixelsPerToken, 1, math.MaxInt32)
+	d.Images.MaxTokens = images.Int("max", d.Images.MaxTokens, 1, math.MaxInt32)
+}
+
+func readImages(r *tree.Reader, def Images) Images {
+	r.Only("pixels_per_token", "max_tokens", "page_tokens", "max_bytes")
+	return Images{
+		PixelsPerToken: r.Int("pixels_per_token", def.PixelsPerToken, 1, math.MaxInt32),
+		MaxTokens:      r.Int("max_tokens", def.MaxTokens, 1, math.MaxInt32),
+		PageTokens:     r.Int("page_tokens", def.PageTokens, 1, math.MaxInt32),
+		MaxBytes:       r.Int("max_bytes", def.MaxBytes, 1, media.MaxImageBytes),
+	}
 }
 
 // readRates reads the prices of the counters. others are keys that are not prices.

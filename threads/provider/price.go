@@ -157,6 +157,7 @@ func (c *Config) answering(name string) *Model {
 type Previous struct {
 	Usage message.Usage
 	Bytes int64 // Reservation.Bytes of that call
+	Media int64 // Reservation.Media of that call
 }
 
 // Reservation is the most that a call can cost.
@@ -164,6 +165,7 @@ type Reservation struct {
 	Input  int64 `json:"input_estimate"` // tokens
 	Output int64 `json:"max_output"`     // tokens, with those for reasoning
 	Bytes  int64 `json:"bytes"`          // of the encoded request without images
+	Media  int64 `json:"media"`          // tokens of images and files
 	Amount int64 `json:"reserved"`       // nano-USD
 }
 
@@ -178,15 +180,15 @@ func (c *Config) WorstCase(req message.Request, prev *Previous) (Reservation, er
 	if err != nil {
 		return Reservation{}, err
 	}
-	images, imageBytes := imagesOf(req)
-	r := Reservation{Bytes: int64(len(body)) - imageBytes}
+	images, imageBytes := m.mediaOf(req)
+	r := Reservation{Bytes: int64(len(body)) - imageBytes, Media: images}
 	r.Output, _ = m.output(req)
 	switch fresh := r.Bytes; {
 	case prev != nil && prev.Bytes > 0 && prev.Bytes <= r.Bytes:
 		fresh -= prev.Bytes
-		r.Input = prev.Usage.Total() + half(fresh)
+		r.Input = prev.Usage.Total() + half(fresh) + max(images-prev.Media, 0)
 	default:
-		r.Input = half(fresh) + images*m.imageTokens()
+		r.Input = half(fresh) + images
 	}
 	r.Amount = c.ceiling(m, r.Input, r.Output)
 	return r, nil
@@ -223,34 +225,3 @@ func (c *Config) ceiling(m *Model, input, output int64) int64 {
 
 // half returns n/2, rounded up.
 func half(n int64) int64 { return (n + 1) / 2 }
-
-// imageTokens returns the tokens that are reserved for an image.
-func (m *Model) imageTokens() int64 {
-	if m.ImageTokens > 0 {
-		return m.ImageTokens
-	}
-	return defaultImageTokens
-}
-
-// defaultImageTokens are more than the services count for one image of the sizes
-// that they accept.
-const defaultImageTokens = 8192
-
-// imagesOf returns the number of images and files of a request and the bytes that
-// they have in base64.
-func imagesOf(req message.Request) (n, size int64) {
-	var count func(blocks []message.Block)
-	count = func(blocks []message.Block) {
-		for _, b := range blocks {
-			if len(b.Data) > 0 {
-				n++
-				size += int64((len(b.Data) + 2) / 3 * 4)
-			}
-			count(b.Content)
-		}
-	}
-	for _, m := range req.Messages {
-		count(m.Blocks)
-	}
-	return n, size
-}

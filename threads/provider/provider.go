@@ -56,27 +56,35 @@ type Config struct {
 
 // Model describes one model of a provider.
 type Model struct {
-	ID          string
-	Names       []string // other names by which the service calls the model in responses
-	Window      int64    // tokens
-	MaxOutput   int64    // tokens
-	MinOutput   int64    // tokens; the service refuses a lower maximum
-	Input       []string // text, image, audio, pdf
-	Reasons     bool
-	CallsTools  bool
-	Prices      Prices
-	Above       []Above
-	Requests    map[string]int64 // price of one request of a service's tool, in pico-USD
-	PricesAs    string           // date of the prices, "" if the item has none
-	PricesURL   string           // where the prices are published
-	ImageTokens int64            // largest number of tokens of one image; 0 if unknown
-	Reasoning   Reasoning
-	Cache       Cache
-	Quirks      map[string]bool
+	ID         string
+	Names      []string // other names by which the service calls the model in responses
+	Window     int64    // tokens
+	MaxOutput  int64    // tokens
+	MinOutput  int64    // tokens; the service refuses a lower maximum
+	Input      []string // text, image, audio, pdf
+	Reasons    bool
+	CallsTools bool
+	Prices     Prices
+	Above      []Above
+	Requests   map[string]int64 // price of one request of a service's tool, in pico-USD
+	PricesAs   string           // date of the prices, "" if the item has none
+	PricesURL  string           // where the prices are published
+	Images     Images
+	Reasoning  Reasoning
+	Cache      Cache
+	Quirks     map[string]bool
 }
 
 // Accepts reports whether the model takes a kind of input.
 func (m *Model) Accepts(kind string) bool { return slices.Contains(m.Input, kind) }
+
+// Images states what images and files of a request count, and how long they may be.
+type Images struct {
+	PixelsPerToken int64
+	MaxTokens      int64 // of one image
+	PageTokens     int64 // of one page of a PDF file
+	MaxBytes       int64 // of one image
+}
 
 // Tools states how a model gets to know tools.
 type Tools struct {

@@ -60,7 +60,7 @@ func TestReadMedia(t *testing.T) {
 	if got := ok(t, dir, "read", obj{"file_path": "text.png"}); got["output"] != "only a name" {
 		t.Errorf("text.png: %v", got)
 	}
-	fails(t, dir, "read", obj{"file_path": "cut.png"}, "ENCODING", "cannot be decoded")
+	fails(t, dir, "read", obj{"file_path": "cut.png"}, "PARSING_ERROR", "cannot be decoded")
 }
 
 // An image is not decoded in the process of the caller: the call has no result there.

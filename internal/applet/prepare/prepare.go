@@ -39,7 +39,7 @@ func run(_ context.Context, _ wire.Params, in map[string]any) (any, error) {
 	debug.SetMemoryLimit(media.MemoryLimit)
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil, diag.New(diag.Encoding, "reading %q: its content is not base64", name)
+		return nil, diag.New(diag.ValidationFailed, "reading %q: its content is not base64", name)
 	}
 	p, err := media.ForModel(name, data)
 	if err != nil {
