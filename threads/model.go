@@ -151,6 +151,9 @@ func (t *Thread) Unanswered() error {
 // facts returns the context of error classification.
 func (f *Failure) facts() map[string]any {
 	out := map[string]any{"error": map[string]any{"code": f.Code, "type": f.Type, "message": f.Message, "reason": f.Reason}}
+	if f.Body != "" {
+		out["error"].(map[string]any)["body"] = f.Body
+	}
 	if f.Status > 0 {
 		out["status_code"] = int64(f.Status)
 	}

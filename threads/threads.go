@@ -108,6 +108,7 @@ type Failure struct {
 	Reason       string            `json:"reason,omitempty"`
 	Headers      map[string]string `json:"headers,omitempty"`
 	RetryAfterMS int64             `json:"retry_after_ms,omitempty"`
+	Body         string            `json:"body,omitempty"` // of the error, as the service wrote it
 	Usage        message.Usage     `json:"-"`
 	Err          error             `json:"-"`
 }

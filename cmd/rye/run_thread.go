@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -162,6 +163,9 @@ type watcher struct {
 	id   string
 	view *activity.View
 	open bool // a line of streamed text has no end yet
+
+	counting bool          // the last line of the terminal counts the time of a wait
+	done     chan struct{} // ends the counting; nil if nothing counts
 }
 
 func newWatcher(c *cli.Call, h *project.Project, events bool) *watcher {
@@ -190,6 +194,39 @@ func (w *watcher) started(p *project.PreparedThread, id string) {
 	if !w.events {
 		w.c.UI.Note("%s", w.view.First())
 	}
+	if !w.events && !w.c.UI.Quiet && w.c.Isatty(w.c.Stderr) && w.done == nil {
+		w.done = make(chan struct{})
+		go w.count(w.done)
+	}
+}
+
+// count shows at a terminal how long the thread still waits for a service, until done closes.
+func (w *watcher) count(done chan struct{}) {
+	every := time.NewTicker(time.Second)
+	defer every.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case now := <-every.C:
+			w.mu.Lock()
+			if text := w.view.Waiting(now); text != "" && !w.open {
+				fmt.Fprint(w.c.UI.Stderr, "\r\x1b[K"+text)
+				w.counting = true
+			} else {
+				w.uncount()
+			}
+			w.mu.Unlock()
+		}
+	}
+}
+
+// uncount removes the line that counts. The caller has the lock.
+func (w *watcher) uncount() {
+	if w.counting {
+		fmt.Fprint(w.c.UI.Stderr, "\r\x1b[K")
+		w.counting = false
+	}
 }
 
 // threadEvent is a line of --events.
@@ -215,6 +252,7 @@ func (w *watcher) line(l transcript.Line) {
 	}
 	shown := w.view.Event(&l)
 	if shown.Streamed != "" {
+		w.uncount()
 		fmt.Fprint(w.c.UI.Stderr, shown.Streamed)
 		w.open = !strings.HasSuffix(shown.Streamed, "\n")
 	}
@@ -225,6 +263,7 @@ func (w *watcher) line(l transcript.Line) {
 
 // note ends a line of streamed text and prints another one.
 func (w *watcher) note(format string, args ...any) {
+	w.uncount()
 	if w.open {
 		fmt.Fprintln(w.c.UI.Stderr)
 		w.open = false
@@ -234,6 +273,13 @@ func (w *watcher) note(format string, args ...any) {
 
 // end prints the result of a thread and returns its error.
 func (w *watcher) end(r *threads.Result, err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done != nil {
+		close(w.done)
+		w.done = nil
+	}
+	w.uncount()
 	if r == nil {
 		return err
 	}
@@ -277,6 +323,9 @@ func (w *watcher) end(r *threads.Result, err error) error {
 		w.question(s.Ask.Question)
 		w.note("thread %s  $%s  rye threads approve|deny %s %s", r.Status, activity.Money(r.Cost.Spend), r.ThreadID, s.Ask.ID)
 		return err
+	}
+	if s := r.Suspended; s != nil && s.WakeAt != "" {
+		w.note("the service accepts the next request at %s; rye threads wake --watch continues the thread then", s.WakeAt)
 	}
 	if s := r.Suspended; s != nil && s.Ask != nil {
 		w.question(s.Ask.Question)

@@ -304,7 +304,7 @@ func (r *threadRun) known(ctx context.Context, t *threads.Thread, name string, p
 		if facts != nil {
 			p["error"], p["attempt"], p["cost"] = facts, attempt, cost.String()
 		}
-		p["fallbacks"] = t.Fallbacks()
+		p["fallbacks"], p["suspends"] = t.Fallbacks(), r.suspends()
 		p["provider"], p["model"] = t.Service().Provider.ID, t.Service().Model
 	case "compact":
 		return add(map[string]any{"view": t.Sizes()}, nil)

@@ -327,7 +327,7 @@ func callerOf(c *provider.Config) threads.Caller {
 			}
 			return nil, &threads.Failure{
 				Status: f.StatusCode, Code: code, Type: f.Type, Message: f.Message, Reason: f.Reason, Headers: f.Headers,
-				RetryAfterMS: f.RetryAfterMS, Usage: f.Usage, Err: f.Err,
+				RetryAfterMS: f.RetryAfterMS, Body: f.Body, Usage: f.Usage, Err: f.Err,
 			}
 		}
 		if err != nil {

@@ -52,7 +52,8 @@ type View struct {
 	denied map[string]bool   // calls that a line states already
 	tokens int64
 	spent  policy.USD
-	last   string // the last line
+	last   string    // the last line
+	until  time.Time // when the next attempt of a failed call is made; zero for none
 }
 
 // New returns the view of a thread that begins.
@@ -78,6 +79,7 @@ type Shown struct {
 
 // Event renders an event.
 func (v *View) Event(l *transcript.Line) Shown {
+	v.waits(l)
 	if l.Event == "token_delta" {
 		var d message.Delta
 		if l.Decode(&d) == nil && d.Kind == message.DeltaText {
@@ -94,6 +96,29 @@ func (v *View) Event(l *transcript.Line) Shown {
 	}
 	v.last = line
 	return Shown{Line: line}
+}
+
+// waits remembers when the next attempt of a failed call is made.
+func (v *View) waits(l *transcript.Line) {
+	switch l.Event {
+	case "model_error":
+		var d errorData
+		if l.Decode(&d) == nil && d.RetryIn != nil {
+			v.until = l.At().Add(time.Duration(*d.RetryIn) * time.Millisecond)
+		}
+	case "model_request", "thread_suspended", "thread_cancelled", "thread_error":
+		v.until = time.Time{}
+	}
+}
+
+// Waiting returns the line of a thread that waits for a service, with the time that is left, and
+// "" for one that does not wait, or for less than two seconds.
+func (v *View) Waiting(now time.Time) string {
+	left := v.until.Sub(now)
+	if v.until.IsZero() || left < 2*time.Second {
+		return ""
+	}
+	return "  waiting for the service  " + left.Round(time.Second).String()
 }
 
 // of returns what renders an event whose data have the type T. Data of another type have
@@ -255,9 +280,17 @@ func (v *View) failed(d errorData) string {
 	next := ""
 	if d.RetryIn != nil {
 		wait := time.Duration(*d.RetryIn) * time.Millisecond
-		next = fmt.Sprintf("; retry in %.3g s (attempt %d of %d)", wait.Seconds(), d.Attempt+1, v.start.Attempts)
+		next = fmt.Sprintf("; retry in %s (attempt %d of %d)", after(wait), d.Attempt+1, v.start.Attempts)
 	}
 	return fmt.Sprintf("  model error  %s: %s%s", strings.TrimSpace(d.Code+" "+d.Category), shortened(d.Message, maxMessage), next)
+}
+
+// after renders a wait.
+func after(wait time.Duration) string {
+	if wait >= time.Minute {
+		return wait.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%.3g s", wait.Seconds())
 }
 
 type switchedData struct {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/yamlx"
@@ -135,4 +136,29 @@ func shipped(t *testing.T) *steps.Events {
 		t.Fatal(err)
 	}
 	return events
+}
+
+// TestWaiting: a view counts down to the next attempt of a failed call, and not beyond it.
+func TestWaiting(t *testing.T) {
+	v := activity.New(activity.Start{Attempts: 4})
+	at := time.Date(2026, 11, 22, 10, 30, 0, 0, time.UTC)
+	line := func(event, data string) activity.Shown {
+		return v.Event(&transcript.Line{Seq: 1, Time: at.Format("2006-01-02T15:04:05.000Z"), Event: event, Data: json.RawMessage(data)})
+	}
+	if v.Waiting(at) != "" {
+		t.Error("a thread waits before its first call")
+	}
+	shown := line("model_error", `{"turn":1,"attempt":1,"category":"rate_limited","code":"PROVIDER_ERROR","message":"slow down","retry_in_ms":372300}`)
+	if want := "  model error  PROVIDER_ERROR rate_limited: slow down; retry in 6m12s (attempt 2 of 4)"; shown.Line != want {
+		t.Errorf("%q, want %q", shown.Line, want)
+	}
+	for after, want := range map[time.Duration]string{0: "6m12s", 70 * time.Second: "5m2s", 372 * time.Second: ""} {
+		if got := v.Waiting(at.Add(after)); got != "" && got != "  waiting for the service  "+want || (got == "") != (want == "") {
+			t.Errorf("after %v: %q, want %q", after, got, want)
+		}
+	}
+	line("model_request", `{}`)
+	if got := v.Waiting(at); got != "" {
+		t.Errorf("it waits after the next request: %q", got)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -27,8 +28,9 @@ type Failure struct {
 	Reason       string            `json:"reason,omitempty"` // such as stream_incomplete
 	Headers      map[string]string `json:"headers,omitempty"`
 	RetryAfterMS int64             `json:"retry_after_ms,omitempty"`
-	Usage        message.Usage     `json:"usage"`        // to be settled: zero if the service billed nothing
-	OutputBytes  int64             `json:"output_bytes"` // of the answer that was discarded
+	Body         string            `json:"body,omitempty"` // of an error with a status, without its end if it is long
+	Usage        message.Usage     `json:"usage"`          // to be settled: zero if the service billed nothing
+	OutputBytes  int64             `json:"output_bytes"`   // of the answer that was discarded
 	Err          *diag.Error       `json:"-"`
 }
 
@@ -122,7 +124,7 @@ func (c *Config) statusFailure(r *httpstep.Reply) *Failure {
 	e := diag.New(code, "calling %s: the service answered %d: %s", c.ID, r.Status, said.Message)
 	f := &Failure{
 		StatusCode: r.Status, Code: said.Code, Type: said.Type, Message: said.Message, Headers: retryHeaders(r.Header), Err: e,
-		RetryAfterMS: retryAfter(r, said.Message),
+		RetryAfterMS: retryAfter(r, said.Message), Body: r.Redact(short(string(r.Body))),
 	}
 	if f.RetryAfterMS == 0 {
 		f.RetryAfterMS = said.RetryMS
@@ -150,18 +152,35 @@ func (f *Failure) detailed() *Failure {
 	return f
 }
 
-// retryHeaders returns the headers that patterns of errors may use, in lower case.
+// retryHeaders returns the headers that patterns of errors may use, in lower case: those that
+// state limits, and the ids of the request.
 func retryHeaders(h http.Header) map[string]string {
 	out := map[string]string{}
-	for _, name := range []string{"retry-after", "retry-after-ms", "x-should-retry", "request-id", "x-request-id"} {
-		if v := h.Get(name); v != "" {
-			out[name] = v
+	for name := range h {
+		key := strings.ToLower(name)
+		v := h.Get(name)
+		if v != "" && len(v) <= maxHeader && (key == "request-id" || key == "x-request-id" || limitHeader(key)) {
+			out[key] = v
 		}
 	}
 	return out
 }
 
-// tryAgain finds the wait in a message such as "Please try again in 1.5s".
+// maxHeader is the length of the longest header that a pattern may use.
+const maxHeader = 200
+
+// limitHeader reports whether a header states a limit: services have no common name for it.
+func limitHeader(name string) bool {
+	for _, part := range []string{"retry-after", "ratelimit", "rate-limit", "x-should-retry"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// tryAgain finds the wait in a message such as "Please try again in 1.5s". The other forms of
+// services are data of config:agent/error_classification.
 var tryAgain = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)try again in (\d+(?:\.\d+)?)(ms|s)\b`)
 })

@@ -21,6 +21,8 @@ type Classes struct {
 	Patterns []Pattern
 	// Fallback are the categories after which another model is tried.
 	Fallback []string
+	// Waits are the forms in which services state a wait, in the order in which they are tried.
+	Waits []Wait
 }
 
 // Pattern classifies the errors that its condition matches.
@@ -55,7 +57,7 @@ type Policy struct {
 // ReadClasses reads config:agent/error_classification. A layer of a project adds
 // patterns after those of the system: one that has a priority is tried before.
 func ReadClasses(r *tree.Reader) Classes {
-	c := Classes{Fallback: r.Texts("fallback_after", nil)}
+	c := Classes{Fallback: r.Texts("fallback_after", nil), Waits: readWaits(r)}
 	for _, m := range r.Maps("patterns") {
 		m.Only("id", "aliases", "match", "category", "policy", "code", "names_tool", "states_window", "may_be_length", "priority", "description")
 		m.Require("id", "category", "code")
@@ -143,8 +145,8 @@ func (c *Classes) match(scope map[string]any) *Pattern {
 	return nil
 }
 
-// wait returns how long to wait after an attempt. ok is false if the policy does not
-// repeat the call.
+// wait returns how long to wait after an attempt that stated no wait. ok is false if the
+// policy does not repeat the call.
 func (p *Policy) wait(attempt int64, scope map[string]any, s Services) (d time.Duration, ok bool) {
 	switch p.Type {
 	case "exponential":
@@ -153,10 +155,7 @@ func (p *Policy) wait(attempt int64, scope map[string]any, s Services) (d time.D
 		return time.Duration(seconds * float64(time.Second)), true
 	case "fixed":
 		return p.Delay, p.Attempts == 0 || attempt <= p.Attempts
-	case "use_header":
-		if d, known := asked(p.Header, scope, s.Now()); known {
-			return d, true
-		}
+	case "use_header": // without a stated wait
 		if p.Fallback != nil {
 			return p.Fallback.wait(attempt, scope, s)
 		}
@@ -164,22 +163,14 @@ func (p *Policy) wait(attempt int64, scope map[string]any, s Services) (d time.D
 	return 0, false
 }
 
-// asked returns the time that the service asks to wait: in the body of its answer, or
-// in a header, as seconds or as a date.
-func asked(header string, scope map[string]any, now time.Time) (time.Duration, bool) {
-	if ms, ok := number(scope["retry_after_ms"]); ok && ms >= 0 {
-		return time.Duration(ms * float64(time.Millisecond)), true
+// asked returns the time that the service asks to wait: in a form that every service can have,
+// or in the header of the policy.
+func (c *Classes) asked(p *Policy, scope map[string]any, now time.Time) (time.Duration, bool) {
+	if d, known := c.stated(scope, now); known || p.Header == "" {
+		return d, known
 	}
-	headers, _ := scope["headers"].(map[string]any)
-	s, _ := headers[header].(string)
-	s = strings.TrimSpace(s)
-	if seconds, err := strconv.ParseFloat(s, 64); err == nil && seconds >= 0 && seconds <= hooks.MaxDelay {
-		return time.Duration(seconds * float64(time.Second)), true
-	}
-	if at, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", s); err == nil {
-		return max(at.Sub(now), 0), true
-	}
-	return 0, false
+	own := Wait{As: "seconds", Zone: time.UTC}
+	return own.read(valueAt(scope["headers"], p.Header), now)
 }
 
 func number(v any) (float64, bool) {
@@ -211,6 +202,7 @@ type Classification struct {
 	Tool        string   `json:"tool,omitempty"` // whose definition the service refused
 	Overflow    string   `json:"overflow"`       // stated or possible: the request was too long; "" otherwise
 	Window      int64    `json:"window"`         // tokens that the service has or that the request had, 0 unknown
+	Notice      string   `json:"notice"`         // when the service accepts the next request, if it stated that, else ""
 }
 
 // failedCall are the parameters of classifier.
@@ -222,12 +214,13 @@ type failedCall struct {
 	Provider  string         `json:"provider"`
 	Model     string         `json:"model"`
 	Cost      string         `json:"cost"`
+	Suspends  *bool          `json:"suspends"` // whether the thread can be suspended; true if it is not stated
 }
 
 // classifier finds the category of a failed model call and what follows.
 //
 // Params: {error: {status_code, error: {code, type, message, reason}, headers,
-// retry_after_ms}, attempt, fallbacks, tools, cost}. Result: Classification.
+// retry_after_ms}, attempt, fallbacks, tools, cost, suspends}. Result: Classification.
 func classifier(ctx context.Context, in Input) (Output, error) {
 	p, err := params[failedCall]("classifier", in)
 	if err != nil {
@@ -242,6 +235,9 @@ func classifier(ctx context.Context, in Input) (Output, error) {
 		return Output{}, err
 	}
 	scope, _ := in.Params["error"].(map[string]any) // numbers as conditions compare them
+	if wait, known := classes.stated(scope, in.Services.Now()); known {
+		scope["wait_ms"] = wait.Milliseconds()
+	}
 	pattern := classes.match(scope)
 	if pattern == nil {
 		return Output{}, diag.New(diag.ConfigError, "reading config:%s: no pattern without match, so an error has no category", ClassesConfig)
@@ -250,7 +246,7 @@ func classifier(ctx context.Context, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	c := p.classify(pattern, &classes, cfg, scope, in.Services)
+	c := p.classify(pattern, &classes, cfg, scope, in)
 	if err := c.length(pattern, in, lengths.LongRequest); err != nil {
 		return Output{}, err
 	}
@@ -275,7 +271,7 @@ func classifier(ctx context.Context, in Input) (Output, error) {
 	return done(c, events...)
 }
 
-func (p *failedCall) classify(pattern *Pattern, classes *Classes, cfg Resilience, scope map[string]any, s Services) Classification {
+func (p *failedCall) classify(pattern *Pattern, classes *Classes, cfg Resilience, scope map[string]any, in Input) Classification {
 	e, _ := scope["error"].(map[string]any)
 	message, _ := e["message"].(string)
 	c := Classification{
@@ -283,21 +279,52 @@ func (p *failedCall) classify(pattern *Pattern, classes *Classes, cfg Resilience
 		Attempt: max(p.Attempt, 1), MaxAttempts: cfg.MaxAttempts, Message: message, Action: "fail",
 	}
 	c.Tool = pattern.toolOf(message, p.Tools)
-	wait, repeat := pattern.Policy.wait(c.Attempt, scope, s)
-	limit := time.Duration(cfg.SuspendAbove) * time.Second
+	now := in.Services.Now()
+	wait, stated := time.Duration(0), false
+	if kind := pattern.Policy.Type; kind == "use_header" || kind == "exponential" {
+		wait, stated = classes.asked(&pattern.Policy, scope, now)
+	}
+	repeat := stated
+	if !stated {
+		wait, repeat = pattern.Policy.wait(c.Attempt, scope, in.Services)
+	} else {
+		c.Notice = notice(wait, now)
+	}
+	repeat = repeat && c.Attempt < cfg.MaxAttempts
+	other := slices.Contains(classes.Fallback, c.Category) && len(p.Fallbacks) > 0
 	switch {
 	case pattern.Code == string(diag.Cancelled):
 		c.Action = "abort"
-	case repeat && c.Attempt < cfg.MaxAttempts && limit > 0 && wait > limit:
-		c.Action, c.DelayMS = "suspend", wait.Milliseconds()
-	// A service that asks for a longer wait would refuse an earlier attempt.
-	case repeat && c.Attempt < cfg.MaxAttempts && (pattern.Policy.Type != "use_header" || wait <= pattern.Policy.Max):
+	case repeat && !in.tooLong(wait, stated, pattern, cfg):
 		c.Action, c.DelayMS = "retry", wait.Milliseconds()
-	case slices.Contains(classes.Fallback, c.Category) && len(p.Fallbacks) > 0:
+	case other:
 		c.Action, c.Fallback = "fallback", p.Fallbacks[0]
+	// A service that asks for a longer wait would refuse an earlier attempt.
+	case repeat && cfg.SuspendAbove > 0 && (p.Suspends == nil || *p.Suspends):
+		c.Action, c.DelayMS = "suspend", wait.Milliseconds()
 	}
 	c.Delay = float64(c.DelayMS) / 1000
 	return c
+}
+
+// longestWait is how long a process waits in place if its project never suspends a thread and the
+// policy permits no longer wait.
+const longestWait = 5 * time.Minute
+
+// tooLong reports whether a wait is longer than the process waits for, or than the thread has
+// time.
+func (in *Input) tooLong(wait time.Duration, stated bool, p *Pattern, cfg Resilience) bool {
+	left := time.Duration(in.Limits.DurationSeconds)*time.Second - time.Duration(in.Usage.DurationMS)*time.Millisecond
+	limit := time.Duration(cfg.SuspendAbove) * time.Second
+	switch {
+	case stated && in.Limits.DurationSeconds > 0 && wait >= left:
+		return true
+	case stated && p.Policy.Type == "use_header" && wait > p.Policy.Max:
+		return true
+	case limit > 0:
+		return wait > limit
+	}
+	return stated && wait > max(p.Policy.Max, longestWait)
 }
 
 // toolOf returns the name of the tool whose position a message contains.

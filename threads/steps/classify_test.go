@@ -112,7 +112,12 @@ func TestClassifier(t *testing.T) {
 
 func classify(t *testing.T, s Services, err string, attempt int) map[string]any {
 	t.Helper()
-	p := parse(t, fmt.Sprintf(`{"error":%s,"attempt":%d,"fallbacks":["openai:gpt-x"],"tools":["rye_execute","rye_load"],"cost":"0.00"}`, err, attempt))
+	return classifyWith(t, s, err, attempt, `"fallbacks":["openai:gpt-x"]`)
+}
+
+func classifyWith(t *testing.T, s Services, err string, attempt int, more string) map[string]any {
+	t.Helper()
+	p := parse(t, fmt.Sprintf(`{"error":%s,"attempt":%d,%s,"tools":["rye_execute","rye_load"],"cost":"0.00"}`, err, attempt, more))
 	out, e := classifier(t.Context(), Input{Turn: 2, Params: p, Services: s})
 	if e != nil {
 		t.Fatal(e)
@@ -155,7 +160,9 @@ func TestPolicies(t *testing.T) {
 		{"a date in the past", "", fmt.Sprintf(e429, "Sun, 22 Nov 2026 10:29:12 GMT", ""), 1, 0.5, "retry 0"},
 		{"the body wins", "", fmt.Sprintf(e429, "7", `,"retry_after_ms":1500`), 1, 0.5, "retry 1500"},
 		{"another text in the header", "", fmt.Sprintf(e429, "soon", ""), 2, 0.5, "retry 4000"},
-		{"too long", "", fmt.Sprintf(e429, "301", ""), 1, 0.5, "fallback 0"},
+		{"minutes", "", fmt.Sprintf(e429, "301", ""), 1, 0.5, "retry 301000"},
+		{"a server error with a wait", "", `{"status_code":503,"error":{},"headers":{"retry-after":"20"}}`, 1, 0.5, "retry 20000"},
+		{"too long", "", fmt.Sprintf(e429, "901", ""), 1, 0.5, "fallback 0"},
 		{"fixed, once", "", `{"error":{"code":"PARSING_ERROR"}}`, 2, 0.5, "fallback 0"},
 		{"a project's policy", `patterns: [{id: http_429, policy: {type: fixed, delay: 0.25, attempts: 3}}]`, fmt.Sprintf(e429, "7", ""), 3, 0.5, "retry 250"},
 		{"a project's pattern", `patterns: [{id: teapot, priority: 1, match: "status_code == 418", category: server_error, code: PROVIDER_ERROR, policy: {type: fixed, delay: 1}}]`, `{"status_code":418,"error":{}}`, 1, 0.5, "retry 1000"},
@@ -175,8 +182,14 @@ func TestPolicies(t *testing.T) {
 		}
 	}
 	s := services(t, map[string]string{ResilienceConfig: "retry: {suspend_above_seconds: 60, max_attempts: 2}"})
-	if d := classify(t, s, fmt.Sprintf(e429, "900", ""), 1); d["action"] != "suspend" || d["delay_ms"] != int64(900_000) {
+	if d := classify(t, s, fmt.Sprintf(e429, "900", ""), 1); d["action"] != "fallback" {
+		t.Errorf("a long wait with another model: %v", d)
+	}
+	if d := classifyWith(t, s, fmt.Sprintf(e429, "900", ""), 1, `"fallbacks":[]`); d["action"] != "suspend" || d["delay_ms"] != int64(900_000) {
 		t.Errorf("a long wait: %v", d)
+	}
+	if d := classifyWith(t, s, fmt.Sprintf(e429, "900", ""), 1, `"fallbacks":[],"suspends":false`); d["action"] != "fail" || !strings.Contains(d["notice"].(string), "in 15m0s, on 2026-11-22 at 10:45:00 UTC") {
+		t.Errorf("a long wait that cannot suspend: %v", d)
 	}
 	if d := classify(t, s, fmt.Sprintf(e429, "1", ""), 2); d["action"] != "fallback" {
 		t.Errorf("max_attempts of a project: %v", d)
