@@ -149,7 +149,7 @@ func TestLinks(t *testing.T) {
 func TestPagesNameCodes(t *testing.T) {
 	code := regexp.MustCompile("`([A-Z]+(?:_[A-Z]+)*)`")
 	notCodes := []string{"PATH", "HOME", "LANG", "TERM", "TMPDIR", "TZ", "CONFIG", "VAR", "NAME", "JSON", "NUL",
-		"SANDBOX", "CALLS", "RISK", "RESULT_TOKENS", "IDEMPOTENT", "IDEMPOTENCY"}
+		"SANDBOX", "CALLS", "RISK", "RESULT_TOKENS", "IDEMPOTENT", "IDEMPOTENCY", "VOLATILE", "POLLS", "TOUCHES"}
 	for _, page := range pages(t) {
 		for _, m := range code.FindAllStringSubmatch(read(t, page), -1) {
 			word := m[1]
