@@ -11,6 +11,10 @@ import (
 // accept: the limit of a provider whose item has no images.
 const defaultImageTokens = 8192
 
+// minImageTokens are what services count for the smallest image: some divide every image into
+// tiles.
+const minImageTokens = 300
+
 // bytesPerAudioToken is the length of a token of a sound in bytes: less than services count
 // for the lowest quality that people record.
 const bytesPerAudioToken = 60
@@ -134,7 +138,8 @@ func (m *Model) MediaTokens(b *message.Block) int64 {
 		if pixels <= 0 {
 			return m.Images.MaxTokens
 		}
-		return min((pixels+m.Images.PixelsPerToken-1)/m.Images.PixelsPerToken, m.Images.MaxTokens)
+		tokens := (pixels + m.Images.PixelsPerToken - 1) / m.Images.PixelsPerToken
+		return min(max(tokens, minImageTokens), m.Images.MaxTokens)
 	case pdfInput:
 		return max(int64(b.Pages), 1) * m.Images.PageTokens
 	case audioInput:
