@@ -246,6 +246,7 @@ func (t *Thread) reserve(ctx context.Context, s *Service, own *message.Request) 
 	req, previous := own, (*Previous)(nil)
 	if req == nil {
 		req, previous = t.request(s), t.last
+		req.MaxOutput = t.withinWindow(req.MaxOutput)
 	}
 	e, err := t.fit(ctx, s, req, previous)
 	if err != nil {

@@ -258,6 +258,21 @@ func (t *Thread) window() int64 {
 	return t.p.Services[t.service].Window
 }
 
+// withinWindow lowers the maximum of an answer to what the request leaves of the window: many
+// services refuse both together if they are longer. It is halved, because each other figure
+// changes the beginning of a request.
+func (t *Thread) withinWindow(most int64) int64 {
+	window := t.window()
+	if window <= 0 {
+		return most
+	}
+	left := window - t.used().ContextTokens
+	for most > left && most/2 >= max(t.p.MinOutput, 1) {
+		most /= 2
+	}
+	return most
+}
+
 // recount estimates the whole next request, because no answer has counted its beginning.
 func (t *Thread) recount() {
 	t.last, t.fresh = nil, bytesOf(t.request(t.p.Services[t.service]))

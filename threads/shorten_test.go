@@ -153,6 +153,24 @@ func spokenAs(req *message.Request) string {
 	return "[" + strings.Join(out, ",") + "]"
 }
 
+// The maximum of an answer is what the request leaves of the window, in halves, and not below
+// the least that is useful.
+func TestMaximumFitsTheWindow(t *testing.T) {
+	l := newLab(t)
+	l.p.MinOutput = 100
+	for used, want := range map[int64]int64{0: 1000, 9000: 1000, 9001: 500, 9600: 250, 9800: 125, 9999: 125, 12_000: 125} {
+		th := newThread(testID, l.p)
+		th.fresh = 4 * used
+		if got := th.withinWindow(1000); got != want {
+			t.Errorf("%d tokens of 10000: at most %d, want %d", used, got, want)
+		}
+	}
+	l.p.Services[0].Window = 0
+	if got := newThread(testID, l.p).withinWindow(1000); got != 1000 {
+		t.Errorf("without a window: at most %d", got)
+	}
+}
+
 // A window that a service states is that of its model, for the rest of the thread.
 func TestWindowIsLearned(t *testing.T) {
 	th := newThread(testID, newLab(t).p)

@@ -11,25 +11,26 @@ import (
 
 // Summary is what the log of a thread states about it.
 type Summary struct {
-	ID        string         `json:"thread_id"`
-	Directive Identity       `json:"directive"`
-	Version   string         `json:"version,omitempty"`
-	Signer    string         `json:"signer"`
-	State     string         `json:"state"`
-	Provider  Identity       `json:"provider"`
-	Model     string         `json:"model"`
-	Limits    Limits         `json:"limits"`
-	Cost      Cost           `json:"cost"`
-	Inputs    map[string]any `json:"inputs"`
-	Outputs   map[string]any `json:"outputs,omitempty"`
-	Text      string         `json:"text,omitempty"`
-	Error     *diag.Failure  `json:"error,omitempty"`
-	Calls     []CallSummary  `json:"calls"`
-	Loop      Identity       `json:"loop"`
-	Steps     []Identity     `json:"steps"` // the items that ran, in the order of their first run
-	Started   string         `json:"started"`
-	Updated   string         `json:"updated"`
-	PID       int            `json:"pid,omitempty"`
+	ID        string              `json:"thread_id"`
+	Directive Identity            `json:"directive"`
+	Version   string              `json:"version,omitempty"`
+	Signer    string              `json:"signer"`
+	State     string              `json:"state"`
+	Provider  Identity            `json:"provider"`
+	Model     string              `json:"model"`
+	Limits    Limits              `json:"limits"`
+	Cost      Cost                `json:"cost"`
+	Inputs    map[string]any      `json:"inputs"`
+	Outputs   map[string]any      `json:"outputs,omitempty"`
+	Text      string              `json:"text,omitempty"`
+	Error     *diag.Failure       `json:"error,omitempty"`
+	Calls     []CallSummary       `json:"calls"`
+	Shorter   []ShorteningSummary `json:"shorter,omitempty"` // each time that the conversation became shorter
+	Loop      Identity            `json:"loop"`
+	Steps     []Identity          `json:"steps"` // the items that ran, in the order of their first run
+	Started   string              `json:"started"`
+	Updated   string              `json:"updated"`
+	PID       int                 `json:"pid,omitempty"`
 	// Continues and ContinuedBy are the threads before and after it in its chain, whose
 	// cost Cost is.
 	Continues   string      `json:"continues,omitempty"`
@@ -37,6 +38,17 @@ type Summary struct {
 	Suspended   *Suspension `json:"suspended,omitempty"`
 
 	request requestData // the newest one
+}
+
+// ShorteningSummary is one time that the conversation became shorter.
+type ShorteningSummary struct {
+	Turn    int64  `json:"turn"` // after which it did
+	Step    string `json:"step"` // references or summary
+	Results int    `json:"results"`
+	Turns   int64  `json:"turns"`
+	Before  int64  `json:"before"` // tokens
+	After   int64  `json:"after"`
+	Failed  string `json:"summary_failed,omitempty"`
 }
 
 // CallSummary is one call of a tool.
@@ -153,6 +165,7 @@ func (s *Summary) line(event string, data []byte) error {
 	if event == evCompacted {
 		var d compactedData
 		err := into(data, &d)
+		s.Shorter = append(s.Shorter, ShorteningSummary{s.Cost.Turns, d.Step, len(d.Results), d.Turns, d.Before, d.After, d.Failed})
 		s.Cost.Spend = s.Cost.Spend.Plus(d.Spend)
 		return err
 	}

@@ -63,6 +63,9 @@ func showThread(u *cli.UI, s *threads.Summary, items bool) {
 		}
 		t.Add(fmt.Sprintf("turn %d", call.Turn), fmt.Sprintf("%s %s %d ms", call.Name, outcome, call.Duration))
 	}
+	for _, x := range s.Shorter {
+		t.Add("context", shorter(&x))
+	}
 	if s.Error != nil {
 		t.Add("error", string(s.Error.Code)+": "+s.Error.Message)
 	}
@@ -73,6 +76,18 @@ func showThread(u *cli.UI, s *threads.Summary, items bool) {
 		}
 	}
 	u.Table(t)
+}
+
+// shorter renders one time that a conversation became shorter.
+func shorter(x *threads.ShorteningSummary) string {
+	what := fmt.Sprintf("%d results became references", x.Results)
+	switch {
+	case x.Failed != "":
+		what = fmt.Sprintf("%d turns left out, no summary: %s", x.Turns, x.Failed)
+	case x.Step == "summary":
+		what = fmt.Sprintf("a summary replaced %d turns", x.Turns)
+	}
+	return fmt.Sprintf("after turn %d: %s, %s to %s tokens", x.Turn, what, activity.Thousands(x.Before), activity.Thousands(x.After))
 }
 
 func threadsResultCommand() *cli.Command {

@@ -44,7 +44,7 @@ func TestDecide(t *testing.T) {
 		{"those that are references stay", view(32_000, 29_000, 2000, short, turn(2, 100, 18_000), turn(3, 100, 3700)), false, "references 0 [c2_1]"},
 		{"texts need a summary", view(32_000, 29_000, 2000, turn(1, 12_000), turn(2, 12_000), turn(3, 3000)), false, "summary 3 []"},
 		{"the newest turns stay", view(32_000, 29_000, 2000, turn(1, 12_000), turn(2, 7000), turn(3, 4000), turn(4, 4000)), false, "summary 3 []"},
-		{"a summary and what is left of a long turn", view(32_000, 60_000, 2000, turn(1, 20_000), turn(2, 100, 30_000, 7900)), false, "summary 2 [c2_1]"},
+		{"a summary, and a long turn that stays", view(32_000, 60_000, 2000, turn(1, 20_000), turn(2, 100, 30_000, 7900)), false, "summary 2 [c2_1]"},
 		{"what was taken over", carried, false, "summary 1 []"},
 		{"the newest turn alone", view(32_000, 30_000, 2000, turn(1, 100, 20_000, 7900)), false, "references 0 [c1_1]"},
 		{"nothing can be shorter", view(32_000, 30_000, 2000, turn(1, 28_000)), false, "continue 0 []"},
