@@ -154,7 +154,7 @@ func spokenAs(req *message.Request) string {
 }
 
 // The maximum of an answer is what the request leaves of the window, in halves, and not below
-// the least that is useful.
+// the lowest that is useful.
 func TestMaximumFitsTheWindow(t *testing.T) {
 	l := newLab(t)
 	l.p.MinOutput = 100
