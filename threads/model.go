@@ -30,7 +30,7 @@ type Answer struct {
 func (a *answer) answer() *Answer {
 	out := &Answer{Turn: a.turn, Stop: a.resp.Stop, Text: a.resp.Text(), Calls: []string{}, Usage: a.resp.Usage}
 	if len(out.Text) > maxAnswerText {
-		out.Text = out.Text[:maxAnswerText]
+		out.Text = strings.ToValidUTF8(out.Text[:maxAnswerText], "") // without the beginning of a character at the end
 	}
 	for _, c := range a.resp.Calls() {
 		out.Calls = append(out.Calls, c.ID)

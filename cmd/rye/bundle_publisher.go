@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"crypto/ed25519"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/bundle/release"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
@@ -143,7 +143,7 @@ func publisherChange(c *cli.Call, h *project.Project, o *publisherOptions) (chan
 func publicKeyOf(c *cli.Call, h *project.Project, word string) (ed25519.PublicKey, error) {
 	if strings.ContainsAny(word, `/\`) || strings.HasSuffix(word, ".toml") {
 		path := c.Path(word)
-		b, err := os.ReadFile(path)
+		b, err := openat.ReadBounded(path, openat.MaxText)
 		if err != nil {
 			return nil, diag.New(diag.FileSystemError, "reading the key document: %w", err)
 		}

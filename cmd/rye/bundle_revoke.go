@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"os"
 	"strings"
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/bundle/release"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
@@ -90,7 +90,7 @@ func runBundleRevoke(ctx context.Context, c *cli.Call, o *bundleRevokeOptions) e
 func releaseRevocation(ctx context.Context, c *cli.Call, h *project.Project, o *bundleRevokeOptions) (trust.File, error) {
 	if o.document != "" {
 		path := c.Path(o.document)
-		b, err := os.ReadFile(path)
+		b, err := openat.ReadBounded(path, openat.MaxText)
 		if err != nil {
 			return trust.File{}, diag.New(diag.FileSystemError, "reading the revocation: %w", err)
 		}
@@ -128,7 +128,7 @@ func releaseRevocation(ctx context.Context, c *cli.Call, h *project.Project, o *
 func releaseOf(ctx context.Context, c *cli.Call, h *project.Project, file, id, version string) (*release.Signed, error) {
 	if file != "" {
 		file = c.Path(file)
-		text, err := os.ReadFile(file)
+		text, err := openat.ReadBounded(file, openat.MaxText)
 		if err != nil {
 			return nil, diag.New(diag.FileSystemError, "reading the manifest: %w", err)
 		}

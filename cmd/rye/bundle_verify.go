@@ -205,7 +205,7 @@ capabilities, executables and hosts of a release. Nothing is verified or install
 
 func runBundleInspect(ctx context.Context, c *cli.Call) error {
 	file := c.Path(c.Arg(0))
-	b, err := os.ReadFile(file)
+	b, err := openat.ReadBounded(file, openat.MaxText)
 	if err != nil {
 		// A word that is not a readable file may be a source.
 		if q, wrong := parseQuery(c, c.Arg(0)); wrong == nil && !strings.HasSuffix(c.Arg(0), ".yaml") {
@@ -249,7 +249,7 @@ func claimedKeys(file string) []sign.Fingerprint {
 		if !ok || of != filepath.ToSlash(file) {
 			continue
 		}
-		b, err := os.ReadFile(at)
+		b, err := openat.ReadRegular(at, openat.MaxText)
 		if line, bad := sign.ParseLine(b, sign.StyleBare); err == nil && bad == nil {
 			out = append(out, line.Key)
 		}

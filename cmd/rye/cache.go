@@ -3,8 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/packages/source"
@@ -55,8 +57,8 @@ func runVendor(ctx context.Context, c *cli.Call, o *vendorOptions) error {
 // removeLine removes a line from a file of a project. A missing file is not an error.
 func removeLine(dir, name, line string) error {
 	file := filepath.Join(dir, name)
-	b, err := os.ReadFile(file)
-	if os.IsNotExist(err) {
+	b, err := openat.ReadRegular(file, openat.MaxText)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {

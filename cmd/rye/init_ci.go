@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/githook"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
@@ -118,7 +119,7 @@ func writeWorkflow(ctx context.Context, c *cli.Call, system, version string, roo
 	if err != nil {
 		return "", false, err
 	}
-	if b, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(name))); err == nil && system == "gitlab" && string(b) != text {
+	if b, err := openat.ReadRegular(filepath.Join(top, filepath.FromSlash(name)), openat.MaxText); err == nil && system == "gitlab" && string(b) != text {
 		name = ".gitlab/rye.yml" // the existing pipeline is not changed
 	}
 	base := atomicfile.Project(c.Base).At(top)
@@ -131,7 +132,7 @@ func writeWorkflow(ctx context.Context, c *cli.Call, system, version string, roo
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", false, err
 	}
-	if b, err := os.ReadFile(base.Path(name)); !made && err == nil && string(b) != text {
+	if b, err := openat.ReadRegular(base.Path(name), openat.MaxText); !made && err == nil && string(b) != text {
 		c.UI.Note("%s exists and is not changed; remove it and run the command again for the current text", filepath.ToSlash(rel))
 	}
 	if made && name == ".gitlab/rye.yml" {

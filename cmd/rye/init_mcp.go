@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // writeClient writes the project's file that makes a client start rye serve. If the
@@ -26,7 +26,7 @@ func writeClient(c *cli.Call, name string) ([]string, error) {
 	base := atomicfile.Project(c.Base)
 	err = base.Create(where, []byte(text), 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		if b, _ := os.ReadFile(base.Path(where)); string(b) != text {
+		if b, _ := openat.ReadRegular(base.Path(where), openat.MaxText); string(b) != text {
 			c.UI.Note("%s is there and stays: rye serve --print-config %s prints what to add", where, name)
 		}
 		return nil, nil

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
@@ -189,7 +189,7 @@ func revoker(ctx context.Context, h *project.Project, fp sign.Fingerprint, itsel
 
 // certificate reads a revocation that was signed before.
 func certificate(path string, fp sign.Fingerprint) (string, []byte, error) {
-	b, err := os.ReadFile(path)
+	b, err := openat.ReadBounded(path, openat.MaxText)
 	if err != nil {
 		return "", nil, diag.New(diag.FileSystemError, "reading the revocation certificate: %w", err)
 	}

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"os"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/registry/server"
 )
 
@@ -34,7 +34,7 @@ operator granted the namespace. The binding lasts one year; granting it again re
 			Codes:    []diag.Code{diag.Scope, diag.ValidationFailed},
 			Flags:    []cli.Flag{cli.String(&grant.dir, "data", dataUsage)},
 			Run: func(ctx context.Context, c *cli.Call) error {
-				text, err := os.ReadFile(c.Path(c.Arg(1)))
+				text, err := openat.ReadBounded(c.Path(c.Arg(1)), openat.MaxText)
 				if err != nil {
 					return diag.New(diag.FileSystemError, "reading the key document: %w", err)
 				}

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/client"
@@ -312,7 +312,7 @@ func runRegistryLogin(ctx context.Context, c *cli.Call, o *registryLoginOptions)
 	}
 	proof := project.RegistryProof{Method: o.method}
 	if o.token != "" {
-		b, err := os.ReadFile(c.Path(o.token))
+		b, err := openat.ReadBounded(c.Path(o.token), openat.MaxText)
 		if err != nil {
 			return diag.New(diag.FileSystemError, "reading the token: %w", err)
 		}

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"os"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/registry/server"
 )
 
@@ -57,7 +57,7 @@ with the log.`,
 			if o.key == "" {
 				return diag.New(diag.Usage, "reading flag --log-key: the file with the secret key of the log is needed")
 			}
-			secret, err := os.ReadFile(c.Path(o.key))
+			secret, err := openat.ReadBounded(c.Path(o.key), openat.MaxText)
 			if err != nil {
 				return diag.New(diag.FileSystemError, "reading the key of the log: %w", err)
 			}
@@ -159,7 +159,7 @@ func runAdminRestore(ctx context.Context, c *cli.Call, o *restoreOptions) error 
 		r.From = c.Path(o.from)
 	}
 	for _, name := range o.notes {
-		b, err := os.ReadFile(c.Path(name))
+		b, err := openat.ReadBounded(c.Path(name), openat.MaxText)
 		if err != nil {
 			return diag.New(diag.FileSystemError, "reading a checkpoint: %w", err)
 		}

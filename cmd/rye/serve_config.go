@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // mcpClients returns the clients that have a template of settings.
@@ -120,7 +121,7 @@ func readToken(file string) (string, error) {
 	if !fi.Mode().IsRegular() || fi.Size() > 4096 {
 		return "", diag.New(diag.Usage, "reading the token: %s is not a regular file of at most 4096 bytes", file)
 	}
-	b, err := os.ReadFile(file)
+	b, err := openat.ReadRegular(file, openat.MaxText)
 	if err != nil {
 		return "", diag.New(diag.FileSystemError, "reading the token: %w", err)
 	}

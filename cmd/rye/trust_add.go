@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/ed25519"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
@@ -90,7 +90,7 @@ func keyOffered(ctx context.Context, c *cli.Call, h *project.Project, o *trustAd
 		return sshKeyAt(ctx, c, o)
 	}
 	path := c.Path(c.Arg(0))
-	b, err := os.ReadFile(path)
+	b, err := openat.ReadBounded(path, openat.MaxText)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "reading trust document: %w", err)
 	}

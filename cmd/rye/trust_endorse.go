@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
@@ -106,7 +106,7 @@ func copyAnchor(h *project.Project, dir string, signer sign.Signer) error {
 	if len(documents) == 0 {
 		return nil
 	}
-	b, err := os.ReadFile(documents[0].Path)
+	b, err := openat.ReadRegular(documents[0].Path, openat.MaxText)
 	if err != nil {
 		return diag.New(diag.FileSystemError, "reading trust document: %w", err)
 	}
@@ -128,7 +128,7 @@ func mustAnchor(h *project.Project, signer sign.Signer, use string) error {
 // user or the project has.
 func documentOf(c *cli.Call, h *project.Project, word string) (*doc.Key, []byte, error) {
 	path := c.Path(word)
-	b, err := os.ReadFile(path)
+	b, err := openat.ReadBounded(path, openat.MaxText)
 	if err == nil {
 		document, err := proposedKey(path, b)
 		if fp, known := anyKey(h, word); err == nil && known == nil && fp != document.Fingerprint {
@@ -144,7 +144,7 @@ func documentOf(c *cli.Call, h *project.Project, word string) (*doc.Key, []byte,
 		return nil, nil, err
 	}
 	for _, d := range h.Trust.Documents(fp) {
-		if b, err = os.ReadFile(d.Path); err == nil {
+		if b, err = openat.ReadRegular(d.Path, openat.MaxText); err == nil {
 			document, err := proposedKey(filepath.Base(d.Path), b)
 			return document, b, err
 		}

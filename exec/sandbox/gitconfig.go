@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"github.com/ryeos/rye/internal/openat"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,7 @@ func configured(root, gitDir string) (out []string) {
 	if fi, err := os.Stat(file); err != nil || !fi.Mode().IsRegular() || fi.Size() > maxGitConfig {
 		return nil
 	}
-	b, err := os.ReadFile(file)
+	b, err := openat.ReadRegular(file, openat.MaxText)
 	if err != nil {
 		return nil
 	}

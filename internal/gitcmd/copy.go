@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // CopyTo makes a repository with a work tree in an empty directory: a branch at a commit
@@ -30,7 +31,7 @@ func (r *Repo) CopyTo(ctx context.Context, dir, branch, commit string, files boo
 		failed = errors.Join(failed, os.MkdirAll(filepath.Join(own, name), 0o700))
 	}
 	failed = errors.Join(failed, os.WriteFile(filepath.Join(own, "objects", "info", "alternates"), []byte(filepath.ToSlash(r.Objects())+"\n"), 0o600))
-	if b, err := os.ReadFile(filepath.Join(r.CommonDir, "shallow")); err == nil {
+	if b, err := openat.ReadRegular(filepath.Join(r.CommonDir, "shallow"), openat.MaxText); err == nil {
 		failed = errors.Join(failed, os.WriteFile(filepath.Join(own, "shallow"), b, 0o600))
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		failed = errors.Join(failed, err)

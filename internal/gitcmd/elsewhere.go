@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // Elsewhere returns those of the blobs that a commit outside of the history of HEAD
@@ -53,7 +53,7 @@ func (r *Repo) Elsewhere(ctx context.Context, blobs func() []string) (map[string
 
 // fetched returns the commits of the last git fetch, which no ref may name.
 func (r *Repo) fetched() ([]string, error) {
-	b, err := os.ReadFile(filepath.Join(r.GitDir, "FETCH_HEAD"))
+	b, err := openat.ReadRegular(filepath.Join(r.GitDir, "FETCH_HEAD"), openat.MaxText)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.New(diag.FileSystemError, "reading FETCH_HEAD: %w", err)
 	}

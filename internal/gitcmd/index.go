@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"os"
+	"github.com/ryeos/rye/internal/openat"
 	"path"
 	"path/filepath"
 	"strings"
@@ -19,7 +19,7 @@ import (
 // a file that is damaged) is left to git.
 func (r *Repo) Indexed(ctx context.Context, paths ...string) ([]Entry, error) {
 	if wanted, ok := literal(paths); ok {
-		if b, err := os.ReadFile(r.Index()); err == nil {
+		if b, err := openat.ReadRegular(r.Index(), maxIndex); err == nil {
 			if list, ok := parseIndex(b, r.hash().Size(), wanted); ok {
 				return list, nil
 			}
@@ -226,3 +226,6 @@ func isWanted(name string, paths []string) bool {
 	}
 	return len(paths) == 0
 }
+
+// maxIndex bounds the index of a repository: that of one with a million files has about 100 MB.
+const maxIndex = 2 << 30

@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // Names returns the hooks that rye installs.
@@ -121,7 +122,7 @@ const (
 
 // inspect returns the state and the content of a hook.
 func inspect(file string) (state, []byte, error) {
-	b, err := os.ReadFile(file)
+	b, err := openat.ReadRegular(file, openat.MaxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(file); err == nil {
 			return foreign, nil, nil // a dangling link was made by the user
@@ -163,8 +164,8 @@ func installable(file string) error {
 // sameBytes reports whether two files are equal, as when a hook manager installs its
 // hook a second time.
 func sameBytes(a, b string) bool {
-	x, errA := os.ReadFile(a)
-	y, errB := os.ReadFile(b)
+	x, errA := openat.ReadRegular(a, openat.MaxText)
+	y, errB := openat.ReadRegular(b, openat.MaxText)
 	return errA == nil && errB == nil && bytes.Equal(x, y)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
@@ -97,7 +98,7 @@ func withoutLines(text string) string {
 }
 
 func readAttributes(file string) (string, error) {
-	b, err := os.ReadFile(file)
+	b, err := openat.ReadRegular(file, openat.MaxText)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", diag.New(diag.FileSystemError, "reading the attributes of the repository: %w", err)
 	}
@@ -218,7 +219,7 @@ func readVersion(name string, limit int64) ([]byte, error) {
 	if err == nil && fi.Size() > limit {
 		return nil, diag.New(diag.TooLarge, "merging: %s has more than %d bytes", name, limit)
 	}
-	b, err := os.ReadFile(name)
+	b, err := openat.ReadRegular(name, openat.MaxText)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "merging: %w", err)
 	}

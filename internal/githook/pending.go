@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/lock"
 )
 
@@ -61,7 +62,7 @@ func readPending(repo *gitcmd.Repo) ([]change, error) {
 	case err != nil:
 		return nil, diag.New(diag.FileSystemError, "reading %s: %w", pendingFile, err)
 	}
-	b, err := os.ReadFile(file)
+	b, err := openat.ReadRegular(file, openat.MaxText)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "reading %s: %w", pendingFile, err)
 	}

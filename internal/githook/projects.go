@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/lock"
 )
 
@@ -77,7 +78,7 @@ func PendingAbove(dir string) bool {
 		at := filepath.Join(dir, ".git")
 		if fi, err := os.Stat(at); err == nil {
 			if fi.Mode().IsRegular() { // of a linked work tree: "gitdir: PATH"
-				b, _ := os.ReadFile(at)
+				b, _ := openat.ReadRegular(at, openat.MaxText)
 				at = strings.TrimSpace(strings.TrimPrefix(string(b), "gitdir:"))
 				if !filepath.IsAbs(at) {
 					at = filepath.Join(dir, at)

@@ -54,3 +54,21 @@ func ReadRegular(path string, max int64) ([]byte, error) {
 	}
 	return b, err
 }
+
+// MaxText is a bound for files that are read as a whole and that a person or a program wrote by hand: none is longer.
+const MaxText = 16 << 20
+
+// ReadBounded returns the content of a file that a user named, also of a pipe. It ends after max bytes, and more are
+// TOO_LARGE: a device has no end.
+func ReadBounded(path string, max int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, max+1))
+	if err == nil && int64(len(b)) > max {
+		return nil, diag.New(diag.TooLarge, "reading %s: it has more than %d bytes", strconv.Quote(path), max)
+	}
+	return b, err
+}

@@ -1,11 +1,11 @@
 package project
 
 import (
-	"os"
 	"slices"
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust/doc"
@@ -58,7 +58,7 @@ func OfferOf(in *packages.Inspection, known func(sign.Fingerprint) []byte, now t
 // project has, or nil.
 func (p *Project) KnownDocument(key sign.Fingerprint) []byte {
 	for _, d := range p.Trust.Documents(key) {
-		if b, err := os.ReadFile(d.Path); err == nil {
+		if b, err := openat.ReadRegular(d.Path, openat.MaxText); err == nil {
 			return b
 		}
 	}

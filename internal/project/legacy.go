@@ -1,11 +1,11 @@
 package project
 
 import (
-	"os"
 	"path/filepath"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/legacy"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust/doc"
@@ -35,7 +35,7 @@ func (p *Project) LegacyKeys(files []string) (legacy.Keys, error) {
 }
 
 func readLegacyKey(path string) (legacy.Key, error) {
-	b, err := os.ReadFile(path)
+	b, err := openat.ReadRegular(path, openat.MaxText)
 	if err != nil {
 		return legacy.Key{}, diag.New(diag.FileSystemError, "%w", err)
 	}

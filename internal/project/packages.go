@@ -3,7 +3,9 @@ package project
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -241,8 +244,8 @@ func there(p string) bool {
 
 // AddLines appends the lines that a file at the top of a project lacks.
 func AddLines(dir, name string, lines []string) (bool, error) {
-	b, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil && !os.IsNotExist(err) {
+	b, err := openat.ReadRegular(filepath.Join(dir, name), openat.MaxText)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	have := map[string]bool{}

@@ -2,12 +2,12 @@ package project
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -103,7 +103,7 @@ func (p *Project) WriteManifest(ctx context.Context, dir, id string, body []byte
 	base, file := atomicfile.Project(dir), bundle.ManifestPath(id)
 	style := sign.Hash()
 	in := body
-	if old, err := os.ReadFile(base.Path(file)); err == nil {
+	if old, err := openat.ReadRegular(base.Path(file), openat.MaxText); err == nil {
 		if sp, err := sign.SplitFile(old, style); err == nil && sp.Signed && string(sp.Body()) == string(body) {
 			in = old
 		}
@@ -130,7 +130,7 @@ func (p *Project) endorseAgain(ctx context.Context, old sign.Fingerprint, by sig
 	}
 	found, _ := filepath.Glob(filepath.Join(dir, "endorse-*-by-"+old.String()+".toml"))
 	for _, at := range found {
-		b, err := os.ReadFile(at)
+		b, err := openat.ReadRegular(at, openat.MaxText)
 		if err != nil {
 			return diag.New(diag.FileSystemError, "reading %s: %w", at, err)
 		}
@@ -138,7 +138,7 @@ func (p *Project) endorseAgain(ctx context.Context, old sign.Fingerprint, by sig
 		if was == nil {
 			continue
 		}
-		key, err := os.ReadFile(filepath.Join(dir, doc.FileName(doc.KindKey, was.Fingerprint)))
+		key, err := openat.ReadRegular(filepath.Join(dir, doc.FileName(doc.KindKey, was.Fingerprint)), openat.MaxText)
 		if err != nil {
 			continue // the endorsement has no effect without its document
 		}

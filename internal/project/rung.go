@@ -1,11 +1,11 @@
 package project
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/policy"
 )
 
@@ -19,7 +19,7 @@ func (p *Project) FirstOfRung(rung string) bool {
 	if p.Dirs.State == "" || rung != policy.RungLandlock && rung != policy.RungBasic {
 		return false
 	}
-	b, _ := os.ReadFile(filepath.Join(p.Dirs.State, rungFile))
+	b, _ := openat.ReadRegular(filepath.Join(p.Dirs.State, rungFile), openat.MaxText)
 	if strings.TrimSpace(string(b)) == rung {
 		return false
 	}

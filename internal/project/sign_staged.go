@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/githook"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/primary"
@@ -298,7 +299,7 @@ func stagedChanges(ctx context.Context, git *gitcmd.Git) (changes []gitcmd.Chang
 func mergedHeads(repo *gitcmd.Repo, environ []string) ([]string, error) {
 	var heads []string
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "SQUASH_MSG"} {
-		b, err := os.ReadFile(filepath.Join(repo.GitDir, name))
+		b, err := openat.ReadRegular(filepath.Join(repo.GitDir, name), openat.MaxText)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 		case err != nil:

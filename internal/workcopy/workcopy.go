@@ -207,7 +207,7 @@ func Create(ctx context.Context, p Params) (*Copy, error) {
 // in for one that a stopped process left, and removed it: files would be missing.
 func (c *Copy) stillMarked(mark string) error {
 	at := filepath.Join(c.dir, markFile)
-	if b, err := os.ReadFile(at); err != nil || string(b) != mark {
+	if b, err := openat.ReadRegular(at, openat.MaxText); err != nil || string(b) != mark {
 		return diag.New(diag.FileSystemError, "making a working copy: another process removed it, as more than an hour passed: start the thread again")
 	}
 	return os.Remove(at)
