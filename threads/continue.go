@@ -20,11 +20,14 @@ const Continued = "continued"
 // Carried is what a thread takes over from the one that it continues. A chain of threads
 // has one account, that of its root, and its limits apply to all of the chain.
 type Carried struct {
-	From     string            `json:"continues"`
-	Root     string            `json:"chain_root"`
-	Cost     Cost              `json:"cost"` // of the chain so far
-	Messages []message.Message `json:"messages"`
-	Window   int64             `json:"window,omitempty"` // that the service stated, of the first model
+	From string `json:"continues"`
+	Root string `json:"chain_root"`
+	Cost Cost   `json:"cost"` // of the chain so far
+	// NewTokens are those of the chain that its limit counts, 0 in logs of older versions, whose
+	// limit counts all tokens.
+	NewTokens int64             `json:"new_tokens,omitempty"`
+	Messages  []message.Message `json:"messages"`
+	Window    int64             `json:"window,omitempty"` // that the service stated, of the first model
 }
 
 // Next is the thread that goes on.
@@ -57,6 +60,7 @@ func (c *Carried) begin(t *Thread) {
 	}
 	t.turns, t.spent = c.Cost.Turns, c.Cost.Spend
 	t.usage.Input, t.usage.Output = c.Cost.InputTokens, c.Cost.OutputTokens
+	t.fresher.used = cmp.Or(c.NewTokens, c.Cost.InputTokens+c.Cost.OutputTokens)
 	t.active = time.Duration(c.Cost.DurationMS) * time.Millisecond
 	t.learn(c.Window)
 	t.grow(c.Messages)
@@ -94,7 +98,7 @@ func (t *Thread) goOn(ctx context.Context) error {
 	if n.Text != "" {
 		messages = append(messages, message.Message{Role: message.User, Blocks: []message.Block{message.TextBlock(n.Text)}})
 	}
-	c := &Carried{From: t.id, Root: t.id, Cost: t.cost(), Messages: append(messages, tail...), Window: t.windows[0]}
+	c := &Carried{From: t.id, Root: t.id, Cost: t.cost(), NewTokens: t.fresher.used, Messages: append(messages, tail...), Window: t.windows[0]}
 	if t.p.Carried != nil {
 		c.Root = t.p.Carried.Root
 	}

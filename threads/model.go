@@ -311,8 +311,9 @@ func (t *Thread) fit(ctx context.Context, s *Service, req *message.Request, prev
 		return e, err
 	}
 	u := t.used()
-	tokens := t.p.Limits.Tokens - u.InputTokens - u.OutputTokens
-	fits := func(e Estimate) bool { return e.Cost <= balance.Left() && e.Input+e.Output <= tokens }
+	tokens := t.p.Limits.Tokens - u.NewTokens
+	fresh := func(e Estimate) int64 { return t.fresher.next(e, previous == nil && t.last != nil) }
+	fits := func(e Estimate) bool { return e.Cost <= balance.Left() && fresh(e) <= tokens }
 	if fits(e) {
 		return e, nil
 	}
@@ -323,8 +324,8 @@ func (t *Thread) fit(ctx context.Context, s *Service, req *message.Request, prev
 		return e, err
 	}
 	switch {
-	case e.Input+e.Output > tokens:
-		return e, exceeded(diag.LimitExceeded, t.id, "tokens", u.InputTokens+u.OutputTokens, t.p.Limits.Tokens).WithDetail("needed", e.Input+e.Output)
+	case fresh(e) > tokens:
+		return e, exceeded(diag.LimitExceeded, t.id, "tokens", u.NewTokens, t.p.Limits.Tokens).WithDetail("needed", fresh(e))
 	case e.Cost > balance.Left():
 		return e, balance.Exceeded("running "+t.id, e.Cost).WithDetail("thread_id", t.id)
 	}
@@ -409,6 +410,7 @@ func (t *Thread) distinct(turn int64, blocks []message.Block) []message.Block {
 // take adds an answer to the conversation and the figures.
 func (t *Thread) take(key string, sent *Previous, d *responseData) {
 	t.usage = t.usage.Add(d.Usage)
+	t.fresher.add(d.Usage, d.Aside)
 	t.spent = t.spent.Plus(d.Cost)
 	t.turns = max(t.turns, d.Turn)
 	t.inTurn, t.attempts, t.failure, t.lastErr = false, 0, nil, nil
@@ -441,6 +443,7 @@ func (t *Thread) missed(ctx context.Context, at *attempt, s *Service, err error)
 	defer t.mu.Unlock()
 	serr := t.money.Settle(context.WithoutCancel(ctx), at.id, cost, assumed)
 	t.usage = t.usage.Add(f.Usage)
+	t.fresher.missed(f.Usage)
 	t.spent = t.spent.Plus(cost)
 	t.lastErr = f.Err
 	t.failure = &pending{turn: at.turn, attempt: at.number, failure: f, cost: cost, assumed: assumed, over: at.over(cost)}

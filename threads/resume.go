@@ -392,6 +392,7 @@ func (t *Thread) modelLine(event string, data []byte) error {
 		t.spent = t.spent.Plus(d.Cost)
 		if d.Usage != nil {
 			t.usage = t.usage.Add(*d.Usage)
+			t.fresher.missed(*d.Usage)
 		}
 	}
 	return nil

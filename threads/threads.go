@@ -315,6 +315,7 @@ type Thread struct {
 	turns    int64 // answers
 	inTurn   bool  // turn_started is recorded for the next answer
 	usage    message.Usage
+	fresher  newTokens
 	last     *Previous     // of the last answer
 	fresh    int64         // bytes of the conversation since
 	short    shortened     // what of the conversation the model reads in another form
@@ -396,6 +397,7 @@ type Usage struct {
 	Spend         policy.USD `json:"spend"`
 	Spawns        int64      `json:"spawns"`
 	DurationMS    int64      `json:"duration_ms"`
+	NewTokens     int64      `json:"new_tokens"` // that the limit of tokens counts
 	ContextTokens int64      `json:"context_tokens"`
 	Window        int64      `json:"window"`
 }
@@ -409,7 +411,7 @@ func (t *Thread) Used() Usage {
 
 func (t *Thread) used() Usage {
 	u := Usage{
-		Turns: t.turns, InputTokens: t.usage.InputTotal(), OutputTokens: t.usage.Output, Spend: t.spent,
+		Turns: t.turns, InputTokens: t.usage.InputTotal(), OutputTokens: t.usage.Output, NewTokens: t.fresher.used, Spend: t.spent,
 		DurationMS: t.elapsed().Milliseconds(), Window: t.window(),
 	}
 	u.ContextTokens = (t.fresh + 3) / 4
@@ -487,8 +489,8 @@ func (t *Thread) limits() error {
 	switch {
 	case u.Turns >= l.Turns:
 		return exceeded(diag.LimitExceeded, t.id, "turns", u.Turns, l.Turns)
-	case u.InputTokens+u.OutputTokens >= l.Tokens:
-		return exceeded(diag.LimitExceeded, t.id, "tokens", u.InputTokens+u.OutputTokens, l.Tokens)
+	case u.NewTokens >= l.Tokens:
+		return exceeded(diag.LimitExceeded, t.id, "tokens", u.NewTokens, l.Tokens)
 	}
 	return t.duration()
 }

@@ -41,7 +41,7 @@ func (p *Project) modelProgram(ctx context.Context, in exec.NativeCall) (map[str
 		return nil, err
 	}
 	used := t.Used()
-	c.Program.Tokens = max(t.Params().Limits.Tokens-used.InputTokens-used.OutputTokens, 1)
+	c.Program.Tokens = max(t.Params().Limits.Tokens-used.NewTokens, 1)
 	tools := &threadTools{r: r, t: t, run: ctx, by: in.Chain.Tool().Ref.String()}
 	call := callerOf(c)
 	resp, err := t.Attempt(ctx, s, func(ctx context.Context, req *message.Request, onDelta func(message.Delta)) (*message.Response, error) {

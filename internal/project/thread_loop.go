@@ -258,7 +258,7 @@ func (r *threadRun) stepInput(ctx context.Context, t *threads.Thread, name strin
 		ThreadID: t.ID(), Turn: t.Turn(), Limits: t.Params().Limits, Params: p,
 		Usage: steps.Usage{
 			Turns: u.Turns, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Spend: u.Spend, Spawns: u.Spawns,
-			DurationMS: u.DurationMS, ContextTokens: u.ContextTokens, Window: u.Window,
+			DurationMS: u.DurationMS, NewTokens: u.NewTokens, ContextTokens: u.ContextTokens, Window: u.Window,
 		},
 	}, nil
 }

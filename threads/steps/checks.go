@@ -42,7 +42,7 @@ func reached(l Limits, u Usage) *Reached {
 	if r := whole("turns", u.Turns, l.Turns); r != nil {
 		return r
 	}
-	if r := whole("tokens", u.InputTokens+u.OutputTokens, l.Tokens); r != nil {
+	if r := whole("tokens", u.NewTokens, l.Tokens); r != nil {
 		return r
 	}
 	// A maximum of 0 permits models without prices. The ledger refuses the others.

@@ -20,7 +20,7 @@ func TestLimitChecker(t *testing.T) {
 	for name, change := range map[string]func(*Limits, *Usage){
 		`{"reached":null}`: func(*Limits, *Usage) {},
 		`{"reached":{"code":"LIMIT_EXCEEDED","limit":"turns","max":8,"value":8}} limit_reached{"limit":"turns","max":8,"value":8}`:                                    func(_ *Limits, u *Usage) { u.Turns = 8 },
-		`{"reached":{"code":"LIMIT_EXCEEDED","limit":"tokens","max":40000,"value":40000}} limit_reached{"limit":"tokens","max":40000,"value":40000}`:                  func(_ *Limits, u *Usage) { u.OutputTokens = 31_000 },
+		`{"reached":{"code":"LIMIT_EXCEEDED","limit":"tokens","max":40000,"value":40000}} limit_reached{"limit":"tokens","max":40000,"value":40000}`:                  func(_ *Limits, u *Usage) { u.NewTokens = 40_000 },
 		`{"reached":{"code":"BUDGET_EXCEEDED","limit":"spend","max":"0.20","value":"0.20"}} limit_reached{"limit":"spend","max":"0.20","value":"0.20"}`:               func(_ *Limits, u *Usage) { u.Spend = 200_000_000 },
 		`{"reached":{"code":"LIMIT_EXCEEDED","limit":"duration_seconds","max":1800,"value":1800}} limit_reached{"limit":"duration_seconds","max":1800,"value":1800}`:  func(_ *Limits, u *Usage) { u.DurationMS = 1_800_500 },
 		`{"reached":{"code":"LIMIT_EXCEEDED","limit":"turns","max":0,"value":2}} limit_reached{"limit":"turns","max":0,"value":2}`:                                    func(l *Limits, _ *Usage) { l.Turns = 0 },

@@ -49,6 +49,8 @@ type Usage struct {
 	Spend        policy.USD `json:"spend"`
 	Spawns       int64      `json:"spawns"`
 	DurationMS   int64      `json:"duration_ms"` // without suspension
+	// NewTokens are the tokens that the limit counts: neither cached nor sent before.
+	NewTokens int64 `json:"new_tokens"`
 	// ContextTokens is the size of the next request, as far as it is known.
 	ContextTokens int64 `json:"context_tokens"`
 	// Window is the largest request of the model in tokens; 0 is unknown.

@@ -14,7 +14,7 @@ def nano(usd):
 
 
 def reached():
-    tokens = usage["input_tokens"] + usage["output_tokens"]
+    tokens = usage["new_tokens"]
     for name, value in (("turns", usage["turns"]), ("tokens", tokens)):
         if value >= limits[name]:
             return {"code": "LIMIT_EXCEEDED", "limit": name, "value": value, "max": limits[name]}
