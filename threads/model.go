@@ -285,6 +285,7 @@ func (t *Thread) reserve(ctx context.Context, s *Service, own *message.Request) 
 		// Nothing was sent.
 		return nil, nil, errors.Join(err, t.money.Settle(context.WithoutCancel(ctx), at.id, 0, false))
 	}
+	full.CacheKey = t.id // after the digest: a replay has another id
 	return full, at, nil
 }
 

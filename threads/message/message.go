@@ -139,6 +139,9 @@ type Request struct {
 	Temperature json.Number `json:"temperature,omitempty"`
 	// Serial asks the service for at most one call in the response.
 	Serial bool `json:"serial,omitempty"`
+	// CacheKey is equal for all requests of one conversation: a service that takes one sends
+	// them where their beginning is cached. It is no part of the request's digest.
+	CacheKey string `json:"cache_key,omitempty"`
 }
 
 // Stop is why a response ended.

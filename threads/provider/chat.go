@@ -46,7 +46,7 @@ func (c *Config) encodeChat(req shaped, m *Model) ([]byte, error) {
 	if req.Temperature != "" {
 		fs = append(fs, field{"temperature", []byte(req.Temperature)})
 	}
-	fs = append(fs, field{"stream", encoded(!m.Quirks[noStream])})
+	fs = append(fs, c.cacheKey(m, req), field{"stream", encoded(!m.Quirks[noStream])})
 	return c.body(fs), nil
 }
 

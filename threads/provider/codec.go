@@ -3,6 +3,7 @@ package provider
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/ryeos/rye/diag"
@@ -109,7 +110,33 @@ func (c *Config) body(fs fields) []byte {
 	for _, key := range sortedKeys(c.Body.Add) {
 		fs.set(key, encoded(c.Body.Add[key]))
 	}
-	return object(fs...)
+	return object(ordered(fs)...)
+}
+
+// ordered puts what stays the same for a conversation before the messages, and what can
+// change with each request after them. Services and proxies cache by the beginning of a
+// request: a new message must change nothing before it.
+func ordered(fs fields) fields {
+	var stable, messages, limits fields
+	for _, f := range fs {
+		switch f.key {
+		case "messages", "input", "contents":
+			messages = append(messages, f)
+		case "max_tokens", maxCompletionTokens, "max_output_tokens", "generationConfig", "options":
+			limits = append(limits, f)
+		default:
+			stable = append(stable, f)
+		}
+	}
+	return slices.Concat(stable, messages, limits)
+}
+
+// cacheKey returns the field for the key of a conversation, or one without a value.
+func (c *Config) cacheKey(m *Model, req shaped) field {
+	if m.Cache.Field == "" || req.CacheKey == "" {
+		return field{}
+	}
+	return field{m.Cache.Field, encoded(req.CacheKey)}
 }
 
 // merged joins neighbouring messages of one role: the services answer to turns.

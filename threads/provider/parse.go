@@ -174,10 +174,11 @@ func readEnds(r *tree.Reader) map[string]message.Stop {
 }
 
 func readCache(r *tree.Reader, def Cache) Cache {
-	r.Only("marks", "ttl", "min_tokens")
+	r.Only("marks", "ttl", "min_tokens", "field")
 	return Cache{
 		Marks: int(r.Int("marks", int64(def.Marks), 0, 4)), TTL: r.Enum("ttl", def.TTL, "5m", "1h"),
 		MinTokens: r.Int("min_tokens", def.MinTokens, 0, math.MaxInt32),
+		Field:     cmp.Or(r.Text("field"), def.Field),
 	}
 }
 

@@ -100,6 +100,7 @@ type Cache struct {
 	Marks     int
 	TTL       string // 5m or 1h
 	MinTokens int64
+	Field     string // of the body, for the key of a conversation; "" sends none
 }
 
 // Reasoning states how effort is written.

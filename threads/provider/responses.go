@@ -44,7 +44,7 @@ func (c *Config) encodeResponses(req shaped, m *Model) ([]byte, error) {
 	if req.Temperature != "" {
 		fs = append(fs, field{"temperature", []byte(req.Temperature)})
 	}
-	fs = append(fs, field{"stream", encoded(!m.Quirks[noStream])})
+	fs = append(fs, c.cacheKey(m, req), field{"stream", encoded(!m.Quirks[noStream])})
 	return c.body(fs), nil
 }
 
