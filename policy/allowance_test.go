@@ -202,7 +202,7 @@ func TestShippedAllowance(t *testing.T) {
 			}
 		}
 	}
-	if got := fmt.Sprint(a.Limits.Spend, a.Spend.PerDay, a.Approvals.Sandboxed, a.Approvals.Unsandboxed, a.Children.Unsandboxed, a.Sandbox.Minimum, a.Registry); got != "5.00 20.00 T3 T1 T0landlockask" {
+	if got := fmt.Sprint(a.Limits.Spend, a.Spend.PerDay, a.Approvals.Sandboxed, a.Approvals.Unsandboxed, a.Children.Unsandboxed, a.Sandbox.Minimum, a.Registry); got != "10.00 20.00 T3 T1 T0landlockask" {
 		t.Error(got)
 	}
 	if !a.AllowsProvider("rye/agent/providers/x") || !a.AllowsModel("local/x") || a.AllowsDraft("rye.draft.tool.drafts.x") || (Allowance{}).AllowsModel("x") {
