@@ -221,7 +221,7 @@ func (w *watcher) count(done chan struct{}) {
 	}
 }
 
-// uncount removes the line that counts. The caller has the lock.
+// uncount removes the line of the wait. The caller has the lock.
 func (w *watcher) uncount() {
 	if w.counting {
 		fmt.Fprint(w.c.UI.Stderr, "\r\x1b[K")
