@@ -140,7 +140,7 @@ type Request struct {
 	// Serial asks the service for at most one call in the response.
 	Serial bool `json:"serial,omitempty"`
 	// CacheKey is equal for all requests of one conversation: a service that takes one sends
-	// them where their beginning is cached. It is no part of the request's digest.
+	// them where their beginning is cached. The digest of the request does not include it.
 	CacheKey string `json:"cache_key,omitempty"`
 }
 
