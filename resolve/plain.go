@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
+	"strings"
 
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve/space"
 )
 
@@ -107,11 +110,18 @@ func (it *Item) selfContained() bool {
 		return false
 	case item.Directive:
 		d := it.Directive()
-		return d.Extends.IsZero() && len(d.Context)+len(d.Hooks)+len(d.Permissions.Aliases) == 0
+		return d.Extends.IsZero() && len(d.Context)+len(d.Hooks)+len(d.Permissions.Aliases) == 0 && !slices.ContainsFunc(d.Permissions.Caps, namesItem)
 	case item.Tool:
 		return it.Declared() == "" // a class is compared with the configuration of classes
 	}
 	return true
+}
+
+// namesItem reports whether a capability permits to run exactly one item, which may be
+// changed to one that does not run. Those of the system space change with the program.
+func namesItem(c policy.Cap) bool {
+	text := string(c)
+	return strings.HasPrefix(text, "rye.execute.") && !strings.HasPrefix(text, "rye.execute.tool.rye.") && !strings.ContainsAny(text, "*?[")
 }
 
 // ReadDigest returns the digest of everything that the metadata of an item, and the

@@ -42,7 +42,7 @@ type Params struct {
 	WasTool func(item.Ref) bool
 	// Check returns findings about an item from packages above this one, which know
 	// what its tool_type needs. Lint adds them. It may be nil.
-	Check func(*Item) []diag.Finding
+	Check func(context.Context, *Resolver, *Item) []diag.Finding
 	// Plain is used by Walked. It may be nil.
 	Plain Plain
 	// NoCache keeps no metadata, for a walk that reads each file once.

@@ -21,6 +21,9 @@ func explainThread(ctx context.Context, c *cli.Call, h *project.Project, req pri
 		return err
 	}
 	return c.UI.Show(p, func() {
+		for _, f := range p.Findings {
+			c.UI.Warn("%s: %s", f.Location(), f.Message)
+		}
 		if !whole {
 			c.UI.Out("%s is ready and its inputs are valid", p.Ref)
 		}

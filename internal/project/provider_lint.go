@@ -1,18 +1,25 @@
 package project
 
 import (
+	"context"
+
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads/provider"
 )
 
-// checkItem returns the findings of a provider item, which sign and verify report: a
-// price that is wrong would be found when it was billed.
-func checkItem(it *resolve.Item) []diag.Finding {
+// checkItem returns the findings of an item that sign and verify report: a price of a
+// provider that is wrong would be found when it was billed, a permission that offers nothing
+// when a model missed its tool.
+func checkItem(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []diag.Finding {
+	if it.Ref.Kind == item.Directive {
+		return primary.CheckPermits(ctx, r, it)
+	}
 	if IsGraph(it) {
 		return graph.CheckHooks(graphDoc(it))
 	}

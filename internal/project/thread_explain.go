@@ -35,6 +35,7 @@ type ThreadPlan struct {
 	Checks    []string           `json:"checks"`
 	Loop      threads.Identity   `json:"loop"`
 	Steps     []threads.Identity `json:"steps"`
+	Findings  []diag.Finding     `json:"findings,omitempty"` // permissions that offer nothing
 }
 
 // PlannedModel is a model of a plan.
@@ -74,7 +75,9 @@ func (p *Project) PlanThread(ctx context.Context, o *ThreadOptions) (*ThreadPlan
 	if prepared.NoModel != nil {
 		out.NoModel = diag.Typed(prepared.NoModel).Error()
 	}
+	out.Findings = primary.CheckPermits(ctx, p.Resolver, prepared.Item)
 	for _, b := range prepared.Bases {
+		out.Findings = append(out.Findings, primary.CheckPermits(ctx, p.Resolver, b)...)
 		out.Extends = append(out.Extends, primary.ElementOf(b))
 	}
 	for _, s := range prepared.Services {
