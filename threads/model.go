@@ -346,6 +346,25 @@ func (t *Thread) fit(ctx context.Context, s *Service, req *message.Request, prev
 	return e, nil
 }
 
+// resultBytes is how many bytes NextCall expects of each result that is missing: the usual
+// result of a thread that this one starts is shorter.
+const resultBytes = 2000
+
+// NextCall returns the money that the next call of the model needs: its worst case with the
+// shortest answer and with the results that are still missing.
+func (t *Thread) NextCall() (policy.USD, error) {
+	missing := len(t.Pending())
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.p.Services[t.service]
+	req := t.request(s)
+	req.MaxOutput = min(max(t.p.MinOutput, 1), req.MaxOutput)
+	results := message.TextBlock(strings.Repeat("x", missing*resultBytes))
+	req.Messages = joined(req.Messages, message.Message{Role: message.User, Blocks: []message.Block{results}})
+	e, err := s.WorstCase(req, t.last)
+	return e.Cost, err
+}
+
 // limited records a reached limit.
 func (t *Thread) limited(ctx context.Context, err error) error {
 	e := diag.Typed(err)

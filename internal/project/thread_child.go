@@ -18,12 +18,6 @@ import (
 	"github.com/ryeos/rye/threads/store"
 )
 
-// How long the start of a thread waits while as many run as may, and between two tries.
-const (
-	placeWait  = 60 * time.Second
-	placePause = 250 * time.Millisecond
-)
-
 type spawnerKey struct{}
 
 // spawner returns the thread whose call ctx is, nil if a person or a client makes it.
@@ -164,45 +158,6 @@ func limitFlags(v any) ([]string, error) {
 func asFlags(l threads.Limits) []string {
 	n := func(name string, v int64) string { return name + "=" + strconv.FormatInt(v, 10) }
 	return []string{n("turns", l.Turns), n("tokens", l.Tokens), "spend=" + l.Spend.String(), n("spawns", l.Spawns), n("depth", l.Depth), n("duration_seconds", l.DurationSeconds)}
-}
-
-// admit admits a child of the thread to the registry and returns its limits, which are
-// within those of the thread and what it has left. While as many threads run as may, it
-// waits for one to end.
-func (r *threadRun) admit(ctx context.Context, child store.Thread, l threads.Limits) (threads.Limits, error) {
-	a, _, err := r.p.Allowance(ctx)
-	if err != nil {
-		return l, err
-	}
-	t := threads.From(ctx)
-	if t == nil || r.money == nil {
-		return l, diag.New(diag.Internal, "starting a thread of %s: it has no account", r.id)
-	}
-	left := r.Limits.DurationSeconds - t.Used().DurationMS/1000
-	l.DurationSeconds = max(1, min(l.DurationSeconds, left))
-	ask := store.Share{Spend: l.Spend, Depth: l.Depth, Spawns: l.Spawns}
-	call, _ := ctx.Value(callKey{}).(string)
-	if err := r.starts.wait(ctx, call); err != nil {
-		return l, err
-	}
-	defer r.starts.passed(call)
-	for end := time.Now().Add(placeWait); ; {
-		got, err := r.money.Spawn(ctx, child, ask, a.Concurrency)
-		if err == nil {
-			l.Spend, l.Depth, l.Spawns = got.Spend, got.Depth, got.Spawns
-			return l, nil
-		}
-		if !diag.Typed(err).Retryable || time.Now().After(end) {
-			return l, r.money.owned(err)
-		}
-		// A thread whose process was stopped runs for the registry until it is settled.
-		if _, err := r.p.listed(ctx, func(*store.Store) ([]store.Cost, error) { return nil, nil }); err != nil {
-			return l, err
-		}
-		if err := pause(ctx, placePause); err != nil {
-			return l, err
-		}
-	}
 }
 
 // root returns the thread that began the tree of this one.

@@ -312,19 +312,25 @@ func (p *Project) RenderThread(ctx context.Context, o *ThreadOptions) (*Rendered
 		return out, err
 	}
 	s := prepared.Services[0]
-	req := &message.Request{Model: s.Model, MaxOutput: min(s.MaxOutput, prepared.MaxOutput), Messages: []message.Message{{Role: message.User, Blocks: prompt.Message.Blocks}}}
-	for _, b := range prompt.System {
-		req.System = append(req.System, message.TextBlock(b.Text))
-	}
-	for _, t := range prompt.Tools {
-		req.Tools = append(req.Tools, t.ToolDef)
-	}
+	req := prepared.firstRequest(s, prompt)
 	e, err := s.WorstCase(req, nil)
 	if err != nil {
 		return nil, err
 	}
 	out.Tokens, out.FirstCall, out.Model = e.Bytes/4, e.Cost, s.Model
 	return out, nil
+}
+
+// firstRequest returns the request of a prompt.
+func (r *PreparedThread) firstRequest(s *threads.Service, prompt *threads.Prompt) *message.Request {
+	req := &message.Request{Model: s.Model, MaxOutput: min(s.MaxOutput, r.MaxOutput), Messages: []message.Message{{Role: message.User, Blocks: prompt.Message.Blocks}}}
+	for _, b := range prompt.System {
+		req.System = append(req.System, message.TextBlock(b.Text))
+	}
+	for _, t := range prompt.Tools {
+		req.Tools = append(req.Tools, t.ToolDef)
+	}
+	return req
 }
 
 // sizeOfPrompt estimates the tokens of a prompt by its bytes.

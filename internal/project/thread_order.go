@@ -61,6 +61,17 @@ func (s *startOrder) wait(ctx context.Context, call string) error {
 	}
 }
 
+// left returns how many calls have not started their thread, this one included.
+func (s *startOrder) left(call string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.calls, call)
+	if i < 0 {
+		return 1 // a program makes it
+	}
+	return int64(len(s.calls) - i)
+}
+
 // startsThread reports whether a call starts a thread.
 func startsThread(c *threads.ToolCall) bool {
 	return calledTool(c) == item.Ref{Kind: item.Tool, ID: threadTool}

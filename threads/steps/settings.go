@@ -52,6 +52,8 @@ type Resilience struct {
 	HookTime time.Duration // of one hook
 	AskAgain int64         // how often finish asks a model to go on, in a row
 
+	ChildWait time.Duration // of a child for money that running children hold
+
 	// What becomes of the children of a thread that rests: cancel, allow, or wait.
 	OnParentCancel, OnParentComplete, OnParentError string
 }
@@ -76,6 +78,7 @@ func ReadResilience(r *tree.Reader) Resilience {
 		ArtifactLines:   results.Int("artifact_lines", 1, 1, 1_000_000),
 		HookTime:        time.Duration(r.Int("hook_seconds", 1, 1, 3600)) * time.Second,
 		AskAgain:        r.Int("ask_again", 0, 0, 100),
+		ChildWait:       time.Duration(r.Map("children").Int("wait_seconds", 0, 0, 3600)) * time.Second,
 
 		OnParentCancel:   children.Enum("on_parent_cancel", "cancel", "cancel", "allow"),
 		OnParentComplete: children.Enum("on_parent_complete", "allow", "allow", "cancel", "wait"),

@@ -106,7 +106,7 @@ func TestAbandon(t *testing.T) {
 	root, err := s.Register(t.Context(), Thread{ID: "r", Kind: "thread", Depth: 1, Spawns: 9}, Budget{Max: 1000, Periods: treePeriods()})
 	must(t, err)
 	for _, id := range []string{"created", "silent", "asked", "taken"} {
-		_, err = root.Spawn(t.Context(), Thread{ID: id, Kind: "thread"}, Share{Spend: 100}, wideRunning())
+		_, err = root.Spawn(t.Context(), Thread{ID: id, Kind: "thread"}, Share{Spend: 100}, Terms{}, wideRunning())
 		must(t, err)
 	}
 	begin := func(id string) *Owner {
@@ -161,7 +161,7 @@ func TestKeep(t *testing.T) {
 	s := openTest(t, t.TempDir())
 	root, err := s.Register(t.Context(), Thread{ID: "r", Kind: "thread", Depth: 1, Spawns: 9}, Budget{Max: 1000, Periods: treePeriods()})
 	must(t, err)
-	_, err = root.Spawn(t.Context(), Thread{ID: "c", Kind: "thread"}, Share{Spend: 100}, wideRunning())
+	_, err = root.Spawn(t.Context(), Thread{ID: "c", Kind: "thread"}, Share{Spend: 100}, Terms{}, wideRunning())
 	must(t, err)
 	child := Thread{ID: "c", Kind: "thread"}
 	for _, most := range []policy.USD{100, 200} {

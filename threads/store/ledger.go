@@ -144,7 +144,7 @@ func (t *tx) reserve(r reservation) (done bool, err error) {
 	return false, err
 }
 
-func exceeded(doing, thread string, balance policy.Balance, needed policy.USD) error {
+func exceeded(doing, thread string, balance policy.Balance, needed policy.USD) *diag.Error {
 	return balance.Exceeded(doing+" "+thread, needed).WithDetail("id", thread)
 }
 

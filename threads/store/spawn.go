@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/policy"
@@ -17,13 +18,30 @@ type Share struct {
 	Spawns int64 // threads below it
 }
 
+// Terms state how the money that a thread has left is divided.
+type Terms struct {
+	Keep  policy.USD // for the next call of the thread itself: no child gets it
+	Calls int64      // that start a thread, this one included: each gets an equal part of the rest
+	Least policy.USD // that the first call of the child can cost: it gets no less
+}
+
+// Part returns what a child gets of the money that its parent has left, if it asks for ask.
+// ok is false if that does not pay its first call.
+func (m Terms) Part(left, ask policy.USD) (part policy.USD, ok bool) {
+	left = max(0, left-m.Keep)
+	least := min(ask, m.Least)
+	part = max(left/policy.USD(max(1, m.Calls)), least)
+	return min(part, ask), part <= left && (ask == 0 || left > 0)
+}
+
 // Spawn admits a child of this thread that will have a process of its own: in one
 // transaction it checks the depth, the spawns of every thread above, how many threads
 // run, and reserves what the child may spend. The child gets the smaller of ask and of the
-// rest that the threads above it have. Register takes it over; Discard removes it again. The error is
-// LIMIT_EXCEEDED or BUDGET_EXCEEDED with the detail limit, and retryable if only the
-// number of running threads is in the way.
-func (o *Owner) Spawn(ctx context.Context, child Thread, ask Share, running policy.Concurrency) (got Share, err error) {
+// rest that the threads above it have, which terms divide. Register takes it over; Discard
+// removes it again. The error is LIMIT_EXCEEDED or BUDGET_EXCEEDED with the detail limit, and
+// retryable if only the number of running threads is in the way, or the money that running
+// children of the thread hold.
+func (o *Owner) Spawn(ctx context.Context, child Thread, ask Share, terms Terms, running policy.Concurrency) (got Share, err error) {
 	err = o.write(ctx, "starting a child in", func(t *tx) error {
 		switch _, err := t.account(child.ID); {
 		case err == nil:
@@ -34,7 +52,7 @@ func (o *Owner) Spawn(ctx context.Context, child Thread, ask Share, running poli
 		if err := t.free(o.thread, running); err != nil {
 			return err
 		}
-		if got, err = t.share(o.thread, ask); err != nil {
+		if got, err = t.share(o.thread, ask, terms); err != nil {
 			return err
 		}
 		child.Parent, child.Depth, child.Spawns = o.thread, got.Depth, got.Spawns
@@ -81,8 +99,8 @@ func (t *tx) free(parent string, most policy.Concurrency) error {
 	return nil
 }
 
-// share returns the part of ask that a thread and the threads above it have left.
-func (t *tx) share(parent string, ask Share) (Share, error) {
+// share returns the part of ask that a thread and the threads above it have left for a child.
+func (t *tx) share(parent string, ask Share, terms Terms) (Share, error) {
 	var depth, above int64
 	if err := t.QueryRow("SELECT depth FROM threads WHERE id = ?", parent).Scan(&depth); err != nil {
 		return ask, err
@@ -115,10 +133,27 @@ func (t *tx) share(parent string, ask Share) (Share, error) {
 	if err != nil {
 		return ask, err
 	}
-	if ask.Spend > 0 && a.Left() == 0 && a.status == active {
-		return ask, exceeded("starting a thread of", parent, a.balance(), ask.Spend)
+	part, ok := terms.Part(a.Left(), ask.Spend)
+	if !ok && a.status == active {
+		return ask, t.unpaid(parent, a, ask, terms)
 	}
-	return Share{Spend: min(ask.Spend, a.Left()), Depth: min(ask.Depth, depth-1), Spawns: min(ask.Spawns, left-1)}, nil
+	return Share{Spend: part, Depth: min(ask.Depth, depth-1), Spawns: min(ask.Spawns, left-1)}, nil
+}
+
+// unpaid returns the error for a child whose first call the rest does not pay. It is
+// retryable while a child of the thread runs, because what it does not spend goes back. A
+// suspended child can hold its money for days.
+func (t *tx) unpaid(parent string, a account, ask Share, terms Terms) error {
+	least := min(ask.Spend, terms.Least)
+	e := exceeded("starting a thread of", parent, a.balance(), least+terms.Keep)
+	e.Message += fmt.Sprintf(", %s for the first call of the new thread and %s for the next call of the one that starts it", least, terms.Keep)
+	e.WithDetail("first_call", least.String()).WithDetail("kept", terms.Keep.String())
+	err := t.QueryRow("SELECT count(*) > 0 FROM threads t JOIN reservations r ON r.child = t.id AND r.thread = ?1"+
+		" WHERE t.parent = ?1 AND t.state IN ('created', 'running') AND r.status = 'open' AND r.amount > 0", parent).Scan(&e.Retryable)
+	if err != nil {
+		return err
+	}
+	return e
 }
 
 // upwards names a thread and every thread above it.

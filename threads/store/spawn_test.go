@@ -87,6 +87,7 @@ func spawnRandom(t *testing.T, s *Store, r *rand.Rand, up *spawned, all []*spawn
 	t.Helper()
 	above := append([]*spawned{up}, up.above...)
 	ask := Share{Spend: policy.USD(r.IntN(4000)), Depth: r.Int64N(6), Spawns: r.Int64N(30)}
+	terms := Terms{Keep: policy.USD(r.IntN(300)), Calls: r.Int64N(4), Least: policy.USD(r.IntN(200))}
 	var running, children int64
 	left := int64(1 << 40)
 	for _, x := range all {
@@ -102,7 +103,10 @@ func spawnRandom(t *testing.T, s *Store, r *rand.Rand, up *spawned, all []*spawn
 	}
 	account, err := up.owner.Account(t.Context())
 	must(t, err)
-	want := ""
+	// Of what its parent does not keep, a child gets an equal part, but what its first call needs.
+	free := max(0, account.Left()-terms.Keep)
+	least := min(ask.Spend, terms.Least)
+	want, waits := "", children > 0 && account.Reserved > 0
 	switch {
 	case running >= most.Threads:
 		want = "concurrency.threads"
@@ -112,15 +116,15 @@ func spawnRandom(t *testing.T, s *Store, r *rand.Rand, up *spawned, all []*spawn
 		want = "depth"
 	case left < 1:
 		want = "spawns"
-	case ask.Spend > 0 && account.Left() == 0:
+	case ask.Spend > 0 && (free == 0 || free < least):
 		want = "spend"
 	}
 	before := dumpRows(t, s)
-	got, err := up.owner.Spawn(t.Context(), Thread{ID: id, Kind: "thread"}, ask, most)
+	got, err := up.owner.Spawn(t.Context(), Thread{ID: id, Kind: "thread"}, ask, terms, most)
 	limit := ""
 	if e := diag.Typed(err); err != nil {
 		limit, _ = e.Details["limit"].(string)
-		if e.Retryable != strings.HasPrefix(limit, "concurrency.") || before != dumpRows(t, s) {
+		if e.Retryable != (strings.HasPrefix(limit, "concurrency.") || limit == "spend" && waits) || before != dumpRows(t, s) {
 			t.Errorf("refused for %s: retryable %t, or a row has changed", limit, e.Retryable)
 		}
 	}
@@ -130,7 +134,7 @@ func spawnRandom(t *testing.T, s *Store, r *rand.Rand, up *spawned, all []*spawn
 	if refused[limit]++; err != nil {
 		return nil
 	}
-	if w := (Share{min(ask.Spend, account.Left()), min(ask.Depth, up.share.Depth-1), min(ask.Spawns, left-1)}); got != w {
+	if w := (Share{min(ask.Spend, max(least, free/policy.USD(max(1, terms.Calls)))), min(ask.Depth, up.share.Depth-1), min(ask.Spawns, left-1)}); got != w {
 		t.Fatalf("the share is %+v, want %+v", got, w)
 	}
 	for _, x := range above {
@@ -182,7 +186,7 @@ func TestSpawnAtOnce(t *testing.T) {
 	var owners []*Owner
 	for k := range 8 {
 		id := fmt.Sprintf("c%d", k)
-		_, err := root.Spawn(t.Context(), Thread{ID: id, Kind: "thread"}, Share{Spend: 100, Depth: 9, Spawns: 9}, wideRunning())
+		_, err := root.Spawn(t.Context(), Thread{ID: id, Kind: "thread"}, Share{Spend: 100, Depth: 9, Spawns: 9}, Terms{}, wideRunning())
 		must(t, err)
 		other := openTest(t, dir)
 		o, err := other.Register(t.Context(), Thread{ID: id}, Budget{Max: 100, Periods: treePeriods()})
@@ -193,7 +197,7 @@ func TestSpawnAtOnce(t *testing.T) {
 	for k, o := range owners {
 		wait.Go(func() {
 			for n := range 4 {
-				_, err := o.Spawn(t.Context(), Thread{ID: fmt.Sprintf("c%d-%d", k, n), Kind: "thread"}, Share{Spend: 1}, wideRunning())
+				_, err := o.Spawn(t.Context(), Thread{ID: fmt.Sprintf("c%d-%d", k, n), Kind: "thread"}, Share{Spend: 1}, Terms{}, wideRunning())
 				if err != nil && diag.CodeOf(err) != diag.LimitExceeded {
 					t.Error(err)
 				}
@@ -217,7 +221,7 @@ func TestSpawnAgain(t *testing.T) {
 	s := openTest(t, t.TempDir())
 	root, err := s.Register(t.Context(), Thread{ID: "r", Kind: "thread", Depth: 1, Spawns: 1}, Budget{Max: 1000, Periods: treePeriods()})
 	must(t, err)
-	_, err = root.Spawn(t.Context(), Thread{ID: "c", Kind: "thread"}, Share{Spend: 300}, wideRunning())
+	_, err = root.Spawn(t.Context(), Thread{ID: "c", Kind: "thread"}, Share{Spend: 300}, Terms{}, wideRunning())
 	must(t, err)
 	for range 2 {
 		c, err := s.Register(t.Context(), Thread{ID: "c"}, Budget{Max: 300, Periods: treePeriods()})
@@ -240,7 +244,7 @@ func TestBeginsOnce(t *testing.T) {
 	o, err := s.Register(t.Context(), Thread{ID: "r", Kind: "thread", Depth: 2, Spawns: 9}, Budget{Max: 100_000, Periods: treePeriods()})
 	must(t, err)
 	for _, id := range []string{"late", "begun"} {
-		_, err := o.Spawn(t.Context(), Thread{ID: id, Kind: "thread"}, Share{Spend: 1000}, wideRunning())
+		_, err := o.Spawn(t.Context(), Thread{ID: id, Kind: "thread"}, Share{Spend: 1000}, Terms{}, wideRunning())
 		must(t, err)
 	}
 	begin := func(id string) error {
@@ -256,4 +260,47 @@ func TestBeginsOnce(t *testing.T) {
 	}
 	_, err = s.Register(t.Context(), Thread{ID: "begun", Kind: "thread"}, Budget{Max: 1000, Periods: treePeriods()})
 	must(t, err)
+}
+
+// TestSpawnDivides starts children of a thread with little money: each gets an equal part of
+// what the thread does not keep, no less than its first call costs, and the others wait as
+// long as a child that runs can return money.
+func TestSpawnDivides(t *testing.T) {
+	s := openTest(t, t.TempDir())
+	root, err := s.Register(t.Context(), Thread{ID: "r", Kind: "thread", Depth: 1, Spawns: 9}, Budget{Max: 1000, Periods: treePeriods()})
+	must(t, err)
+	start := func(id string, terms Terms) (policy.USD, *diag.Error) {
+		got, err := root.Spawn(t.Context(), Thread{ID: id, Kind: "thread"}, Share{Spend: 5000, Depth: 1, Spawns: 1}, terms, wideRunning())
+		if err != nil {
+			return 0, diag.Typed(err)
+		}
+		return got.Spend, nil
+	}
+	for i, want := range []policy.USD{300, 300, 300} {
+		if got, err := start(fmt.Sprint("c", i), Terms{Keep: 100, Calls: int64(3 - i), Least: 200}); got != want || err != nil {
+			t.Errorf("child %d of 3 gets %d, want %d: %v", i, got, want, err)
+		}
+	}
+	_, refused := start("c4", Terms{Keep: 100, Calls: 1, Least: 200})
+	if refused == nil || !refused.Retryable || refused.Details["left"] != policy.USD(100).String() || refused.Details["needed"] != policy.USD(300).String() {
+		t.Errorf("a child while the others have the money: %+v", refused)
+	}
+	for i := range 3 {
+		c, err := s.Register(t.Context(), Thread{ID: fmt.Sprint("c", i)}, Budget{Max: 300, Periods: treePeriods()})
+		must(t, err)
+		if i < 2 {
+			must(t, c.Release(t.Context(), "completed", ""))
+		} else {
+			must(t, c.Suspend(t.Context(), "a person"))
+		}
+	}
+	// 600 of 1000 went back: two parts of 250 do not pay a first call of 300.
+	if got, err := start("c5", Terms{Keep: 100, Calls: 2, Least: 400}); got != 400 || err != nil {
+		t.Errorf("a child that needs more than its part gets %d: %v", got, err)
+	}
+	must(t, s.End(t.Context(), "c5", "error", ""))
+	// Only the suspended one holds money: it is not waited for.
+	if _, refused := start("c6", Terms{Keep: 100, Calls: 1, Least: 900}); refused == nil || refused.Retryable {
+		t.Errorf("a child while a suspended one has the money: %+v", refused)
+	}
 }

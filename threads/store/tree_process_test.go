@@ -117,7 +117,7 @@ func leaf(ctx context.Context, o *Owner, name string) error {
 		return err
 	}
 	id := "leaf-" + name
-	got, err := o.Spawn(ctx, Thread{ID: id, Kind: "thread"}, Share{Spend: left / policy.USD(2+rand.IntN(6))}, wideRunning())
+	got, err := o.Spawn(ctx, Thread{ID: id, Kind: "thread"}, Share{Spend: left / policy.USD(2+rand.IntN(6))}, Terms{}, wideRunning())
 	if err == nil && rand.IntN(8) == 0 {
 		return o.Discard(ctx, id)
 	}

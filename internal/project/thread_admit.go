@@ -1,0 +1,114 @@
+package project
+
+import (
+	"context"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/store"
+)
+
+// How long the start of a thread waits while as many run as may, and between two tries.
+const (
+	placeWait  = 60 * time.Second
+	placePause = 250 * time.Millisecond
+)
+
+// admit admits a child of the thread to the registry and returns its limits, which are
+// within those of the thread and what it has left. While as many threads run as may, it
+// waits for one to end, and while running children hold the money that it needs, for what
+// they return.
+func (r *threadRun) admit(ctx context.Context, child store.Thread, o *ThreadOptions, prepared *PreparedThread) (threads.Limits, error) {
+	l := prepared.Limits
+	a, _, err := r.p.Allowance(ctx)
+	if err != nil {
+		return l, err
+	}
+	cfg, err := r.p.resilience(ctx)
+	if err != nil {
+		return l, err
+	}
+	t := threads.From(ctx)
+	if t == nil || r.money == nil {
+		return l, diag.New(diag.Internal, "starting a thread of %s: it has no account", r.id)
+	}
+	left := r.Limits.DurationSeconds - t.Used().DurationMS/1000
+	l.DurationSeconds = max(1, min(l.DurationSeconds, left))
+	ask := store.Share{Spend: l.Spend, Depth: l.Depth, Spawns: l.Spawns}
+	call, _ := ctx.Value(callKey{}).(string)
+	if err := r.starts.wait(ctx, call); err != nil {
+		return l, err
+	}
+	defer r.starts.passed(call)
+	terms, err := r.terms(ctx, t, call, o, prepared)
+	if err != nil {
+		return l, err
+	}
+	for began := time.Now(); ; {
+		got, err := r.money.Spawn(ctx, child, ask, terms, a.Concurrency)
+		if err == nil {
+			l.Spend, l.Depth, l.Spawns = got.Spend, got.Depth, got.Spawns
+			return l, nil
+		}
+		wait := placeWait
+		if diag.CodeOf(err) == diag.BudgetExceeded {
+			wait = cfg.ChildWait
+		}
+		if !diag.Typed(err).Retryable || time.Since(began) >= wait {
+			return l, r.money.owned(err)
+		}
+		// A thread whose process was stopped runs for the registry until it is settled.
+		if _, err := r.p.listed(ctx, func(*store.Store) ([]store.Cost, error) { return nil, nil }); err != nil {
+			return l, err
+		}
+		if err := pause(ctx, placePause); err != nil {
+			return l, err
+		}
+	}
+}
+
+// terms returns how the money of the thread is divided between its own next call and the
+// calls of the newest answer that start threads.
+func (r *threadRun) terms(ctx context.Context, t *threads.Thread, call string, o *ThreadOptions, prepared *PreparedThread) (store.Terms, error) {
+	keep, err := t.NextCall()
+	if err != nil {
+		return store.Terms{}, err
+	}
+	out := store.Terms{Keep: keep, Calls: r.starts.left(call)}
+	balance, err := r.money.Balance(ctx)
+	if err != nil {
+		return out, err
+	}
+	if part, ok := out.Part(balance.Left(), prepared.Limits.Spend); ok && part == prepared.Limits.Spend {
+		return out, nil // it gets all that it asks for: what its first call costs decides nothing
+	}
+	out.Least, err = r.p.firstCall(ctx, o, prepared)
+	return out, err
+}
+
+// alone is a context without the values of the thread whose call it is.
+type alone struct{ context.Context }
+
+func (alone) Value(any) any { return nil }
+
+// firstCall returns the lowest price that the first call of a thread needs: its worst case with the
+// shortest answer.
+func (p *Project) firstCall(ctx context.Context, o *ThreadOptions, prepared *PreparedThread) (policy.USD, error) {
+	if len(prepared.Services) == 0 {
+		return 0, nil
+	}
+	child := *prepared
+	child.holdBelow(o.Held, o.isChild()) // as its process does
+	r := &threadRun{PreparedThread: &child, p: p, o: o}
+	prompt, err := r.compose(alone{ctx})
+	if err != nil {
+		return 0, err
+	}
+	s := prepared.Services[0]
+	req := prepared.firstRequest(s, prompt)
+	req.MaxOutput = min(max(prepared.MinOutput, 1), req.MaxOutput)
+	e, err := s.WorstCase(req, nil)
+	return e.Cost, err
+}
