@@ -17,7 +17,7 @@ func run(t *testing.T, dir, name, in string) (wiretest.Object, int) {
 
 func TestTableIsFreshAndComplete(t *testing.T) {
 	t.Parallel()
-	want := []string{"bash", "edit_lines", "glob", "grep", "ls", "lsp", "read", "system", "telemetry", "webfetch", "websearch", "write"}
+	want := []string{"bash", "edit_lines", "glob", "grep", "ls", "lsp", "prepare", "read", "system", "telemetry", "webfetch", "websearch", "write"}
 	if got := slices.Sorted(maps.Keys(Table())); !slices.Equal(got, want) {
 		t.Fatalf("applets %v, want %v", got, want)
 	}

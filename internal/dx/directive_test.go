@@ -177,7 +177,7 @@ func TestHostileInputs(t *testing.T) {
 			"line 1:65: VALIDATION_FAILED: <not> must contain one condition, not 2"},
 		{"inputs", "<directive><inputs>\n<input>a</input>\n<input name='a b' type='bool' required='1'/>\n<input name='c'/><input name='c'/>\n<inpt/> x\n<input name='d'>a & b</input></inputs></directive>",
 			"line 2:1: VALIDATION_FAILED: <input> has no name\nline 3:14: VALIDATION_FAILED: the name \"a b\" must have letters, digits and _ only\n" +
-				"line 3:25: VALIDATION_FAILED: unknown type \"bool\", not one of string, integer, number, boolean, array, object (nearest boolean)\nline 3:41: VALIDATION_FAILED: required must be true or false, not \"1\"\n" +
+				"line 3:25: VALIDATION_FAILED: unknown type \"bool\", not one of string, integer, number, boolean, array, object, image, file (nearest boolean)\nline 3:41: VALIDATION_FAILED: required must be true or false, not \"1\"\n" +
 				"line 4:18: VALIDATION_FAILED: the input \"c\" is declared twice\nline 5:1: VALIDATION_FAILED: unknown element <inpt> in <inputs> (nearest <input>)\n" +
 				"line 5:9: VALIDATION_FAILED: text in <inputs> where only elements are read\nline 6:19: PARSING_ERROR: an unescaped \"&\", write &amp;"},
 		{"invalid utf-8, nul and bidi are left to others", in("<author>\xff\x00\u202e</author>"), ""},
