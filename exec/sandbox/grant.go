@@ -32,8 +32,11 @@ type Grant struct {
 	Project string   // real path of the project, "" without one
 	Read    []string // files and directories with everything below them
 	Write   []string // the same; write implies read
-	Sockets []string // Unix sockets that the program may connect to; without one it has socketpair only
-	Fixed   []string // read-only in addition to the system directories: prefix of the interpreter, copy of the tool
+	// Sockets are Unix sockets that the program may connect to, or directories with some.
+	// OwnSockets permits those that it makes itself. Without both it has socketpair only.
+	Sockets    []string
+	OwnSockets bool
+	Fixed      []string // read-only in addition to the system directories: prefix of the interpreter, copy of the tool
 	// Hidden are files and directories that the program does not see, also below a
 	// granted directory: keys, trust and state of rye, and of other programs.
 	Hidden []string

@@ -113,6 +113,11 @@ func (p *Project) startProgram(ctx context.Context, in *exec.NativeCall, server 
 		read = append(read, *profile.Read...)
 	}
 	profile.Read = &read
+	sockets := []string{server.Dir} // by which the program reaches the tools of the thread
+	if profile.Sockets != nil {
+		sockets = append(sockets, *profile.Sockets...)
+	}
+	profile.Sockets = &sockets
 	out, pipe := io.Pipe()
 	dir := p.Spaces.ProjectDir
 	if p.copied != nil {
