@@ -41,10 +41,22 @@ func (t Tool) checkSchema() []diag.Finding {
 			fs = append(fs, diag.Warnf(f.Code, 0, 0, "tool %s: its input %s", quoted(t.Name), f.Message))
 		}
 		if f.Severity == diag.SeverityError {
-			fs = append(fs, diag.Warnf(f.Code, 0, 0, "tool %s cannot be called: its input schema is invalid: %s", quoted(t.Name), f.Message))
+			fs = append(fs, diag.Warnf(f.Code, 0, 0, "tool %s cannot be called and is left out: its input schema is invalid: %s", quoted(t.Name), f.Message))
 		}
 	}
 	return fs
+}
+
+// callable returns the tools whose input schema can be compiled: the item of another one
+// could not be run, so it is not signed.
+func callable(tools []Tool) []Tool {
+	var out []Tool
+	for _, t := range tools {
+		if _, found := schema.CompileForeign(t.InputSchema); !diag.Failed(found) {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // outputProblems returns where structured content violates the output schema in

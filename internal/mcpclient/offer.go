@@ -7,7 +7,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// Offer is a server with the tools that it offers, which can all become items.
+// Offer is a server with the tools that it offers and that can be called.
 type Offer struct {
 	Server   *Server // with the revision of the protocol that was negotiated
 	Software string  // the server's name and version
@@ -39,6 +39,7 @@ func Ask(ctx context.Context, o Options, s *Server, environ []string) (*Offer, e
 			offer.Warnings = append(offer.Warnings, f)
 		}
 	}
+	offer.Tools = callable(tools)
 	return offer, diag.FromFindings("adding the tools of MCP server "+server.Name, fs)
 }
 
