@@ -37,8 +37,10 @@ const (
 	// maxStderrFile is the longest stderr.log that is read to find what a process printed.
 	maxStderrFile = 10 << 20
 	maxDetach     = 32 << 20 // of what the process reads
-	startWait     = 5 * time.Second
-	startPause    = 5 * time.Millisecond
+	// startWait bounds how long a process that lives may take to begin: a loaded machine needs
+	// many seconds. A process that ends is noticed at once.
+	startWait  = 60 * time.Second
+	startPause = 5 * time.Millisecond
 )
 
 // StartDetached starts a run of a graph in a process of its own, which outlives this
@@ -108,15 +110,21 @@ func (p *Project) detach(ctx context.Context, id string, input []byte, args []st
 			over = true
 		case <-time.After(startPause):
 		case <-limit.C:
-			_ = process.Kill()
-			<-ended
-			p.removeUnstarted(ctx, id)
+			p.stopStart(ctx, process, ended, id)
 			return nil, diag.New(diag.Timeout, "starting %s: its process did not begin within %s", id, startWait)
 		case <-ctx.Done():
-			_ = process.Kill()
+			p.stopStart(ctx, process, ended, id)
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// stopStart ends the process of a run that did not begin, and removes its directory: nothing
+// writes there any more. One that began at the last moment keeps its log.
+func (p *Project) stopStart(ctx context.Context, process *os.Process, ended <-chan struct{}, id string) {
+	_ = process.Kill()
+	<-ended
+	p.removeUnstarted(ctx, id)
 }
 
 // notStarted returns the error of a process that ended before its run began.
@@ -147,6 +155,7 @@ func failureIn(b []byte) error {
 
 // removeUnstarted removes the directory of a run whose log has no line.
 func (p *Project) removeUnstarted(ctx context.Context, id string) {
+	ctx = context.WithoutCancel(ctx) // the caller may have given up
 	if s, err := graph.Status(ctx, p.Spaces.ProjectDir, id); err == nil && s.Started != "" {
 		return
 	}

@@ -59,10 +59,14 @@ func (p *Project) joined(ctx context.Context, o *ThreadOptions) (*Spawned, error
 	return out, err
 }
 
+// unbegunWait is how long a child without a log is waited for: its process, which another one
+// started, may be gone.
+const unbegunWait = 5 * time.Second
+
 // startedBy finds the child of a thread that a call started. A child whose process has not
 // begun is waited for; one that never begins is ended, so that the call can start another.
 func (p *Project) startedBy(ctx context.Context, parent, call string) (id string, s *threads.Started, err error) {
-	for end := time.Now().Add(startWait); ; {
+	for end := time.Now().Add(unbegunWait); ; {
 		var rows []store.Row
 		if err := p.withStore(ctx, func(s *store.Store) (err error) {
 			rows, err = s.Children(ctx, parent)
