@@ -24,6 +24,10 @@ import (
 // returns, it stays within the limit of 200 turns of the shipped allowance.
 const longParts = 198
 
+// minSamePrefix is the part of the bytes of each request with which the next one must
+// begin: what services cache.
+const minSamePrefix = 0.98
+
 // agentTask is one piece of work for a model.
 type agentTask struct {
 	name    string
@@ -219,6 +223,8 @@ func (b *bench) agentTask(t *agentTask) error {
 		end = "failed: " + shorten(run.problem)
 	case run.result == "":
 		end = "failed: no outputs, " + run.state
+	case s.SamePrefix() < minSamePrefix && t.name != "long": // compaction replaces results of the conversation
+		end = fmt.Sprintf("failed: %.3f of each request is a beginning of the next one, not %.2f", s.SamePrefix(), minSamePrefix)
 	}
 	money, err := b.money(dir, run.thread)
 	if err != nil {
@@ -228,6 +234,9 @@ func (b *bench) agentTask(t *agentTask) error {
 		float64(s.FirstBytes)/1000, s.ToolsOffered, s.SamePrefix(), ms(run.took), ms(run.cpu), mb(run.rss))
 	if problems := model.Problems(); len(problems) > 0 {
 		return fmt.Errorf("a request broke the dialect: %s", problems[0])
+	}
+	if end != "done" {
+		return errors.New(end)
 	}
 	return nil
 }

@@ -69,33 +69,60 @@ func (b *bench) peers() error {
 		codex = first(filepath.Join(packages, "@openai", "codex-*", "vendor", "*", "bin", "codex"))
 	}
 	fmt.Printf("\n| the same work | end | turns | first request | tokens a turn | identical beginning | time | processor time | memory |\n|---|---|---|---|---|---|---|---|---|\n")
-	if err := b.peer("rye", providertest.Chat, func(string) peer {
+	own, err := b.peer("rye", providertest.Chat, func(string) peer {
 		return peer{argv: []string{b.rye, "run", "prompt", peerTask}}
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	if claude == "" || codex == "" {
 		fmt.Println("\nclaude and codex: left out, RYE_NPM_PROGRAMS names no folder with both")
 		return nil
 	}
-	if err := b.peer("claude", providertest.Anthropic, func(url string) peer {
+	other, err := b.peer("claude", providertest.Anthropic, func(url string) peer {
 		return peer{
 			argv: []string{claude, "-p", peerTask, "--model", "claude-sonnet-4-5", "--allowedTools", "Bash", "--output-format", "json"},
 			env:  []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=sk-bench-12345678", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1"},
 		}
-	}); err != nil {
+	})
+	if err == nil {
+		err = own.below(other)
+	}
+	if err != nil {
 		return err
 	}
-	return b.peer("codex", providertest.Responses, func(url string) peer {
+	other, err = b.peer("codex", providertest.Responses, func(url string) peer {
 		return peer{
 			argv: []string{codex, "exec", "--json", "--skip-git-repo-check", "--ephemeral", "--ignore-user-config", "--sandbox", "danger-full-access", "--model", "gpt-5.1-codex",
 				"-c", fmt.Sprintf("openai_base_url=%q", url+"/v1"), peerTask},
 		}
 	})
+	if err == nil {
+		err = own.below(other)
+	}
+	return err
+}
+
+// peerFigures are what a program sent for the work.
+type peerFigures struct {
+	name       string
+	firstBytes int
+	turnTokens int64
+}
+
+// below reports figures that are not smaller than those of another program.
+func (f peerFigures) below(other peerFigures) error {
+	if f.firstBytes >= other.firstBytes {
+		return fmt.Errorf("the first request of %s has %d bytes, that of %s %d", f.name, f.firstBytes, other.name, other.firstBytes)
+	}
+	if f.turnTokens >= other.turnTokens {
+		return fmt.Errorf("%s sends %d tokens a turn, %s %d", f.name, f.turnTokens, other.name, other.turnTokens)
+	}
+	return nil
 }
 
 // peer runs one program in a project of its own and prints its row.
-func (b *bench) peer(name, dialect string, make func(url string) peer) error {
+func (b *bench) peer(name, dialect string, make func(url string) peer) (peerFigures, error) {
 	model := rulemodel.New(dialect, rulemodel.Marked{Marker: "TASK-peer", Rule: shellRule})
 	if name != "rye" {
 		model.AcceptAll()
@@ -110,13 +137,13 @@ func (b *bench) peer(name, dialect string, make func(url string) peer) error {
 		".ai/config/agent/agent.yaml": "schema_version: \"1.0.0\"\ncategory: agent\ndescription: The model of the bench.\nproviders: [bench/model]\n",
 	})
 	if err != nil {
-		return err
+		return peerFigures{}, err
 	}
 	if _, err := b.program(dir, b.rye, "sign", "*").once(); err != nil {
-		return err
+		return peerFigures{}, err
 	}
 	if err := writeAll(filepath.Join(b.work, "home"), map[string]string{".codex/auth.json": `{"OPENAI_API_KEY":"sk-bench-12345678"}`}); err != nil {
-		return err
+		return peerFigures{}, err
 	}
 	p := make(server.URL)
 	c := exec.Command(p.argv[0], p.argv[1:]...)
@@ -138,10 +165,14 @@ func (b *bench) peer(name, dialect string, make func(url string) peer) error {
 	case contains("calc.py", "a + b")(dir) != nil:
 		end = "failed: the bug is not corrected"
 	}
+	figures := peerFigures{name: name, firstBytes: s.FirstBytes, turnTokens: s.Input / int64(max(s.Requests, 1))}
 	cpu := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 	fmt.Printf("| %s | %s | %d | %.1f kB, %d tools | %d | %.3f | %s | %s | %s |\n", name, end, s.Requests, float64(s.FirstBytes)/1000, s.ToolsOffered,
-		s.Input/int64(max(s.Requests, 1)), s.SamePrefix(), ms(took), ms(cpu), mb(residentSize(c.ProcessState)))
-	return nil
+		figures.turnTokens, s.SamePrefix(), ms(took), ms(cpu), mb(residentSize(c.ProcessState)))
+	if end != "done" {
+		return peerFigures{}, fmt.Errorf("the work with %s: %s", name, end)
+	}
+	return figures, nil
 }
 
 // first returns the first path that matches a pattern, "" for none.
