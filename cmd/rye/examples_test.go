@@ -107,9 +107,12 @@ func (e *exampleSet) record(t *testing.T, l *lab, directives map[string]string) 
 	l.more = func() []string { return []string{"DEMO_KEY=sk-demo-12345678"} }
 	l.must("sign", "*")
 	for name := range directives {
-		// A directive that starts threads names them by the beginning of their ids.
-		if err := os.RemoveAll(filepath.Join(l.dir, ".ai", "threads")); err != nil {
-			t.Fatal(err)
+		// A directive that starts threads names them by the beginning of their ids, and
+		// one that searches the project must not find older recordings.
+		for _, kind := range []string{"threads", "tests"} {
+			if err := os.RemoveAll(filepath.Join(l.dir, ".ai", kind)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		parsed, err := providertest.Parse("scenario", []byte(scenario))
 		if err != nil {
@@ -124,6 +127,9 @@ func (e *exampleSet) record(t *testing.T, l *lab, directives map[string]string) 
 		if err := os.WriteFile(e.recording(name), b, 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for name := range directives {
+		l.write(".ai/tests/"+e.id+"/"+name+".yaml", string(l.read(e.recording(name))))
 	}
 	l.more = nil
 	l.must("sign", "*")
