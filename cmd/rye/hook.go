@@ -28,7 +28,11 @@ revert, or with --no-verify: run rye verify in CI as well.
 
 The hooks do not sign what others wrote: bytes that another key signed, and unsigned
 bytes that a commit of another branch has, however they came into the index. They do
-not know the author of a file that was copied from elsewhere: read what you add.`,
+not know the author of a file that was copied from elsewhere: read what you add.
+
+A staged text that differs from its file, as after git add -p, is signed after a question
+that shows the difference. Without a terminal the commit is refused: run
+rye sign --staged at a terminal, then commit again.`,
 		Subs: []*cli.Command{hookInstallCommand(), hookUninstallCommand(), hookRunCommand(), hookMergeCommand()},
 	}
 }
@@ -170,7 +174,7 @@ changes while the hooks run need it: they restore the changes by their line numb
 post-commit then signs the files of the work tree that equal what was committed.`,
 		Flags:    []cli.Flag{cli.Bool(&o.indexOnly, "index-only", "sign in git's index and never write the work tree")},
 		Examples: []string{"rye hook run pre-commit", "rye hook run pre-commit --index-only"},
-		Codes:    []diag.Code{diag.AuthRequired, diag.ValidationFailed, diag.PolicyDenied, diag.HashMismatch, diag.Unsigned},
+		Codes:    []diag.Code{diag.AuthRequired, diag.ValidationFailed, diag.PolicyDenied, diag.ApprovalRequired, diag.HashMismatch, diag.Unsigned},
 		Run:      func(ctx context.Context, c *cli.Call) error { return runHook(ctx, c, &o) },
 		Complete: func(context.Context, *cli.Call) []string { return runnable() },
 	}
@@ -227,7 +231,7 @@ func hookCommit(ctx context.Context, c *cli.Call, name string, o *hookRunOptions
 	}
 	e := envOf(c)
 	e.Surface = project.SurfaceHook
-	s, err := e.SignStaged(ctx, git, project.StagedCall{IndexOnly: o.indexOnly})
+	s, err := e.SignStaged(ctx, git, project.StagedCall{IndexOnly: o.indexOnly, Ask: askAboutStaged(c)})
 	if err != nil {
 		return err
 	}

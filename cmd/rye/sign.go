@@ -15,7 +15,7 @@ import (
 
 // signOptions are the flags of rye sign.
 type signOptions struct {
-	staged, indexOnly, all, check, upgrade, takeOver bool
+	staged, indexOnly, differing, all, check, upgrade, takeOver bool
 
 	key        string
 	legacyKeys []string
@@ -39,7 +39,9 @@ changed in a draft since a person signed it.
 
 --staged signs the staged items in git's index, so that the next
 commit contains them signed. It writes a file of the work tree only if the file
-equals its staged version. If rye.lock exists, the entries of the signed tools are
+equals its staged version. If the staged text of an item differs from its file, rye
+shows the difference and asks, or refuses without a terminal; --differing shows it and
+signs. If rye.lock exists, the entries of the signed tools are
 updated.
 
 --upgrade is for items of the Python original. It signs the items whose old
@@ -52,12 +54,14 @@ never from the project.`,
 			"rye sign .ai/tools/demo --check  # in CI",
 			"rye sign --take-over tool:demo/theirs",
 			"rye sign --staged                # what the commit hook does",
+			"rye sign --staged --differing    # after git add -p, without a question",
 			"rye sign '*' --upgrade --legacy-key old/public_key.pem",
 		},
-		Codes: []diag.Code{diag.Drift, diag.ValidationFailed, diag.HiddenChars, diag.ItemNotFound, diag.AuthRequired},
+		Codes: []diag.Code{diag.Drift, diag.ValidationFailed, diag.HiddenChars, diag.ItemNotFound, diag.AuthRequired, diag.ApprovalRequired},
 		Flags: []cli.Flag{
 			cli.Bool(&o.staged, "staged", "sign the staged items in git's index"),
 			cli.Bool(&o.indexOnly, "index-only", "with --staged: never write the work tree"),
+			cli.Bool(&o.differing, "differing", "with --staged: show differences from the files, do not ask"),
 			cli.Bool(&o.all, "all", "sign every item of the project, as '*' does"),
 			cli.Bool(&o.takeOver, "take-over", "replace the signatures of other keys"),
 			cli.Bool(&o.check, "check", "change nothing; fail if an item is not signed by the key"),
@@ -65,8 +69,8 @@ never from the project.`,
 			cli.Bool(&o.upgrade, "upgrade", "sign only items with a valid signature of the original"),
 			cli.Strings(&o.legacyKeys, "legacy-key", "also check old signatures with the public key in `FILE`"),
 		},
-		Exclusive: [][]any{{&o.staged, &o.upgrade, &o.takeOver}, {&o.staged, &o.all}, {&o.indexOnly, &o.check}},
-		Needs:     []cli.Need{{Flag: &o.indexOnly, With: &o.staged}, {Flag: &o.legacyKeys, With: &o.upgrade}},
+		Exclusive: [][]any{{&o.staged, &o.upgrade, &o.takeOver}, {&o.staged, &o.all}, {&o.indexOnly, &o.check}, {&o.differing, &o.check}},
+		Needs:     []cli.Need{{Flag: &o.indexOnly, With: &o.staged}, {Flag: &o.differing, With: &o.staged}, {Flag: &o.legacyKeys, With: &o.upgrade}},
 		Complete:  completeItems(),
 		Run:       func(ctx context.Context, c *cli.Call) error { return runSign(ctx, c, &o) },
 	}

@@ -21,7 +21,9 @@ func runSignStaged(ctx context.Context, c *cli.Call, o *signOptions) error {
 	if err != nil {
 		return err
 	}
-	s, err := signingEnv(c, o).SignStaged(ctx, git, project.StagedCall{Check: o.check, IndexOnly: o.indexOnly})
+	s, err := signingEnv(c, o).SignStaged(ctx, git, project.StagedCall{
+		Check: o.check, IndexOnly: o.indexOnly, Ask: askAboutStaged(c), Differing: o.differing,
+	})
 	if err != nil {
 		return err
 	}
@@ -48,5 +50,17 @@ func noteLeft(c *cli.Call, s *githook.Report) {
 	}
 	for _, path := range s.Left {
 		c.UI.Note("rye: %s has edits that are not staged: the commit holds it %s, the file stays as it is", path, pick(filepath.Base(path) == lock.LockFile, "up to date", "signed"))
+	}
+}
+
+// askAboutStaged returns how a user is asked about a staged text that differs from its
+// file, nil without a terminal that shows it.
+func askAboutStaged(c *cli.Call) func(context.Context, string, string) (bool, error) {
+	if !c.Isatty(c.Stdin) || !c.Isatty(c.Stdout) || !c.Isatty(c.Stderr) || c.UI.AsJSON || c.Getenv("GIT_TERMINAL_PROMPT") == "0" {
+		return nil
+	}
+	return func(ctx context.Context, text, question string) (bool, error) {
+		c.UI.Text(text)
+		return c.ConfirmWithin(ctx, question)
 	}
 }

@@ -12,6 +12,7 @@ func signHints() map[situation]string {
 		{diag.ApprovalRequired, "unreadable_by_pattern"}: "review the file, then run `rye sign {ref}`",
 		{diag.ApprovalRequired, "conflict_by_pattern"}:   "review the file, then run `rye sign {ref}`",
 		{diag.ApprovalRequired, "legacy_by_pattern"}:     "rye sign --upgrade {ref}",
+		{diag.ApprovalRequired, "staged_differs"}:        "`rye sign --staged` at a terminal shows the difference and asks, then commit again; `git restore --staged {path}` takes it out of the commit",
 		{diag.HashMismatch, "changed_while_signing"}:     "review the file as it is now, then run the command again",
 		{diag.ParsingError, "conflict_markers"}:          "finish the merge: choose the lines to keep, and remove the markers",
 		{diag.ValidationFailed, "no_tool_type"}:          "add tool_type, for example script; or remove executor_id if it is a support file",

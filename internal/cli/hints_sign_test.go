@@ -21,7 +21,7 @@ func TestSignHintsLeadOn(t *testing.T) {
 	// before it is run: the staged version, a capability, a check, metadata.
 	others := []string{
 		"other_signer", "other_branch", "agent_signed", "sign_disabled", "drafts_only", "sign_ask", "sign", "upgrade", "sign_nothing", "legacy_invalid", "create",
-		"draft_by_pattern", "foreign_by_pattern", "unreadable_by_pattern", "conflict_by_pattern", "legacy_by_pattern",
+		"draft_by_pattern", "foreign_by_pattern", "unreadable_by_pattern", "conflict_by_pattern", "legacy_by_pattern", "staged_differs",
 		"provider", "provider_sign", "provider_agent", "dev", "dev_rung",
 	}
 	script, err := os.ReadFile("../../testdata/scripts/hints_lead_on.txtar")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -89,7 +90,8 @@ func removePending(repo *gitcmd.Repo) error {
 
 // Finish writes the files of the work tree that an earlier call of Sign signed in
 // the index only. A file is written if the index has the signed blob still and the
-// work tree has the bytes that were signed; any other file stays as it is.
+// work tree has the bytes that were signed; any other file stays as it is. The list is
+// checked as one that another program wrote: an item gets a signature and no other text.
 func Finish(ctx context.Context, repo *gitcmd.Repo) error {
 	if !IsPending(repo.GitDir) {
 		return nil
@@ -116,6 +118,9 @@ func current(ctx context.Context, repo *gitcmd.Repo, list []change) ([]change, e
 		return nil, err
 	}
 	list = slices.DeleteFunc(list, func(c change) bool { return there[c.path] != c.now })
+	for i := range list {
+		list[i].same = list[i].signed == "" && path.Base(list[i].path) != lock.LockFile
+	}
 	if len(list) == 0 {
 		return nil, nil
 	}

@@ -47,9 +47,11 @@ func TestFinish(t *testing.T) {
 		}
 	}
 	blob := func(text string) string { return repo.BlobName([]byte(text)) }
-	files := []string{".ai/plain", ".ai/edited", ".ai/reset", "a/.ai/new.sig", "a/.ai/other.sig", "rye.lock"}
+	line := "# rye:signed:2026-02-14T00:27:54Z:" + strings.Repeat("c5", 32) + ":" + strings.Repeat("A", 86) + ":" + strings.Repeat("b6", 32) + "\n"
+	signed := line + "was"
+	files := []string{".ai/plain", ".ai/edited", ".ai/forged", ".ai/reset", "a/.ai/new.sig", "a/.ai/other.sig", "rye.lock"}
 	for _, file := range files {
-		put(file, "signed")
+		put(file, signed)
 	}
 	large := strings.Repeat("line of a lock\n", resolve.MaxItem/10) // which may be larger than an item
 	put("a/rye.lock", large+"signed")
@@ -61,6 +63,7 @@ func TestFinish(t *testing.T) {
 		put(file, "was")
 	}
 	put(".ai/edited", "edited")
+	put(".ai/forged", "forged")
 	put("a/.ai/new", "body")
 	put("a/.ai/other", "edited")
 	for _, file := range []string{"a/.ai/new.sig", "a/.ai/other.sig"} {
@@ -69,14 +72,15 @@ func TestFinish(t *testing.T) {
 		}
 	}
 	list := []change{
-		{path: ".ai/plain", was: blob("was"), now: blob("signed")},
-		{path: ".ai/edited", was: blob("was"), now: blob("signed")},
-		{path: ".ai/reset", was: blob("was"), now: blob("signed")},
-		{path: "a/.ai/new.sig", now: blob("signed"), signed: "a/.ai/new", blob: blob("body")},
-		{path: "a/.ai/other.sig", now: blob("signed"), signed: "a/.ai/other", blob: blob("body")},
-		{path: "rye.lock", was: blob("was"), now: blob("signed")},
+		{path: ".ai/plain", was: blob("was"), now: blob(signed)},
+		{path: ".ai/edited", was: blob("was"), now: blob(signed)},
+		{path: ".ai/reset", was: blob("was"), now: blob(signed)},
+		{path: "a/.ai/new.sig", now: blob(signed), signed: "a/.ai/new", blob: blob("body")},
+		{path: "a/.ai/other.sig", now: blob(signed), signed: "a/.ai/other", blob: blob("body")},
+		{path: "rye.lock", was: blob("was"), now: blob(signed)},
 		{path: "a/rye.lock", was: blob(large), now: blob(large + "signed")},
 	}
+	list = append(list, change{path: ".ai/forged", was: blob("forged"), now: blob(signed)}) // not by rye
 	if err := savePending(repo, list[:2], true); err != nil {
 		t.Fatal(err)
 	}
@@ -89,14 +93,14 @@ func TestFinish(t *testing.T) {
 	if err := Finish(t.Context(), repo); err != nil || IsPending(repo.GitDir) {
 		t.Fatalf("%v, pending %t", err, IsPending(repo.GitDir))
 	}
-	for file, want := range map[string]string{".ai/plain": "signed", ".ai/edited": "edited", ".ai/reset": "was",
-		"a/.ai/new.sig": "signed", "a/.ai/other.sig": "", "rye.lock": "signed", "a/rye.lock": large + "signed"} {
+	for file, want := range map[string]string{".ai/plain": signed, ".ai/edited": "edited", ".ai/forged": "forged", ".ai/reset": "was",
+		"a/.ai/new.sig": signed, "a/.ai/other.sig": "", "rye.lock": signed, "a/rye.lock": large + "signed"} {
 		if b, _ := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file))); string(b) != want {
 			t.Errorf("%s is %.99q, want %.99q", file, b, want)
 		}
 	}
 	outside := filepath.Join(filepath.Dir(dir), "outside")
-	for _, text := range []string{"", "x", "a\x00b\x00", "../outside\x00\x00" + blob("signed") + "\x00\x00\x00"} {
+	for _, text := range []string{"", "x", "a\x00b\x00", "../outside\x00\x00" + blob(signed) + "\x00\x00\x00"} {
 		put(".git/"+pendingFile, text)
 		if err := Finish(t.Context(), repo); err != nil || IsPending(repo.GitDir) {
 			t.Errorf("%q: %v, pending %t", text, err, IsPending(repo.GitDir))

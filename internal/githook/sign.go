@@ -38,6 +38,11 @@ type Params struct {
 	Check     bool            // change nothing, report what would change
 	IndexOnly bool            // leave the work tree to Finish: another program has changed it for the moment
 	Projects  []Project
+	// Ask shows a text and asks a question about it; nil: rye cannot ask a person.
+	// A staged text that differs from its file is signed only if the answer is yes.
+	Ask       func(ctx context.Context, text, question string) (bool, error)
+	Differing bool // the answer to all these questions is yes
+	Getenv    func(string) string
 	// Signer is called at most once, and only if something must be signed: it
 	// may prompt for a passphrase.
 	Signer func(ctx context.Context) (sign.Signer, error)
@@ -122,6 +127,9 @@ type session struct {
 	blobs  *gitcmd.Encoder
 	report *Report
 	runs   []*run // projects with candidates
+	tree   *tree
+	// patches returns the edits that hook managers have removed from the work tree.
+	patches func() []byte
 }
 
 // Sign signs the staged items of the projects. If one is refused, nothing changes.
@@ -176,6 +184,7 @@ func newSession(ctx context.Context, p Params) *session {
 		}
 		return &serialSigner{Signer: signer}, err
 	})
+	s.tree, s.patches = newTree(p.Repo), sync.OnceValue(s.readPatches)
 	s.others = sync.OnceValues(func() (map[string]string, error) { return s.elsewhere(ctx) })
 	return s
 }
@@ -338,6 +347,14 @@ func (r *run) prepare(ctx context.Context, rels []string) error {
 			results[i] = r.one(ctx, resolver, root, rels[i])
 		}
 	})
+	if err := r.confirmAll(ctx, results); err != nil {
+		return err
+	}
+	inParallel(len(results), func(i int) {
+		if res := &results[i]; ctx.Err() == nil && res.err == nil && res.it != nil {
+			r.sign(ctx, res.it, res)
+		}
+	})
 	for _, res := range results {
 		if res.err != nil {
 			return res.err
@@ -377,8 +394,10 @@ const workers = 4
 // result is the outcome for one candidate.
 type result struct {
 	report primary.SignReport
-	todo   *staged   // nil if nothing is to be written
-	own    *item.Ref // an item that the user has signed before
+	it     *resolve.Item // to be signed, or nil
+	differ *difference   // of it and its file, nil if the texts are the same
+	todo   *staged       // nil if nothing is to be written
+	own    *item.Ref     // an item that the user has signed before
 	err    error
 }
 
@@ -430,23 +449,56 @@ func (r *run) item(ctx context.Context, it *resolve.Item) (res result) {
 		res.report.Status = Kept
 		res.report.Findings = []diag.Finding{keptFinding(it)}
 	default:
-		r.sign(ctx, it, &res)
+		r.mine(it, &res)
 	}
 	return res
 }
 
-func (r *run) sign(ctx context.Context, it *resolve.Item, res *result) {
-	if f, theirs, err := r.elsewhereFinding(it); theirs || err != nil {
-		res.report.Status, res.report.Findings, res.err = Kept, []diag.Finding{f}, err
-		return
+// mine decides whether an item without a trusted signature is to be signed.
+func (r *run) mine(it *resolve.Item, res *result) {
+	f, theirs, err := r.elsewhereFinding(it)
+	switch {
+	case err != nil:
+		res.err = err
+	case theirs:
+		res.report.Status, res.report.Findings = Kept, []diag.Finding{f}
+	default:
+		res.it = it
+		res.differ, res.err = r.difference(it)
 	}
+}
+
+// confirmAll asks about the items whose staged texts differ from their files, one after
+// the other and before the first signature: what was staged and compared cannot change
+// while a question or a passphrase is waited for.
+func (r *run) confirmAll(ctx context.Context, results []result) error {
+	for i := range results {
+		res := &results[i]
+		if res.err != nil || res.it == nil || res.differ == nil || r.Check {
+			continue
+		}
+		refused, err := r.confirm(ctx, res.it, res.differ, &res.report)
+		if err != nil {
+			return err
+		}
+		if refused != nil {
+			res.report.Status, res.report.Signer, res.report.Findings = primary.Refused, "", []diag.Finding{*refused}
+			res.it = nil
+		}
+	}
+	return nil
+}
+
+func (r *run) sign(ctx context.Context, it *resolve.Item, res *result) {
 	signer, err := r.signer()
 	if err != nil {
 		res.err = err
 		return
 	}
 	var out primary.SignedFile
+	diff := res.report.Diff
 	res.report, out, res.err = r.verbs.Prepare(ctx, policy.Person(), it, signer)
+	res.report.Diff = diff
 	if r.verbs.LastSigner(it, sign.Fingerprint{}) == primary.OtherSigner {
 		res.report.Replaces = &primary.Replaced{Key: it.Verdict.Signer.String(), Owner: it.Verdict.Owner}
 	}

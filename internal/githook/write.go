@@ -1,6 +1,7 @@
 package githook
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -22,6 +23,7 @@ type change struct {
 	mode  uint32
 	bytes []byte
 	old   []byte       // the bytes of was, if they are known
+	same  bool         // write the file only if the bytes add nothing but a signature line
 	to    *gitcmd.Blob // the bytes, ready to be stored
 	left  string       // names the file if it stays as it is
 }
@@ -184,6 +186,10 @@ func (t *tree) replace(c change) (wrote bool, err error) {
 		return true, nil
 	case there != c.was:
 		return false, nil
+	case c.same:
+		if b, err := root.read(rel); err != nil || !bytes.Equal(unsigned(b), unsigned(c.bytes)) {
+			return false, nil
+		}
 	}
 	if c.signed != "" {
 		root, rel := t.locate(c.signed)

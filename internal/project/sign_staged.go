@@ -31,6 +31,10 @@ const agentWait = 2 * time.Minute
 type StagedCall struct {
 	Check     bool // change nothing
 	IndexOnly bool // leave the work tree as it is
+	// Ask shows a text and asks a question about it, nil without a terminal. It is called
+	// for each staged text that differs from its file.
+	Ask       func(ctx context.Context, text, question string) (bool, error)
+	Differing bool // sign these without a question
 }
 
 // SignStaged signs the staged items of every project of the repository. It looks
@@ -55,13 +59,14 @@ func (e *Env) SignStaged(ctx context.Context, git *gitcmd.Git, call StagedCall) 
 		return nil, err
 	}
 	debug.SetGCPercent(400) // the list of a large index is all that is kept, and not for long
-	bounded, cancel := context.WithTimeout(ctx, agentWait)
-	defer cancel()
+	bounded := newBounded(ctx, agentWait)
+	defer bounded.cancel()
 	found, err := e.stagedProjects(ctx, repo, changes)
 	if err != nil {
 		return nil, err
 	}
-	p := githook.Params{Repo: repo, Changes: changes, Merging: merging, Check: call.Check, IndexOnly: call.IndexOnly}
+	p := githook.Params{Repo: repo, Changes: changes, Merging: merging, Check: call.Check, IndexOnly: call.IndexOnly,
+		Ask: bounded.without(call.Ask), Differing: call.Differing, Getenv: e.Getenv}
 	for _, s := range found {
 		defer func() { s.release() }()
 		p.Projects = append(p.Projects, s.hook())
