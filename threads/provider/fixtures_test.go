@@ -24,8 +24,11 @@ func TestFixtures(t *testing.T) {
 	}
 	sums := map[string]int{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || !d.Type().IsRegular() { // a checkout has links
 			return err
+		}
+		if !strings.HasSuffix(path, ".chunks.txt") && !strings.HasSuffix(path, ".json") {
+			return nil // source that quotes parts of answers
 		}
 		raw, err := os.ReadFile(path)
 		if err != nil {

@@ -16,6 +16,7 @@ type geminiStream struct {
 	text      *geminiText // the text that may go on in the next part
 	calls     calls
 	blockOf   map[*call]int // the block that a call is
+	pieces    *geminiPieces // the call whose arguments are not complete, or nil
 	usage     fields
 	finish    string
 	blocked   bool // the service refused the request
@@ -103,6 +104,9 @@ func (s *geminiStream) part(raw []byte) ([]message.Delta, error) {
 		if s.finish != "" {
 			return nil, afterFinish()
 		}
+		if s.pieces != nil {
+			return nil, s.pieces.interrupted()
+		}
 		if s.text == nil || s.text.thought != thought {
 			s.flush()
 			s.text = &geminiText{thought: thought}
@@ -114,13 +118,15 @@ func (s *geminiStream) part(raw []byte) ([]message.Delta, error) {
 		return nil, afterFinish()
 	}
 	s.flush()
+	if part.get("functionCall") != nil {
+		return s.call(part, raw)
+	}
+	if s.pieces != nil {
+		return nil, s.pieces.interrupted()
+	}
 	b := message.Block{Type: message.Opaque}
 	var out []message.Delta
 	switch {
-	case part.get("functionCall") != nil:
-		if out, err = s.call(part.get("functionCall")); err != nil {
-			return nil, err
-		}
 	case thought:
 		b.Type = message.Reasoning
 		out = watch(kind, text, "")
@@ -147,15 +153,23 @@ func (s *geminiStream) flush() {
 	s.text = nil
 }
 
-// call reads a call, which is whole in its part.
-func (s *geminiStream) call(raw []byte) ([]message.Delta, error) {
-	f, err := readFields(raw)
+// call reads a part with a call, which is whole or a piece.
+func (s *geminiStream) call(part fields, raw []byte) ([]message.Delta, error) {
+	f, err := readFields(part.get("functionCall"))
 	if err != nil {
 		return nil, malformed("a functionCall: %v", err)
 	}
-	// Arguments in pieces have to be asked for, and rye does not.
-	if f.get("partialArgs") != nil || string(f.get("willContinue")) == "true" {
-		return nil, unreadable("the arguments of %s arrive in pieces", f.text("name"))
+	at := len(s.blocks)
+	if s.pieces != nil || f.get("partialArgs") != nil || string(f.get("willContinue")) == "true" {
+		whole, err := s.callPiece(part, f)
+		if whole == nil {
+			return nil, err
+		}
+		f, at = s.pieces.call, s.pieces.block
+		raw = whole
+		s.pieces = nil
+	} else {
+		s.blocks = append(s.blocks, message.Block{})
 	}
 	args := f.get("args")
 	if args == nil {
@@ -168,11 +182,17 @@ func (s *geminiStream) call(raw []byte) ([]message.Delta, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.place(c, at, raw)
+	return out, nil
+}
+
+// place makes a call the block at an index.
+func (s *geminiStream) place(c *call, at int, raw []byte) {
 	if s.blockOf == nil {
 		s.blockOf = map[*call]int{}
 	}
-	s.blockOf[c] = len(s.blocks)
-	return out, nil
+	s.blockOf[c] = at
+	s.blocks[at] = s.origin.mark(message.Block{Type: message.Opaque}, slices.Clone(raw))
 }
 
 func (s *geminiStream) end() (message.Response, error) {
@@ -185,6 +205,17 @@ func (s *geminiStream) end() (message.Response, error) {
 	}
 	if err != nil {
 		return message.Response{}, err
+	}
+	if p := s.pieces; p != nil {
+		if stop != message.StopMaxOutput {
+			return message.Response{}, unreadable("the arguments of %s are not complete", short(p.call.text("name")))
+		}
+		// The answer was cut within the arguments: as a text, they are a part of an object.
+		c, _, err := s.calls.add(piece{id: p.call.text("id"), name: p.call.text("name"), args: encoded("{"), fresh: true})
+		if err != nil {
+			return message.Response{}, err
+		}
+		s.place(c, p.block, object(field{"functionCall", object(p.call...)}))
 	}
 	called, err := s.calls.end(stop == message.StopMaxOutput, func(_ *call, b message.Block) message.Block { return b })
 	if err != nil {

@@ -3,6 +3,8 @@ package provider
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ const (
 	signedCall  = `{"functionCall":{"name":"read","args":{"n":12345678901234567890.10}},"thoughtSignature":"b3BhcXVl"}`
 	secondCall  = `{"functionCall":{"name":"list","args":{},"id":"g2"}}`
 	codePart    = `{"executableCode":{"language":"PYTHON", "code":"1.0"}}`
+	pieced      = `{"path":"notes","at":[{"n":1}]}`
 	signedEmpty = `{"text":"","thoughtSignature":"ZW1wdHk="}`
 )
 
@@ -22,6 +25,8 @@ func geminiSample() string {
 	}
 	return sse(chunk(`{"text":"look ","thought":true}`), chunk(`{"text":"first","thought":true}`), chunk(codePart), chunk(`{"text":"Read"},{"text":"ing ü."}`),
 		chunk(signedEmpty), chunk(signedCall+","+secondCall),
+		chunk(`{"functionCall":{"name":"read","willContinue":true}}`), chunk(`{"functionCall":{"partialArgs":[{"jsonPath":"$.path","stringValue":"no","willContinue":true}],"willContinue":true}}`),
+		chunk(`{"functionCall":{"partialArgs":[{"jsonPath":"$.path","stringValue":"tes"},{"jsonPath":"$.at[0].n","numberValue":1}],"willContinue":true}}`), chunk(`{"functionCall":{}}`),
 		`{"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP","index":0},{"index":1,"content":{"parts":[{"text":"other"}]}}],`+
 			`"usageMetadata":{"promptTokenCount":120,"toolUsePromptTokenCount":4,"cachedContentTokenCount":100,"candidatesTokenCount":20,"thoughtsTokenCount":10},"modelVersion":"flash","responseId":"g1"}`)
 }
@@ -45,6 +50,7 @@ func TestGeminiResponse(t *testing.T) {
 			own(message.Block{Type: message.Opaque}, signedEmpty),
 			own(message.Block{Type: message.ToolCall, ID: "call_1_1", Name: "read", Input: json.RawMessage(`{"n":12345678901234567890.10}`)}, signedCall),
 			own(message.Block{Type: message.ToolCall, ID: "g2", Name: "list", Input: json.RawMessage(`{}`)}, secondCall),
+			own(message.Block{Type: message.ToolCall, ID: "call_1_3", Name: "read", Input: json.RawMessage(pieced)}, `{"functionCall":{"name":"read","args":`+pieced+`}}`),
 		},
 	})
 	// 24·0.5 + 100·0.05 + 30·3 USD for a million tokens
@@ -126,6 +132,53 @@ func TestGeminiRequest(t *testing.T) {
 		if body, err := c.Encode(budget); err != nil || !strings.Contains(string(body), want) || strings.Contains(string(body), "thinking") != (want != "") {
 			t.Errorf("effort %q: %s, %v", effort, body, err)
 		}
+	}
+}
+
+// Arguments that arrive in pieces are read once all of them did, and nothing else is.
+func TestGeminiPieces(t *testing.T) {
+	const part = `{"candidates":[{"content":{"parts":[%s]},"index":0}]}`
+	const end = `{"candidates":[{"content":{"parts":[{"text":""}]},"finishReason":"STOP"}]}`
+	call := func(members string) string { return fmt.Sprintf(part, `{"functionCall":{`+members+`}}`) }
+	begin := fmt.Sprintf(part, `{"functionCall":{"name":"read","id":"g7","willContinue":true},"thoughtSignature":"c2ln"}`)
+	at := func(path, value string) string {
+		return call(`"partialArgs":[{"jsonPath":` + string(encoded(path)) + `,` + value + `}],"willContinue":true`)
+	}
+	whole := []string{begin, at("$.path", `"stringValue":"no","willContinue":true`), at("$.path", `"stringValue":"tes\u00fc","willContinue":true`), at("$.path", `"stringValue":""`),
+		at("$.at[0].line", `"numberValue":12.50`), at("$.at[0]['a b']", `"boolValue":false`), at(`$.at[1]["c"]`, `"nullValue":"NULL_VALUE"`), call("")}
+	want := `{"path":"notesü","at":[{"line":12.50,"a b":false},{"c":null}]}`
+	r, err := fed(mustParse(t, gemini), sse(append(append([]string{fmt.Sprintf(part, signedCall)}, whole...), end)...)).Call(t.Context(), ask("flash"), nil)
+	if err != nil || len(r.Blocks) != 2 {
+		t.Fatalf("%+v, %v", r.Blocks, err)
+	}
+	if b := r.Blocks[1]; string(b.Input) != want || b.ID != "g7" || string(b.Raw) != `{"functionCall":{"name":"read","id":"g7","args":`+want+`},"thoughtSignature":"c2ln"}` {
+		t.Errorf("%s %s %s", b.ID, b.Input, b.Raw)
+	}
+	for name, events := range map[string][]string{
+		"not ended":            append(slices.Clone(whole[:7]), end),
+		"a string not ended":   {begin, at("$.path", `"stringValue":"no","willContinue":true`), call(""), end},
+		"another call within":  {begin, call(`"name":"list"`), call(""), end},
+		"a text within":        {begin, fmt.Sprintf(part, `{"text":"a"}`), call(""), end},
+		"a value twice":        {begin, at("$.n", `"numberValue":1`), at("$.n", `"numberValue":1`), call(""), end},
+		"more after its end":   {begin, at("$.n", `"stringValue":"a"`), at("$.n", `"stringValue":"b"`), call(""), end},
+		"an item left out":     {begin, at("$.n[1]", `"numberValue":1`), call(""), end},
+		"two kinds":            {begin, at("$.n[0]", `"numberValue":1`), at("$.n.a", `"numberValue":1`), call(""), end},
+		"the whole as a value": {begin, at("$", `"numberValue":1`), call(""), end},
+		"every member":         {begin, at("$.*", `"numberValue":1`), call(""), end},
+		"no value":             {begin, at("$.n", `"other":1`), call(""), end},
+		"no name":              {at("$.n", `"numberValue":1`), call(""), end},
+		"an object too":        {begin, call(`"args":{"n":1}`), end},
+	} {
+		r, err := fed(mustParse(t, gemini), sse(events...)).Call(t.Context(), ask("flash"), nil)
+		var f *Failure
+		if !errors.As(err, &f) || f.Reason != unreadableCalls || len(r.Blocks) > 0 {
+			t.Errorf("%s: %+v, %v", name, r.Blocks, err)
+		}
+	}
+	cut := []string{begin, at("$.path", `"stringValue":"no","willContinue":true`), `{"candidates":[{"content":{"parts":[]},"finishReason":"MAX_TOKENS"}]}`}
+	r, err = fed(mustParse(t, gemini), sse(cut...)).Call(t.Context(), ask("flash"), nil)
+	if err != nil || r.Stop != message.StopMaxOutput || len(r.Blocks) != 1 || r.Blocks[0].InvalidInput == "" || r.Blocks[0].Input != nil {
+		t.Errorf("an answer that is cut within arguments: %+v, %v", r, err)
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -288,7 +290,100 @@ func (s *second) responses(events []any) {
 	}
 }
 
+// inPieces is a call with arguments in pieces; the value of $ has the others in it.
+type inPieces struct {
+	name   string
+	args   map[string]any
+	ended  map[string]bool // paths of strings
+	unsure bool
+}
+
+var pathStep = regexp.MustCompile(`^(?:\.([^.\[\]'"*]+)|\['([^'"\\]+)'\]|\[(0|[1-9][0-9]{0,3})\])`)
+
+// add sets one value. The value of a path is replaced by a longer one each time.
+func (p *inPieces) add(piece any) {
+	path, rooted := strings.CutPrefix(str(at(piece, "jsonPath")), "$")
+	var value any
+	for _, kind := range []string{"stringValue", "numberValue", "boolValue"} {
+		if v := at(piece, kind); v != nil && value == nil {
+			value = v
+		}
+	}
+	if str(at(piece, "nullValue")) == "" && value == nil || !rooted || path == "" {
+		p.unsure = true
+		return
+	}
+	full := path
+	steps := []any{"$"}
+	for path != "" {
+		m := pathStep.FindStringSubmatch(path)
+		if m == nil {
+			p.unsure = true
+			return
+		}
+		if m[3] != "" {
+			n, _ := strconv.Atoi(m[3])
+			steps = append(steps, n)
+		} else {
+			steps = append(steps, m[1]+m[2])
+		}
+		path = path[len(m[0]):]
+	}
+	if p.ended == nil {
+		p.ended = map[string]bool{}
+	}
+	before := at(p.args, steps...)
+	text, isText := value.(string)
+	switch {
+	case p.ended[full], before != nil && !isText:
+		p.unsure = true
+		return
+	case isText:
+		value = str(before) + text
+	}
+	goesOn, _ := at(piece, "willContinue").(bool)
+	p.ended[full] = !goesOn
+	grown, fits := put(p.args, steps, value)
+	if !fits {
+		p.unsure = true
+		return
+	}
+	p.args = grown.(map[string]any)
+}
+
+// put returns v with a value at a path.
+func put(v any, steps []any, value any) (any, bool) {
+	if len(steps) == 0 {
+		return value, true
+	}
+	fits := false
+	switch step := steps[0].(type) {
+	case string:
+		m, isMap := v.(map[string]any)
+		if v != nil && !isMap {
+			return nil, false
+		}
+		if m == nil {
+			m = map[string]any{}
+		}
+		m[step], fits = put(m[step], steps[1:], value)
+		return m, fits
+	case int:
+		l, isList := v.([]any)
+		if v != nil && !isList || step > len(l) {
+			return nil, false
+		}
+		if step == len(l) {
+			l = append(l, nil)
+		}
+		l[step], fits = put(l[step], steps[1:], value)
+		return l, fits
+	}
+	return nil, false
+}
+
 func (s *second) gemini(events []any) {
+	var open *inPieces
 	for _, ev := range events {
 		s.ended = s.ended || str(at(ev, "promptFeedback", "blockReason")) != ""
 		for _, c := range items(at(ev, "candidates")) {
@@ -297,6 +392,24 @@ func (s *second) gemini(events []any) {
 			}
 			for _, p := range items(at(c, "content", "parts")) {
 				if f := at(p, "functionCall"); f != nil {
+					goesOn, _ := at(f, "willContinue").(bool)
+					if goesOn || open != nil || at(f, "partialArgs") != nil {
+						if open == nil {
+							open = &inPieces{name: str(at(f, "name")), args: map[string]any{}}
+						} else if at(f, "name") != nil {
+							s.unsure = true
+						}
+						for _, piece := range items(at(f, "partialArgs")) {
+							s.bytes += str(at(piece, "stringValue"))
+							open.add(piece)
+						}
+						if !goesOn {
+							s.unsure = s.unsure || open.unsure
+							s.call(open.name, one(open.args["$"]))
+							open = nil
+						}
+						continue
+					}
 					args := at(f, "args")
 					if args == nil {
 						args = map[string]any{}
