@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -37,7 +38,7 @@ func mediaFile(b *message.Block) string {
 // becomes an artifact of the thread, which the block names. In place of content that cannot
 // be prepared is a note for the model.
 func (t *Thread) kept(ctx context.Context, blocks []message.Block) ([]message.Block, error) {
-	if !slices.ContainsFunc(blocks, hasContent) {
+	if !slices.ContainsFunc(blocks, isNew) {
 		return blocks, nil
 	}
 	out := slices.Clone(blocks)
@@ -48,7 +49,7 @@ func (t *Thread) kept(ctx context.Context, blocks []message.Block) ([]message.Bl
 		switch {
 		case b.Type == message.ToolResult:
 			b.Content, err = t.kept(ctx, b.Content)
-		case !hasContent(*b):
+		case !isNew(*b):
 		case isText(b):
 			*b = message.TextBlock(string(b.Data))
 		case count == maxResultMedia:
@@ -76,7 +77,7 @@ func (t *Thread) keptEvents(ctx context.Context, events []Event) ([]Event, error
 		if err == nil {
 			err = json.Unmarshal(raw, &d)
 		}
-		if err != nil || !slices.ContainsFunc(d.Blocks, hasContent) {
+		if err != nil || !slices.ContainsFunc(d.Blocks, isNew) {
 			continue // recording the event reports the error
 		}
 		blocks, err := t.kept(ctx, d.Blocks)
@@ -106,14 +107,18 @@ func (t *Thread) storeAttachments() error {
 	return nil
 }
 
-// hasContent reports whether a block, or one in it, has content that a log must not have.
-func hasContent(b message.Block) bool {
-	return b.IsMedia() && len(b.Data) > 0 || b.Type == message.ToolResult && slices.ContainsFunc(b.Content, hasContent)
+// isNew reports whether a block, or one in it, is not an artifact yet: its content must not be in
+// a log. A server may send an image without content, of which no artifact can be read later.
+func isNew(b message.Block) bool {
+	return b.IsMedia() && (len(b.Data) > 0 || b.Artifact == "") || b.Type == message.ToolResult && slices.ContainsFunc(b.Content, isNew)
 }
 
 // isText reports whether a file is a text, which every model reads.
 func isText(b *message.Block) bool {
-	return b.Type == message.File && strings.HasPrefix(b.MediaType, "text/") && utf8.Valid(b.Data)
+	kind, _, _ := strings.Cut(b.MediaType, ";")
+	text := strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+json") ||
+		slices.Contains([]string{"application/json", "application/xml", "application/yaml", "application/javascript"}, kind)
+	return text && len(b.Data) > 0 && utf8.Valid(b.Data) && !bytes.ContainsRune(b.Data, 0) && media.Recognise(b.Data) == ""
 }
 
 // keep prepares one block and stores its content.

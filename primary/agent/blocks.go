@@ -47,7 +47,7 @@ func Blocks(env Result) (blocks []message.Block, data any) {
 	case isTool && env.IsPage() && env.PageBytes > 0:
 		blocks = []message.Block{message.TextBlock(resulttext.Text(resulttext.Fit(p.whole, env.PageBytes)))}
 	case isTool:
-		blocks = []message.Block{message.TextBlock(resulttext.Text(p.whole))}
+		blocks = append([]message.Block{message.TextBlock(resulttext.Text(p.shown))}, p.media()...)
 	default:
 		blocks = []message.Block{message.TextBlock(resulttext.Text(env.Data))}
 	}
@@ -95,8 +95,11 @@ func failureText(f *diag.Failure) string {
 		}
 	}
 	hint := verbNames().Replace(shown.Suggestion)
-	if shown.Suggestion == classSuggestions()[diag.ClassFailed] {
+	switch {
+	case shown.Suggestion == classSuggestions()[diag.ClassFailed]:
 		hint = "" // the text states it
+	case f.Code == diag.PermissionDenied && strings.Contains(shown.Suggestion, SettingsID):
+		hint = "inform the person if the task needs it" // that setting is for clients of rye serve
 	}
 	return resulttext.Failure(resulttext.Problem{Code: code, Message: message, Hint: hint, Details: facts})
 }

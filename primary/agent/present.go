@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/mcpclient"
+	"github.com/ryeos/rye/internal/media"
 	"github.com/ryeos/rye/internal/resulttext"
 	"github.com/ryeos/rye/resolve"
 )
@@ -23,6 +25,7 @@ type presented struct {
 	data   map[string]any
 	blocks []json.RawMessage // of MCP content that is not text
 	whole  any               // the result as the tool returned it, for a tool that called this one
+	shown  any               // whole, with headers in place of the files in it
 	// foreign states that it is the result of an MCP server.
 	foreign bool
 	// prepared states that rye has decoded its images.
@@ -35,7 +38,13 @@ func present(tool *resolve.Item, data any, interleaved bool) any {
 	if !ok {
 		return data
 	}
-	p := presented{whole: data, data: resulttext.Facts(m), foreign: isForeign(tool, m)}
+	p := presented{whole: data, shown: data, foreign: isForeign(tool, m)}
+	if !p.foreign {
+		size := 0
+		p.shown = p.lift(data, &size)
+		m, _ = p.shown.(map[string]any)
+	}
+	p.data = resulttext.Facts(m)
 	if !interleaved && isCommand(m) {
 		delete(p.data, "output")
 	}
@@ -131,6 +140,8 @@ func (p *presented) content(content []any, structured any) {
 		switch {
 		case header == nil:
 			out = append(out, c)
+		case raw == nil:
+			out = append(out, header)
 		case size+len(raw) > maxBlocks:
 			header["problem"] = "too large to be passed on"
 			out = append(out, header)
@@ -145,6 +156,54 @@ func (p *presented) content(content []any, structured any) {
 	if len(out) == 0 && structured != nil {
 		delete(p.data, "content")
 	}
+}
+
+// lift returns a value of a result with a header in place of each file in it: the output of a
+// graph, or of a program, may be the result of another tool. The files become blocks.
+func (p *presented) lift(v any, size *int) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = p.lift(v[i], size)
+		}
+		return out
+	case map[string]any:
+		if isFile(v) {
+			header, raw := blockOf(v)
+			switch {
+			case raw == nil:
+			case *size+len(raw) > maxBlocks:
+				header["problem"] = "too large to be passed on"
+			default:
+				*size += len(raw)
+				p.blocks = append(p.blocks, raw)
+				header["block"] = int64(len(p.blocks))
+			}
+			return header
+		}
+		out := make(map[string]any, len(v))
+		for _, k := range slices.Sorted(maps.Keys(v)) { // the blocks have one order
+			out[k] = p.lift(v[k], size)
+		}
+		return out
+	}
+	return v
+}
+
+// isFile reports whether an object is a block of MCP content with an image, a sound or a file that
+// rye recognises. Data of a program that only look like one are not.
+func isFile(block map[string]any) bool {
+	kind, _ := block["type"].(string)
+	text, _ := block["data"].(string)
+	if kind == "resource" {
+		from, _ := block["resource"].(map[string]any)
+		text, _ = from["blob"].(string)
+	} else if kind != "image" && kind != "audio" {
+		return false
+	}
+	data, err := fileContent(text)
+	return err == nil && media.Recognise(data) != ""
 }
 
 // repeats reports whether a text contains the same as a structured result or, as
@@ -170,42 +229,101 @@ func repeats(text string, structured any) bool {
 }
 
 // blockOf returns the header of a block of MCP content that clients understand, and
-// the block itself; nil for text and for a block that they would refuse.
+// the block itself; nil for text and for a block that they would refuse. A file whose
+// content cannot be read has a header with the problem alone: its base64 is not a text
+// for a model.
 func blockOf(block map[string]any) (header map[string]any, raw json.RawMessage) {
 	kind, _ := block["type"].(string)
 	header = map[string]any{"type": kind}
-	from := block
+	from, problem := block, ""
 	switch kind {
 	case "image", "audio":
-		data, _ := block["data"].(string)
-		if _, err := base64.StdEncoding.DecodeString(data); err != nil || !isText(block["mimeType"]) {
-			return nil, nil
-		}
+		from, problem = withFile(block, "data")
+		block = from
 	case "resource_link":
 		if !isText(block["uri"]) || !isText(block["name"]) {
 			return nil, nil
 		}
 	case "resource":
 		from, _ = block["resource"].(map[string]any)
-		blob, _ := from["blob"].(string)
-		_, err := base64.StdEncoding.DecodeString(blob)
 		_, hasText := from["text"].(string)
-		if !isText(from["uri"]) || err != nil || hasText == (from["blob"] != nil) {
+		switch {
+		case hasText && !isText(from["uri"]), !hasText && from["blob"] == nil:
 			return nil, nil
+		case hasText: // some servers send a blob, too
+			from = maps.Clone(from)
+			delete(from, "blob")
+		case !isText(from["uri"]):
+			problem = "it has no uri"
+		default:
+			from, problem = withFile(from, "blob")
 		}
+		block = maps.Clone(block)
+		block["resource"] = from
 	default:
-		return nil, nil
+		return unknownBlock(block), nil
 	}
 	for _, name := range []string{"uri", "name", "mimeType"} {
 		if isText(from[name]) {
 			header[name] = from[name]
 		}
 	}
+	if problem != "" {
+		header["problem"] = problem
+		return header, nil
+	}
 	raw, err := jsonx.Marshal(block)
 	if err != nil {
 		return nil, nil
 	}
 	return header, raw
+}
+
+// withFile returns a block whose member key is the content of a file in standard base64,
+// with the type that the content has. Servers send base64 without padding, in the
+// alphabet for URLs and as a data URL, and a type that is missing or that of another file.
+func withFile(block map[string]any, key string) (fixed map[string]any, problem string) {
+	text, isString := block[key].(string)
+	data, err := fileContent(text)
+	if !isString || err != nil {
+		return block, "its " + key + " is not base64"
+	}
+	if len(data) == 0 {
+		return block, "its " + key + " is empty"
+	}
+	fixed = maps.Clone(block)
+	fixed[key] = base64.StdEncoding.EncodeToString(data)
+	switch kind := media.Recognise(data); {
+	case kind != "":
+		fixed["mimeType"] = kind
+	case !isText(block["mimeType"]):
+		fixed["mimeType"] = "application/octet-stream"
+	}
+	return fixed, ""
+}
+
+// fileContent decodes base64 in each form that has one meaning.
+func fileContent(text string) ([]byte, error) {
+	if head, rest, isURL := strings.Cut(text, ";base64,"); isURL && strings.HasPrefix(head, "data:") {
+		text = rest
+	}
+	text = strings.NewReplacer("-", "+", "_", "/", "\n", "", "\r", "", " ", "").Replace(text)
+	return base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
+}
+
+// unknownBlock returns the header of a block of an unknown type with a file, and nil for one
+// that has none: it is data like any other.
+func unknownBlock(block map[string]any) map[string]any {
+	const maxText = 256 // bytes: longer ones are files
+	for _, key := range []string{"data", "blob"} {
+		if text, _ := block[key].(string); len(text) > maxText {
+			header := maps.Clone(block)
+			delete(header, key)
+			header["problem"] = fmt.Sprintf("its %s of %d characters is left out, because the type is not known", key, len(text))
+			return header
+		}
+	}
+	return nil
 }
 
 func isText(v any) bool {
