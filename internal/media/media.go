@@ -68,7 +68,8 @@ func IsImage(mediaType string) bool {
 }
 
 // Recognise returns the media type of a file by its first bytes, "" for others. The name of
-// the file and the type that its sender states do not matter.
+// the file and the type that its sender states do not matter. A text that begins with the
+// name of a format, such as "ID3 tags", is a text: the bytes after it are not characters.
 func Recognise(head []byte) string {
 	begins := func(s string) bool { return bytes.HasPrefix(head, []byte(s)) }
 	riff := func(form string) bool { return begins("RIFF") && len(head) >= 12 && string(head[8:12]) == form }
@@ -77,7 +78,7 @@ func Recognise(head []byte) string {
 		return PNG
 	case begins("\xff\xd8\xff"):
 		return JPEG
-	case begins("GIF87a"), begins("GIF89a"):
+	case (begins("GIF87a") || begins("GIF89a")) && !isASCII(head[6:]):
 		return GIF
 	case riff("WEBP"):
 		return WebP
@@ -85,14 +86,28 @@ func Recognise(head []byte) string {
 		return PDF
 	case riff("WAVE"):
 		return WAV
-	case begins("ID3"), len(head) > 1 && head[0] == 0xff && (head[1] == 0xfb || head[1] == 0xf3 || head[1] == 0xf2):
+	case begins("ID3") && len(head) > 9 && head[3] < ' ', len(head) > 1 && head[0] == 0xff && (head[1] == 0xfb || head[1] == 0xf3 || head[1] == 0xf2):
 		return MP3
-	case begins("OggS"):
+	case begins("OggS\x00"):
 		return OGG
-	case begins("fLaC"):
+	case begins("fLaC") && len(head) > 4 && head[4]&0x7f == 0: // its first block is STREAMINFO
 		return FLAC
 	}
 	return ""
+}
+
+// isASCII reports whether bytes are at least four printable characters. The dimensions of an image in
+// its header are not: that would be more than 8,000 pixels.
+func isASCII(b []byte) bool {
+	if len(b) < 4 {
+		return false
+	}
+	for _, c := range b[:4] {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // Extension returns the extension of the name of a file of a media type, with the dot.

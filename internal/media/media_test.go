@@ -307,7 +307,7 @@ func TestNoise(t *testing.T) {
 
 func TestOthers(t *testing.T) {
 	for want, head := range map[string]string{
-		PDF: "%PDF-1.7\n1 0 obj <</Type /Pages>> 2 0 obj <</Type/Page >> 3 0 obj <</Type /Page/Parent 1 0 R>>", WAV: "RIFF\x04\x00\x00\x00WAVEfmt ", MP3: "ID3\x04", OGG: "OggS", FLAC: "fLaC",
+		PDF: "%PDF-1.7\n1 0 obj <</Type /Pages>> 2 0 obj <</Type/Page >> 3 0 obj <</Type /Page/Parent 1 0 R>>", WAV: "RIFF\x04\x00\x00\x00WAVEfmt ", MP3: "ID3\x04\x00\x00\x00\x00\x00\x00", OGG: "OggS\x00", FLAC: "fLaC\x00",
 	} {
 		got, err := ForModel("a", []byte(head))
 		if err != nil || got.Type != want || string(got.Data) != head {
