@@ -192,6 +192,9 @@ func (p *Project) scratchThread(ctx context.Context, o *ThreadOptions) (*threads
 		return nil, nil, err
 	}
 	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: "test"}
+	if r.attachments, err = attachments(ctx, p, o, prepared); err != nil {
+		return nil, nil, err
+	}
 	params, err := r.params(ctx)
 	if err != nil {
 		return nil, nil, err
