@@ -327,7 +327,7 @@ func showGraphResult(c *cli.Call, data map[string]any) {
 	if data["output"] == nil {
 		return
 	}
-	b, err := jsonx.MarshalIndent(data["output"])
+	b, err := jsonx.MarshalIndent(withoutFiles(data["output"]))
 	if err == nil {
 		c.UI.Raw(string(hidden.JSON(b)) + "\n")
 	}

@@ -191,13 +191,47 @@ func contentText(data map[string]any) (string, bool) {
 			parts = append(parts, text)
 			continue
 		}
-		part := []string{}
+		parts = append(parts, placeholder(m))
+	}
+	return strings.Join(parts, "\n"), true
+}
+
+// placeholder returns the line in place of a block of content that is not a text.
+func placeholder(block map[string]any) string {
+	part := []string{}
+	for _, from := range []any{block, block["resource"]} {
+		m, _ := from.(map[string]any)
 		for _, key := range []string{"type", "mimeType", "uri", "name"} {
 			if s, ok := m[key].(string); ok {
 				part = append(part, s)
 			}
 		}
-		parts = append(parts, "["+strings.Join(part, " ")+"; --json shows it]")
 	}
-	return strings.Join(parts, "\n"), true
+	return "[" + strings.Join(part, " ") + "; --json shows it]"
+}
+
+// withoutFiles returns a result with a placeholder in place of each image and file in it:
+// base64 is nothing for a terminal.
+func withoutFiles(v any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = withoutFiles(v[i])
+		}
+		return out
+	case map[string]any:
+		resource, _ := v["resource"].(map[string]any)
+		_, isData := v["data"].(string)
+		_, isBlob := resource["blob"].(string)
+		if isData && (v["type"] == "image" || v["type"] == "audio") || isBlob && v["type"] == "resource" {
+			return placeholder(v)
+		}
+		out := make(map[string]any, len(v))
+		for k := range v {
+			out[k] = withoutFiles(v[k])
+		}
+		return out
+	}
+	return v
 }

@@ -310,9 +310,10 @@ func showToolResult(u *cli.UI, data map[string]any) {
 	if showToolText(u, data) {
 		return
 	}
-	b, err := jsonx.MarshalIndent(data)
+	shown := withoutFiles(data)
+	b, err := jsonx.MarshalIndent(shown)
 	if err != nil {
-		b, _ = json.Marshal(data)
+		b, _ = json.Marshal(shown)
 	}
 	u.Raw(string(hidden.JSON(b)))
 }
