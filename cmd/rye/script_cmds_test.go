@@ -43,6 +43,8 @@ func scriptCommands() map[string]scriptCmd {
 		"bigjson":     cmdBigFile,
 		"picture":     cmdPicture,
 		"sentmedia":   cmdSentMedia,
+		"followserve": cmdFollowServe,
+		"followed":    cmdFollowed,
 		"mkkey":       cmdMakeKey,
 		"modelserve":  cmdModelServe,
 		"modelreads":  cmdModelReads,

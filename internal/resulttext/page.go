@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"unicode/utf8"
 )
 
 // isPage reports whether a result is a part of a file in lines.
@@ -29,11 +30,17 @@ func page(m map[string]any) string {
 	if total == 0 {
 		return "[the file is empty]"
 	}
-	if count != total || text == "" {
+	if column := numberOf(m, "column"); column > 0 {
+		last := column + int64(utf8.RuneCountInString(text)) - 1
+		notes = append(notes, fmt.Sprintf("line %d, characters %d-%d of %d", first, column, last, numberOf(m, "line_length")))
+	} else if count != total || text == "" {
 		notes = append(notes, LinesNote(first, first+count-1, total))
 	}
 	if next := numberOf(m, "next_offset"); next > 0 {
 		notes = append(notes, fmt.Sprintf("the next one is offset %d", next))
+	}
+	if next := numberOf(m, "next_column"); next > 0 {
+		notes = append(notes, fmt.Sprintf("the next one is offset %d with column %d", first, next))
 	}
 	if encoding := textOf(m, "encoding"); encoding != "" && encoding != "utf-8" {
 		notes = append(notes, "encoding "+encoding)
@@ -64,6 +71,9 @@ func Fit(data any, limit int) any {
 	if len(text)+noteBytes <= limit {
 		return data
 	}
+	if column := numberOf(m, "column"); column > 0 {
+		return fitPart(m, text, column, limit-noteBytes)
+	}
 	lines := strings.Split(text, "\n")
 	kept := Lines(lines, limit-noteBytes)
 	if kept >= len(lines) {
@@ -74,6 +84,22 @@ func Fit(data any, limit int) any {
 	out["line_count"] = int64(kept)
 	out["next_offset"] = numberOf(m, "offset") + int64(kept)
 	out["truncated"] = true
+	return out
+}
+
+// fitPart returns a part of one line with at most limit bytes, at least one character.
+func fitPart(m map[string]any, text string, column int64, limit int) any {
+	end := 0
+	for i, r := range text {
+		if n := i + utf8.RuneLen(r); n <= limit || end == 0 {
+			end = n
+		}
+	}
+	out := maps.Clone(m)
+	out["output"] = text[:end]
+	out["next_column"] = column + int64(utf8.RuneCountInString(text[:end]))
+	out["truncated"] = true
+	delete(out, "next_offset")
 	return out
 }
 

@@ -102,19 +102,23 @@ func (t Text) Ending() string {
 	return "\n"
 }
 
-// maxLine is the number of characters of one line that are shown.
-const maxLine = 2000
+// MaxLine is the number of characters of one line that are shown, and Shortened the mark after
+// them.
+const (
+	MaxLine   = 2000
+	Shortened = " …[line shortened]"
+)
 
 // Shorten cuts a line to 2,000 characters and marks the cut; it reports whether
 // it did. The result is valid UTF-8.
 func Shorten(s string) (string, bool) {
-	if len(s) <= maxLine {
+	if len(s) <= MaxLine {
 		return wire.Valid(s), false
 	}
 	n := 0
 	for i := range s {
-		if n == maxLine {
-			return wire.Valid(s[:i]) + " …[line shortened]", true
+		if n == MaxLine {
+			return wire.Valid(s[:i]) + Shortened, true
 		}
 		n++
 	}

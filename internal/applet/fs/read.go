@@ -2,9 +2,11 @@ package fs
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"runtime/debug"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/applet/files"
@@ -17,6 +19,7 @@ const (
 	readLines    = 2000
 	maxReadLines = 10_000
 	maxReadText  = 256 << 10 // bytes
+	maxPiece     = 32 << 10  // bytes of a part of one line
 )
 
 type readResult struct {
@@ -27,6 +30,9 @@ type readResult struct {
 	TotalLines int    `json:"total_lines"`
 	Truncated  bool   `json:"truncated"`
 	NextOffset int    `json:"next_offset,omitempty"`
+	Column     int    `json:"column,omitempty"` // of a part of one line
+	NextColumn int    `json:"next_column,omitempty"`
+	LineLength int    `json:"line_length,omitempty"` // characters
 	Encoding   string `json:"encoding"`
 	Output     string `json:"output"`
 }
@@ -44,13 +50,15 @@ type mediaResult struct {
 	Prepared  bool        `json:"prepared"`
 }
 
-// runRead returns lines of a text file, with line_ids each with its id in front. An image, a PDF
+// runRead returns lines of a text file, with line_ids each with its id in front, or with a column a part
+// of one line, which a line that was shortened needs. An image, a PDF
 // file or a sound, which its content states, is returned as a whole.
 func runRead(_ context.Context, p wire.Params, in map[string]any) (any, error) {
-	a := wire.NewArgs(in, "file_path", "offset", "limit", "line_ids")
+	a := wire.NewArgs(in, "file_path", "offset", "limit", "column", "line_ids")
 	name := a.Required("file_path")
 	offset := a.Int("offset", 1, 1, files.MaxSize)
 	limit := a.Int("limit", readLines, 1, maxReadLines)
+	column := a.Int("column", 1, 1, files.MaxSize)
 	ids := a.Bool("line_ids")
 	if err := a.Err(); err != nil {
 		return nil, err
@@ -76,8 +84,48 @@ func runRead(_ context.Context, p wire.Params, in map[string]any) (any, error) {
 			WithDetail("total_lines", len(t.Lines))
 	}
 	r := readResult{Success: true, FilePath: e.Rel, Offset: offset, TotalLines: len(t.Lines), Encoding: t.Encoding}
+	if column > 1 {
+		return r, r.showPart(t.Lines, column)
+	}
 	r.show(t.Lines, limit, ids)
 	return r, nil
+}
+
+// showPart renders the line at r.Offset from a column on. The first character has column 1.
+func (r *readResult) showPart(lines []files.Line, column int) error {
+	line := ""
+	if r.Offset <= len(lines) {
+		line = wire.Valid(lines[r.Offset-1].Text)
+	}
+	r.LineLength = utf8.RuneCountInString(line)
+	if column > r.LineLength {
+		return diag.New(diag.ValidationFailed, "reading %q: column %d is beyond the end; line %d has %d characters", r.FilePath, column, r.Offset, r.LineLength).
+			WithDetail("line_length", r.LineLength)
+	}
+	start, at := 0, 1
+	for i := range line {
+		if start = i; at == column {
+			break
+		}
+		at++
+	}
+	rest := line[start:]
+	end := min(len(rest), maxPiece)
+	for end < len(rest) && !utf8.RuneStart(rest[end]) {
+		end--
+	}
+	r.Output = rest[:end]
+	r.LineCount = 1
+	r.Column = column
+	switch {
+	case end < len(rest):
+		r.Truncated = true
+		r.NextColumn = column + utf8.RuneCountInString(r.Output)
+	case r.Offset < len(lines):
+		r.Truncated = true
+		r.NextOffset = r.Offset + 1
+	}
+	return nil
 }
 
 // sizeLimit returns the size of the largest file that is read, by its beginning.
@@ -118,7 +166,10 @@ func (r *readResult) show(lines []files.Line, limit int, withIDs bool) {
 		if b.Len()+len(s) > maxReadText && r.LineCount > 0 {
 			break
 		}
-		r.Truncated = r.Truncated || cut
+		if cut {
+			r.Truncated = true
+			s = strings.TrimSuffix(s, "]") + fmt.Sprintf(": offset %d with column %d reads on]", end+1, files.MaxLine+1)
+		}
 		if r.LineCount > 0 {
 			b.WriteByte('\n')
 		}

@@ -114,7 +114,7 @@ func TestReadShortensLongLines(t *testing.T) {
 	if texts[0] != exact {
 		t.Error("a line of exactly the limit was changed")
 	}
-	if texts[1] != exact+" …[line shortened]" || got["truncated"] != true {
+	if texts[1] != exact+" …[line shortened: offset 2 with column 2001 reads on]" || got["truncated"] != true {
 		t.Errorf("long line: …%q, truncated %v", texts[1][len(texts[1])-40:], got["truncated"])
 	}
 }
