@@ -144,7 +144,11 @@ func (r *threadRun) step(ctx context.Context, t *threads.Thread, name string, pa
 	if err != nil {
 		return steps.Output{}, err
 	}
-	return r.output(ctx, t, id, data)
+	out, err := r.output(ctx, t, id, data)
+	if err == nil && out.Success {
+		err = steps.CheckResult(name, out.Data)
+	}
+	return out, err
 }
 
 // runStep runs a step item. t is nil outside of threads.

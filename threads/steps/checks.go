@@ -21,15 +21,19 @@ type Reached struct {
 	Max   any       `json:"max"`
 }
 
+type limitResult struct {
+	Reached *Reached `json:"reached"`
+}
+
 // limitChecker reports the first limit that permits no further model call.
 //
 // Result: {reached: null | {code, limit, value, max}}.
 func limitChecker(_ context.Context, in Input) (Output, error) {
 	r := reached(in.Limits, in.Usage)
 	if r == nil {
-		return done(map[string]any{"reached": nil})
+		return done(limitResult{})
 	}
-	return done(map[string]any{"reached": r}, event("limit_reached", map[string]any{"limit": r.Limit, "value": r.Value, "max": r.Max}))
+	return done(limitResult{r}, event("limit_reached", map[string]any{"limit": r.Limit, "value": r.Value, "max": r.Max}))
 }
 
 func reached(l Limits, u Usage) *Reached {
@@ -60,6 +64,17 @@ type inboxRow struct {
 	By      string `json:"by"`
 }
 
+type inboxParams struct {
+	Inbox []inboxRow `json:"inbox"`
+}
+
+// inboxRequest is the result of cancel_checker.
+type inboxRequest struct {
+	Action   string `json:"action"` // continue, cancel, suspend or handoff
+	Reason   string `json:"reason"`
+	Messages int    `json:"messages"`
+}
+
 // cancelChecker reads the inbox. A request to cancel is obeyed before one to
 // suspend, and that before one to hand off; messages and events become a part of the
 // conversation.
@@ -67,9 +82,7 @@ type inboxRow struct {
 // Params: {inbox: [{id, kind, payload, by}]}. Result: {action: continue | cancel |
 // suspend | handoff, reason, messages}.
 func cancelChecker(_ context.Context, in Input) (Output, error) {
-	p, err := params[struct {
-		Inbox []inboxRow `json:"inbox"`
-	}]("cancel_checker", in)
+	p, err := params[inboxParams]("cancel_checker", in)
 	if err != nil {
 		return Output{}, err
 	}
@@ -96,7 +109,7 @@ func cancelChecker(_ context.Context, in Input) (Output, error) {
 			messages++
 		}
 	}
-	return done(map[string]any{"action": action, "reason": reason, "messages": messages}, events...)
+	return done(inboxRequest{action, reason, messages}, events...)
 }
 
 // rank orders what the inbox can ask a thread for.
@@ -154,16 +167,29 @@ type period struct {
 	Max   policy.USD `json:"max"`
 }
 
+type costParams struct {
+	WarnAt  float64  `json:"warn_at"`
+	Periods []period `json:"periods,omitempty"`
+}
+
+// figures are the result of cost_tracker.
+type figures struct {
+	Turns        int64      `json:"turns"`
+	MaxTurns     int64      `json:"max_turns"`
+	Tokens       int64      `json:"tokens"`
+	Spend        policy.USD `json:"spend"`
+	MaxSpend     policy.USD `json:"max_spend"`
+	ContextRatio float64    `json:"context_ratio"`
+	Warnings     []string   `json:"warnings"` // scopes
+}
+
 // costTracker returns the running figures and warns once for each scope whose spend
 // is at warn_at of its maximum.
 //
 // Params: {warn_at, periods: [{scope: day | month, value, max}]}. Result: {turns,
 // max_turns, tokens, spend, max_spend, context_ratio, warnings: [scope]}.
 func costTracker(_ context.Context, in Input) (Output, error) {
-	p, err := params[struct {
-		WarnAt  float64  `json:"warn_at"`
-		Periods []period `json:"periods"`
-	}]("cost_tracker", in)
+	p, err := params[costParams]("cost_tracker", in)
 	if err != nil {
 		return Output{}, err
 	}
@@ -188,14 +214,25 @@ func costTracker(_ context.Context, in Input) (Output, error) {
 		warnings = append(warnings, s.Scope)
 		events = append(events, event("budget_warning", s))
 	}
-	return done(map[string]any{
-		"turns": in.Usage.Turns, "max_turns": in.Limits.Turns, "tokens": in.Usage.InputTokens + in.Usage.OutputTokens,
-		"spend": in.Usage.Spend, "max_spend": in.Limits.Spend, "context_ratio": round(in.Usage.ContextRatio()), "warnings": warnings,
+	return done(figures{
+		Turns: in.Usage.Turns, MaxTurns: in.Limits.Turns, Tokens: in.Usage.InputTokens + in.Usage.OutputTokens,
+		Spend: in.Usage.Spend, MaxSpend: in.Limits.Spend, ContextRatio: round(in.Usage.ContextRatio()), Warnings: warnings,
 	}, events...)
 }
 
 // round keeps three digits: figures for people and conditions.
 func round(f float64) float64 { return math.Round(f*1000) / 1000 }
+
+// fullness is the result of continuation.
+type fullness struct {
+	Ratio    float64 `json:"ratio"`
+	Tokens   int64   `json:"tokens"`
+	Window   int64   `json:"window"`
+	Pressure bool    `json:"pressure"`
+	Limit    bool    `json:"limit"`
+	Code     string  `json:"code"`
+	Event    string  `json:"event"` // that is recorded now
+}
 
 // continuation reports how full the model's window is. At the trigger the thread
 // cannot go on.
@@ -218,12 +255,12 @@ func continuation(ctx context.Context, in Input) (Output, error) {
 	case pressure && !underPressure(in, c.Pressure):
 		events = append(events, event("context_pressure", figures))
 	}
-	out := map[string]any{"ratio": ratio, "tokens": in.Usage.ContextTokens, "window": in.Usage.Window, "pressure": pressure, "limit": limit, "code": "", "event": ""}
+	out := fullness{Ratio: ratio, Tokens: in.Usage.ContextTokens, Window: in.Usage.Window, Pressure: pressure, Limit: limit}
 	if len(events) > 0 {
-		out["event"] = events[0].Event
+		out.Event = events[0].Event
 	}
 	if limit {
-		out["code"] = string(diag.ContextFull)
+		out.Code = string(diag.ContextFull)
 	}
 	return done(out, events...)
 }

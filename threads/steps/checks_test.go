@@ -53,7 +53,7 @@ func TestCancelChecker(t *testing.T) {
 		`{"inbox":[{"kind":"event","payload":{"event":"more","payload":{"n":1}},"by":"person"},{"kind":"event","payload":{"event":"done"},"by":"client"}]}`: `{"action":"continue","messages":2,"reason":""}` +
 			` inbox{"by":"person","kind":"event","payload":{"event":"more","payload":{"n":1}}} message_added{"blocks":[{"text":"Event more of person: {\"n\":1}","type":"text"}],"role":"user","source":"person"}` +
 			` inbox{"by":"client","kind":"event","payload":{"event":"done"}} message_added{"blocks":[{"text":"Event done of client","type":"text"}],"role":"user","source":"client"}`,
-		`{"inbix": []}`: `error: reading the parameters of the step cancel_checker: json: unknown field "inbix"`,
+		`{"inbix": []}`: `error: reading the parameters of the step cancel_checker: inbix is unknown; known are inbox`,
 	} {
 		if got := both(t, "cancel_checker", Input{Params: parse(t, params)}); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", params, got, want)

@@ -207,13 +207,13 @@ type Classification struct {
 
 // failedCall are the parameters of classifier.
 type failedCall struct {
-	Error     map[string]any `json:"error"`
-	Attempt   int64          `json:"attempt"`
+	Error     map[string]any `json:"error,omitempty"`
+	Attempt   int64          `json:"attempt,omitempty"`
 	Fallbacks []string       `json:"fallbacks"`
-	Tools     []string       `json:"tools"`
+	Tools     []string       `json:"tools,omitempty"`
 	Provider  string         `json:"provider"`
 	Model     string         `json:"model"`
-	Cost      string         `json:"cost"`
+	Cost      string         `json:"cost,omitempty"`
 	Suspends  *bool          `json:"suspends"` // whether the thread can be suspended; true if it is not stated
 }
 

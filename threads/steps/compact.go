@@ -29,16 +29,18 @@ type Reference struct {
 	Artifact string `json:"artifact,omitempty"` // that has the result
 }
 
+type compactParams struct {
+	View    compact.View `json:"view"`
+	Refused bool         `json:"refused,omitempty"`
+}
+
 // compaction decides how the conversation becomes shorter: results of older turns become
 // references, then a summary replaces the turns. The lines of a result stay in an artifact.
 //
 // Params: {view, refused}. view are the sizes of the conversation, refused is set if the
 // service has refused it as too long. Result: Compaction.
 func compaction(ctx context.Context, in Input) (Output, error) {
-	p, err := params[struct {
-		View    compact.View `json:"view"`
-		Refused bool         `json:"refused"`
-	}]("compact", in)
+	p, err := params[compactParams]("compact", in)
 	if err != nil {
 		return Output{}, err
 	}

@@ -10,6 +10,12 @@ import (
 // Control is the decision of a hook about the thread.
 type Control = hooks.Control
 
+// controlResult is the result of control.
+type controlResult struct {
+	Control
+	Decision Control `json:"control"`
+}
+
 // control is the step that a control action executes: its result is the decision, as
 // the member control for threads, and at top level for graphs.
 func control(_ context.Context, in Input) (Output, error) {
@@ -48,12 +54,14 @@ func ReadControl(data any) (*Control, error) {
 	return &c, err
 }
 
+type observation struct {
+	Name string `json:"name"`
+	Data any    `json:"data"`
+}
+
 // emitter records an observation.
 func emitter(_ context.Context, in Input) (Output, error) {
-	p, err := params[struct {
-		Name string `json:"name"`
-		Data any    `json:"data"`
-	}]("emitter", in)
+	p, err := params[observation]("emitter", in)
 	if err != nil {
 		return Output{}, err
 	}
@@ -61,6 +69,13 @@ func emitter(_ context.Context, in Input) (Output, error) {
 		return Output{}, diag.New(diag.ValidationFailed, "reading the parameters of the step emitter: name must have from 1 to 100 characters")
 	}
 	return done(map[string]any{}, event("observation", p))
+}
+
+// pauseParams are the pause before a call of the model: delay in seconds, which a hook decided,
+// or delay_ms.
+type pauseParams struct {
+	DelayMS float64 `json:"delay_ms"`
+	Delay   float64 `json:"delay"`
 }
 
 // providerCall makes one attempt of a model call. Its body is the kernel's: an item

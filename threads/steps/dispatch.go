@@ -34,6 +34,12 @@ type dispatchParams struct {
 	MaxParallel int           `json:"max_parallel"` // 0 is 1
 }
 
+type dispatched struct {
+	Results []Result `json:"results"`
+	Control *Control `json:"control"`
+	Pending []string `json:"pending"`
+}
+
 // dispatch makes the calls of one response: each with the hooks before_tool and
 // after_tool. Calls in a row run together if none of them writes what another one touches, and
 // the results are in the order of the calls. The first decision of a hook to end or to suspend
@@ -69,7 +75,7 @@ func dispatch(ctx context.Context, in Input) (Output, error) {
 		}
 		results = append(results, *r)
 	}
-	return done(map[string]any{"results": results, "control": control, "pending": pending}, events...)
+	return done(dispatched{results, control, pending}, events...)
 }
 
 // groups divides calls into those that run at the same time, in order: neighbouring calls

@@ -34,6 +34,14 @@ type Failure struct {
 	Details map[string]any `json:"details,omitempty"`
 }
 
+type finishParams struct {
+	State    string         `json:"state,omitempty"`
+	Reason   string         `json:"reason,omitempty"`
+	Error    *Failure       `json:"error,omitempty"`
+	Returned map[string]any `json:"returned,omitempty"`
+	Declared bool           `json:"declared"`
+}
+
 // finish decides whether the thread has ended: by a decision of a step or a hook, by
 // directive_return, or by a response without calls. If not, it adds the message that
 // the model needs to go on.
@@ -41,13 +49,7 @@ type Failure struct {
 // Params: {state?, reason?, error?, returned?: outputs, declared: bool}. declared is
 // whether the directive has outputs. Result: Ending.
 func finish(ctx context.Context, in Input) (Output, error) {
-	p, err := params[struct {
-		State    string         `json:"state"`
-		Reason   string         `json:"reason"`
-		Error    *Failure       `json:"error"`
-		Returned map[string]any `json:"returned"`
-		Declared bool           `json:"declared"`
-	}]("finish", in)
+	p, err := params[finishParams]("finish", in)
 	if err != nil {
 		return Output{}, err
 	}

@@ -53,6 +53,11 @@ type guardParams struct {
 	Accepts []string `json:"accepts"` // kinds of input of the model
 }
 
+type guardResult struct {
+	Results   []Guarded        `json:"results"`
+	Artifacts []StoredArtifact `json:"artifacts"`
+}
+
 // resultGuard cuts results to what the model reads. The whole of a longer one is an
 // artifact, and a long one that was sent before is a reference to the earlier call.
 //
@@ -94,7 +99,7 @@ func resultGuard(ctx context.Context, in Input) (Output, error) {
 			stored = append(stored, *a)
 		}
 	}
-	return done(map[string]any{"results": results, "artifacts": stored})
+	return done(guardResult{results, stored})
 }
 
 type guard struct {

@@ -118,6 +118,12 @@ type HookResult struct {
 	Ran     int        `json:"ran"`
 }
 
+type hookParams struct {
+	Event   string         `json:"event"`
+	Context map[string]any `json:"context"`
+	Hooks   []Hook         `json:"hooks"`
+}
+
 // runHooks runs the hooks of one event in order until one decides. After it only the
 // observers run.
 //
@@ -129,11 +135,7 @@ func runHooks(ctx context.Context, in Input) (Output, error) {
 		}
 		return done(HookResult{Texts: []HookText{}})
 	}
-	p, err := params[struct {
-		Event   string         `json:"event"`
-		Context map[string]any `json:"context"`
-		Hooks   []Hook         `json:"hooks"`
-	}]("run_hooks", in)
+	p, err := params[hookParams]("run_hooks", in)
 	if err != nil {
 		return Output{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -121,6 +122,9 @@ func params[T any](name string, in Input) (T, error) {
 		err = d.Decode(&v)
 	}
 	if err != nil {
+		if plain := checkParams(name, reflect.TypeFor[T](), in.Params); plain != nil {
+			return v, plain
+		}
 		return v, diag.New(diag.ValidationFailed, "reading the parameters of the step %s: %w", name, err)
 	}
 	return v, nil

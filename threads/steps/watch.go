@@ -17,15 +17,22 @@ const (
 	kindFailures = "repeated_failures"
 )
 
+type watchParams struct {
+	Polls []string `json:"polls"`
+}
+
+type watchResult struct {
+	Stop  *Reached `json:"stop"`
+	Hints int      `json:"hints"`
+}
+
 // watchdog finds answers in a row whose calls are equal, and failures in a row. Equal calls
 // of one answer are one: the model has not read a result between them. The first ones add a
 // hint for the model, more of them end the thread. Calls of tools that poll get hints only.
 //
 // Params: {polls: [call_id]}. Result: {stop: null | {code, limit, value, max}, hints: n}.
 func watchdog(ctx context.Context, in Input) (Output, error) {
-	p, err := params[struct {
-		Polls []string `json:"polls"`
-	}]("watchdog", in)
+	p, err := params[watchParams]("watchdog", in)
 	if err != nil {
 		return Output{}, err
 	}
@@ -60,7 +67,7 @@ func watchdog(ctx context.Context, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	return done(map[string]any{"stop": w.stop, "hints": w.hints}, w.events...)
+	return done(watchResult{w.stop, w.hints}, w.events...)
 }
 
 // watch collects what follows from the newest answers.
