@@ -27,6 +27,11 @@ type Answer struct {
 	Usage message.Usage `json:"usage"`
 }
 
+// AnswerOf returns the outcome of a call in a turn.
+func AnswerOf(turn int64, resp *message.Response) *Answer {
+	return (&answer{turn: turn, resp: *resp}).answer()
+}
+
 func (a *answer) answer() *Answer {
 	out := &Answer{Turn: a.turn, Stop: a.resp.Stop, Text: a.resp.Text(), Calls: []string{}, Usage: a.resp.Usage}
 	if len(out.Text) > maxAnswerText {

@@ -29,6 +29,7 @@ func writers() map[string]string {
 		"internal/project/judge.go":       "a new directory below the temporary directory of the system, for the keys of one judgement",
 		"internal/project/import.go":      "a new directory next to the copy, which is renamed when it is complete",
 		"internal/project/thread_loop.go": "removes the copy of a conversation that a step has read",
+		"internal/project/thread_live.go": "the same for a step that stays",
 		"internal/project/cache.go":       "a private directory below the temporary directory of the system",
 		"registry/client/evidence.go":     "moves a directory of evidence within a private directory of the user",
 		"internal/wheels/store.go":        "the time of the last use of a file of the cache",

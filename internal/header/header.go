@@ -54,8 +54,8 @@ func ToolKey(name string) bool {
 	switch name {
 	case "name", "tool_id", "tool_type", "version", "executor_id", "category", "description", "parameters", "config_schema",
 		"input_schema", "config", "env_config", "anchor", "verify_deps", "requires", "sandbox", "calls", "risk", "result_tokens", "result_content",
-		"idempotent", "idempotency", "volatile", "polls", "touches", "CONFIG_SCHEMA", "ENV_CONFIG", "CONFIG", "SANDBOX", "CALLS", "RISK", "RESULT_TOKENS", "RESULT_CONTENT",
-		"IDEMPOTENT", "IDEMPOTENCY", "VOLATILE", "POLLS", "TOUCHES":
+		"idempotent", "idempotency", "volatile", "polls", "touches", "persistent", "CONFIG_SCHEMA", "ENV_CONFIG", "CONFIG", "SANDBOX", "CALLS", "RISK", "RESULT_TOKENS", "RESULT_CONTENT",
+		"IDEMPOTENT", "IDEMPOTENCY", "VOLATILE", "POLLS", "TOUCHES", "PERSISTENT":
 		return true
 	}
 	return isDunder(name)

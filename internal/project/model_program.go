@@ -60,7 +60,7 @@ func (p *Project) modelProgram(ctx context.Context, in exec.NativeCall) (map[str
 	if err != nil {
 		return nil, err
 	}
-	return answered(resp), nil
+	return answered(t, resp)
 }
 
 // mayStart returns an error for an item whose signer may not decide what becomes of a login

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -165,10 +164,21 @@ func (r *threadRun) runStep(ctx context.Context, t *threads.Thread, name string,
 		return id, nil, err
 	}
 	id = threads.Identity{Ref: ref.String(), Digest: chain.Tool().Digest}
+	ctx = context.WithValue(context.WithValue(context.WithValue(ctx, stepKey{}, name), callKey{}, ""), threadRunKey{}, r)
 	if t != nil {
 		ctx = exec.WithThread(ctx, t.ID())
 	}
-	if chain.Primitive().Ref.ID != exec.NativeStep && t != nil {
+	program := chain.Primitive().Ref.ID != exec.NativeStep
+	if program {
+		if in.Config, err = r.configs(ctx, name); err != nil {
+			return id, nil, err
+		}
+	}
+	if program && t != nil && chain.Persistent() {
+		data, err := r.ask(ctx, t, name, chain, in)
+		return id, data, err
+	}
+	if program && t != nil {
 		dir, err := r.conversationFile(t)
 		if err != nil {
 			return id, nil, err
@@ -186,12 +196,11 @@ func (r *threadRun) runStep(ctx context.Context, t *threads.Thread, name string,
 		return id, nil, err
 	}
 	plan.Ask = r.o.Ask
-	ctx = context.WithValue(context.WithValue(ctx, stepKey{}, name), callKey{}, "")
-	res, err := r.p.Executor.Run(context.WithValue(ctx, threadRunKey{}, r), plan, nil)
+	res, err := r.p.Executor.Run(ctx, plan, nil)
 	if err != nil {
 		return id, nil, err
 	}
-	if chain.Primitive().Ref.ID != exec.NativeStep {
+	if program {
 		err = withinStep(ref, res.Data)
 	}
 	return id, res.Data, err
@@ -330,21 +339,30 @@ func (r *threadRun) conversationFile(t *threads.Thread) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	for i := range lines {
-		line, err := jsonx.Marshal(readableLine(&lines[i]))
-		if err != nil {
-			return "", diag.New(diag.Internal, "writing the conversation of %s: %w", t.ID(), err)
-		}
-		b.Write(line)
-		b.WriteByte('\n')
+	text, err := conversationText(t.ID(), lines)
+	if err != nil {
+		return "", err
 	}
-	dir := filepath.Join(r.p.cache, "steps", t.ID()+"-"+strconv.FormatUint(rand.Uint64(), 36))
-	if err := atomicfile.Private(dir).Write(conversationName, []byte(b.String()), 0o400); err != nil {
+	dir := r.p.conversationDir(t)
+	if err := atomicfile.Private(dir).Write(conversationName, []byte(text), 0o400); err != nil {
 		_ = os.RemoveAll(dir)
 		return "", diag.Doing("writing the conversation of "+t.ID(), err)
 	}
 	return dir, nil
+}
+
+// conversationText returns lines as programs read them.
+func conversationText(id string, lines []transcript.Line) (string, error) {
+	var b strings.Builder
+	for i := range lines {
+		line, err := jsonx.Marshal(readableLine(&lines[i]))
+		if err != nil {
+			return "", diag.New(diag.Internal, "writing the conversation of %s: %w", id, err)
+		}
+		b.Write(line)
+		b.WriteByte('\n')
+	}
+	return b.String(), nil
 }
 
 // readableLine returns a line without reasoning, which is encrypted or of no use to

@@ -113,6 +113,7 @@ type threadRun struct {
 	mu      sync.Mutex
 	claimed map[string]bool // calls of the model that a program makes
 	items   stepItems
+	live    liveSteps
 	starts  startOrder  // of the threads that the newest answer starts
 	acted   atomic.Bool // see loopDispatcher
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -38,6 +39,9 @@ func (b *threadProgram) calls() (grant policy.Grant, ref string) {
 
 // do makes one call.
 func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Request) *diag.Envelope {
+	if exec.Idle(ctx) { // no line of the log would be before it
+		return envelope(nil, diag.New(diag.PermissionDenied, "calling %s: the program has answered, and calls rye between two calls of it", req.Name))
+	}
 	ctx = context.WithValue(context.WithValue(ctx, startKey{}, nil), approverKey{}, nil) // the call of the program is another one
 	req.Ask = b.r.o.Ask
 	args, _ := jsonx.ParseMessage(req.Args)

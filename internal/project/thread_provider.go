@@ -282,11 +282,16 @@ func (p *Project) provide(ctx context.Context, in exec.ProviderCall) (map[string
 	if err != nil {
 		return nil, err
 	}
-	return answered(resp), nil
+	return answered(t, resp)
 }
 
-func answered(resp *message.Response) map[string]any {
-	return map[string]any{"success": true, "text": resp.Text(), "stop": string(resp.Stop), "calls": int64(len(resp.Calls()))}
+// answered returns an answer as the step provider_call does, with the whole of its text.
+func answered(t *threads.Thread, resp *message.Response) (map[string]any, error) {
+	out, err := asObject(threads.AnswerOf(t.Turn(), resp))
+	if err == nil {
+		out["success"], out["text"] = true, resp.Text()
+	}
+	return out, err
 }
 
 // called returns what a call of a provider item in a thread needs.

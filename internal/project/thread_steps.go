@@ -59,6 +59,19 @@ func (r *threadRun) config(ctx context.Context, id string) (map[string]any, erro
 	})
 }
 
+// configs returns the settings that a step reads, for a program.
+func (r *threadRun) configs(ctx context.Context, name string) (map[string]any, error) {
+	out := map[string]any{}
+	for _, id := range steps.Configs(name) {
+		root, err := r.config(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		out[id] = root
+	}
+	return out, nil
+}
+
 // loopDispatcher calls the steps of a loop.
 type loopDispatcher struct {
 	r     *threadRun

@@ -16,6 +16,7 @@ import (
 
 // walkLoop runs the graph of the loop, from its start or from where the log ends.
 func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transcript.Log, lines []transcript.Line) error {
+	defer r.live.close()
 	it, err := r.p.Resolver.Find(ctx, loopRef())
 	if err != nil {
 		return err

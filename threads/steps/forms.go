@@ -93,7 +93,7 @@ func schemaOf(t reflect.Type) map[string]any {
 	case t == reflect.TypeFor[message.Block]():
 		return blockSchema()
 	case t == reflect.TypeFor[message.Usage](): // it contains itself, by model
-		return map[string]any{"type": "object"}
+		return map[string]any{"type": "object", "title": "counts"}
 	case t.Implements(text):
 		return map[string]any{"type": "string"}
 	}
@@ -130,7 +130,7 @@ func blockSchema() map[string]any {
 			properties[name] = map[string]any{"type": kind}
 		}
 	}
-	return map[string]any{"type": "object", "required": []any{"type"}, "properties": properties}
+	return map[string]any{"type": "object", "title": "block", "required": []any{"type"}, "properties": properties}
 }
 
 func orNull(s map[string]any) map[string]any {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -72,6 +73,21 @@ func TestLoopPageListsSteps(t *testing.T) {
 		if _, err := os.Stat("../../stdlib/.ai/tools/" + Dir + name + ".yaml"); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// The program of the page that stays answers each line with its call.
+func TestLoopPageProgramThatStays(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3")
+	}
+	cmd := exec.CommandContext(t.Context(), python, "-c", blocks(t, "python")[1])
+	cmd.Stdin = strings.NewReader("{\"call\":1}\n{\"call\":2}\n")
+	raw, err := cmd.Output()
+	want := regexp.MustCompile(`^\{"call": 1, .*"turns": 1.*\n\{"call": 2, .*"turns": 2.*\n$`)
+	if err != nil || !want.Match(raw) {
+		t.Errorf("%s: %v", raw, err)
 	}
 }
 

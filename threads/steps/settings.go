@@ -21,6 +21,25 @@ const (
 	ResilienceConfig   = "agent/resilience"
 )
 
+// Configs returns the ids of the configurations that a step reads.
+func Configs(name string) []string {
+	switch name {
+	case "classifier":
+		return []string{ClassesConfig, ResilienceConfig, CoordinationConfig}
+	case "compact":
+		return []string{CoordinationConfig, AgentConfig}
+	case "compose":
+		return []string{AgentConfig}
+	case "continuation":
+		return []string{CoordinationConfig}
+	case "finish", "result_guard", "watchdog":
+		return []string{ResilienceConfig, AgentConfig}
+	case "run_hooks":
+		return []string{EventsConfig, ResilienceConfig}
+	}
+	return nil
+}
+
 // config reads a configuration with a typed reader and reports its mistakes.
 func config[T any](ctx context.Context, s Services, id string, read func(*tree.Reader) T) (T, error) {
 	var none T

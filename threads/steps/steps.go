@@ -34,6 +34,10 @@ type Input struct {
 	// reasoning. A native step has them in Conversation instead.
 	ConversationFile string `json:"conversation_file,omitempty"`
 
+	// Config has the configurations that the step reads, by id, merged over all spaces. A
+	// native step has Services.Config instead.
+	Config map[string]any `json:"config,omitempty"`
+
 	Conversation []transcript.Line `json:"-"`
 	Services     Services          `json:"-"`
 }
