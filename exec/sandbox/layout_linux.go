@@ -31,6 +31,8 @@ type mounted struct {
 	do   confine.Op
 	src  string
 	mode uint32
+	in   confine.Dir // the directory that contains it, if it was listed
+	is   confine.Dir // of a directory that was searched
 }
 
 func newLayout(g Grant) *layout {
@@ -227,14 +229,51 @@ func (l *layout) protect() {
 		}
 		found := findProtected(l.g.Project, root, l.g.Protected, l.g.Listings)
 		l.guarded[root] = found
+		if m, ok := l.mounts[root]; ok {
+			m.is = found.root.identity()
+			l.mounts[root] = m
+		}
+		for p := range found.pinned { // what something is mounted at cannot be renamed
+			if _, ok := l.mounts[p]; !ok {
+				l.mounts[p] = mounted{do: confine.Writable, in: found.in(p)}
+			}
+		}
 		for _, p := range found.fixed {
-			l.mounts[p] = mounted{do: confine.ReadOnly}
+			l.mounts[p] = mounted{do: confine.ReadOnly, in: found.in(p)}
 		}
 		for _, p := range found.own {
-			l.mounts[p] = mounted{do: confine.Writable}
+			l.mounts[p] = mounted{do: confine.Writable, in: found.in(p)}
 		}
 		for _, p := range found.secret {
 			l.mask(p)
+			if m, ok := l.mounts[p]; ok {
+				m.in = found.in(p)
+				l.mounts[p] = m
+			}
+		}
+	}
+}
+
+// in returns the directory that contains a protected path, as the search listed it.
+func (g guarded) in(p string) confine.Dir {
+	id := g.parents[filepath.Dir(p)]
+	return confine.Dir{Device: id.device, Inode: id.inode}
+}
+
+// identity returns which directory is open.
+func (a *anchor) identity() (id confine.Dir) {
+	var st unix.Stat_t
+	if a != nil && unix.Fstat(a.fd, &st) == nil && keepsNumbers(a.path) {
+		id = confine.Dir{Device: uint64(st.Dev), Inode: st.Ino}
+	}
+	return id
+}
+
+// close closes the directories that are open for what follows the run.
+func (l *layout) close() {
+	if l != nil {
+		for _, g := range l.guarded {
+			g.root.close()
 		}
 	}
 }
@@ -303,7 +342,7 @@ func (l *layout) steps() []confine.Step {
 		if l.redundant(p, m) {
 			continue
 		}
-		s := confine.Step{Do: m.do, Dst: p, Src: m.src, Mode: m.mode}
+		s := confine.Step{Do: m.do, Dst: p, Src: m.src, Mode: m.mode, In: m.in, Is: m.is}
 		if m.src == "" && (m.do == confine.ReadOnly || m.do == confine.Writable) {
 			s.Src = s.Dst
 		}

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"os"
 	"sync"
 	"time"
 )
@@ -56,16 +55,15 @@ const (
 // read returns the entries of a directory for which keep reports true, and the number of
 // all entries. device is that of the directory in which the search began: others may
 // have another file system.
-func (l *Listings) read(dir string, all bool, device uint64, keep func(name string) bool) (listing, error) {
-	key, now := listingKey{dir, all}, time.Now()
-	at, known := stampOf(dir) // before the entries are read
-	known = known && device != 0 && at.device == device
-	if known {
+func (l *Listings) read(dir location, all bool, device uint64, keep func(name string) bool) (listing, error) {
+	key, now := listingKey{dir.path, all}, time.Now()
+	if at, ok := dir.stamp(); ok && device != 0 && at.device == device {
 		if has, ok := l.remembered(key, at, now); ok {
 			return has, nil
 		}
 	}
-	found, err := os.ReadDir(dir)
+	at, found, err := dir.list()
+	known := device != 0 && at.device == device
 	out := listing{at: at, count: len(found)}
 	for _, e := range found {
 		if all || e.IsDir() || keep(e.Name()) {

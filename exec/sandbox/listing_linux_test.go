@@ -86,7 +86,7 @@ func TestListingsAreUsed(t *testing.T) {
 	}{{time.Nanosecond, 1}, {time.Hour, 0}} {
 		seen := &Listings{young: c.young}
 		for range 2 {
-			if got, err := seen.read(dir, true, device, nil); err != nil || len(got.entries) != 1 || got.count != 1 {
+			if got, err := seen.read(location{path: dir}, true, device, nil); err != nil || len(got.entries) != 1 || got.count != 1 {
 				t.Fatalf("%v, %v, want the entry a", got, err)
 			}
 		}
@@ -97,11 +97,11 @@ func TestListingsAreUsed(t *testing.T) {
 			l.entries = []entry{{"remembered", false}}
 			seen.dirs[key] = l
 		}
-		if got, _ := seen.read(dir, true, device, nil); (got.entries[0].name == "remembered") != (c.kept == 1) {
+		if got, _ := seen.read(location{path: dir}, true, device, nil); (got.entries[0].name == "remembered") != (c.kept == 1) {
 			t.Errorf("with the age %v the entries are %v", c.young, got.entries)
 		}
 	}
-	if got, _ := (&Listings{}).read(dir, true, device+1, nil); len(got.entries) != 1 {
+	if got, _ := (&Listings{}).read(location{path: dir}, true, device+1, nil); len(got.entries) != 1 {
 		t.Errorf("on another device: %v", got)
 	}
 }

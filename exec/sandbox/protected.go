@@ -27,18 +27,25 @@ type guarded struct {
 	// links are the protected paths that are symbolic links, with their targets. Nothing
 	// can be mounted on a link: the program can replace it, which is found afterwards.
 	links map[string]string
-	// parents are the directories in which the protected paths are: a program can rename
-	// one above them, and create the same paths again. Those of a file system that may give
-	// a directory another number later are left out.
-	parents  map[string]fs.FileInfo
-	complete bool // false if the search reached a bound
+	// parents are the directories in which the protected paths are, as the search saw them:
+	// a program can rename one above them, and create the same paths again. Those of a file
+	// system that may give a directory another number later are left out.
+	parents map[string]identity
+	// pinned are the directories between the writable one and the paths that git and rye
+	// read: if a program could move one, a search at the same time would not find it.
+	pinned   map[string]bool
+	root     *anchor // the writable directory, nil if it is a file
+	complete bool    // false if the search reached a bound
 }
+
+// identity names a directory, whatever its path is. The zero value is not known.
+type identity struct{ device, inode uint64 }
 
 // same reports whether a protected path is in the directory in which it was before, as far
 // as the file system permits to know that.
 func (g guarded) same(before guarded, p string) bool {
-	was, is := before.parents[filepath.Dir(p)], g.parents[filepath.Dir(p)]
-	return was == nil || is != nil && os.SameFile(was, is)
+	was, known := before.parents[filepath.Dir(p)]
+	return !known || was == g.parents[filepath.Dir(p)]
 }
 
 // guard finds the protected paths of a directory and the projects in it.
@@ -54,6 +61,8 @@ type guard struct {
 	stable  func(dir string) bool
 	walk    *walk // the one that is recorded, else nil
 	recalls bool  // it reads stored listings only
+	base    *anchor
+	visited []visited // the directories that were listed
 	out     guarded
 }
 
@@ -61,7 +70,7 @@ type guard struct {
 // no link: what is behind one is protected only if it is granted by its own path. If
 // root itself is protected, it is the only element of the result.
 func findProtected(project, root string, protect func(string) (policy.ProtectedPath, string, bool), seen *Listings) guarded {
-	return newGuard(protect, seen).find(project, root)
+	return newGuard(protect, seen).find(project, root, openAnchor(root))
 }
 
 func newGuard(protect func(string) (policy.ProtectedPath, string, bool), seen *Listings) *guard {
@@ -71,22 +80,32 @@ func newGuard(protect func(string) (policy.ProtectedPath, string, bool), seen *L
 	if seen == nil {
 		seen = &Listings{}
 	}
-	return &guard{protect: protect, seen: seen, stable: keepsNumbers, first: newNames(first), last: newNames(last), left: protectedEntries, out: guarded{complete: true, links: map[string]string{}}}
+	return &guard{protect: protect, seen: seen, stable: keepsNumbers, first: newNames(first), last: newNames(last), left: protectedEntries, out: guarded{complete: true, links: map[string]string{}, pinned: map[string]bool{}}}
 }
 
-func (g *guard) find(project, root string) guarded {
+// find searches root, below base if that is open.
+func (g *guard) find(project, root string, base *anchor) guarded {
+	g.base = base
 	out := g.search(project, root)
-	out.parents = map[string]fs.FileInfo{}
-	for _, p := range slices.Concat(out.fixed, out.secret, slices.Collect(maps.Keys(out.links))) {
-		dir := filepath.Dir(p)
-		if _, known := out.parents[dir]; known || !g.stable(dir) {
-			continue
-		}
-		if fi, err := os.Lstat(dir); err == nil {
-			out.parents[dir] = fi
+	out.root = base
+	out.parents = map[string]identity{}
+	want := map[string]bool{}
+	for _, p := range slices.Concat(out.fixed, out.secret, out.own, slices.Collect(maps.Keys(out.links)), slices.Collect(maps.Keys(out.pinned))) {
+		want[filepath.Dir(p)] = true
+	}
+	for _, v := range g.visited {
+		if want[v.dir] && g.stable(v.dir) {
+			out.parents[v.dir] = identity{v.at.device, v.at.inode}
 		}
 	}
 	return out
+}
+
+// pin records the directories above a protected path that must not move.
+func (g *guard) pin(abs string) {
+	for dir := filepath.Dir(abs); dir != g.root && below(g.root, dir) && !g.out.pinned[dir]; dir = filepath.Dir(dir) {
+		g.out.pinned[dir] = true
+	}
 }
 
 // keepsNumbers reports whether a directory keeps its inode number while it exists: some
@@ -173,7 +192,13 @@ func (g guarded) within(root string) guarded {
 			links[p] = target
 		}
 	}
-	return guarded{fixed: inside(g.fixed), secret: inside(g.secret), own: inside(g.own), links: links, complete: g.complete}
+	pinned := map[string]bool{}
+	for p := range g.pinned {
+		if p != root && below(root, p) {
+			pinned[p] = true
+		}
+	}
+	return guarded{fixed: inside(g.fixed), secret: inside(g.secret), own: inside(g.own), links: links, pinned: pinned, complete: g.complete}
 }
 
 // dir searches a directory. In packages that a package manager installs, only
@@ -214,15 +239,25 @@ func (g *guard) entries(rel string, all bool) listing {
 		g.walk.add(dir, found)
 		return found
 	}
-	found, err := g.seen.read(dir, all, g.device, named)
-	if errors.Is(err, fs.ErrPermission) && g.ended && os.Chmod(dir, 0o700) == nil {
-		found, err = g.seen.read(dir, all, g.device, named)
+	at := g.location(dir)
+	found, err := g.seen.read(at, all, g.device, named)
+	if errors.Is(err, fs.ErrPermission) && g.ended && at.makeReadable() == nil {
+		found, err = g.seen.read(at, all, g.device, named)
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		g.out.complete = false
 	}
 	g.walk.add(dir, found)
+	g.visited = append(g.visited, visited{dir, found.at})
 	return found
+}
+
+// location returns where a directory of the search is.
+func (g *guard) location(dir string) location {
+	if g.base == nil || !below(g.base.path, dir) {
+		return location{path: dir}
+	}
+	return location{g.base, dir}
 }
 
 // entry records an entry that a row can match, and reports whether to search in it.
@@ -230,10 +265,12 @@ func (g *guard) entry(rel string, isDir, installed bool) bool {
 	abs := filepath.Join(g.root, filepath.FromSlash(rel))
 	switch name := strings.ToLower(path.Base(rel)); {
 	case name == ".git" && isDir:
+		g.pin(abs)
 		g.out.own = append(g.out.own, abs)
 		g.repository(rel)
 		return false
 	case name == ".ai" && isDir:
+		g.pin(abs)
 		g.out.fixed = append(g.out.fixed, abs)
 		g.items(rel)
 		return false
@@ -249,6 +286,9 @@ func (g *guard) entry(rel string, isDir, installed bool) bool {
 }
 
 func (g *guard) record(row policy.ProtectedPath, abs string) {
+	if !row.Removable {
+		g.pin(abs)
+	}
 	if target, err := os.Readlink(abs); err == nil {
 		g.out.links[abs] = target
 		// The file that the link leads to is read in its place.
@@ -267,11 +307,8 @@ func (g *guard) record(row policy.ProtectedPath, abs string) {
 // repository finds what git reads programs from. The rest of a repository is writable:
 // a program may commit.
 func (g *guard) repository(rel string) {
-	for _, name := range []string{"hooks", "info"} { // absent ones could be created by the program
-		dir := filepath.Join(g.root, filepath.FromSlash(rel), name)
-		if _, err := os.Lstat(filepath.Join(filepath.Dir(dir), "HEAD")); err == nil {
-			_ = os.Mkdir(dir, 0o755)
-		}
+	if !g.ended { // absent ones could be created by the program
+		g.location(filepath.Join(g.root, filepath.FromSlash(rel))).makeDirs("HEAD", "hooks", "info")
 	}
 	g.out.fixed = append(g.out.fixed, configured(g.root, filepath.Join(g.root, filepath.FromSlash(rel)))...)
 	g.below(rel, 0, true, func(at string, isDir bool) bool {

@@ -51,6 +51,7 @@ func (g *guard) again(key walkKey) bool {
 		}
 	}
 	g.left -= w.count
+	g.visited = append(g.visited, w.dirs...)
 	return true
 }
 

@@ -40,10 +40,11 @@ func Wrap(cmd *proc.Cmd, g Grant, ladder Ladder) (Report, End, error) {
 	default:
 		w.basic()
 	}
-	if err != nil {
-		return Report{}, nil, err
+	if err == nil {
+		err = w.channel(cmd)
 	}
-	if err := w.channel(cmd); err != nil {
+	if err != nil {
+		w.layout.close()
 		return Report{}, nil, err
 	}
 	return w.report, w.end, nil
@@ -298,6 +299,7 @@ func (w *wrapped) end(res *proc.Result) error {
 			_ = os.RemoveAll(dir)
 		}
 		w.cgroup.close()
+		w.layout.close()
 	}()
 	w.inbox.finish()
 	w.cgroup.kill()

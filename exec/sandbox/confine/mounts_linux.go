@@ -1,6 +1,9 @@
 package confine
 
-import "syscall"
+import (
+	"errors"
+	"syscall"
+)
 
 // Names in the new root while it is built. They do not exist in it afterwards.
 const (
@@ -107,17 +110,17 @@ func (s Step) mount(old int) error {
 		if err := syscall.Mkdir(src, s.Mode); err != nil {
 			return err
 		}
-		return bind(atFDCWD, src, dst, attrNoSuid|attrNoDev)
+		return bind(atFDCWD, src, dst, Step{}, attrNoSuid|attrNoDev)
 	case MaskDir:
-		return bind(atFDCWD, voidDir, dst, attrNoSuid|attrNoDev|attrReadOnly)
+		return mask(voidDir, dst, s.In, attrNoSuid|attrNoDev|attrReadOnly)
 	case MaskFile:
-		return bind(atFDCWD, hideFile, dst, attrNoSuid|attrNoDev|attrReadOnly)
+		return mask(hideFile, dst, s.In, attrNoSuid|attrNoDev|attrReadOnly)
 	case Device:
-		return bind(old, s.Src, dst, attrNoSuid|attrNoExec)
+		return bind(old, s.Src, dst, s, attrNoSuid|attrNoExec)
 	case Writable:
-		return bind(old, s.Src, dst, attrNoSuid|attrNoDev)
+		return bind(old, s.Src, dst, s, attrNoSuid|attrNoDev)
 	case ReadOnly:
-		return bind(old, s.Src, dst, attrNoSuid|attrNoDev|attrReadOnly)
+		return bind(old, s.Src, dst, s, attrNoSuid|attrNoDev|attrReadOnly)
 	}
 	return syscall.EINVAL
 }
@@ -136,8 +139,9 @@ func mountProc(dst string, pidMax int64) error {
 	return mountSetattr(atFDCWD, dst, 0, attrReadOnly)
 }
 
-// bind mounts src, which is below root, at dst of the new root.
-func bind(root int, src, dst string, attr uint64) error {
+// bind mounts src, which is below root, at dst of the new root. Both must be in the directory
+// that the step names.
+func bind(root int, src, dst string, s Step, attr uint64) error {
 	if root != atFDCWD {
 		for src != "" && src[0] == '/' {
 			src = src[1:]
@@ -146,16 +150,34 @@ func bind(root int, src, dst string, attr uint64) error {
 			src = "."
 		}
 	}
-	fd, err := openat2(root, src, oPath|syscall.O_CLOEXEC)
+	fd, err := openIn(root, src, s.In)
 	if err != nil {
 		return err
 	}
+	if s.Is != (Dir{}) && s.Is != dirOf(fd) {
+		syscall.Close(fd)
+		return errReplaced
+	}
+	return mountAt(fd, dst, s.In, attr)
+}
+
+// mask mounts one of the empty files at dst, which is in the directory in.
+func mask(src, dst string, in Dir, attr uint64) error {
+	fd, err := openIn(atFDCWD, src, Dir{})
+	if err != nil {
+		return err
+	}
+	return mountAt(fd, dst, in, attr)
+}
+
+// mountAt mounts what fd is open on, and closes fd.
+func mountAt(fd int, dst string, in Dir, attr uint64) error {
 	defer syscall.Close(fd)
 	var st syscall.Stat_t
 	if err := syscall.Fstat(fd, &st); err != nil {
 		return err
 	}
-	to, err := mountPoint(dst, st.Mode&syscall.S_IFMT == syscall.S_IFDIR)
+	to, err := mountPoint(dst, st.Mode&syscall.S_IFMT == syscall.S_IFDIR, in)
 	if err != nil {
 		return err
 	}
@@ -171,10 +193,53 @@ func bind(root int, src, dst string, attr uint64) error {
 	return moveMount(tree, to)
 }
 
+// errReplaced states that a program of another run moved a directory since the mounts were
+// planned.
+var errReplaced = errors.New("another program replaced the directory that contains it")
+
+// openIn opens path below root. Its directory must be in, so that what is opened is where it
+// was when the mounts were planned: a directory has one path only.
+func openIn(root int, path string, in Dir) (int, error) {
+	if in == (Dir{}) {
+		return openat2(root, path, oPath|syscall.O_CLOEXEC)
+	}
+	dir := above(path)
+	if dir == "/" && path[0] != '/' {
+		dir = "."
+	}
+	fd, err := openat2(root, dir, oPath|syscall.O_DIRECTORY|syscall.O_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	defer syscall.Close(fd)
+	if in != dirOf(fd) {
+		return -1, errReplaced
+	}
+	return openat2(fd, path[lastSlash(path)+1:], oPath|syscall.O_CLOEXEC)
+}
+
+// dirOf returns the identity of an open directory.
+func dirOf(fd int) Dir {
+	var st syscall.Stat_t
+	if syscall.Fstat(fd, &st) != nil {
+		return Dir{}
+	}
+	return Dir{uint64(st.Dev), st.Ino}
+}
+
+func lastSlash(p string) int {
+	for i := len(p) - 1; i >= 0; i-- {
+		if p[i] == '/' {
+			return i
+		}
+	}
+	return -1
+}
+
 // mountPoint opens dst of the new root, and creates it if it is missing.
-func mountPoint(dst string, dir bool) (int, error) {
-	fd, err := openat2(atFDCWD, dst, oPath|syscall.O_CLOEXEC)
-	if err != syscall.ENOENT {
+func mountPoint(dst string, dir bool, in Dir) (int, error) {
+	fd, err := openIn(atFDCWD, dst, in)
+	if err != syscall.ENOENT || in != (Dir{}) {
 		return fd, err
 	}
 	if dir {

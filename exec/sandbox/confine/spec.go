@@ -80,7 +80,15 @@ type Step struct {
 	Src  string // in the old root, without links; of Symlink the target; of TmpDir a name
 	Size int64  // of Tmp in bytes; of Proc the highest process number of the namespace, if not 0
 	Mode uint32
+	// In is the directory that contains Src and Dst when the step was planned: if another one
+	// has its path, the step fails. The zero value is not compared.
+	In Dir
+	// Is is the directory that Src is, or the zero value.
+	Is Dir
 }
+
+// Dir names a directory, whatever its path is.
+type Dir struct{ Device, Inode uint64 }
 
 // Op is the operation of a Step. Bind steps create a missing mount point.
 type Op string

@@ -9,7 +9,7 @@ import (
 // Protocol is the version of what the two processes send each other. They are the same
 // executable, unless it was replaced while a process of rye runs: that is refused. A
 // change of a type in this package, or of what the helper does with it, increments it.
-const Protocol = 1
+const Protocol = 2
 
 const (
 	magic    = "rye sandbox\x00"
@@ -44,7 +44,7 @@ func AppendSpec(b []byte, s *Spec) []byte {
 		w.text(m.Dst)
 		w.text(m.Src)
 		w.num(uint64(m.Size))
-		w.num(uint64(m.Mode))
+		w.nums(uint64(m.Mode), m.In.Device, m.In.Inode, m.Is.Device, m.Is.Inode)
 	}
 	w.flag(s.Loopback)
 	w.num(uint64(s.Listen))
@@ -81,7 +81,7 @@ func ParseSpec(b []byte) (*Spec, error) {
 	}
 	s := &Spec{Namespaces: r.flag()}
 	for range r.count() {
-		s.Mounts = append(s.Mounts, Step{Do: Op(r.text()), Dst: r.text(), Src: r.text(), Size: int64(r.num()), Mode: uint32(r.num())})
+		s.Mounts = append(s.Mounts, Step{Do: Op(r.text()), Dst: r.text(), Src: r.text(), Size: int64(r.num()), Mode: uint32(r.num()), In: Dir{r.num(), r.num()}, Is: Dir{r.num(), r.num()}})
 	}
 	s.Loopback, s.Listen = r.flag(), int(r.num())
 	if r.flag() {

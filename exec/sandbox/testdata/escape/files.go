@@ -34,6 +34,8 @@ func fileAttempts() map[string]attempt {
 		"mvgit":     replaceGit,
 		"procfd":    throughProcFD,
 		"replace":   replaceParent,
+		"swapdirs":  exchangeForever,
+		"repos":     makeRepositories,
 		"barerepo":  bareRepository,
 		"flood":     flood,
 		"relink":    relink,
@@ -329,4 +331,46 @@ func relink(a []string) error {
 		return err
 	}
 	return os.Symlink("escape-target", a[0])
+}
+
+// exchangeForever exchanges pairs of directories until a file exists. The program has reached
+// something if an exchange succeeded.
+func exchangeForever(a []string) error {
+	done, last := 0, error(nil)
+	for {
+		if _, err := os.Lstat(a[0]); err == nil {
+			break
+		}
+		for i := 1; i+1 < len(a); i += 2 {
+			if err := unix.Renameat2(unix.AT_FDCWD, a[i], unix.AT_FDCWD, a[i+1], unix.RENAME_EXCHANGE); err == nil {
+				done++
+			} else {
+				last = err
+			}
+		}
+	}
+	if done > 0 {
+		return nil
+	}
+	return last
+}
+
+// makeRepositories makes directories with a repository in a[0], x1 and further, and next to
+// each one a link to a[1].
+func makeRepositories(a []string) error {
+	for i := range 40 {
+		n := strconv.Itoa(i)
+		_ = os.RemoveAll(filepath.Join(a[0], "x"+n))
+		_ = os.RemoveAll(filepath.Join(a[0], "y"+n))
+		git := filepath.Join(a[0], "x"+n, ".git")
+		for _, dir := range []string{"objects", "refs"} {
+			if err := os.MkdirAll(filepath.Join(git, dir), 0o755); err != nil {
+				continue // another run is taking it away
+			}
+		}
+		_ = os.WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/m\n"), 0o644)
+		_ = os.WriteFile(filepath.Join(git, "config"), []byte("evil\n"), 0o644)
+		_ = os.Symlink(a[1], filepath.Join(a[0], "y"+n))
+	}
+	return nil
 }
