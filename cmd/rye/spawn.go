@@ -6,6 +6,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/startheap"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -76,6 +77,9 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 func threadProcessCommand() *cli.Command {
 	return &cli.Command{
 		Name: "thread-process", Hidden: true, Usage: "run a thread that another process of rye describes on stdin",
-		Run: func(ctx context.Context, c *cli.Call) error { return envOf(c).RunThreadProcess(ctx, c.Stdin) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			startheap.Reserve(c.Getenv("GOGC"))
+			return envOf(c).RunThreadProcess(ctx, c.Stdin)
+		},
 	}
 }
