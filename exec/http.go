@@ -127,7 +127,7 @@ func (b httpBody) configure(ctx context.Context, in *NativeCall) error {
 			layers = append(layers, layered.Layer{Name: el.Path(), Root: el.Meta.Config})
 		}
 	}
-	in.Config = layered.Merge(layers).Root
+	in.Config = layered.Merge(layers)
 	s, err := Schema(c.Primitive())
 	if err != nil {
 		return err

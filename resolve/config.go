@@ -26,8 +26,16 @@ const (
 // and the layer that each value comes from.
 type Settings struct {
 	Ref    item.Ref
-	Layers []*Item // lowest precedence first, each verified by itself
-	layered.Merged
+	Layers []*Item        // lowest precedence first, each verified by itself
+	Root   map[string]any // the merged values; no caller may change one below it
+	merged []layered.Layer
+}
+
+// Origins returns the layer of each part, as layered.Origins does.
+func (s *Settings) Origins() map[string]string {
+	out := layered.Origins(s.merged)
+	delete(out, extendsKey)
+	return out
 }
 
 // Config merges the layers of a configuration. A layer that does not verify is
@@ -38,9 +46,8 @@ func (r *Resolver) Config(ctx context.Context, id string) (*Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Merged = *layered.Merge(layers)
+	s.merged, s.Root = layers, layered.Merge(layers)
 	delete(s.Root, extendsKey)
-	delete(s.Origins, extendsKey)
 	return s, nil
 }
 

@@ -65,7 +65,7 @@ func (r *Resolver) HookRules(ctx context.Context) *hooks.Rules {
 	if len(layers) == 0 {
 		return nil
 	}
-	rules, fs := hooks.ReadRules(layered.Merge(layers).Root)
+	rules, fs := hooks.ReadRules(layered.Merge(layers))
 	if diag.Failed(fs) {
 		return nil // findings of that configuration
 	}

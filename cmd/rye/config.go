@@ -57,7 +57,7 @@ func runConfigShow(ctx context.Context, c *cli.Call, o *configShowOptions) error
 	if err != nil {
 		return err
 	}
-	data := map[string]any{"ref": s.Ref.String(), "value": s.Root, "origins": s.Origins}
+	data := map[string]any{"ref": s.Ref.String(), "value": s.Root, "origins": s.Origins()}
 	return c.UI.Show(data, func() { showSettings(c.UI, s, o.origin) })
 }
 
@@ -86,8 +86,8 @@ func showAllowance(ctx context.Context, c *cli.Call, h *project.Project, origin 
 }
 
 func showSettings(u *cli.UI, s *resolve.Settings, origin bool) {
-	values := map[string]any{}
-	leaves(values, s.Root, "", s.Origins)
+	values, origins := map[string]any{}, s.Origins()
+	leaves(values, s.Root, "", origins)
 	t := &cli.Table{}
 	for _, path := range slices.Sorted(maps.Keys(values)) {
 		b, err := jsonx.Marshal(values[path])
@@ -95,7 +95,7 @@ func showSettings(u *cli.UI, s *resolve.Settings, origin bool) {
 			continue
 		}
 		if origin {
-			t.Add(path, string(b), u.Style(cli.Dim, s.Origins[path]))
+			t.Add(path, string(b), u.Style(cli.Dim, origins[path]))
 		} else {
 			t.Add(path, string(b))
 		}

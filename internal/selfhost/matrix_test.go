@@ -394,8 +394,8 @@ func configEffect(t *testing.T, w *world, e entry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after.Root["description"] != "The project's own text." || after.Origins["description"] == before.Origins["description"] {
-		t.Errorf("the merged value is %v, of %s", after.Root["description"], after.Origins["description"])
+	if after.Root["description"] != "The project's own text." || after.Origins()["description"] == before.Origins()["description"] {
+		t.Errorf("the merged value is %v, of %s", after.Root["description"], after.Origins()["description"])
 	}
 	for key := range before.Root {
 		if after.Root[key] == nil {

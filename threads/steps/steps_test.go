@@ -33,7 +33,7 @@ func services(t testing.TB, more map[string]string) Services {
 			if s, ok := more[id]; ok {
 				layers = append(layers, parseLayer(t, s))
 			}
-			root := layered.Merge(layers).Root
+			root := layered.Merge(layers)
 			delete(root, "schema_version")
 			return root, nil
 		},
