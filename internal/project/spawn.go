@@ -106,7 +106,7 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 
 // RunThreadProcess is the body of the process of a detached thread. No person can be
 // asked here; the process that waits for the thread may ask one.
-func (e *Env) RunThreadProcess(ctx context.Context, in io.Reader) error {
+func (e *Env) RunThreadProcess(ctx context.Context, in io.Reader) (err error) {
 	m, err := readStart(in)
 	if err != nil {
 		return err
@@ -122,11 +122,12 @@ func (e *Env) RunThreadProcess(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	claims, err := p.takeToken(ctx, id, token.Token{Text: m.text("token"), Signature: m.text("signature")})
+	claims, ledger, err := p.takeToken(ctx, id, token.Token{Text: m.text("token"), Signature: m.text("signature")})
 	if err != nil {
 		return err
 	}
-	o := &ThreadOptions{ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.object("params"), Model: m.text("model"), Provider: m.text("provider"), Message: m.text("message"), Call: m.text("call"), Copy: m.text("copy"), Relayed: m.flag("relayed")}
+	o := &ThreadOptions{ledger: ledger, ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.object("params"), Model: m.text("model"), Provider: m.text("provider"), Message: m.text("message"), Call: m.text("call"), Copy: m.text("copy"), Relayed: m.flag("relayed")}
+	defer func() { err = errors.Join(err, o.closeLedger()) }()
 	if o.Attach, err = readBlocks(m["attachments"]); err != nil {
 		return diag.New(diag.Usage, "reading what to start: attachments: %w", err)
 	}

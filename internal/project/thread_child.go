@@ -175,11 +175,15 @@ func (p *Project) asChild(ctx context.Context, o *ThreadOptions, prepared *Prepa
 	if o.Token == nil || o.Token.Root == o.Token.Thread {
 		return nil
 	}
-	s, _, err := p.ledger(ctx)
-	if err != nil {
-		return err
+	s := o.ledger
+	if s == nil {
+		opened, _, err := p.ledger(ctx)
+		if err != nil {
+			return err
+		}
+		defer opened.Close()
+		s = opened
 	}
-	defer s.Close()
 	share, err := s.Share(ctx, o.Token.Thread)
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/steps"
+	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/token"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -68,6 +69,23 @@ type ThreadOptions struct {
 	NoFallback bool
 	// Facts replace those of this machine and day in the prompt; nil keeps them.
 	Facts *steps.Facts
+	// ledger is open from the token to the account of the thread, which takes it; nil opens it.
+	ledger *store.Store
+}
+
+// takeLedger returns the open ledger to a caller that closes it, or nil.
+func (o *ThreadOptions) takeLedger() *store.Store {
+	s := o.ledger
+	o.ledger = nil
+	return s
+}
+
+// closeLedger closes the ledger unless the account of the thread took it.
+func (o *ThreadOptions) closeLedger() error {
+	if s := o.takeLedger(); s != nil {
+		return s.Close()
+	}
+	return nil
 }
 
 // PreparedThread is a directive with everything that a thread of it would use.

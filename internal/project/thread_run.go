@@ -341,7 +341,7 @@ func (p *Project) restParams(s *threads.Started, params graph.Params) threads.Pa
 		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.RuntimePublic, Now: p.Env.Now, Redact: p.redactor(nil).Bytes,
 		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
 			// A process that was stopped may not have recorded a new maximum in the log.
-			return p.account(ctx, store.Thread{ID: chainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model}, store.Budget{Max: limit, Keep: true})
+			return p.account(ctx, nil, store.Thread{ID: chainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model}, store.Budget{Max: limit, Keep: true})
 		},
 	}
 }
@@ -374,7 +374,7 @@ func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (th
 	}
 	th := r.stored()
 	th.Begins = r.o.Token != nil && r.o.Child != nil && r.carried == nil
-	a, err := r.p.account(ctx, th, store.Budget{Max: limit})
+	a, err := r.p.account(ctx, r.o.takeLedger(), th, store.Budget{Max: limit})
 	if err != nil {
 		return nil, err
 	}
@@ -406,9 +406,16 @@ func (p *Project) ledger(ctx context.Context) (*store.Store, policy.Allowance, e
 	return s, a, err
 }
 
-func (p *Project) account(ctx context.Context, th store.Thread, b store.Budget) (*threadAccount, error) {
-	s, a, err := p.ledger(ctx)
+// account registers a thread in the ledger, in s if it is open.
+func (p *Project) account(ctx context.Context, s *store.Store, th store.Thread, b store.Budget) (*threadAccount, error) {
+	a, _, err := p.Allowance(ctx)
+	if err == nil && s == nil {
+		s, a, err = p.ledger(ctx)
+	}
 	if err != nil {
+		if s != nil {
+			err = errors.Join(err, s.Close())
+		}
 		return nil, err
 	}
 	th.Project, th.Kind = p.Spaces.ProjectDir, "thread"

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"time"
@@ -37,30 +38,38 @@ func (p *Project) mint(ctx context.Context, prepared *PreparedThread, thread str
 	if err != nil {
 		return token.Token{}, err
 	}
-	s, _, err := p.ledger(ctx)
-	if err != nil {
-		return token.Token{}, err
+	var s *store.Store
+	if up := o.Above; up != nil && up.money != nil {
+		s = up.money.store // it is open for the life of the thread
 	}
-	defer s.Close()
+	if s == nil {
+		if s, _, err = p.ledger(ctx); err != nil {
+			return token.Token{}, err
+		}
+		defer s.Close()
+	}
 	return t, s.AddToken(ctx, claims.ID, thread, parent, now.Add(token.Longest))
 }
 
-// takeToken checks the token that the process of a thread got, and uses it up.
-func (p *Project) takeToken(ctx context.Context, thread string, t token.Token) (*token.Claims, error) {
+// takeToken checks the token that the process of a thread got, and uses it up. It returns the
+// ledger, which the process opens once: the caller closes it.
+func (p *Project) takeToken(ctx context.Context, thread string, t token.Token) (*token.Claims, *store.Store, error) {
 	dir, err := p.realDir()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	claims, err := token.Check(t, token.Want{Thread: thread, Project: dir, Now: p.Env.Now(), Keys: p.RuntimePublic})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s, _, err := p.ledger(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer s.Close()
-	return claims, s.TakeToken(ctx, claims.ID, thread)
+	if err := s.TakeToken(ctx, claims.ID, thread); err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return claims, s, nil
 }
 
 func (p *Project) realDir() (string, error) {
