@@ -105,7 +105,7 @@ func (t *Thread) Offer(name string, input json.RawMessage) (tool Offered, args m
 	if len(input) == 0 {
 		input = json.RawMessage("{}")
 	}
-	args, problem = fits(tool, message.Block{Input: input})
+	args, problem = t.fits(tool, message.Block{Input: input})
 	return tool, args, problem
 }
 

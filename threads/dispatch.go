@@ -64,7 +64,7 @@ func (t *Thread) Pending() []PendingCall {
 		}
 		tool, problem := t.offered(c.Name)
 		if problem == "" {
-			_, problem = fits(tool, c)
+			_, problem = t.fits(tool, c)
 		}
 		if unread := unreadable(a, c); unread != "" {
 			problem = unread
@@ -88,7 +88,7 @@ func (t *Thread) LastCalls() []*ToolCall {
 		if problem != "" {
 			continue
 		}
-		input, _ := fits(tool, c)
+		input, _ := t.fits(tool, c)
 		out = append(out, &ToolCall{ID: c.ID, Tool: tool, Input: input})
 	}
 	return out
@@ -221,8 +221,9 @@ func whyInvalid(text string) string {
 	return text
 }
 
-// fits returns the arguments of a call, or every violation of the schema of its tool.
-func fits(tool Offered, call message.Block) (map[string]any, string) {
+// fits returns the arguments of a call, or every violation of the schema of its tool. It is
+// called with the lock.
+func (t *Thread) fits(tool Offered, call message.Block) (map[string]any, string) {
 	if call.Input == nil {
 		return nil, "the arguments are not valid JSON: " + whyInvalid(call.InvalidInput)
 	}
@@ -234,12 +235,8 @@ func fits(tool Offered, call message.Block) (map[string]any, string) {
 	if !ok {
 		return nil, "the arguments must be an object"
 	}
-	declared, fs := jsonx.ParseMessage(tool.Schema)
-	if len(fs) > 0 {
-		return input, ""
-	}
-	s, fs := schema.CompileForeign(declared)
-	if s == nil || diag.Failed(fs) {
+	s := t.compiled(tool.Schema)
+	if s == nil {
 		return input, "" // the item checks its own parameters
 	}
 	input = s.Defaults(input)
@@ -248,6 +245,40 @@ func fits(tool Offered, call message.Block) (map[string]any, string) {
 		bad = append(bad, x.Path+" "+x.Message)
 	}
 	return input, strings.Join(bad, "; ")
+}
+
+// compiled returns the schema of a tool, compiled once for each text, or nil if it is not one.
+// An answer can have a hundred calls of one tool, and each is compared several times.
+func (t *Thread) compiled(text json.RawMessage) *schema.Schema {
+	if s, ok := t.schemas[string(text)]; ok {
+		return s
+	}
+	var s *schema.Schema
+	if declared, fs := jsonx.ParseMessage(text); len(fs) == 0 {
+		if s, fs = schema.CompileForeign(declared); diag.Failed(fs) {
+			s = nil
+		}
+	}
+	if t.schemas == nil {
+		t.schemas = map[string]*schema.Schema{}
+	}
+	t.schemas[string(text)] = s
+	return s
+}
+
+// missing returns how many calls of the newest answer have no result. It is called with the
+// lock.
+func (t *Thread) missing() (n int) {
+	a := t.lastAnswer()
+	if a == nil {
+		return 0
+	}
+	for _, c := range a.resp.Calls() {
+		if t.results[c.ID] == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // Call runs one call of the newest answer through the gates: schema, capability, tier,
@@ -269,7 +300,7 @@ func (t *Thread) Call(ctx context.Context, callID string, also ...policy.Grant) 
 	tool, problem := t.offered(call.Name)
 	var input map[string]any
 	if problem == "" {
-		input, problem = fits(tool, call)
+		input, problem = t.fits(tool, call)
 	}
 	if unread := unreadable(t.lastAnswer(), call); unread != "" {
 		problem = unread

@@ -358,13 +358,12 @@ const resultBytes = 2000
 // NextCall returns the money that the next call of the model needs: its worst case with the
 // shortest answer and with the results that are still missing.
 func (t *Thread) NextCall() (policy.USD, error) {
-	missing := len(t.Pending())
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.p.Services[t.service]
 	req := t.request(s)
 	req.MaxOutput = min(max(t.p.MinOutput, 1), req.MaxOutput)
-	results := message.TextBlock(strings.Repeat("x", missing*resultBytes))
+	results := message.TextBlock(strings.Repeat("x", t.missing()*resultBytes))
 	req.Messages = joined(req.Messages, message.Message{Role: message.User, Blocks: []message.Block{results}})
 	e, err := s.WorstCase(req, t.last)
 	return e.Cost, err

@@ -272,7 +272,7 @@ func (t *Thread) pendingReturn() {
 	for _, c := range a.resp.Calls() {
 		if r := t.results[c.ID]; c.Name == ReturnTool && r != nil && !r.isError {
 			if tool, problem := t.offered(c.Name); problem == "" {
-				if input, bad := fits(tool, c); bad == "" {
+				if input, bad := t.fits(tool, c); bad == "" {
 					t.returned, t.done = input, true
 				}
 			}

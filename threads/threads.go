@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/sign"
@@ -333,9 +334,10 @@ type Thread struct {
 	sent     map[string]bool        // reservations of the requests that the log has
 	skip     map[string]int         // events that a step in flight recorded before a crash, by key
 	ending   *Ending
-	next     *continuedData // of the thread that goes on
-	refused  error          // the last limit that was reached
-	asked    []*asked       // questions about calls that have not begun, the oldest first
+	next     *continuedData            // of the thread that goes on
+	refused  error                     // the last limit that was reached
+	schemas  map[string]*schema.Schema // of the tools, by their text
+	asked    []*asked                  // questions about calls that have not begun, the oldest first
 	grants   []grant
 	waiting  map[string]*asked // for whose answers the thread must be suspended, by the call
 	stop     func(error)

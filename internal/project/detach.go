@@ -97,12 +97,14 @@ func (p *Project) detach(ctx context.Context, id string, input []byte, args []st
 	limit := time.NewTimer(startWait)
 	defer limit.Stop()
 	for over := false; ; {
-		s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
-		switch {
-		case err == nil && s.Started != "":
-			s.PID = process.Pid // also of one that has ended already
-			return s, nil
-		case over:
+		// A process needs many of these pauses until it has a log, which costs more to read.
+		if _, err := os.Lstat(base.Path(transcript.File)); err == nil {
+			if s, err := graph.Status(ctx, p.Spaces.ProjectDir, id); err == nil && s.Started != "" {
+				s.PID = process.Pid // also of one that has ended already
+				return s, nil
+			}
+		}
+		if over {
 			return nil, p.notStarted(ctx, id)
 		}
 		select {

@@ -303,11 +303,15 @@ func (r *threadRun) known(ctx context.Context, t *threads.Thread, name string, p
 		if err != nil {
 			return err
 		}
+		calls := r.pending(ctx, t)
 		p["max_parallel"] = a.Concurrency.ToolCalls
+		if n := r.starts.count(); n == len(calls) { // children are bounded by a limit of their own
+			p["max_parallel"] = max(a.Concurrency.ToolCalls, a.Concurrency.Children)
+		}
 		if all := r.Directive.Model.Parallel; all != nil {
 			p["parallel"] = *all
 		}
-		return add(map[string]any{"calls": r.pending(ctx, t)}, nil)
+		return add(map[string]any{"calls": calls}, nil)
 	case "watchdog":
 		return add(map[string]any{"polls": r.polls(ctx, t)}, nil)
 	case "cost_tracker":

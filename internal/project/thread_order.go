@@ -26,6 +26,13 @@ func (s *startOrder) begin(calls []string) {
 	s.wake()
 }
 
+// count returns how many calls have not started their thread.
+func (s *startOrder) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.calls)
+}
+
 // wake is called with the lock.
 func (s *startOrder) wake() {
 	if s.changed != nil {
