@@ -184,7 +184,10 @@ func (a *attempt) finish(r *message.Response) error {
 // far and by the size of the answer.
 func (a *attempt) failure(err error, reply *httpstep.Reply) *Failure {
 	f := a.c.failure(err, reply.Redact)
-	f.StatusCode, f.Headers = reply.Status, retryHeaders(reply.Header)
+	f.Headers = retryHeaders(reply.Header)
+	if f.StatusCode == 0 {
+		f.StatusCode = reply.Status
+	}
 	f.Usage, f.OutputBytes = a.broken(f.Reason), a.bytes
 	return f
 }

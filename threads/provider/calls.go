@@ -224,7 +224,7 @@ func (s *calls) allWhole() bool {
 // then may arguments be a part.
 func (s *calls) end(cut bool, mark func(*call, message.Block) message.Block) ([]message.Block, error) {
 	var out []message.Block
-	for _, c := range s.list {
+	for i, c := range s.list {
 		if c.name == "" {
 			return nil, unreadable("a call has no name")
 		}
@@ -237,6 +237,10 @@ func (s *calls) end(cut bool, mark func(*call, message.Block) message.Block) ([]
 		}
 		if (text == "" || text == "null") && s.takesNothing(c) {
 			text = "{}"
+		}
+		// Services write an empty object for arguments of which nothing arrived before the end.
+		if cut && i == len(s.list)-1 && emptyObject([]byte(text)) && !noParameters(s.tools, c.name) {
+			text = ""
 		}
 		b, err := withArguments(message.Block{Type: message.ToolCall, ID: c.id, Name: c.name}, text, cut)
 		if err != nil {

@@ -322,3 +322,43 @@ func TestEndsOfAnItem(t *testing.T) {
 		}
 	}
 }
+
+// An answer that was cut may end before the arguments of its last call: the empty object that
+// services write then is not what the model asked for.
+func TestCutCalls(t *testing.T) {
+	block := func(name string) string {
+		return `{"type":"tool_use","id":"` + name + `","name":"` + name + `","input":{}}`
+	}
+	started := func(i, name string) []string {
+		return []string{`{"type":"content_block_start","index":` + i + `,"content_block":` + block(name) + `}`, `{"type":"content_block_stop","index":` + i + `}`}
+	}
+	cut := func(events ...string) string {
+		events = append([]string{`{"type":"message_start","message":{}}`}, events...)
+		return sse(append(events, `{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}`, `{"type":"message_stop"}`)...)
+	}
+	for name, tc := range map[string]struct {
+		item, model, stream string
+		want                []string // names with arguments, without if they were cut
+	}{
+		"anthropic":               {claude, "sonnet", cut(started("0", "clean")...), []string{"clean "}},
+		"anthropic whole":         {claude, "sonnet", `{"type":"message","content":[` + block("clean") + `],"stop_reason":"max_tokens"}`, []string{"clean "}},
+		"anthropic, the last":     {claude, "sonnet", cut(append(started("0", "clean"), started("1", "clean")...)...), []string{"clean {}", "clean "}},
+		"anthropic no parameters": {claude, "sonnet", cut(started("0", "list")...), []string{"list {}"}},
+		"gemini":                  {gemini, "flash", sse(`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"clean"}}]},"finishReason":"MAX_TOKENS"}]}`), []string{"clean "}},
+		"chat":                    {chat, "plain", sse(pieceOf(`{"index":0,"id":"a","function":{"name":"clean","arguments":"{}"}}`), `{"choices":[{"delta":{},"finish_reason":"length"}]}`), []string{"clean "}},
+		"ollama":                  {ollama, "llama", `{"message":{"tool_calls":[{"function":{"name":"clean","arguments":{}}}]},"done":false}` + "\n" + `{"done":true,"done_reason":"length"}` + "\n", []string{"clean "}},
+	} {
+		r, err := fed(mustParse(t, tc.item), tc.stream).Call(t.Context(), cleanRequest(tc.model), nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var got []string
+		for _, c := range r.Calls() {
+			got = append(got, c.Name+" "+string(c.Input))
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}

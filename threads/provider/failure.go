@@ -21,7 +21,7 @@ import (
 // Failure is why a call has no response. It has the facts by which
 // config:agent/error_classification decides what to do next, and no secret.
 type Failure struct {
-	StatusCode   int               `json:"status_code,omitempty"` // of HTTP
+	StatusCode   int               `json:"status_code,omitempty"` // of HTTP, or that the error within an answer states
 	Code         string            `json:"code"`                  // of the service if it stated one, else of Err
 	Type         string            `json:"type,omitempty"`        // as the service states it
 	Message      string            `json:"message"`
@@ -214,6 +214,10 @@ func (c *Config) failure(err error, redact func(string) string) *Failure {
 	if errors.As(err, &said) {
 		text := redact(said.Message)
 		f = &Failure{Code: redact(said.Code), Type: redact(said.Type), Message: text, Reason: said.Reason, RetryAfterMS: said.RetryMS, Err: diag.New(diag.ProviderError, "calling %s: the service stopped: %s", c.ID, text)}
+		// Gateways pass the status of the service behind them on in an answer with the status 200.
+		if n, err := strconv.Atoi(said.Code); err == nil && n >= http.StatusBadRequest && n < 600 {
+			f.StatusCode = n
+		}
 		if f.Code == "" {
 			f.Code = string(diag.ProviderError)
 		}

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -285,7 +286,7 @@ func TestStreamFailures(t *testing.T) {
 		"same block":     {anthropic, sse(start, open, open), Failure{Code: "PARSING_ERROR", OutputBytes: 4, Usage: message.Usage{Input: 7, Output: 3, Assumed: 1}}},
 		"delta of none":  {anthropic, sse(start, `{"type":"content_block_delta","index":0,"delta":{}}`), Failure{Code: "PARSING_ERROR", Usage: message.Usage{Input: 7, Output: 1, Assumed: 1}}},
 		"malformed":      {anthropic, "data: {\"type\":\n\n", Failure{Code: "PARSING_ERROR"}},
-		"chat error":     {plain, sse(`{"error":{"message":"busy","type":"server_error","code":503}}`), Failure{Code: "503", Type: "server_error", Message: "busy"}},
+		"chat error":     {plain, sse(`{"error":{"message":"busy","type":"server_error","code":503}}`), Failure{Code: "503", StatusCode: 503, Type: "server_error", Message: "busy"}},
 		"chat malformed": {plain, sse(`{"choices":[{"index":0,"delta":{"content":"abc"}}]}`) + "data: {{\n\n", Failure{Code: "PARSING_ERROR", OutputBytes: 3, Usage: message.Usage{Output: 2, Assumed: 1}}},
 		"no finish":      {plain, sse(`{"choices":[{"index":0,"delta":{"content":"abc"}}]}`, `[DONE]`), Failure{Code: "PROVIDER_ERROR", Reason: streamIncomplete, OutputBytes: 3}},
 		"not a stream":   {plain, `<html>{"choices":[{"message":{"content":"abc"},"finish_reason":"stop"}]}`, Failure{Code: "PROVIDER_ERROR", Reason: streamIncomplete}},
@@ -299,7 +300,7 @@ func TestStreamFailures(t *testing.T) {
 		if !errors.As(err, &f) {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if f.Code != tc.want.Code || f.Type != tc.want.Type || f.Reason != tc.want.Reason || f.OutputBytes != tc.want.OutputBytes || f.StatusCode != 200 {
+		if f.Code != tc.want.Code || f.Type != tc.want.Type || f.Reason != tc.want.Reason || f.OutputBytes != tc.want.OutputBytes || f.StatusCode != cmp.Or(tc.want.StatusCode, 200) {
 			t.Errorf("%s: %+v", name, f)
 		}
 		if tc.want.Message != "" && f.Message != tc.want.Message {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http/httptest"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -238,6 +239,12 @@ func checkFaults(t *testing.T, dialect string, c *Config, server *providertest.S
 		if !errors.As(err, &f) || len(r.Blocks) > 0 {
 			t.Errorf("%s, step %d: %+v, %v", dialect, i+1, r, err)
 			return
+		}
+		if dialect == Gemini && w.status == 200 && w.kind != "" {
+			w.status = f.StatusCode // its errors within a stream state one
+			if w.status < 400 || f.Code != strconv.Itoa(w.status) {
+				t.Errorf("%s, step %d: status %d, code %q", dialect, i+1, w.status, f.Code)
+			}
 		}
 		if f.StatusCode != w.status || diag.CodeOf(err) != w.diag || f.Type != w.kind && dialect != Ollama || dialect == Ollama && f.Type != "" || f.Reason != w.reason || f.RetryAfterMS != w.retry {
 			t.Errorf("%s, step %d: %+v (%v)", dialect, i+1, f, err)
