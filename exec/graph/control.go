@@ -108,7 +108,24 @@ func answerQuestion(ctx context.Context, project, id, node, text, by string, now
 	if why != "" {
 		return "", "", nil, diag.New(diag.ValidationFailed, "answering %s: %q is not an answer: %s", q.Node, text, why)
 	}
-	return s.ID, q.Node, v, Send(project, s.ID, Message{Kind: kindAnswer, Name: q.Node, Payload: v, By: by}, now)
+	if err := Send(project, s.ID, Message{Kind: kindAnswer, Name: q.Node, Payload: v, By: by}, now); err != nil {
+		return s.ID, q.Node, v, err
+	}
+	return s.ID, q.Node, v, late(ctx, project, id, s.ID, q.Node, approval)
+}
+
+// late returns an error if the run took another answer before this one was written: the question
+// is closed, and the answer is still in the inbox, where a later question would find it.
+func late(ctx context.Context, project, id, run, node string, approval bool) error {
+	s, err := Deepest(ctx, project, id)
+	if err != nil || s.ID != run || slices.ContainsFunc(s.asks, func(a askData) bool { return a.Node == node && a.Approval == approval }) {
+		return nil // it is written, and the run reports what is wrong with its log
+	}
+	removed, err := untaken(project, run, node)
+	if err != nil || !removed {
+		return err
+	}
+	return diag.New(diag.ThreadState, "answering %s: %s was answered by another process", run, node).WithReason("answered").WithDetail("run_id", run)
 }
 
 // openQuestion returns the open question of a run, or of the run that it waits for. An

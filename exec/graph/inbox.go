@@ -1,7 +1,9 @@
 package graph
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -45,14 +47,15 @@ func Send(project, run string, m Message, now time.Time) error {
 	if err != nil || len(b) > maxMessage {
 		return diag.New(diag.ValidationFailed, "sending to %s: the payload is too large", run)
 	}
+	b = append(b, '\n')
+	if m.Kind == kindAnswer {
+		return sendAnswer(project, run, m.Name, b, old)
+	}
 	base := transcript.Base(project, run)
 	name := NewID("m", now)
 	file := strings.TrimPrefix(name, "m-") + ".json"
-	if err := base.Write(inboxDir+"/"+file, append(b, '\n'), 0o600); err != nil {
+	if err := base.Write(inboxDir+"/"+file, b, 0o600); err != nil {
 		return err
-	}
-	if m.Kind == kindAnswer {
-		return onlyAnswer(project, run, m.Name, file)
 	}
 	for _, o := range old {
 		if !m.Keep && o.Kind == m.Kind && o.Name == m.Name {
@@ -66,27 +69,34 @@ func Send(project, run string, m Message, now time.Time) error {
 
 const kindAnswer = "answer"
 
-// onlyAnswer removes an answer that came after another one. Of two that are written at
-// the same time, both processes find the same one first.
-func onlyAnswer(project, run, node, file string) error {
-	list, err := messages(project, run)
-	if err != nil {
-		return err
+// answerFile is the one file of the answers to a question: of two processes that answer at the
+// same time, the file system lets one create it.
+func answerFile(node string) string {
+	return fmt.Sprintf("answer-%x.json", sha256.Sum256([]byte(node)))
+}
+
+func sendAnswer(project, run, node string, b []byte, old []Message) error {
+	answered := diag.New(diag.ThreadState, "answering %s: %s has an answer already, which the run has not taken yet", run, node).
+		WithReason("answered").WithDetail("run_id", run)
+	// A version before this one gave each answer a file of its own.
+	if slices.ContainsFunc(old, func(m Message) bool { return m.Kind == kindAnswer && m.Name == node }) {
+		return answered
 	}
-	for _, m := range list {
-		if m.Kind != kindAnswer || m.Name != node || m.file == file {
-			continue
-		}
-		if m.file < file {
-			err := transcript.Base(project, run).Remove(inboxDir + "/" + file)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-			return diag.New(diag.ThreadState, "answering %s: %s has an answer already, which the run has not taken yet", run, node).
-				WithReason("answered").WithDetail("run_id", run)
-		}
+	err := transcript.Base(project, run).Create(inboxDir+"/"+answerFile(node), b, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return answered
 	}
-	return nil
+	return err
+}
+
+// untaken removes an answer that came after the run had taken another one, and reports whether
+// it did. The run removes an answer that it takes.
+func untaken(project, run, node string) (bool, error) {
+	err := transcript.Base(project, run).Remove(inboxDir + "/" + answerFile(node))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // messages returns the messages of a run, oldest first. A file that is not a message
@@ -124,8 +134,8 @@ func messages(project, run string) ([]Message, error) {
 	return out, nil
 }
 
-// inbox returns the message of a kind and name, or nil: of several the newest, of
-// several answers the first.
+// inbox returns the message of a kind and name, or nil: of several the newest. A question has
+// one answer; of those that a version before this one wrote, the first is taken.
 func (w *walker) inbox(kind, name string) (*Message, error) {
 	list, err := messages(w.p.Project, w.log.ID())
 	if err != nil {
