@@ -48,6 +48,7 @@ func scriptCommands() map[string]scriptCmd {
 		"mkkey":       cmdMakeKey,
 		"modelserve":  cmdModelServe,
 		"modelreads":  cmdModelReads,
+		"beginnings":  cmdBeginnings,
 		"localmodel":  cmdLocalModel,
 		"mcpserver":   cmdMCPServer,
 		"bigtool":     cmdBigTool,

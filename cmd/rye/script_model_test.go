@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -80,6 +81,45 @@ func cmdModelReads(ts *testscript.TestScript, neg bool, args []string) {
 	text = regexp.MustCompile(`sha256:[0-9a-f]{64}`).ReplaceAllString(text, "sha256:DIGEST")
 	text = strings.ReplaceAll(text, ts.Getenv("WORK"), "$WORK")
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
+}
+
+// cmdBeginnings fails unless requests.jsonl has so many requests and each of them begins with
+// at least so many per cent of the bytes of the one before: services cache by the beginning.
+func cmdBeginnings(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, false, len(args) == 2, "[!] beginnings REQUESTS PERCENT")
+	least, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	percent, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	var last []byte
+	n := 0
+	for line := range strings.Lines(ts.ReadFile("requests.jsonl")) {
+		var e struct{ Request json.RawMessage }
+		ts.Check(json.Unmarshal([]byte(line), &e))
+		same := sameBeginning(last, e.Request)
+		if n++; same*100 < percent*len(last) {
+			if neg {
+				return
+			}
+			ts.Fatalf("request %d has %d of the %d bytes of the one before as its beginning, then %.100q in place of %.100q", n, same, len(last), e.Request[same:], last[same:])
+		}
+		last = e.Request
+	}
+	if n < least {
+		ts.Fatalf("%d requests, want at least %d", n, least)
+	}
+	if neg {
+		ts.Fatalf("each of the %d requests begins with the one before", n)
+	}
+}
+
+// sameBeginning returns the length of the beginning that two texts have in common.
+func sameBeginning(a, b []byte) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // findOn returns the path of a program on a PATH, or its name.
