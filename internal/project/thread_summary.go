@@ -102,15 +102,18 @@ func (s *summarizer) conversation(ctx context.Context, messages []message.Messag
 	tokens := partTokens(service, s.cfg.PartTokens)
 	texts := compact.Readable(messages, 0)
 	if s.left > 0 && price(service, texts, tokens) > s.left {
-		texts = compact.Readable(messages, cutResult) // the whole is too dear
+		// A stopped process has reserved or paid a part of what is left: what it began with stays.
+		whole := numbered(compact.Parts(texts, tokens))
+		if _, begun, _, err := s.begun(ctx, summaryID(s.t.ID(), whole[0])); err != nil {
+			return "", err
+		} else if !begun {
+			texts = compact.Readable(messages, cutResult) // the whole is too dear
+		}
 	}
 	for level := 0; ; level++ {
 		parts := compact.Parts(texts, tokens)
 		var out []string
-		for i, part := range parts {
-			if len(parts) > 1 {
-				part = fmt.Sprintf("(part %d of %d)\n\n%s", i+1, len(parts), part)
-			}
+		for _, part := range numbered(parts) {
 			text, err := s.part(ctx, part, 0)
 			if err != nil {
 				return "", err
@@ -126,6 +129,18 @@ func (s *summarizer) conversation(ctx context.Context, messages []message.Messag
 		}
 		texts = out
 	}
+}
+
+// numbered returns the texts that threads summarize: each part states which one it is.
+func numbered(parts []string) []string {
+	if len(parts) < 2 {
+		return parts
+	}
+	out := make([]string, len(parts))
+	for i, part := range parts {
+		out[i] = fmt.Sprintf("(part %d of %d)\n\n%s", i+1, len(parts), part)
+	}
+	return out
 }
 
 // cutResult are the tokens of a result in a conversation that is too dear to be read whole.
@@ -196,13 +211,12 @@ func tooLong(res *threads.Result, err error) bool {
 // text: one that a stopped process began is continued, and one that completed is not repeated.
 func (s *summarizer) run(ctx context.Context, text string) (*threads.Result, error) {
 	id := summaryID(s.t.ID(), text)
-	most := s.left
-	begun, err := threads.ReadStarted(s.r.p.Spaces.ProjectDir, id)
-	switch {
-	case err == nil:
-		most = begun.Limits.Spend
-	case diag.CodeOf(err) != diag.ThreadNotFound:
+	most, yes, begun, err := s.begun(ctx, id)
+	if err != nil {
 		return nil, err
+	}
+	if !yes {
+		most = s.left
 	}
 	params, err := s.params(ctx, id, text, most)
 	if err != nil {
@@ -217,6 +231,20 @@ func (s *summarizer) run(ctx context.Context, text string) (*threads.Result, err
 		s.left = max(s.left-res.Cost.Spend, 0)
 	}
 	return res, err
+}
+
+// begun returns whether a stopped process has begun the thread with an id, and the maximum that
+// it reserved. started is nil if the process was stopped before the first line of its log.
+func (s *summarizer) begun(ctx context.Context, id string) (most policy.USD, yes bool, started *threads.Started, err error) {
+	started, err = threads.ReadStarted(s.r.p.Spaces.ProjectDir, id)
+	switch {
+	case err == nil:
+		return started.Limits.Spend, true, started, nil
+	case diag.CodeOf(err) != diag.ThreadNotFound:
+		return 0, false, nil, err
+	}
+	most, yes, err = s.r.money.MaxOf(ctx, id)
+	return most, yes, nil, err
 }
 
 // summaryID returns the id of the thread that summarizes a text for another one: with the time

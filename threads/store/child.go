@@ -97,6 +97,20 @@ func (o *Owner) Account(ctx context.Context) (out Account, err error) {
 	return out, err
 }
 
+// MaxOf returns the maximum of a child, which a stopped process may have reserved before the
+// first line of its log. ok is false if this thread has not started it.
+func (o *Owner) MaxOf(ctx context.Context, child string) (most policy.USD, ok bool, err error) {
+	err = o.store.read(ctx, "reading", func(t *tx) error {
+		err := t.QueryRow("SELECT max FROM ledger WHERE thread = ? AND parent = ?", child, o.thread).Scan(&most)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		ok = err == nil
+		return err
+	})
+	return most, ok, err
+}
+
 // Max returns the maximum of a thread. ok is false if the store does not have it.
 func (s *Store) Max(ctx context.Context, thread string) (most policy.USD, ok bool, err error) {
 	err = s.read(ctx, "reading", func(t *tx) error {
