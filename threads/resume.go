@@ -188,16 +188,16 @@ func (t *Thread) settleOpen(ctx context.Context) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(t.open)) {
 		r := t.open[id]
-		cost, ok, err := t.money.Settled(ctx, id)
+		cost, assumed, ok, err := t.money.Settled(ctx, id)
 		switch {
 		case err != nil:
 			return err
 		case !ok: // the ledger is a new one
-			cost = r.amount
+			cost, assumed = r.amount, true
 		}
 		t.spent = t.spent.Plus(cost)
 		d := errorData{Turn: r.data.Turn, Attempt: r.data.Attempt, ID: "interrupted", Code: string(diag.ExecutionFailed),
-			Message: "interrupted; it may have been answered", Cost: cost, Assumed: cost == r.amount}
+			Message: "interrupted; it may have been answered", Cost: cost, Assumed: assumed || cost == r.amount}
 		if err := t.record(ctx, false, evError, d); err != nil {
 			return err
 		}

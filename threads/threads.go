@@ -54,8 +54,8 @@ type Ledger interface {
 	// not go on: with THREAD_STATE if another process has taken it over, which then writes
 	// the log, or with TOKEN_INVALID.
 	Keep(ctx context.Context, lost func(error)) (stop func())
-	// Settled returns what a reservation has cost, and false while it is open.
-	Settled(ctx context.Context, id string) (cost policy.USD, ok bool, err error)
+	// Settled returns what a reservation has cost, whether that is assumed, and ok false while it is open.
+	Settled(ctx context.Context, id string) (cost policy.USD, assumed, ok bool, err error)
 	// Pause closes the account of a thread that is suspended: what is reserved for it stays.
 	Pause(ctx context.Context, reason string) error
 	// Release closes the account in a state.

@@ -67,9 +67,9 @@ func (m *memory) Keep(_ context.Context, lost func(error)) func() {
 	return func() {}
 }
 
-func (m *memory) Settled(_ context.Context, id string) (policy.USD, bool, error) {
-	cost, ok := m.settled[id]
-	return cost, ok, nil
+func (m *memory) Settled(_ context.Context, id string) (cost policy.USD, assumed, ok bool, err error) {
+	cost, ok = m.settled[id]
+	return cost, false, ok, nil
 }
 
 func (m *memory) Pause(_ context.Context, reason string) error {

@@ -242,7 +242,9 @@ func (freeLedger) Recover(context.Context, func(string) bool) error { return nil
 func (freeLedger) Keep(context.Context, func(error)) func() { return func() {} }
 
 // Settled implements threads.Ledger.
-func (freeLedger) Settled(context.Context, string) (policy.USD, bool, error) { return 0, true, nil }
+func (freeLedger) Settled(context.Context, string) (cost policy.USD, assumed, ok bool, err error) {
+	return 0, false, true, nil
+}
 
 // Pause implements threads.Ledger.
 func (freeLedger) Pause(context.Context, string) error { return nil }

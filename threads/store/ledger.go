@@ -189,16 +189,17 @@ func (o *Owner) Settle(ctx context.Context, id string, actual policy.USD, assume
 	return out, err
 }
 
-// Settled returns what a call cost, and false if its reservation is open or unknown.
-func (o *Owner) Settled(ctx context.Context, id string) (cost policy.USD, ok bool, err error) {
+// Settled returns what a call cost, whether that is assumed, and ok false if its reservation is
+// open or unknown.
+func (o *Owner) Settled(ctx context.Context, id string) (cost policy.USD, assumed, ok bool, err error) {
 	err = o.store.read(ctx, "reading a reservation in", func(t *tx) error {
 		r, exists, err := t.reservation(id)
 		if ok = exists && r.thread == o.thread && r.status == settled; ok {
-			cost = r.settled
+			cost, assumed = r.settled, r.assumed
 		}
 		return err
 	})
-	return cost, ok, err
+	return cost, assumed, ok, err
 }
 
 func (t *tx) settle(r reservation, actual policy.USD, assumed bool, maximums policy.Periods) (out Settlement, err error) {

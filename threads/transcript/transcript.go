@@ -371,6 +371,9 @@ func (l *Log) line(event string, data any, h chainlog.Head) ([]byte, *Line, erro
 	if l.p.Redact != nil {
 		raw = l.p.Redact(raw)
 	}
+	if err := reserved(event, raw); err != nil {
+		return nil, nil, err
+	}
 	if len(raw) > maxData {
 		if raw, err = l.spill(raw); err != nil {
 			return nil, nil, err
@@ -402,6 +405,22 @@ type Artifact struct {
 // artifactsKey is the key of the list of artifacts in the data of a line. It is not
 // part of a value: a tool cannot name an artifact by its result.
 const artifactsKey = "artifacts"
+
+// reserved refuses data with the key of the list of artifacts: who reads them would look for
+// artifacts that nothing wrote.
+func reserved(event string, raw []byte) error {
+	if !bytes.Contains(raw, []byte(`"`+artifactsKey+`"`)) {
+		return nil
+	}
+	var data map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &data); err != nil {
+		return diag.New(diag.Internal, "recording the event %s: %w", event, err)
+	}
+	if _, has := data[artifactsKey]; has {
+		return diag.New(diag.ValidationFailed, "recording the event %s: its data have the key %q, which is the log's own", event, artifactsKey).WithDetail("event", event)
+	}
+	return nil
+}
 
 // spill replaces large values of data, and of the objects in data, by artifacts.
 func (l *Log) spill(raw []byte) ([]byte, error) {
@@ -441,6 +460,9 @@ func (l *Log) spill(raw []byte) ([]byte, error) {
 		}
 		list = append(list, a)
 		delete(data, key)
+	}
+	if len(list) == 0 {
+		return raw, nil // a large key
 	}
 	b, err := jsonx.Marshal(list)
 	if err != nil {
@@ -497,14 +519,17 @@ func Expand(project, id string, line *Line) (map[string]any, error) {
 	if data[artifactsKey] == nil {
 		return data, nil
 	}
-	var in struct {
-		Artifacts []Artifact `json:"artifacts"`
+	// Not by line.Decode, for which another key such as Artifacts is the same one.
+	var list []Artifact
+	b, err := jsonx.Marshal(data[artifactsKey])
+	if err == nil {
+		err = jsonx.Decode(b, &list)
 	}
-	if err := line.Decode(&in); err != nil {
-		return nil, diag.New(diag.TranscriptBroken, "reading the artifacts of %w", err)
+	if err != nil {
+		return nil, diag.New(diag.TranscriptBroken, "reading the artifacts of line %d, event %s: %w", line.Seq, line.Event, err)
 	}
 	delete(data, artifactsKey)
-	for _, a := range in.Artifacts {
+	for _, a := range list {
 		value, err := load(project, id, a)
 		if err != nil {
 			return nil, err
