@@ -106,21 +106,37 @@ func (r reader) action() Action {
 		r.RejectSelf("%s", what)
 		return Action{}
 	}
-	params, _ := r.Value("params").(map[string]any)
-	if inputs, ok := r.Value("inputs").(map[string]any); ok && params == nil {
-		params = inputs
+	params := r.params()
+	if text, _ := r.Value("action").(string); text == "" && r.Has("delay") {
+		r.Reject("delay", "has no effect without the action retry")
 	}
 	switch key := named[0]; key {
 	case "action":
 		if _, text := r.Value(key).(string); text {
 			return r.control(params)
 		}
-		return r.call(reader{r.Map(key)})
+		return r.call(reader{r.Map(key)}, params)
 	case "knowledge":
 		return r.target(key, Action{Primary: policy.Load, Kind: item.Knowledge, ID: r.Text(key), Params: params})
 	default:
 		return r.target(key, Action{Primary: policy.Execute, Kind: item.Kind(key), ID: r.Text(key), Params: params})
 	}
+}
+
+// params returns the parameters of a hook, which are in one of three members.
+func (r reader) params() (out map[string]any) {
+	action, _ := r.Value("action").(map[string]any)
+	for _, v := range []any{r.Value("params"), r.Value("inputs"), action["params"]} {
+		m, ok := v.(map[string]any)
+		switch {
+		case !ok:
+		case out != nil:
+			r.RejectSelf("has its parameters twice: params, inputs and params of the action are the same")
+		default:
+			out = m
+		}
+	}
+	return out
 }
 
 // control reads <action>retry</action> with its <delay>.
@@ -143,7 +159,8 @@ func (r reader) control(params map[string]any) Action {
 }
 
 // call reads <action primary="execute" item_type="tool" item_id="a/b">.
-func (r reader) call(m reader) Action {
+func (r reader) call(m reader, params map[string]any) Action {
+	m.Only("primary", "item_type", "item_id", "params")
 	m.Require("item_id")
 	verb := m.Enum("primary", "execute", "execute", "search", "load", "sign")
 	kind := m.Text("item_type")
@@ -154,7 +171,6 @@ func (r reader) call(m reader) Action {
 		m.Reject("item_type", "is %q, which is not a kind", kind)
 		return Action{}
 	}
-	params, _ := m.Value("params").(map[string]any)
 	return m.target("item_id", Action{Primary: policy.Verb(verb), Kind: item.Kind(kind), ID: m.Text("item_id"), Params: params})
 }
 

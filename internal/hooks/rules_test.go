@@ -35,6 +35,7 @@ func TestCheck(t *testing.T) {
 		`{id: x, event: before_tool, action: deny, params: {feedback: "no ${call.name}, ${gone?}"}}`:     "",
 		`{id: x, event: nightly, action: fail, condition: "anything.at.all == 1"}`:                       "", // its paths are not declared
 		`{id: x, event: before_tool, tool: t/x, condition: "exists(call)"}`:                              "",
+		`{id: x, event: before_tool, action: {item_id: t/x}, params: {a: 1}}`:                            "",
 		`{id: x, event: before_tol, action: deny}`:                                                       "hooks[0].event is",
 		`{id: x, event: node_started, action: skip}`:                                                     "an event of graphs",
 		`{id: x, event: before_tool, action: suspend}`:                                                   "hooks[0].action is suspend, which before_tool does not permit",
@@ -81,6 +82,25 @@ func TestFailed(t *testing.T) {
 					t.Errorf("%s %s %s: %v", event, action, onFailure, c.Check())
 				}
 			}
+		}
+	}
+}
+
+// A member that has no effect is a mistake: its author expects one.
+func TestReadMistakes(t *testing.T) {
+	for src, want := range map[string]string{
+		`{id: x, event: before_tool, action: {item_id: t/x, prams: {a: 1}}}`:                  `unknown field "hooks[0].action.prams"`,
+		`{id: x, event: before_tool, action: {item_id: t/x, params: {a: 1}}, params: {a: 2}}`: "hooks[0] has its parameters twice",
+		`{id: x, event: before_tool, tool: t/x, params: {a: 1}, inputs: {a: 2}}`:              "hooks[0] has its parameters twice",
+		`{id: x, event: before_tool, tool: t/x, delay: 3}`:                                    "hooks[0].delay has no effect",
+		`{id: x, event: before_tool, action: {primary: exceute, item_id: t/x}}`:               "hooks[0].action.primary must be",
+	} {
+		doc, fs := yamlx.Parse([]byte("hooks:\n  - " + src))
+		if len(fs) > 0 {
+			t.Fatal(src, fs)
+		}
+		if _, fs := Read(doc, 3); len(fs) == 0 || !strings.Contains(fs[0].Message, want) {
+			t.Errorf("%s: %v, want %q", src, fs, want)
 		}
 	}
 }
