@@ -3,9 +3,12 @@ package threads
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+	"unicode"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
@@ -186,8 +189,34 @@ func nearest(name, id string, names []string) string {
 			return n
 		}
 	}
-	return ""
+	return withWords(name, names)
 }
+
+// withWords returns the only tool whose name has all words of another name: read_file and
+// ReadFile mean rye__file-system__read, and execute means rye_execute.
+func withWords(name string, names []string) string {
+	asked := wordsOf(name)
+	found := ""
+	for _, n := range names {
+		has := wordsOf(n)
+		if len(asked) == 0 || slices.ContainsFunc(asked, func(w string) bool { return !slices.Contains(has, w) }) {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = n
+	}
+	return found
+}
+
+// wordsOf returns the words of a name in lower case.
+func wordsOf(name string) []string {
+	spaced := camelCase().ReplaceAllString(name, "$1 $2")
+	return strings.FieldsFunc(strings.ToLower(spaced), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+var camelCase = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\p{Ll})(\p{Lu})`) })
 
 // unreadable returns why no call of an answer is made, "" if all of them have arguments: if
 // one could not be read, the others may be a part of what the model asked for.
