@@ -105,6 +105,8 @@ func (a *attempt) read(reply *httpstep.Reply) (message.Response, error) {
 		if string(bytes.TrimSpace(e.Data)) == doneMark && a.c.Dialect != Chat {
 			return nil // some services write it in other dialects too; it proves nothing there
 		}
+		// What rye keeps as it was written goes back in the next request, and no service reads that.
+		e.Data = bytes.ToValidUTF8(e.Data, []byte("\uFFFD"))
 		deltas, err := a.dec.event(e)
 		for _, d := range deltas {
 			a.watched(d)

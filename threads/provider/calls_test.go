@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/threads/message"
@@ -359,6 +360,31 @@ func TestCutCalls(t *testing.T) {
 		}
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// Bytes that are not UTF-8 do not go back to the service.
+func TestInvalidUTF8(t *testing.T) {
+	bad := "{\"path\":\"a\xffb\"}"
+	for name, tc := range map[string]struct{ item, model, stream string }{
+		"chat":      {chat, "plain", sse(pieceOf(`{"index":0,"id":"a","function":{"name":"clean","arguments":`+bad+`}}`), `{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`)},
+		"anthropic": {claude, "sonnet", `{"type":"message","content":[{"type":"tool_use","id":"a","name":"clean","input":` + bad + `}],"stop_reason":"tool_use"}`},
+		"responses": {responses, "think", sse(`{"type":"response.completed","response":{"model":"think","output":[{"type":"function_call","call_id":"a","name":"clean","arguments":` + bad + `}]}}`)},
+		"gemini":    {gemini, "flash", sse(`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"clean","args":` + bad + `}}]},"finishReason":"STOP"}]}`)},
+		"ollama":    {ollama, "llama", `{"message":{"tool_calls":[{"function":{"name":"clean","arguments":` + bad + `}}]},"done":false}` + "\n" + `{"done":true,"done_reason":"stop"}` + "\n"},
+	} {
+		c := fed(mustParse(t, tc.item), tc.stream)
+		r, err := c.Call(t.Context(), cleanRequest(tc.model), nil)
+		if err != nil || len(r.Calls()) != 1 || string(r.Calls()[0].Input) != `{"path":"a�b"}` {
+			t.Errorf("%s: %+v, %v", name, r.Calls(), err)
+			continue
+		}
+		req := cleanRequest(tc.model)
+		req.Messages = append(req.Messages, message.Message{Role: message.Assistant, Blocks: r.Blocks})
+		_, _, body, err := c.prepare(req)
+		if err != nil || !utf8.Valid(body) {
+			t.Errorf("%s: %q, %v", name, body, err)
 		}
 	}
 }

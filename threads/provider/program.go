@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -178,6 +179,7 @@ func (c *Config) callProgram(ctx context.Context, a *attempt, stdin []byte) (mes
 		if read += int64(len(e.Data)); read > maxProgramOutput {
 			return diag.New(diag.TooLarge, "reading the output of %s: it has more than %d bytes", c.Program.Command[0], maxProgramOutput)
 		}
+		e.Data = bytes.ToValidUTF8(e.Data, []byte("\uFFFD"))
 		deltas, err := a.dec.event(e)
 		for _, d := range deltas {
 			size += int64(len(d.Text))
