@@ -35,11 +35,11 @@ func newCommand() *cli.Command {
 		Usage: "write a valid, signed item to start from", Args: "KIND ID",
 		Long: `KIND is tool, directive, knowledge, config or step. A tool is written in the language
 of --lang: python, bash, node, yaml or json. A step replaces a step of the loop of
-threads: ID is its name, and the program does what the step of rye does.`,
+threads: ID is its name, and the program, in python or bash, does what the step of rye does.`,
 		Examples: []string{"rye new tool demo/hello", "rye new step watchdog", "rye new tool demo/build --lang bash", "rye new directive triage/label --description 'Label an issue.'"},
 		Codes:    []diag.Code{diag.AuthRequired, diag.AmbiguousItem},
 		Flags: []cli.Flag{
-			cli.String(&o.lang, "lang", "`LANGUAGE` of a tool").OneOf(slices.Sorted(maps.Keys(languages()))...),
+			cli.String(&o.lang, "lang", "`LANGUAGE` of a tool or a step").OneOf(slices.Sorted(maps.Keys(languages()))...),
 			cli.String(&o.description, "description", "one line of `TEXT`"),
 			cli.String(&o.key, "key", "sign with this `KEY`"),
 		},
@@ -115,11 +115,8 @@ type newItem struct {
 // startOf reads the arguments of rye new.
 func startOf(kind, id string, o *newOptions) (newItem, error) {
 	if kind == "step" {
-		text, err := stepsource.Read(id)
-		if err == nil && o.lang != "python" {
-			err = diag.New(diag.Usage, "writing the step %s: its source is in python", id)
-		}
-		return newItem{ref: item.Ref{Kind: item.Tool, ID: steps.Dir + id}, ext: stepsource.Ext, text: text}, err
+		text, ext, err := stepsource.Read(id, o.lang)
+		return newItem{ref: item.Ref{Kind: item.Tool, ID: steps.Dir + id}, ext: ext, text: text}, err
 	}
 	ref, err := item.ParseRef(id, item.Kind(kind))
 	if err != nil {

@@ -323,6 +323,8 @@ func (r *threadRun) known(ctx context.Context, t *threads.Thread, name string, p
 		}
 		p["fallbacks"], p["suspends"] = t.Fallbacks(), r.suspends()
 		p["provider"], p["model"] = t.Service().Provider.ID, t.Service().Model
+	case "provider_call":
+		p["provider"], p["model"] = t.Service().Provider.String(), t.Service().Model
 	case "compact":
 		return add(map[string]any{"view": t.Sizes()}, nil)
 	case "finish":
@@ -475,7 +477,7 @@ func (p *Project) serve(ctx context.Context, in *steps.Input) error {
 		if err != nil {
 			return steps.Result{}, err
 		}
-		return steps.Result{CallID: d.CallID, Ref: d.Ref, IsError: d.IsError, Content: d.Content, Denied: d.Denied, Waits: d.Waits, DurationMS: d.Duration.Milliseconds()}, nil
+		return resultOf(d), nil
 	}
 	in.Services.Answer = func(ctx context.Context, c steps.Call, res steps.Result) error {
 		r.starts.passed(c.CallID)
@@ -491,6 +493,11 @@ func (p *Project) serve(ctx context.Context, in *steps.Input) error {
 	var err error
 	in.Conversation, err = t.Lines()
 	return err
+}
+
+// resultOf returns the result of a call as the model reads it.
+func resultOf(d *threads.Dispatched) steps.Result {
+	return steps.Result{CallID: d.CallID, Ref: d.Ref, IsError: d.IsError, Content: d.Content, Denied: d.Denied, Waits: d.Waits, DurationMS: d.Duration.Milliseconds()}
 }
 
 // DebugEvents returns which events are those of the loop itself.

@@ -54,6 +54,9 @@ func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Re
 	if err := b.held.Allows(policy.Execute, ref); err != nil {
 		return b.aside(ctx, offered(ref), params) // it is denied, and recorded
 	}
+	if step, _ := ctx.Value(stepKey{}).(string); step == "dispatch" && ref.ID == steps.Dir+step {
+		return b.dispatch(ctx, params)
+	}
 	if name, isStep := strings.CutPrefix(ref.ID, steps.Dir); isStep && name != "control" && name != "emitter" {
 		out, err := b.r.step(ctx, b.t, name, params)
 		return envelope(out.Data, err)
@@ -62,7 +65,7 @@ func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Re
 		return w.Do(ctx, req) // the attempt is recorded where every attempt is
 	}
 	if id := b.ofModel(ctx, ref, params); id != "" {
-		return b.model(ctx, id)
+		return b.model(ctx, id, false)
 	}
 	return b.aside(ctx, offered(ref), params)
 }
@@ -112,14 +115,39 @@ func (b *threadProgram) ofModel(ctx context.Context, ref item.Ref, params map[st
 	return ""
 }
 
-// model makes a call of the model, with the permissions of the thread and of the program.
-func (b *threadProgram) model(ctx context.Context, id string) *diag.Envelope {
+// dispatch makes a call of the model, or records the result of one that is not made: the step
+// dispatch executes itself with the id of the call, and with this result.
+func (b *threadProgram) dispatch(ctx context.Context, params map[string]any) *diag.Envelope {
+	var call struct {
+		ID      string          `json:"call_id"`
+		Content []message.Block `json:"content"`
+		IsError bool            `json:"is_error"`
+	}
+	raw, err := jsonx.Marshal(params)
+	if err == nil {
+		err = json.Unmarshal(raw, &call)
+	}
+	if err != nil || call.ID == "" {
+		return envelope(nil, diag.New(diag.ValidationFailed, "making a call of the model: the step dispatch passes call_id, or call_id, content and is_error"))
+	}
+	if call.Content == nil {
+		return b.model(ctx, call.ID, true)
+	}
+	b.r.starts.passed(call.ID)
+	return envelope(map[string]any{}, b.t.Answer(ctx, call.ID, call.Content, call.IsError))
+}
+
+// model makes a call of the model, with the permissions of the thread and of the program. The
+// data are what the tool returned, or the whole result as the model reads it.
+func (b *threadProgram) model(ctx context.Context, id string, read bool) *diag.Envelope {
 	grant, _ := b.calls()
 	got := &captured{}
 	d, err := b.t.Call(context.WithValue(ctx, capturedKey{}, got), id, grant)
 	switch {
 	case err != nil:
 		return envelope(nil, err)
+	case read:
+		return envelope(asObject(resultOf(d)))
 	case !got.set && !d.Waits:
 		return readAgain(d.Content, d.IsError)
 	}

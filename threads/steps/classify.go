@@ -275,7 +275,7 @@ func (p *failedCall) classify(pattern *Pattern, classes *Classes, cfg Resilience
 	e, _ := scope["error"].(map[string]any)
 	message, _ := e["message"].(string)
 	c := Classification{
-		ID: pattern.ID, Category: pattern.Category, Code: pattern.Code, Aliases: slices.Concat([]string{}, pattern.Aliases),
+		ID: pattern.ID, Category: pattern.Category, Code: pattern.Code, Aliases: append([]string{}, pattern.Aliases...),
 		Attempt: max(p.Attempt, 1), MaxAttempts: cfg.MaxAttempts, Message: message, Action: "fail",
 	}
 	c.Tool = pattern.toolOf(message, p.Tools)

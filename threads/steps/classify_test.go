@@ -118,10 +118,12 @@ func classify(t *testing.T, s Services, err string, attempt int) map[string]any 
 func classifyWith(t *testing.T, s Services, err string, attempt int, more string) map[string]any {
 	t.Helper()
 	p := parse(t, fmt.Sprintf(`{"error":%s,"attempt":%d,%s,"tools":["rye_execute","rye_load"],"cost":"0.00"}`, err, attempt, more))
+	twin := parse(t, fmt.Sprintf(`{"error":%s,"attempt":%d,%s,"tools":["rye_execute","rye_load"],"cost":"0.00"}`, err, attempt, more))
 	out, e := classifier(t.Context(), Input{Turn: 2, Params: p, Services: s})
 	if e != nil {
 		t.Fatal(e)
 	}
+	sameAsTwin(t, "classifier", Input{Turn: 2, Params: twin, Services: s}, nil, out, nil)
 	// A conversation that is too long has an event of its own.
 	want := 1
 	if out.Data["category"] == "context_full" {

@@ -55,7 +55,9 @@ func composed(t *testing.T, m Material) (*Prompt, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := compose(t.Context(), Input{Params: p, Services: services(t, nil)})
+	in := Input{Params: p, Services: services(t, nil)}
+	out, err := compose(t.Context(), in)
+	sameAsTwin(t, "compose", in, nil, out, err)
 	if err != nil {
 		return nil, err
 	}

@@ -71,11 +71,13 @@ func emitter(_ context.Context, in Input) (Output, error) {
 	return done(map[string]any{}, event("observation", p))
 }
 
-// pauseParams are the pause before a call of the model: delay in seconds, which a hook decided,
-// or delay_ms.
+// pauseParams are the parameters of provider_call: the pause before the call, delay in seconds,
+// which a hook decided, or delay_ms.
 type pauseParams struct {
-	DelayMS float64 `json:"delay_ms"`
-	Delay   float64 `json:"delay"`
+	DelayMS  float64 `json:"delay_ms,omitempty"`
+	Delay    float64 `json:"delay,omitempty"`
+	Provider string  `json:"provider"` // the item of the model that the thread uses now
+	Model    string  `json:"model"`
 }
 
 // providerCall makes one attempt of a model call. Its body is the kernel's: an item

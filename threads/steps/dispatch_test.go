@@ -27,6 +27,30 @@ type stage struct {
 	took     map[string]time.Duration
 	fails    map[string]error
 	answered []Result
+	waits    map[string]bool
+}
+
+// broker returns what the twin of dispatch reaches: the hooks, and the calls with these names.
+func (s *stage) broker(names ...string) broker {
+	b := broker{}
+	for key, c := range s.decide {
+		b[strings.TrimSpace(Dir+"run_hooks "+key)] = []reply{{Data: map[string]any{"control": c}}}
+	}
+	for _, name := range names {
+		r := reply{Data: s.result("id-"+name, name)}
+		if err := s.fails[name]; err != nil {
+			r = reply{Code: "INTERNAL", Error: err.Error()}
+		}
+		b[Dir+"dispatch id-"+name] = []reply{r}
+	}
+	return b
+}
+
+func (s *stage) result(id, name string) Result {
+	if s.waits[name] {
+		return Result{CallID: id, Waits: true}
+	}
+	return Result{CallID: id, Content: []message.Block{message.TextBlock(name)}}
 }
 
 func (s *stage) add(format string, args ...any) {
@@ -38,9 +62,10 @@ func (s *stage) add(format string, args ...any) {
 func (s *stage) services(t *testing.T) Services {
 	out := services(t, nil)
 	out.Step = func(_ context.Context, name string, p map[string]any) (Output, error) {
-		call := p["context"].(map[string]any)["call"].(map[string]any)
-		s.add("%s %v %v", name, p["event"], call["name"])
-		return Output{Success: true, Data: map[string]any{"control": s.control(fmt.Sprint(p["event"], " ", call["name"]))}}, nil
+		call, _ := p["context"].(map[string]any)["call"].(map[string]any)
+		of, _ := call["name"].(string)
+		s.add("%s %v %v", name, p["event"], of)
+		return Output{Success: true, Data: map[string]any{"control": s.control(fmt.Sprint(p["event"], " ", of))}}, nil
 	}
 	out.Call = func(ctx context.Context, c Call) (Result, error) {
 		s.mu.Lock()
@@ -52,7 +77,7 @@ func (s *stage) services(t *testing.T) Services {
 		s.running--
 		s.mu.Unlock()
 		s.add("call %s", c.Name)
-		return Result{CallID: c.CallID, Content: []message.Block{message.TextBlock(c.Name)}}, s.fails[c.Name]
+		return s.result(c.CallID, c.Name), s.fails[c.Name]
 	}
 	out.Answer = func(_ context.Context, c Call, r Result) error {
 		s.mu.Lock()
@@ -167,10 +192,12 @@ func TestDispatchHooks(t *testing.T) {
 		"before_tool c": {"action": "skip", "by": "x"},
 		"before_tool d": {"action": "deny", "by": "quiet"},
 	}}
-	out, err := dispatch(t.Context(), Input{Services: s.services(t), Params: map[string]any{"calls": calls("a:T2", "b:T2", "c:T2", "d:T2", "e:T2!")}})
+	in := Input{Services: s.services(t), Params: map[string]any{"calls": calls("a:T2", "b:T2", "c:T2", "d:T2", "e:T2!")}}
+	out, err := dispatch(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
+	sameAsTwin(t, "dispatch", in, s.broker("a", "b", "c", "d", "e"), out, nil)
 	raw, err := json.Marshal(out.Data)
 	if err != nil {
 		t.Fatal(err)
@@ -202,14 +229,30 @@ func TestDispatchHooks(t *testing.T) {
 // A decision after a call leaves the later groups out.
 func TestDispatchStops(t *testing.T) {
 	s := &stage{decide: map[string]map[string]any{"after_tool b": {"action": "suspend", "by": "x"}}}
-	out, err := dispatch(t.Context(), Input{Services: s.services(t), Params: map[string]any{"calls": calls("a:T2", "b:T2", "c:T2", "d:T0")}})
+	in := Input{Services: s.services(t), Params: map[string]any{"calls": calls("a:T2", "b:T2", "c:T2", "d:T0")}}
+	out, err := dispatch(t.Context(), in)
+	sameAsTwin(t, "dispatch", in, s.broker("a", "b", "c", "d"), out, err)
 	if err != nil || decided(out) != "suspend by x" || fmt.Sprint(out.Data["pending"]) != "[id-c id-d]" || slices.Contains(s.log, "call c") {
 		t.Errorf("%v, %v, %v", err, out.Data, s.log)
 	}
 	s = &stage{fails: map[string]error{"a": errors.New("the disk is full")}}
-	if _, err := dispatch(t.Context(), Input{Services: s.services(t), Params: map[string]any{"calls": calls("a:T2", "b:T2")}}); err == nil || slices.Contains(s.log, "call b") {
+	in = Input{Services: s.services(t), Params: map[string]any{"calls": calls("a:T2", "b:T2")}}
+	out, err = dispatch(t.Context(), in)
+	if err == nil || slices.Contains(s.log, "call b") {
 		t.Errorf("%v, %v", err, s.log)
 	}
+	sameAsTwin(t, "dispatch", in, s.broker("a", "b"), out, err)
+	// A hook sends outputs back, a call waits, a call that a hook left out keeps its position.
+	s = &stage{waits: map[string]bool{"d": true}, decide: map[string]map[string]any{
+		"directive_return ": {"action": "fail", "by": "x", "message": "no label"}, "before_tool b": {"action": "skip", "by": "y"},
+	}}
+	list := calls("directive_return:T0", "b:T0", "c:T0!", "d:T0", "e:T2")
+	in = Input{Services: s.services(t), Params: map[string]any{"calls": list, "max_parallel": int64(4)}}
+	out, err = dispatch(t.Context(), in)
+	if err != nil || decided(out) != "suspend by approval" || fmt.Sprint(out.Data["pending"]) != "[id-d id-e]" {
+		t.Errorf("%v, %v", err, out.Data)
+	}
+	sameAsTwin(t, "dispatch", in, s.broker("directive_return", "b", "c", "d", "e"), out, err)
 }
 
 // The schema of directive_return refuses missing, unknown and mistyped outputs.

@@ -28,6 +28,7 @@ func guardAll(t *testing.T, in Input, results ...map[string]any) guardedResults 
 	if err != nil {
 		t.Fatal(err)
 	}
+	sameAsTwin(t, "result_guard", in, nil, out, nil)
 	raw, err := json.Marshal(out.Data)
 	if err != nil {
 		t.Fatal(err)

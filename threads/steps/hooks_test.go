@@ -64,12 +64,14 @@ func run(t *testing.T, hooks []Hook, event, scope string, data map[string]any) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := services(t, nil)
-	s.Execute = executor(t, &ran, data)
-	out, err = runHooks(t.Context(), Input{Services: s, Params: map[string]any{"event": event, "context": parse(t, scope), "hooks": list["hooks"]}})
+	s, b := services(t, nil), broker{}
+	s.Execute = b.record(executor(t, &ran, data))
+	in := Input{Services: s, Params: map[string]any{"event": event, "context": parse(t, scope), "hooks": list["hooks"]}}
+	out, err = runHooks(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
+	sameAsTwin(t, "run_hooks", in, b, out, nil)
 	return out, ran
 }
 

@@ -1,14 +1,11 @@
 package steps
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -101,49 +98,6 @@ func show(t testing.TB, out Output, err error) string {
 		s += fmt.Sprintf(" %s%s", e.Event, b)
 	}
 	return s
-}
-
-// both runs a step and its twin in Python, which has the same input and must have the
-// same output, and returns the output of the step. Fingerprints are any digest. With -short
-// the twins do not run.
-func both(t *testing.T, name string, in Input) string {
-	t.Helper()
-	out, err := All()[name](t.Context(), in)
-	want := show(t, out, err)
-	python, missing := exec.LookPath("python3")
-	if missing != nil || err != nil || testing.Short() {
-		return want
-	}
-	in.ConversationFile = filepath.Join(t.TempDir(), "conversation.jsonl")
-	var conversation bytes.Buffer
-	for _, l := range in.Conversation {
-		fmt.Fprintf(&conversation, "{\"event\":%q,\"data\":%s}\n", l.Event, l.Data)
-	}
-	if err := os.WriteFile(in.ConversationFile, conversation.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	stdin, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), python, filepath.Join("..", "..", "internal", "stepsource", "source", name+".py"))
-	cmd.Stdin = bytes.NewReader(stdin)
-	raw, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("the twin of %s: %v", name, err)
-	}
-	var twin Output
-	v, _ := jsonx.ParseMessage(raw)
-	if err := json.Unmarshal(raw, &twin); err != nil {
-		t.Fatalf("the twin of %s: %v", name, err)
-	}
-	twin.Data = v.(map[string]any)["data"].(map[string]any)
-	digest := regexp.MustCompile("sha256:[0-9a-f]{64}")
-	got := digest.ReplaceAllString(show(t, twin, nil), "DIGEST")
-	if want := digest.ReplaceAllString(want, "DIGEST"); got != want {
-		t.Errorf("the twin of %s:\ngot  %s\nwant %s", name, got, want)
-	}
-	return want
 }
 
 // a call and its result in a conversation

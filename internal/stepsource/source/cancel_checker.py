@@ -1,14 +1,13 @@
-import json, sys
+import json, re, sys
 __version__ = "1.0.0"
 __tool_type__ = "python"
 __executor_id__ = "rye/core/runtimes/python_script_runtime"
 __tool_description__ = "The step cancel_checker in Python."
+PERSISTENT = "lines"
+#include text
 
-p = json.load(sys.stdin)
-action, reason, messages, events = "continue", "", 0, []
 
-
-def text(payload):
+def said(payload):
     if isinstance(payload, str):
         return payload
     for key in ("message", "reason", "text"):
@@ -25,21 +24,26 @@ def event_text(row):
     return head + ": " + json.dumps(payload["payload"], separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
 
-rank = {"continue": 0, "handoff": 1, "suspend": 2, "cancel": 3}
-for row in (p["params"] or {}).get("inbox") or []:
-    kind, payload, by = row["kind"], row.get("payload"), row.get("by", "")
-    events.append({"event": "inbox", "data": {"kind": kind, "by": by, "payload": payload}})
-    added = None
-    if kind == "message":
-        added = ("person", text(payload))
-    elif kind == "event":
-        added = (by, event_text(row))
-    elif rank.get(kind, 0) > rank[action]:
-        action, reason = kind, text(payload)
-    if kind == "handoff" and text(payload):
-        added = (by, text(payload))
-    if added:
-        messages += 1
-        blocks = [{"type": "text", "text": added[1]}]
-        events.append({"event": "message_added", "data": {"role": "user", "source": added[0], "blocks": blocks}})
-print(json.dumps({"success": True, "data": {"action": action, "reason": reason, "messages": messages}, "events": events}))
+def step(p):
+    action, reason, messages, events = "continue", "", 0, []
+    rank = {"continue": 0, "handoff": 1, "suspend": 2, "cancel": 3}
+    for row in (p["params"] or {}).get("inbox") or []:
+        kind, payload, by = row["kind"], row.get("payload"), row.get("by", "")
+        events.append({"event": "inbox", "data": {"kind": kind, "by": by, "payload": payload}})
+        added = None
+        if kind == "message":
+            added = ("person", said(payload))
+        elif kind == "event":
+            added = (by, event_text(row))
+        elif rank.get(kind, 0) > rank[action]:
+            action, reason = kind, said(payload)
+        if kind == "handoff" and said(payload):
+            added = (by, said(payload))
+        if added:
+            messages += 1
+            blocks = [{"type": "text", "text": added[1]}]
+            events.append({"event": "message_added", "data": {"role": "user", "source": added[0], "blocks": blocks}})
+    return {"action": action, "reason": reason, "messages": messages}, events
+
+
+#include lines

@@ -3,9 +3,11 @@ __version__ = "1.0.0"
 __tool_type__ = "python"
 __executor_id__ = "rye/core/runtimes/python_script_runtime"
 __tool_description__ = "The step limit_checker in Python."
+PERSISTENT = "lines"
 
-p = json.load(sys.stdin)
-limits, usage = p["limits"], p["usage"]
+
+class Refused(Exception):
+    """Why the step cannot decide: the thread ends with this text."""
 
 
 def nano(usd):
@@ -13,9 +15,8 @@ def nano(usd):
     return int(whole) * 10**9 + int((part + "0" * 9)[:9])
 
 
-def reached():
-    tokens = usage["new_tokens"]
-    for name, value in (("turns", usage["turns"]), ("tokens", tokens)):
+def reached(limits, usage):
+    for name, value in (("turns", usage["turns"]), ("tokens", usage["new_tokens"])):
         if value >= limits[name]:
             return {"code": "LIMIT_EXCEEDED", "limit": name, "value": value, "max": limits[name]}
     if nano(usage["spend"]) > 0 and nano(usage["spend"]) >= nano(limits["spend"]):
@@ -26,6 +27,9 @@ def reached():
     return None
 
 
-r = reached()
-events = [{"event": "limit_reached", "data": {k: r[k] for k in ("limit", "value", "max")}}] if r else []
-print(json.dumps({"success": True, "data": {"reached": r}, "events": events}))
+def step(p):
+    r = reached(p["limits"], p["usage"])
+    return {"reached": r}, [{"event": "limit_reached", "data": {k: r[k] for k in ("limit", "value", "max")}}] if r else []
+
+
+#include lines
