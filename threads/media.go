@@ -162,8 +162,20 @@ func StoreMedia(project, id string, b *message.Block) error {
 	return nil
 }
 
-// takes reports whether the model of a service reads an image or a file.
-func (s *Service) takes(b *message.Block) bool { return s.CheckMedia == nil || s.CheckMedia(b) == nil }
+// refuses returns why the model of a service does not read an image or a file, "" if it does.
+func (s *Service) refuses(b *message.Block) string {
+	if s.CheckMedia == nil {
+		return ""
+	}
+	err := s.CheckMedia(b)
+	switch {
+	case err == nil:
+		return ""
+	case diag.CodeOf(err) == diag.TooLarge:
+		return fmt.Sprintf("with %d bytes it is too long for this model", b.Bytes)
+	}
+	return "this model does not read it"
+}
 
 // mediaTokens returns the tokens of the images and files in blocks.
 func (s *Service) mediaTokens(blocks []message.Block) int64 {
@@ -200,8 +212,8 @@ func (s *Service) readable(blocks []message.Block, left *int64) []message.Block 
 		case b.Type == message.ToolResult:
 			b.Content = s.readable(b.Content, left)
 		case !b.IsMedia():
-		case !s.takes(b):
-			*b = omitted(b, "this model does not read it")
+		case s.refuses(b) != "":
+			*b = omitted(b, s.refuses(b))
 		case b.Bytes > *left:
 			*b = omitted(b, "it was shown before, and is left out of this request")
 			*left = 0 // all older ones, too: which are left out must not change with their sizes

@@ -41,7 +41,7 @@ func attachments(ctx context.Context, p *Project, o *ThreadOptions, prepared *Pr
 			err = diag.New(diag.ValidationFailed, "%q is not an image", path)
 		}
 		if err != nil {
-			return nil, diag.Doing("reading the input "+in.Name+" of "+prepared.Ref, err)
+			return nil, attach.Refused(diag.Doing("reading the input "+in.Name+" of "+prepared.Ref, err))
 		}
 		blocks = append(blocks, b)
 	}

@@ -37,6 +37,23 @@ type Run func(ctx context.Context, params map[string]any) (map[string]any, error
 // Read reads a file of a person. Links are followed; a device or a pipe is an error. A text
 // becomes a block of text.
 func Read(path string) (message.Block, error) {
+	b, err := read(path)
+	return b, Refused(err)
+}
+
+// Refused returns the error of a file that cannot be attached. A file that is too large is not one
+// whose bytes are wrong, which TOO_LARGE means for an item.
+func Refused(err error) error {
+	if diag.CodeOf(err) != diag.TooLarge {
+		return err
+	}
+	e := *diag.Typed(err)
+	e.Code = diag.ValidationFailed
+	e.Reason = "attachment_size"
+	return &e
+}
+
+func read(path string) (message.Block, error) {
 	name := filepath.Base(path)
 	data, err := openat.ReadRegular(path, media.MaxImageBytes)
 	if err != nil {
@@ -182,10 +199,10 @@ func All(ctx context.Context, run Run, blocks []message.Block, check func(*messa
 			err = check(&b)
 		}
 		if err != nil {
-			return nil, diag.Doing(fmt.Sprintf("attaching file %d, %q", i+1, b.Name), err)
+			return nil, Refused(diag.Doing(fmt.Sprintf("attaching file %d, %q", i+1, b.Name), err))
 		}
 		if size += len(b.Data); size > MaxBytes {
-			return nil, diag.New(diag.TooLarge, "attaching files: together they have more than %d bytes", MaxBytes)
+			return nil, Refused(diag.New(diag.TooLarge, "attaching files: together they have more than %d bytes", MaxBytes))
 		}
 		out = append(out, b)
 	}
