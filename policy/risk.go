@@ -16,6 +16,7 @@ type Risk struct {
 
 	classes  map[Tier]Class
 	patterns []shellPattern
+	table    shellTable
 }
 
 // riskRule gives the items that a pattern includes a class.
@@ -42,7 +43,7 @@ func ReadRisk(layers []Layer) (*Risk, error) {
 	var found []diag.Finding
 	for _, l := range layers {
 		r := l.reader()
-		r.Only(append(itemKeys(), "items", "patterns", "classes")...)
+		r.Only(append(itemKeys(), "items", "patterns", "classes", "programs", "variables", "settings", "values", "numbers", "path_variables")...)
 		rules := readRiskRules(r, l.Name)
 		if l.Wide {
 			k.rules = append(rules, k.rules...)
@@ -51,6 +52,7 @@ func ReadRisk(layers []Layer) (*Risk, error) {
 		}
 		k.readClasses(r, l.Wide)
 		k.patterns = readPatterns(r, k.patterns, l.Wide)
+		k.table.read(r, l.Wide)
 		found = append(found, diag.WithPath(r.Findings(), l.Name)...)
 	}
 	return k, diag.FromFindings("reading config:"+RiskID, found)

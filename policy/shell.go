@@ -9,10 +9,11 @@ import (
 
 // Bounds of one analysis. What exceeds them needs a person.
 const (
-	maxShellText  = 64 << 10
-	maxShellDepth = 8      // shells within shells
-	maxShellWords = 20_000 // of all simple commands together
-	maxShellParse = 2_000  // brackets and keywords that may nest
+	maxShellText   = 64 << 10
+	maxShellDepth  = 8      // shells within shells
+	maxShellWords  = 20_000 // of all simple commands together
+	maxShellStarts = 10_000 // commands that are examined
+	maxShellParse  = 2_000  // brackets and keywords that may nest
 )
 
 // shellWord is one argument of a command. The parts that the shell computes are left
@@ -20,15 +21,15 @@ const (
 type shellWord struct {
 	text    string
 	dynamic bool
-	source  string // of a computed word: text with $_ for each computed part
+	marked  string // text with a mark for each part that is not known
 }
 
 // shellCommand is one simple command, without the programs around it: sudo env rm is
 // three of them.
 type shellCommand struct {
 	argv  []shellWord
-	texts []string // static here-documents and here-strings of the command
-	shown string   // as the text has it
+	texts []shellWord // here-documents and here-strings of the command
+	shown string      // as the text has it
 }
 
 // name returns the file name of the program in lower case: some systems ignore case.
@@ -42,13 +43,18 @@ func (c shellCommand) name() string {
 
 // shellScan collects what a text does.
 type shellScan struct {
+	table    *shellTable
 	commands []shellCommand
 	pipes    []shellPipe
 	writes   []shellWord // targets of redirections that write
 	unclear  []Danger    // what cannot be read, which a person must
 	words    int
-	sets     map[string]bool           // variables that the texts set to what is not known
-	bodies   map[string][]shellCommand // of functions
+	started  int
+	sets     map[string]bool // variables that the texts set to what is not known
+	// assignedTo are all variables that the texts give a value, and declared all functions.
+	assignedTo, declared map[string]bool
+	dirs                 []string                  // into which the texts change
+	bodies               map[string][]shellCommand // of functions
 }
 
 // shellPipe is commands whose output others read, or have as an argument.
@@ -57,11 +63,18 @@ type shellPipe struct {
 	argument bool
 }
 
-// scanShell reads a text as bash does. It runs nothing and reads no file.
-func scanShell(text string) *shellScan {
-	s := &shellScan{}
-	s.text(text, 0)
-	return s
+// scan reads a text as bash does. It runs nothing and reads no file.
+func (t *shellTable) scan(text string) *shellScan {
+	s := &shellScan{table: t, sets: map[string]bool{}, assignedTo: map[string]bool{}, declared: map[string]bool{}}
+	for {
+		known := len(s.sets) + len(s.assignedTo) + len(s.declared)
+		s.text(text, 0)
+		if len(s.sets)+len(s.assignedTo)+len(s.declared) == known {
+			return s
+		}
+		// What a part of the text sets, an earlier part can have used in a loop.
+		s = &shellScan{table: t, sets: s.sets, assignedTo: s.assignedTo, declared: s.declared}
+	}
 }
 
 func (s *shellScan) doubt(id, text string) {
@@ -77,6 +90,7 @@ func (s *shellScan) doubt(id, text string) {
 const (
 	unparsed = "shell-not-parsed" // not a text of bash, or beyond a bound
 	dynamic  = "shell-dynamic"    // a program, or the text of a shell, that is computed
+	loads    = "shell-loads"      // a variable with which programs load code
 	foreign  = "shell-characters" // the name of a program with characters that are not ASCII
 )
 
@@ -84,7 +98,7 @@ const (
 func (s *shellScan) text(text string, depth int) { s.fed(text, depth, nil) }
 
 // fed parses one text whose commands have the given documents as their input.
-func (s *shellScan) fed(text string, depth int, input []string) {
+func (s *shellScan) fed(text string, depth int, input []shellWord) {
 	if depth > maxShellDepth || len(text) > maxShellText || nesting(text) > maxShellParse {
 		s.doubt(unparsed, text)
 		return
@@ -95,7 +109,9 @@ func (s *shellScan) fed(text string, depth int, input []string) {
 		return
 	}
 	s.setNames(f)
-	w := &shellWalk{shellScan: s, src: text, depth: depth, values: constants(f), input: input}
+	w := &shellWalk{shellScan: s, src: text, depth: depth, input: input}
+	w.factsOf(f)
+	w.evaluations(f)
 	for _, stmt := range f.Stmts {
 		w.stmt(stmt)
 	}
@@ -115,8 +131,11 @@ type shellWalk struct {
 	*shellScan
 	src    string
 	depth  int
-	values map[string]string // of variables that the text sets once, to a constant
-	input  []string          // documents that a command reads if it has none of its own
+	values map[string]string  // of variables that the text sets once, to a constant
+	facts  map[string]varFact // of those that it sets otherwise
+	maps   map[string]bool    // variables whose subscripts are texts
+	input  []shellWord        // documents that a command reads if it has none of its own
+	paths  bool               // what the command reads are paths below a known directory
 }
 
 // stmt collects a statement and returns its commands, with those in its substitutions.
@@ -127,7 +146,7 @@ func (w *shellWalk) stmt(stmt *syntax.Stmt) []shellCommand {
 	var own []shellCommand
 	if docs := w.documents(stmt); docs != nil { // { sh; } <<< TEXT
 		if !w.keepsInput(stmt) {
-			defer func(before []string) { w.input = before }(w.input)
+			defer func(before []shellWord) { w.input = before }(w.input)
 		}
 		w.input = docs
 	}
@@ -136,7 +155,10 @@ func (w *shellWalk) stmt(stmt *syntax.Stmt) []shellCommand {
 	case *syntax.CallExpr:
 		own = w.call(cmd)
 	case *syntax.BinaryCmd:
-		left, right := w.stmt(cmd.X), w.stmt(cmd.Y)
+		left := w.stmt(cmd.X)
+		defer func(before bool) { w.paths = before }(w.paths)
+		w.paths = (cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll) && writesPaths(left)
+		right := w.stmt(cmd.Y)
 		if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll {
 			w.pipe(left, right)
 		}
@@ -232,28 +254,19 @@ func (w *shellWalk) call(call *syntax.CallExpr) (out []shellCommand) {
 	if len(argv) == 0 {
 		return out
 	}
+	if argv[0].text == "cd" && len(argv) > 1 && !argv[len(argv)-1].computed() {
+		w.dirs = append(w.dirs, argv[len(argv)-1].text)
+	}
 	own := w.program(shellCommand{argv: argv, texts: w.input, shown: w.shown(call)})
 	for _, c := range w.inFunctions(own)[len(own):] {
-		if readsProgram(c) {
-			w.inputs(shellCommand{texts: w.input})
+		if w.readsProgram(c) {
+			w.inputs(shellCommand{argv: c.argv, texts: w.input, shown: c.shown})
 		}
 	}
 	if len(inner) > 0 {
 		w.pipes = append(w.pipes, shellPipe{inner, own, true})
-		for _, c := range own { // a file that a command writes at the same time
-			if n := c.name(); substitutesProcess(call) && (isShell(n) || n == "source" || n == ".") && takesArgument(c) {
-				w.doubt(dynamic, c.shown)
-			}
-		}
 	}
 	return append(out, own...)
-}
-
-// substitutesProcess reports whether a word of a command is <(…).
-func substitutesProcess(call *syntax.CallExpr) bool {
-	return slices.ContainsFunc(call.Args, func(word *syntax.Word) bool {
-		return slices.ContainsFunc(word.Parts, func(part syntax.WordPart) bool { _, ok := part.(*syntax.ProcSubst); return ok })
-	})
 }
 
 func (w *shellWalk) shown(n syntax.Node) string {
@@ -283,8 +296,8 @@ func (w *shellWalk) redirect(r *syntax.Redirect, to []shellCommand) (inner []she
 	return inner
 }
 
-// documents returns the static texts that the redirections of a statement feed to it.
-func (w *shellWalk) documents(stmt *syntax.Stmt) (out []string) {
+// documents returns the texts that the redirections of a statement feed to it.
+func (w *shellWalk) documents(stmt *syntax.Stmt) (out []shellWord) {
 	for _, r := range stmt.Redirs {
 		if text, ok := w.document(r); ok {
 			out = append(out, text)
@@ -293,20 +306,22 @@ func (w *shellWalk) documents(stmt *syntax.Stmt) (out []string) {
 	return out
 }
 
-// document returns the static text that a redirection feeds to a command.
-func (w *shellWalk) document(r *syntax.Redirect) (string, bool) {
-	word := r.Hdoc
+// document returns the text that a redirection feeds to a command.
+func (w *shellWalk) document(r *syntax.Redirect) (shellWord, bool) {
+	word, quoted := r.Hdoc, true
 	if r.Op == syntax.WordHdoc {
-		word = r.Word
+		word, quoted = r.Word, false
 	}
 	if word == nil {
-		return "", false
+		return shellWord{}, false
 	}
-	text, dyn := w.static(word.Parts, r.Op != syntax.WordHdoc)
-	if dyn && r.Op == syntax.WordHdoc && text == "" {
-		return "", false
+	out := shellWord{}
+	out.text, out.dynamic = w.render(word.Parts, quoted, false)
+	out.marked, _ = w.render(word.Parts, true, true)
+	if !out.dynamic {
+		out.marked = out.text
 	}
-	return text, true
+	return out, true
 }
 
 // pipe records that one list of commands writes what another one reads.
@@ -317,25 +332,34 @@ func (w *shellWalk) pipe(from, to []shellCommand) {
 	to = w.inFunctions(to)
 	w.pipes = append(w.pipes, shellPipe{from, to, false})
 	for _, c := range to {
-		if !readsProgram(c) {
+		if !w.readsProgram(c) {
 			continue
 		}
 		for _, source := range from {
-			text, ok := printed(source)
-			if !ok {
+			text, ok := w.printed(source)
+			switch {
+			case !ok:
 				w.doubt(dynamic, c.shown)
-				continue
+			case w.isCode(c): // of a language that is not read
+			default:
+				w.text(text, w.depth+1)
 			}
-			w.text(text, w.depth+1)
 		}
 	}
 }
 
-// printed returns the static text that a command writes: that of echo and printf, and
-// the document of cat.
-func printed(c shellCommand) (string, bool) {
-	switch c.name() {
-	case "echo", "printf":
+// isCode reports whether a command reads code of another language than that of the shell.
+func (w *shellWalk) isCode(c shellCommand) bool {
+	_, ok := w.table.interpreter(c.name())
+	return ok
+}
+
+// printed returns the static text that a command writes: that of a program that prints its
+// arguments, and the document of cat.
+func (w *shellWalk) printed(c shellCommand) (string, bool) {
+	switch name := c.name(); {
+	case len(c.argv) == 0 || w.declared[c.argv[0].text]:
+	case w.table.has(name, func(p *program) bool { return p.prints }):
 		var words []string
 		for i, word := range c.argv[1:] {
 			if word.dynamic {
@@ -347,8 +371,31 @@ func printed(c shellCommand) (string, bool) {
 		}
 		text := strings.Join(words, " ")
 		return strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(text), !strings.ContainsAny(text, "%") && !strings.Contains(text, `\x`) && !strings.Contains(text, `\0`)
-	case "cat":
-		return strings.Join(c.texts, "\n"), len(c.texts) > 0 && len(c.argv) == 1
+	case name == "cat" && len(c.argv) == 1 && len(c.texts) > 0:
+		var texts []string
+		for _, t := range c.texts {
+			if t.chosen() || t.whole() {
+				return "", false
+			}
+			texts = append(texts, t.text)
+		}
+		return strings.Join(texts, "\n"), true
 	}
 	return "", false
+}
+
+// writesPaths reports whether the last of some commands is a find that writes paths below
+// directories whose names are known.
+func writesPaths(commands []shellCommand) bool {
+	if len(commands) == 0 {
+		return false
+	}
+	c := commands[len(commands)-1]
+	if n := c.name(); n != "find" && n != "gfind" || len(c.argv) < 2 {
+		return false
+	}
+	return !c.argv[1].mayBeOption() && !strings.HasPrefix(c.argv[1].text, "-") &&
+		!slices.ContainsFunc(c.argv, func(a shellWord) bool {
+			return strings.HasPrefix(a.text, "-printf") || strings.HasPrefix(a.text, "-exec") || a.many()
+		})
 }

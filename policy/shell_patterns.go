@@ -26,18 +26,26 @@ type shellPattern struct {
 	except     []string // programs to which the entry does not apply
 	pipe       [2][]string
 	redirectTo []string
+	// operandAny are patterns of the first word after the options.
+	operandAny []string
+	// computed: an argument that the text computes matches argsAny and operandAny, too.
+	computed bool
+	sub      []string // the first word after the options is one of these
+	unless   []string // options with which the program changes nothing
+	needs    int      // arguments besides the options, without which the program does nothing
 }
 
 // readPatterns reads the list patterns of one layer into the patterns so far. An entry
 // of a layer that may widen replaces that of the same id; others are added.
 func readPatterns(r *tree.Reader, have []shellPattern, wide bool) []shellPattern {
 	for _, m := range r.Maps("patterns") {
-		m.Only("id", "tier", "argv", "programs", "value_flags", "flags_any", "flags_all", "args_any", "text_any", "except", "pipe", "redirect_to")
+		m.Only("id", "tier", "argv", "programs", "value_flags", "flags_any", "flags_all", "args_any", "text_any", "except", "pipe", "redirect_to", "operand_any", "computed", "needs", "unless_flags", "subcommands")
 		m.Require("id", "tier")
 		p := shellPattern{
 			id: m.Text("id"), tier: readTier(m, "tier", T4), argv: m.Texts("argv", nil), programs: m.Texts("programs", nil), valued: m.Texts("value_flags", nil),
 			flagsAny: m.Texts("flags_any", nil), flagsAll: m.Texts("flags_all", nil), argsAny: m.Texts("args_any", nil),
 			textAny: m.Texts("text_any", nil), except: m.Texts("except", nil), redirectTo: m.Texts("redirect_to", nil),
+			operandAny: m.Texts("operand_any", nil), computed: m.Bool("computed", false), needs: int(m.Int("needs", 0, 0, 9)), unless: m.Texts("unless_flags", nil), sub: m.Texts("subcommands", nil),
 		}
 		if stages := m.List("pipe"); stages != nil {
 			p.pipe = readStages(m, stages)
@@ -80,7 +88,7 @@ func readStages(m *tree.Reader, stages []any) (out [2][]string) {
 // Shell returns the dangerous patterns that a text of the shell matches, the highest
 // tier first.
 func (k *Risk) Shell(text string) []Danger {
-	s := scanShell(text)
+	s := k.table.scan(text)
 	out := s.unclear
 	for _, p := range k.patterns {
 		if d, ok := s.matches(p); ok && p.tier > T0 {
@@ -97,15 +105,15 @@ func (k *Risk) Shell(text string) []Danger {
 func (s *shellScan) matches(p shellPattern) (Danger, bool) {
 	found := func(text string) (Danger, bool) { return Danger{ID: p.id, Tier: p.tier, Text: text}, true }
 	for _, target := range s.writes {
-		if at := path.Clean(target.text); slices.ContainsFunc(p.redirectTo, func(pattern string) bool { return glob.Text(pattern, at) }) {
+		if slices.ContainsFunc(p.redirectTo, func(pattern string) bool { return s.isPath(pattern, target) }) {
 			return found("> " + target.text)
 		}
 	}
 	if p.pipe[0] != nil {
 		for _, pipe := range s.pipes {
-			takes := takesInput
+			takes := s.takesInput
 			if pipe.argument {
-				takes = takesArgument
+				takes = s.takesArgument
 			}
 			from, ok1 := named(pipe.from, p.pipe[0])
 			to, ok2 := named(slices.DeleteFunc(slices.Clone(pipe.to), func(c shellCommand) bool { return !takes(c) }), p.pipe[1])
@@ -116,7 +124,7 @@ func (s *shellScan) matches(p shellPattern) (Danger, bool) {
 	}
 	var all []shellCommand
 	for _, c := range s.commands {
-		if p.includes(c) {
+		if s.includes(p, c) {
 			all = append(all, c)
 		}
 	}
@@ -124,7 +132,7 @@ func (s *shellScan) matches(p shellPattern) (Danger, bool) {
 		return Danger{}, false
 	}
 	d, _ := found(all[0].shown)
-	d.commands, d.includes = all, p.includes
+	d.commands, d.includes = all, func(c shellCommand) bool { return s.includes(p, c) }
 	return d, true
 }
 
@@ -149,9 +157,10 @@ func (p shellPattern) aboutCommands() bool {
 	return len(p.argv) > 0 || len(p.programs) > 0 || len(p.textAny) > 0
 }
 
-// includes reports whether a simple command meets the conditions on commands.
-func (p shellPattern) includes(c shellCommand) bool {
-	if !p.aboutCommands() {
+// includes reports whether a simple command can meet the conditions on commands: a part of it
+// that is computed is what meets them.
+func (s *shellScan) includes(p shellPattern, c shellCommand) bool {
+	if !p.aboutCommands() || len(c.argv) == 0 {
 		return false
 	}
 	if slices.ContainsFunc(p.except, func(x string) bool { return isProgram(x, c.name()) }) {
@@ -161,53 +170,137 @@ func (p shellPattern) includes(c shellCommand) bool {
 	if len(p.programs) > 0 && !slices.ContainsFunc(p.programs, func(x string) bool { return isProgram(x, c.name()) }) {
 		return false
 	}
+	starts := []int{0}
 	if len(p.argv) > 0 {
 		if !isProgram(p.argv[0], c.name()) {
 			return false
 		}
-		at := skipOptions(args, p.options())
-		for _, want := range p.argv[1:] {
-			if at >= len(args) || !glob.Text(want, args[at].text) {
-				return false
-			}
-			at++
+		if starts = p.positions(args); len(starts) == 0 {
+			return false
 		}
 	}
-	if len(p.flagsAny) > 0 && !slices.ContainsFunc(p.flagsAny, func(f string) bool { return hasFlag(args, f) }) {
+	if len(p.flagsAny) > 0 && !slices.ContainsFunc(p.flagsAny, func(f string) bool { return p.hasFlag(args, f) }) {
 		return false
 	}
-	if slices.ContainsFunc(p.flagsAll, func(f string) bool { return !hasFlag(args, f) }) {
-		return false
-	}
-	if len(p.argsAny) > 0 && !slices.ContainsFunc(args, func(a shellWord) bool {
-		return slices.ContainsFunc(p.argsAny, func(pattern string) bool { return glob.Text(pattern, a.text) })
+	if len(p.sub) > 0 && !slices.ContainsFunc(p.optionsOf().reach(args, 0), func(at int) bool {
+		return at < len(args) && slices.ContainsFunc(p.sub, func(want string) bool { return mayBe(want, args[at]) })
 	}) {
 		return false
 	}
-	return len(p.textAny) == 0 || !passesText(c.name()) && p.containsText(c)
+	letters, long := lettersOf(p.unless)
+	for i, name := range long {
+		long[i] = "--" + name
+	}
+	if len(p.unless) > 0 && hasOption(args, p.optionsOf(), letters, long...) {
+		return false
+	}
+	if slices.ContainsFunc(p.flagsAll, func(f string) bool { return !p.hasFlag(args, f) }) {
+		return false
+	}
+	if len(p.argsAny) > 0 && !slices.ContainsFunc(args, func(a shellWord) bool { return s.isArgument(p, p.argsAny, a) }) {
+		return false
+	}
+	if len(p.operandAny) > 0 && !slices.ContainsFunc(p.optionsOf().reach(args, 0), func(at int) bool { return at < len(args) && s.isArgument(p, p.operandAny, args[at]) }) {
+		return false
+	}
+	return len(p.textAny) == 0 || !s.table.passesText(c.name()) && p.containsText(c)
 }
 
-func (p shellPattern) options() launcher {
-	var l launcher
-	for _, name := range p.valued {
-		if len(name) == 1 {
-			l.valued += name
-		} else {
-			l.long = append(l.long, name)
+// positions returns where the words of argv after the program are, in each reading of the
+// options before them.
+func (p shellPattern) positions(args []shellWord) (out []int) {
+	for _, at := range p.optionsOf().reach(args, 0) {
+		ok := true
+		for i, want := range p.argv[1:] {
+			if at+i >= len(args) || !mayBe(want, args[at+i]) {
+				ok = false
+				break
+			}
+		}
+		if ok {
+			out = append(out, at)
 		}
 	}
-	return l
+	return out
+}
+
+// mayBe reports whether a word can become one that matches a pattern.
+func mayBe(pattern string, a shellWord) bool {
+	if glob.Text(pattern, a.text) {
+		return true
+	}
+	return a.computed() && strings.IndexByte(a.marked, markPath) != 0 && glob.Overlaps(pattern, a.asPattern())
+}
+
+// isArgument reports whether an argument matches one of some patterns: as it is, as the
+// path that it is another spelling of, or by the names of files that it matches.
+func (s *shellScan) isArgument(p shellPattern, patterns []string, a shellWord) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		switch {
+		case glob.Text(pattern, a.text), s.isPath(pattern, a):
+			return true
+		case p.computed && a.chosen():
+			return a.many() && strings.IndexByte(a.marked, markWords) == 0 || glob.Overlaps(pattern, a.asPattern())
+		}
+		return false
+	})
+}
+
+// isPath reports whether a word is a spelling of a path that matches a pattern. The name of
+// a parameter can be before it: of=PATH.
+func (s *shellScan) isPath(pattern string, a shellWord) bool {
+	lead, prefix := "", ""
+	if name, rest, ok := strings.Cut(pattern, "="); ok {
+		lead, pattern = name+"=", rest
+	}
+	value, ok := strings.CutPrefix(a.marked, lead)
+	if !ok || !strings.HasPrefix(pattern, "/") {
+		return false
+	}
+	if prefix = value; strings.ContainsRune(value, markGlob) && !strings.ContainsAny(value, "\x01\x02\x03\x05") {
+		value = shellWord{marked: value}.asPattern()
+		prefix, _, _ = strings.Cut(value, "*")
+		for _, at := range s.spellings(value) {
+			if strings.HasPrefix(prefix, "/") && strings.Count(at, "/") == strings.Count(pattern, "/") && glob.Overlaps(pattern, at) {
+				return true
+			}
+		}
+		return false
+	}
+	return !a.computed() && slices.ContainsFunc(s.spellings(value), func(at string) bool { return glob.Text(pattern, at) })
+}
+
+// spellings returns the absolute paths that a path can be.
+func (s *shellScan) spellings(value string) []string {
+	if strings.HasPrefix(value, "/") {
+		return []string{path.Clean(value)}
+	}
+	var out []string
+	for _, dir := range s.dirs {
+		out = append(out, path.Clean(dir+"/"+value))
+	}
+	if strings.HasPrefix(value, "../") || strings.Contains(value, "/../") { // it can lead to the root
+		clean := path.Clean(value)
+		for strings.HasPrefix(clean, "../") {
+			clean = clean[3:]
+		}
+		out = append(out, "/"+clean)
+	}
+	return out
+}
+
+func (p shellPattern) optionsOf() options {
+	var o options
+	o.valued, o.long = lettersOf(p.valued)
+	return o
 }
 
 // containsText compares without regard to case and to the amount of space.
 func (p shellPattern) containsText(c shellCommand) bool {
 	fold := func(s string) string { return strings.Join(strings.Fields(strings.ToLower(s)), " ") }
-	texts := c.texts
-	for _, a := range c.argv[1:] {
-		texts = append(texts[:len(texts):len(texts)], a.text)
-	}
-	return slices.ContainsFunc(texts, func(text string) bool {
-		text = fold(text)
+	texts := append(c.texts[:len(c.texts):len(c.texts)], c.argv[1:]...)
+	return slices.ContainsFunc(texts, func(a shellWord) bool {
+		text := fold(a.text)
 		return slices.ContainsFunc(p.textAny, func(part string) bool { return strings.Contains(text, fold(part)) })
 	})
 }
@@ -229,6 +322,37 @@ func hasFlag(args []shellWord, flag string) bool {
 			if len(flag) == 1 && strings.Contains(s[1:], flag) || len(flag) > 1 && s[1:] == flag {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// hasFlag is hasFlag for the arguments that the shell computes, too.
+func (p shellPattern) hasFlag(args []shellWord, flag string) bool {
+	if hasFlag(args, flag) {
+		return true
+	}
+	operands := 0
+	for _, a := range args {
+		if !strings.HasPrefix(a.text, "-") || a.text == "-" {
+			operands++
+		}
+	}
+	for _, a := range args {
+		if a.text == "--" && !a.computed() {
+			return false
+		}
+		if !a.mayBeOption() || !strings.ContainsAny(a.marked, "\x04\x05") && operands <= p.needs && !strings.HasPrefix(a.text, "-") {
+			continue // if it is the option, nothing is left
+		}
+		at := strings.LastIndexAny(a.marked, allMarks)
+		end := a.marked[at+1:]
+		switch {
+		case a.many():
+			return true
+		case strings.Trim(end, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-=") != "":
+		case a.chosen() || len(flag) == 1:
+			return true
 		}
 	}
 	return false

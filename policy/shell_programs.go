@@ -3,53 +3,7 @@ package policy
 import (
 	"slices"
 	"strings"
-	"sync"
 )
-
-// launcher is a program that starts another one, which its arguments name.
-type launcher struct {
-	valued   string   // letters of options with a value in the next word
-	attached string   // letters of options whose value, if any, is in the same word
-	long     []string // long options with a value in the next word
-	operands int      // words before the program
-	assigns  bool     // NAME=VALUE words before the program are skipped
-	text     string   // letters of options whose value is a text of the shell
-	sub      []string // subcommands that start a program; others do not
-	shell    bool     // without a program it starts a shell, which reads its input
-}
-
-// launchers returns the programs that start the rest of their arguments. The table is
-// made at the first call: most commands need none.
-var launchers = sync.OnceValue(func() map[string]launcher {
-	containers := launcher{ // they can have directories of the host
-		sub: []string{"run", "exec"}, valued: "vepuwhmlc", operands: 1,
-		long: []string{"name", "volume", "mount", "env", "env-file", "network", "workdir", "user", "entrypoint", "label", "publish", "memory", "cpus", "hostname", "platform", "pull", "device", "add-host", "tmpfs", "cap-add", "cap-drop", "security-opt", "gpus", "restart", "shm-size", "ulimit", "log-driver", "log-opt", "dns", "userns", "runtime", "group-add", "context"},
-	}
-	return map[string]launcher{
-		"sudo": {valued: "ugphCTrtDR", long: []string{"user", "group", "host", "prompt", "chdir", "role", "type", "close-from"}, assigns: true},
-		"doas": {valued: "uC"}, "pkexec": {long: []string{"user"}}, "runuser": {valued: "ugG", long: []string{"command", "session-command"}, text: "c"}, "su": {valued: "gGsw", long: []string{"command", "session-command"}, text: "c", operands: 1, shell: true},
-		"env":     {valued: "uCa", long: []string{"unset", "chdir", "argv0", "split-string"}, assigns: true, text: "S"},
-		"command": {}, "builtin": {}, "exec": {valued: "a"}, "nohup": {}, "setsid": {}, "time": {valued: "fo"},
-		"nice": {valued: "n", long: []string{"adjustment"}}, "ionice": {valued: "cnpPu", long: []string{"class", "classdata"}}, "chrt": {operands: 1, valued: "TPD"}, "taskset": {operands: 1},
-		"timeout": {valued: "ks", long: []string{"kill-after", "signal"}, operands: 1},
-		"stdbuf":  {valued: "ioe", long: []string{"input", "output", "error"}}, "unbuffer": {},
-		"chroot": {operands: 1, long: []string{"userspec", "groups"}, shell: true}, "unshare": {valued: "SGRw", shell: true}, "nsenter": {valued: "tSG", attached: "muinpCUTrwW", long: []string{"target"}, shell: true}, "newgrp": {operands: 1, shell: true}, "setarch": {operands: 1}, "linux32": {}, "linux64": {}, "arch": {},
-		"xargs":   {valued: "adEILnPs", attached: "eil", long: []string{"arg-file", "delimiter", "max-args", "max-procs", "max-chars"}},
-		"busybox": {}, "toybox": {}, "watch": {valued: "nq", long: []string{"interval"}}, "flock": {valued: "wE", operands: 1, text: "c"},
-		"strace": {valued: "eopsu"}, "ltrace": {valued: "eopsu"}, "systemd-run": {valued: "pEtMu"}, "caffeinate": {valued: "tw"}, "script": {operands: 1, valued: "oEBIOmT", long: []string{"command"}, text: "c", shell: true}, "parallel": {valued: "aCdEIjJLnNPsS", attached: "eil", long: []string{"jobs", "arg-file", "sshlogin", "max-args"}, shell: true},
-		"entr": {}, "dbus-run-session": {}, "xvfb-run": {valued: "efnpsw"}, "tini": {valued: "ep"}, "dumb-init": {}, "gosu": {operands: 1}, "su-exec": {operands: 1}, "ssh-agent": {valued: "aEtP"}, "valgrind": {}, "sg": {operands: 1, text: "c"},
-		"npx": {valued: "p", long: []string{"package"}}, "npm": {sub: []string{"exec", "x"}, valued: "wC", long: []string{"prefix", "workspace", "package", "userconfig", "cache", "registry"}}, "pnpm": {sub: []string{"exec", "dlx"}, valued: "CF", long: []string{"dir", "filter", "package"}},
-		"yarn": {sub: []string{"exec", "dlx"}, valued: "p", long: []string{"cwd", "package"}}, "uv": {sub: []string{"run"}, valued: "p", long: []string{"with", "python", "project", "directory", "extra", "group", "env-file"}}, "poetry": {sub: []string{"run"}, valued: "CP", long: []string{"directory", "project"}}, "pipenv": {sub: []string{"run"}},
-		"bundle": {sub: []string{"exec"}, long: []string{"gemfile"}}, "direnv": {sub: []string{"exec"}, operands: 1}, "mise": {sub: []string{"exec", "x"}, valued: "Cj", text: "c", long: []string{"cd", "env", "jobs"}}, "asdf": {sub: []string{"exec"}}, "perf": {sub: []string{"stat", "record"}, valued: "eopr"},
-		"docker": containers, "podman": containers, "nerdctl": containers, "kubectl": {sub: []string{"exec"}, valued: "nc", long: []string{"namespace", "container", "context"}, operands: 1},
-		"proxychains": {valued: "f"}, "proxychains4": {valued: "f"}, "torsocks": {}, "rlwrap": {}, "fakeroot": {}, "eatmydata": {}, "firejail": {}, "bwrap": {}, "catchsegv": {}, "setpriv": {}, "prlimit": {},
-	}
-})
-
-// isShell reports whether a program reads texts of the shell.
-func isShell(name string) bool {
-	return slices.Contains([]string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "fish"}, name)
-}
 
 // program collects a command and the programs that it starts. It returns all of them.
 // Commands in the texts that it passes to shells are among them.
@@ -60,209 +14,230 @@ func (w *shellWalk) program(c shellCommand) (out []shellCommand) {
 		w.commands = append(w.commands, out...)
 		out = append(out, nested...)
 	}()
-	for range maxShellDepth * 2 {
-		out = append(out, c)
-		first := c.argv[0]
-		switch {
-		case first.dynamic:
-			w.doubt(dynamic, c.shown)
-			return out
-		case !plain(first.text):
-			w.doubt(foreign, c.shown)
-			return out
-		}
-		name := c.name()
-		rest, more := w.starts(name, c)
-		if !more {
-			return out
-		}
-		c = shellCommand{argv: rest, texts: c.texts, shown: c.shown}
+	return w.chain(c, maxShellDepth*2)
+}
+
+// chain returns a command and the programs that its arguments name.
+func (w *shellWalk) chain(c shellCommand, left int) (out []shellCommand) {
+	if w.started++; left == 0 || w.started > maxShellStarts {
+		w.doubt(unparsed, c.shown)
+		return nil
 	}
-	w.doubt(unparsed, c.shown)
+	out = append(out, c)
+	first := c.argv[0]
+	switch {
+	case w.computedName(first):
+		w.doubt(dynamic, c.shown)
+		return out
+	case !plain(first.text):
+		w.doubt(foreign, c.shown)
+		return out
+	}
+	for _, rest := range w.starts(c.name(), c) {
+		out = append(out, w.chain(shellCommand{argv: rest, texts: c.texts, shown: c.shown}, left-1)...)
+	}
 	return out
 }
 
-// starts returns the command that a command starts with its arguments. It parses the
-// texts that the command passes to a shell.
-func (w *shellWalk) starts(name string, c shellCommand) (rest []shellWord, more bool) {
-	args := c.argv[1:]
-	w.optionTexts(name, c, args)
-	if startsShell(c) {
+// computedName reports whether the name of a program is not literal. A directory that is the
+// absolute path of a variable is.
+func (w *shellWalk) computedName(a shellWord) bool {
+	if !a.dynamic && !a.computed() {
+		return false
+	}
+	rest := strings.TrimLeft(a.marked, string(rune(markPath)))
+	return rest == a.marked || !strings.HasPrefix(rest, "/") || strings.ContainsAny(rest, allMarks) || rest != a.text
+}
+
+// starts returns the commands that a command starts with its arguments, in each reading of
+// them. It parses the texts that the command passes to a shell.
+func (w *shellWalk) starts(name string, c shellCommand) (out [][]shellWord) {
+	if w.startsShell(c) {
 		w.inputs(c)
 	}
-	if w.builtinTexts(name, c, args) || w.programTexts(name, c, args) {
-		return nil, false
+	args := c.argv[1:]
+	for _, p := range w.table.of(name) {
+		w.texts(p, name, c, args)
+		w.arguments(p, c, args)
+		switch {
+		case p.shell:
+			w.shell(c, args)
+		case p.interpreter:
+			w.code(p, c, args)
+		case p.joins && !p.starts:
+			w.joined(c, args)
+		}
+		if p.starts && !(name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V")) {
+			out = append(out, w.launched(p, c, args)...)
+		}
 	}
-	if strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") {
-		return w.launched(c, launcher{long: []string{"library-path", "preload", "audit", "argv0"}}, args)
-	}
-	if l, ok := launchers()[name]; ok {
-		return w.launched(c, l, args)
-	}
-	return nil, false
+	return out
 }
 
-// inputs parses the documents of a command that reads them as texts of the shell.
+// inputs parses the documents of a command that reads them as texts of the shell. Those of
+// another language must only be literal.
 func (w *shellWalk) inputs(c shellCommand) {
-	for _, text := range c.texts {
-		w.text(text, w.depth+1)
+	for _, doc := range c.texts {
+		if doc.chosen() || doc.whole() {
+			w.doubt(dynamic, c.shown)
+		}
+		if len(c.argv) == 0 || !w.isCode(c) {
+			w.text(doc.text, w.depth+1)
+		}
 	}
 }
 
-// builtinTexts collects the texts in the arguments of a shell or a builtin of one. It
-// reports whether the command is one that starts nothing else.
-func (w *shellWalk) builtinTexts(name string, c shellCommand, args []shellWord) bool {
-	switch {
-	case isShell(name):
-		w.shell(c, args)
-	case name == "eval":
-		w.joined(c, args)
-	case name == "trap" && len(args) > 0:
-		w.joined(c, args[:1])
-	case name == "alias":
-		for _, a := range args {
-			if _, value, ok := strings.Cut(a.text, "="); ok {
-				w.joined(c, []shellWord{{text: value, dynamic: a.dynamic}})
+// launched returns the arguments from the program on, in each reading.
+func (w *shellWalk) launched(p *program, c shellCommand, args []shellWord) (out [][]shellWord) {
+	var starts []int
+	for _, at := range p.reach(args, 0) {
+		for p.assigns && at < len(args) && isAssignment(args[at].text) {
+			variable, value, _ := strings.Cut(args[at].text, "=")
+			w.assignedTo[variable] = true
+			w.assigned(variable, args[at].after(len(args[at].text)-len(value)), c.shown)
+			at += 1 + skipOptions(args[at+1:], p.options)
+		}
+		starts = add(starts, at)
+	}
+	if p.sub != nil {
+		starts = p.subcommands(args, starts)
+	}
+	for range p.operands {
+		var next []int
+		for _, at := range starts {
+			next = add(next, at+1)
+			if at < len(args) && args[at].mayBeOption() { // and then the operand follows
+				for _, x := range p.reach(args, at+1) {
+					next = add(add(next, x+1), x+2)
+				}
 			}
 		}
-	case name == "mapfile" || name == "readarray": // -C is a command for each line
-		_, _ = w.launched(c, launcher{valued: "dnOsuc", text: "C"}, args)
-		w.names(args)
-	case name == "compgen" || name == "complete":
-		_, _ = w.launched(c, launcher{text: "C"}, args)
-	case name == "hash" && slices.ContainsFunc(args, func(a shellWord) bool { return strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "p") }):
-		w.doubt(dynamic, c.shown) // another program gets the name of a known one
-	case (name == "source" || name == ".") && len(args) > 0 && isDescriptor(args[0].text):
-		w.inputs(c)
-	case slices.Contains(evaluators(), name):
-		w.names(args)
-	case name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V"):
-	default:
-		return false
+		starts = next
 	}
-	return true
-}
-
-// programTexts is builtinTexts for other programs, each of which has its own syntax.
-func (w *shellWalk) programTexts(name string, c shellCommand, args []shellWord) bool {
-	switch name {
-	case "ssh":
-		w.joined(c, remote(args))
-	case "find", "gfind", "fd":
-		w.findActions(c, args)
-	case "at", "batch":
-		w.inputs(c)
-	case "gdb":
-		w.gdbTexts(c, args)
-	case "git":
-		w.gitTexts(c, args)
-	case "hyperfine":
-		for _, a := range args {
-			w.joined(c, []shellWord{a})
+	if p.afterDashes {
+		if dashes := slices.IndexFunc(args, func(a shellWord) bool { return a.text == "--" }); dashes >= 0 {
+			starts = add(starts, dashes+1)
 		}
-	default:
-		return false
 	}
-	return true
-}
-
-// gdbTexts collects the commands of gdb that are texts of the shell.
-func (w *shellWalk) gdbTexts(c shellCommand, args []shellWord) {
-	for i, a := range args {
-		text, ok := strings.CutPrefix(a.text, "!")
-		if !ok && !strings.HasPrefix(a.text, "shell ") {
+	input, replaced := w.inputArguments(p, args)
+	for _, at := range starts {
+		if p.sub != nil && at < len(args) && args[at].text == "--" {
+			at++
+		}
+		at = min(at, len(args))
+		if entry, ok := p.instead(args[:at]); ok { // of the program of the image
+			if strings.Contains(entry.text, " ") {
+				w.joined(c, append([]shellWord{entry}, args[at:]...))
+			} else {
+				out = append(out, append([]shellWord{entry}, args[at:]...))
+			}
 			continue
 		}
-		if i > 0 && (args[i-1].text == "-ex" || args[i-1].text == "--eval-command") {
-			w.joined(c, []shellWord{{text: strings.TrimPrefix(text, "shell "), dynamic: a.dynamic}})
+		if at >= len(args) {
+			continue
 		}
+		if p.inputArgs && strings.HasPrefix(args[at].text, ":::") { // each word is a text
+			for _, a := range args[at+1:] {
+				w.joined(c, []shellWord{a})
+			}
+			continue
+		}
+		rest := replacing(args[at:], replaced, input)
+		if p.joins { // the words are passed to a shell
+			w.joined(c, rest)
+		}
+		if p.inputArgs && replaced == "" {
+			rest = append(rest[:len(rest):len(rest)], input)
+		}
+		out = append(out, rest)
 	}
+	return out
 }
 
-// evaluators are the programs of the shell that evaluate names or arithmetic in their
-// arguments, also in quoted ones: a[$(rm x)] starts rm.
-func evaluators() []string {
-	return []string{"let", "test", "[", "declare", "typeset", "local", "export", "readonly", "unset", "read", "printf", "wait", "getopts"}
+// subcommands returns the positions after the subcommands that start a program.
+func (p *program) subcommands(args []shellWord, starts []int) (out []int) {
+	for i := 0; i < len(starts); i++ {
+		at := starts[i]
+		switch {
+		case at >= len(args):
+		case slices.Contains(p.groups, args[at].text):
+			for _, next := range p.reach(args, at+1) {
+				starts = add(starts, next)
+			}
+		case slices.Contains(p.sub, args[at].text) || args[at].whole():
+			for _, next := range p.reach(args, at+1) {
+				out = add(out, next)
+			}
+		}
+	}
+	return out
 }
 
-// names collects the commands in subscripts of arguments, which the shell starts although
-// the arguments are quoted.
-func (w *shellWalk) names(args []shellWord) {
-	for _, a := range args {
-		w.subscript(a.text)
+// maxReadings bounds the readings of the arguments of one command.
+const maxReadings = 8
+
+func add(list []int, n int) []int {
+	if slices.Contains(list, n) || len(list) >= maxReadings {
+		return list
 	}
+	return append(list, n)
 }
 
-// subscript parses the substitutions in a text with a subscript, as a document has them.
-func (w *shellWalk) subscript(text string) {
-	at := strings.IndexByte(text, '[')
-	if at < 0 || !strings.Contains(text[at:], "$(") && !strings.Contains(text[at:], "`") && !strings.Contains(text[at:], "${") {
-		return
+// reach returns the positions of the first word from a position on that is not an option.
+// There are several if it is not known whether an option has its value in the next word.
+func (o options) reach(args []shellWord, from int) (out []int) {
+	if from >= len(args) {
+		return []int{len(args)}
 	}
-	w.expanded(text)
+	first := from + skipOptions(args[from:], o)
+	out = []int{first}
+	for i := from; i < len(args) && len(out) < maxReadings; i++ {
+		a := args[i]
+		switch s := a.text; {
+		case s == "--":
+			return out
+		case i < first && takesNext(s, o):
+			i++
+		case i >= first && !a.mayBeOption() && !(len(s) > 1 && s[0] == '-'):
+			return out
+		case i >= first: // a word that can become an option
+			out = add(add(out, i+1), min(i+2, len(args)))
+			return out
+		case !o.knows(a):
+			if next := i + 2; next <= len(args) && i+1 < len(args) && (len(args[i+1].text) < 2 || args[i+1].text[0] != '-') {
+				for _, x := range o.reach(args, next) {
+					out = add(out, x)
+				}
+			}
+		}
+	}
+	return out
 }
 
-// expanded collects the commands in the substitutions of a text that is not a command.
-func (w *shellWalk) expanded(text string) {
-	end := "END"
-	for strings.Contains(text, end) {
-		end += "D"
+// knows reports whether the number of words that an option takes is known.
+func (o options) knows(a shellWord) bool {
+	s := a.text
+	if strings.HasPrefix(s, "--") {
+		name := s[2:]
+		return strings.Contains(s, "=") || slices.ContainsFunc(append(o.long[:len(o.long):len(o.long)], o.alone...), func(x string) bool { return strings.HasPrefix(x, name) })
 	}
-	w.text(": <<"+end+"\n"+text+"\n"+end+"\n", w.depth+1)
-}
-
-// launched returns the arguments from the program on.
-func (w *shellWalk) launched(c shellCommand, l launcher, args []shellWord) ([]shellWord, bool) {
-	w.launchTexts(c, l, args)
-	at := skipOptions(args, l)
-	for l.assigns && at < len(args) && isAssignment(args[at].text) {
-		variable, value, _ := strings.Cut(args[at].text, "=")
-		w.assigned(variable, shellWord{text: value, dynamic: args[at].dynamic}, c.shown)
-		at += 1 + skipOptions(args[at+1:], l)
+	if len(s) > 2 && slices.Contains(o.alone, s[1:]) {
+		return true
 	}
-	if l.sub != nil {
-		if at < len(args) && (args[at].text == "compose" || args[at].text == "container") {
-			at += 1 + skipOptions(args[at+1:], l)
+	for i := 1; i < len(s); i++ {
+		if strings.IndexByte(o.valued+o.attached, s[i]) >= 0 {
+			return true
 		}
-		if at >= len(args) || !slices.Contains(l.sub, args[at].text) {
-			return nil, false
-		}
-		at += 1 + skipOptions(args[at+1:], l)
-	}
-	if c.name() == "mise" { // mise exec TOOL… -- PROGRAM
-		if dashes := slices.IndexFunc(args, func(a shellWord) bool { return a.text == "--" }); dashes >= 0 {
-			at = dashes + 1
+		if strings.IndexByte(o.plain, s[i]) < 0 {
+			return false
 		}
 	}
-	at += l.operands
-	if entry, ok := entrypoint(l, args[:min(at, len(args))]); ok { // instead of the program of the image
-		if strings.Contains(entry.text, " ") {
-			w.joined(c, append([]shellWord{entry}, args[min(at, len(args)):]...))
-			return nil, false
-		}
-		return append([]shellWord{entry}, args[min(at, len(args)):]...), true
-	}
-	if l.sub != nil && at < len(args) && (args[at].text == "--" || c.name() == "kubectl") { // kubectl exec POD -c NAME -- …
-		at += skipOptions(args[at:], l)
-	}
-	if at >= len(args) {
-		return nil, false
-	}
-	if c.name() == "parallel" && strings.HasPrefix(args[at].text, ":::") { // each word is a text
-		for _, a := range args[at+1:] {
-			w.joined(c, []shellWord{a})
-		}
-		return nil, false
-	}
-	if c.name() == "watch" || c.name() == "parallel" || c.name() == "sg" { // they pass their words to a shell
-		w.joined(c, args[at:])
-	}
-	return args[at:], true
+	return true
 }
 
 // skipOptions returns the position of the first word that is not an option, nor the
 // value of one.
-func skipOptions(args []shellWord, l launcher) int {
+func skipOptions(args []shellWord, o options) int {
 	for i := 0; i < len(args); i++ {
 		s := args[i].text
 		switch {
@@ -270,7 +245,7 @@ func skipOptions(args []shellWord, l launcher) int {
 			return i + 1
 		case len(s) < 2 || s[0] != '-':
 			return i
-		case takesNext(s, l):
+		case takesNext(s, o):
 			i++
 		}
 	}
@@ -279,15 +254,18 @@ func skipOptions(args []shellWord, l launcher) int {
 
 // takesNext reports whether the value of an option is the next word: that of a long
 // option without =, or of a letter that is the last one of the word.
-func takesNext(s string, l launcher) bool {
+func takesNext(s string, o options) bool {
 	if strings.HasPrefix(s, "--") {
-		return slices.ContainsFunc(l.long, func(long string) bool { return abbreviates(s, "--"+long) })
+		return !slices.Contains(o.alone, s[2:]) && slices.ContainsFunc(o.long, func(long string) bool { return abbreviates(s, "--"+long) })
 	}
 	if len(s) < 2 || s[0] != '-' {
 		return false
 	}
-	at := strings.IndexAny(s[1:], l.valued+l.attached)
-	return at == len(s)-2 && strings.IndexByte(l.valued, s[at+1]) >= 0
+	if len(s) > 2 && slices.Contains(o.long, s[1:]) { // -exec, with one dash
+		return true
+	}
+	at := strings.IndexAny(s[1:], o.valued+o.attached)
+	return at == len(s)-2 && strings.IndexByte(o.valued, s[at+1]) >= 0
 }
 
 // abbreviates reports whether a word is a long option or the start of one, which GNU
@@ -296,104 +274,76 @@ func abbreviates(word, option string) bool {
 	return word == option || len(word) >= 4 && strings.HasPrefix(word, "--") && strings.HasPrefix(option, word)
 }
 
-// launchTexts collects the texts of the options of a launcher that are for a shell.
-func (w *shellWalk) launchTexts(c shellCommand, l launcher, args []shellWord) {
+// instead returns the program that a container starts in place of that of its image.
+func (p *program) instead(args []shellWord) (shellWord, bool) {
 	for i, a := range args {
-		if l.sub != nil && a.text == "--" { // mise exec -- PROGRAM: the rest is for it
-			return
-		}
-		if l.text == "" || !strings.HasPrefix(a.text, "-") || a.text == "--" {
-			continue
-		}
-		value, found := "", false
-		if !strings.HasPrefix(a.text, "--") {
-			if at := strings.IndexAny(a.text, l.text); at > 0 {
-				value, found = a.text[at+1:], true
+		for _, name := range p.entrypoint {
+			if value, ok := strings.CutPrefix(a.text, "--"+name+"="); ok {
+				return a.after(len(a.text) - len(value)), value != "" || a.dynamic
 			}
-		} else {
-			var name string
-			name, value, _ = strings.Cut(a.text, "=")
-			found = slices.ContainsFunc([]string{"--split-string", "--command", "--session-command"}, func(long string) bool { return abbreviates(name, long) })
-		}
-		switch {
-		case !found:
-		case value != "":
-			w.joined(c, []shellWord{{text: value, dynamic: a.dynamic}})
-		case i+1 < len(args):
-			w.joined(c, args[i+1:i+2])
-		}
-	}
-}
-
-// entrypoint returns the program that a container starts in place of that of its image.
-func entrypoint(l launcher, args []shellWord) (shellWord, bool) {
-	if !slices.Contains(l.long, "entrypoint") {
-		return shellWord{}, false
-	}
-	for i, a := range args {
-		if value, ok := strings.CutPrefix(a.text, "--entrypoint="); ok {
-			return shellWord{text: value, dynamic: a.dynamic}, value != "" || a.dynamic
-		}
-		if a.text == "--entrypoint" && i+1 < len(args) {
-			return args[i+1], args[i+1].text != "" || args[i+1].dynamic
+			if a.text == "--"+name && i+1 < len(args) {
+				return args[i+1], args[i+1].text != "" || args[i+1].dynamic
+			}
 		}
 	}
 	return shellWord{}, false
 }
 
-// remote returns the words of ssh that the shell of the host gets.
-func remote(args []shellWord) []shellWord {
-	ssh := launcher{valued: shortValued("ssh")}
-	host := skipOptions(args, ssh)
-	if host >= len(args) {
-		return nil
+// inputArguments returns the word that represents the input of a program such as xargs,
+// and the text that it replaces, "" if it is added at the end.
+func (w *shellWalk) inputArguments(p *program, args []shellWord) (input shellWord, replaced string) {
+	input = shellWord{dynamic: true, marked: string(rune(markWords))}
+	if w.paths {
+		input.marked = "./" + string(rune(markWord))
 	}
-	return args[host+1:][skipOptions(args[host+1:], ssh):] // options may also follow the host
-}
-
-// startsShell reports whether a command starts a shell that reads its input, although
-// its arguments name none: ssh host, sudo -s.
-func startsShell(c shellCommand) bool {
-	args := slices.DeleteFunc(slices.Clone(c.argv[1:]), func(a shellWord) bool { return a.text == "-" && !a.dynamic }) // su - root
-	l := launchers()[c.name()]
-	at := skipOptions(args, l)
-	switch c.name() {
-	case "ssh":
-		l = launcher{valued: shortValued("ssh")}
-		return skipOptions(args, l) < len(args) && len(remote(args)) == 0 && !hasOption(args, l, "NW")
-	case "sudo", "doas":
-		for at < len(args) && isAssignment(args[at].text) {
-			at += 1 + skipOptions(args[at+1:], l)
-		}
-		return at >= len(args) && hasOption(args, l, "si", "--shell", "--login")
+	if p.joins {
+		replaced = "{}"
 	}
-	return l.shell && at+l.operands >= len(args) && !hasOption(args, l, l.text, "--command", "--session-command")
-}
-
-// hasOption reports whether one of the options is among arguments. A word that is the
-// value of another option is not an option, nor is the text after a letter that takes one.
-func hasOption(args []shellWord, l launcher, letters string, long ...string) bool {
-	for i := 0; i < len(args); i++ {
+	end := skipOptions(args, p.options)
+	for i := 0; i < end; i++ {
 		s := args[i].text
-		switch {
-		case s == "--":
-			return false
-		case strings.HasPrefix(s, "--"):
-			name, _, _ := strings.Cut(s, "=")
-			if slices.ContainsFunc(long, func(l string) bool { return abbreviates(name, l) }) {
-				return true
-			}
-		case len(s) > 1 && s[0] == '-':
-			at := strings.IndexAny(s[1:], letters+l.valued+l.attached)
-			if at >= 0 && strings.IndexByte(letters, s[at+1]) >= 0 {
-				return true
+		for _, flag := range p.replaceBy {
+			switch long, value, set := strings.Cut(s, "="); {
+			case len(flag) > 1 && abbreviates(long, "--"+flag):
+				replaced = "{}"
+				if set && value != "" {
+					replaced = value
+				}
+			case len(flag) == 1:
+				value, ok := letterValue(s, flag[0], p.valued+p.attached)
+				switch {
+				case !ok:
+				case value != "":
+					replaced = value
+				case strings.Contains(p.valued, flag) && i+1 < len(args):
+					replaced = args[i+1].text
+				default:
+					replaced = "{}"
+				}
 			}
 		}
-		if takesNext(s, l) {
+		if takesNext(s, p.options) {
 			i++
 		}
 	}
-	return false
+	if replaced != "" && !w.paths {
+		input.marked = string(rune(markWord)) // one word for each line
+	}
+	return input, replaced
+}
+
+// replacing puts a word in the place of a text in arguments.
+func replacing(args []shellWord, text string, by shellWord) []shellWord {
+	if text == "" {
+		return args
+	}
+	out := slices.Clone(args)
+	for i, a := range out {
+		if strings.Contains(a.text, text) {
+			out[i] = shellWord{text: strings.ReplaceAll(a.text, text, by.text), dynamic: true, marked: strings.ReplaceAll(a.marked, text, by.marked)}
+		}
+	}
+	return out
 }
 
 func isAssignment(s string) bool {
@@ -405,7 +355,7 @@ func isAssignment(s string) bool {
 func (w *shellWalk) joined(c shellCommand, words []shellWord) {
 	var texts []string
 	for _, word := range words {
-		if word.dynamic {
+		if word.dynamic || word.computed() {
 			w.doubt(dynamic, c.shown)
 		}
 		texts = append(texts, word.text)
@@ -415,128 +365,59 @@ func (w *shellWalk) joined(c shellCommand, words []shellWord) {
 	}
 }
 
-// shellProgram returns what a shell runs by its arguments: the text of -c, or the file,
-// which is the word at a position. source is 'c', 'f', or 's' for its input.
-func shellProgram(args []shellWord) (source byte, at int) {
-	skip, c := 0, false
-	for i, a := range args {
+// startsShell reports whether a command starts a shell that reads its input, although
+// its arguments name none: ssh host, sudo -s.
+func (s *shellScan) startsShell(c shellCommand) bool {
+	args := slices.DeleteFunc(slices.Clone(c.argv[1:]), func(a shellWord) bool { return a.text == "-" && !a.dynamic }) // su - root
+	for _, p := range s.table.of(c.name()) {
+		at := skipOptions(args, p.options)
 		switch {
-		case a.text == "-s" || a.text == "-" || isDescriptor(a.text) && skip == 0:
-			if !c {
-				return 's', i
+		case p.syntax == "ssh":
+			if skipOptions(args, p.options) < len(args) && len(remote(p, args)) == 0 && !hasOption(args, p.options, "NW") {
+				return true
 			}
-		case a.text == "--rcfile" || a.text == "--init-file":
-			skip++
-		case strings.HasPrefix(a.text, "--") || a.text == "" && a.dynamic:
-			// A word that is computed may be an option: the next one decides.
-		case strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+"):
-			c = c || strings.Contains(a.text, "c")
-			skip += strings.Count(a.text, "o") + strings.Count(a.text, "O")
-			if strings.Contains(a.text, "s") && !c {
-				return 's', i
+		case p.starts && p.assigns && slices.Contains(p.alone, "shell"): // sudo -s
+			for at < len(args) && isAssignment(args[at].text) {
+				at += 1 + skipOptions(args[at+1:], p.options)
 			}
-		case skip > 0:
-			skip--
-		case c:
-			return 'c', i
-		default:
-			return 'f', i
-		}
-	}
-	return 's', len(args)
-}
-
-// shell parses the text of -c, or that of a document.
-func (w *shellWalk) shell(c shellCommand, args []shellWord) {
-	switch source, at := shellProgram(args); source {
-	case 'c':
-		w.joined(c, args[at:at+1])
-	case 's':
-		for _, a := range args { // bash -c "$X": the text is computed
-			if a.dynamic && a.text == "" {
-				w.doubt(dynamic, c.shown)
+			if at >= len(args) && hasOption(args, p.options, "si", "--shell", "--login") {
+				return true
 			}
-		}
-		w.inputs(c)
-	}
-}
-
-// readsProgram reports whether a command is a shell that reads its program from
-// another command.
-func readsProgram(c shellCommand) bool {
-	switch c.name() {
-	case "at", "batch":
-		return true
-	case "source", ".":
-		return len(c.argv) > 1 && isDescriptor(c.argv[1].text)
-	}
-	if !isShell(c.name()) {
-		return len(c.argv) > 0 && startsShell(c)
-	}
-	source, _ := shellProgram(c.argv[1:])
-	return source == 's'
-}
-
-// passesText reports whether a command passes its arguments to a shell, or to a program
-// that is a command of its own in the scan.
-func passesText(name string) bool {
-	_, starts := launchers()[name]
-	return starts || isShell(name) || slices.Contains([]string{"eval", "trap", "alias", "ssh"}, name)
-}
-
-// takesArgument reports whether a command may run the output of a substitution in its
-// arguments: an interpreter only as its program.
-func takesArgument(c shellCommand) bool {
-	if !isShell(c.name()) && !isInterpreter(c.name()) {
-		return true
-	}
-	for i, a := range c.argv {
-		if before := c.argv[max(i-1, 0)].text; a.dynamic && (i == 1 || strings.HasPrefix(before, "-") && strings.ContainsAny(before, "ce")) {
-			return true
+		case p.inputShell:
+			letters, long := lettersOf(p.textFlags)
+			for i, l := range long {
+				long[i] = "--" + l
+			}
+			if at+p.operands >= len(args) && !hasOption(args, p.options, letters, long...) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-func isInterpreter(name string) bool {
-	return slices.Contains([]string{"python", "pypy", "perl", "ruby", "node", "php", "lua", "deno", "bun"}, strings.TrimRight(name, "0123456789."))
-}
-
-// takesInput reports whether a command may run what another one writes: not an
-// interpreter that is given its program.
-func takesInput(c shellCommand) bool {
-	switch {
-	case isShell(c.name()):
-		return readsProgram(c)
-	case !isInterpreter(c.name()):
-		return true
-	}
-	for _, a := range c.argv[1:] {
-		switch {
-		case a.text == "-" || a.dynamic:
-			return true
-		case !strings.HasPrefix(a.text, "-"), strings.ContainsAny(a.text, "cem") && !strings.HasPrefix(a.text, "--"):
-			return false
-		}
-	}
-	return true
-}
-
-// findActions collects the commands of find -exec and its like.
-func (w *shellWalk) findActions(c shellCommand, args []shellWord) {
+// hasOption reports whether one of the options is among arguments. A word that is the
+// value of another option is not an option, nor is the text after a letter that takes one.
+func hasOption(args []shellWord, o options, letters string, long ...string) bool {
 	for i := 0; i < len(args); i++ {
-		switch args[i].text {
-		case "-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch":
-		default:
-			continue
+		s := args[i].text
+		switch {
+		case s == "--":
+			return false
+		case strings.HasPrefix(s, "--"):
+			name, _, _ := strings.Cut(s, "=")
+			if slices.ContainsFunc(long, func(l string) bool { return abbreviates(name, l) }) {
+				return true
+			}
+		case len(s) > 1 && s[0] == '-':
+			at := strings.IndexAny(s[1:], letters+o.valued+o.attached)
+			if at >= 0 && strings.IndexByte(letters, s[at+1]) >= 0 {
+				return true
+			}
 		}
-		end := i + 1
-		for end < len(args) && args[end].text != ";" && args[end].text != "+" {
-			end++
+		if takesNext(s, o) {
+			i++
 		}
-		if end > i+1 {
-			w.program(shellCommand{argv: args[i+1 : end], shown: c.shown})
-		}
-		i = end
 	}
+	return false
 }

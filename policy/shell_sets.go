@@ -16,7 +16,7 @@ func (s *shellScan) setNames(f *syntax.File) {
 	if s.sets == nil {
 		s.sets = map[string]bool{}
 	}
-	w := &shellWalk{shellScan: &shellScan{}}
+	w := &shellWalk{shellScan: &shellScan{table: s.table}}
 	syntax.Walk(f, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.WordIter: // for and select
@@ -55,7 +55,7 @@ func (s *shellScan) setByCall(w *shellWalk, call *syntax.CallExpr) {
 	var words []shellWord
 	for _, word := range call.Args {
 		text, dyn := w.static(word.Parts, false)
-		words = append(words, shellWord{text: text, dynamic: dyn})
+		words = append(words, shellWord{text: text, dynamic: dyn, marked: text})
 	}
 	builtin := slices.IndexFunc(words, func(a shellWord) bool {
 		return slices.Contains([]string{"read", "printf", "mapfile", "readarray", "getopts"}, a.text)

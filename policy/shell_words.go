@@ -34,8 +34,10 @@ func (w *shellWalk) braces(parts []syntax.WordPart, left *int) [][]syntax.WordPa
 		switch b, ok := part.(*syntax.BraceExp); {
 		case !ok:
 			choices = [][]syntax.WordPart{{part}}
-		case b.Sequence: // digits or letters: only the first matters
-			choices = [][]syntax.WordPart{b.Elems[0].Parts}
+		case b.Sequence:
+			for _, text := range sequence(b) {
+				choices = append(choices, []syntax.WordPart{&syntax.Lit{Value: text}})
+			}
 		default:
 			for _, elem := range b.Elems {
 				choices = append(choices, w.braces(elem.Parts, left)...)
@@ -61,16 +63,21 @@ func (w *shellWalk) split(parts []syntax.WordPart) []shellWord {
 	if value, ok := w.constant(parts); ok {
 		var out []shellWord
 		for _, field := range strings.Fields(value) {
-			out = append(out, shellWord{text: field, dynamic: true})
+			out = append(out, shellWord{text: field, dynamic: true, marked: field})
 		}
 		return out
 	}
+	return []shellWord{w.word(parts)}
+}
+
+// word returns a word without expanding braces.
+func (w *shellWalk) word(parts []syntax.WordPart) shellWord {
 	text, dyn := w.static(parts, false)
-	word := shellWord{text: text, dynamic: dyn}
-	if dyn {
-		word.source, _ = w.render(parts, false, "$_")
+	word := shellWord{text: text, dynamic: dyn, marked: text}
+	if marked, _ := w.render(parts, false, true); marked != text {
+		word.marked = marked
 	}
-	return []shellWord{word}
+	return word
 }
 
 // constant returns the value of a word that is one variable without quotes.
@@ -85,9 +92,14 @@ func (w *shellWalk) constant(parts []syntax.WordPart) (string, bool) {
 	return w.value(p)
 }
 
+// isPlain reports whether an expansion is the value of a variable and nothing else.
+func isPlain(p *syntax.ParamExp) bool {
+	return p.Param != nil && !p.Excl && !p.Length && !p.Width && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0
+}
+
 // value returns the value of a variable that the text sets to a constant.
 func (w *shellWalk) value(p *syntax.ParamExp) (string, bool) {
-	if p.Param == nil || p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Exp != nil || p.Names != 0 {
+	if !isPlain(p) {
 		return "", false
 	}
 	v, ok := w.values[p.Param.Value]
@@ -96,39 +108,70 @@ func (w *shellWalk) value(p *syntax.ParamExp) (string, bool) {
 
 // static returns the text of a word without the parts that the shell computes.
 func (w *shellWalk) static(parts []syntax.WordPart, quoted bool) (text string, dynamic bool) {
-	return w.render(parts, quoted, "")
+	return w.render(parts, quoted, false)
 }
 
-// render is static with a text for each part that the shell computes.
-func (w *shellWalk) render(parts []syntax.WordPart, quoted bool, hole string) (text string, dynamic bool) {
+// render is static, on request with a mark for each part that the shell computes.
+func (w *shellWalk) render(parts []syntax.WordPart, quoted, marks bool) (text string, dynamic bool) {
 	var b strings.Builder
 	for _, part := range parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
-			b.WriteString(unescape(p.Value, quoted))
+			text := unescape(p.Value, quoted)
+			if marks && !quoted {
+				text = markGlobs(p.Value)
+			}
+			b.WriteString(text)
+			continue
 		case *syntax.SglQuoted:
 			if p.Dollar {
 				b.WriteString(ansiC(p.Value))
 			} else {
 				b.WriteString(p.Value)
 			}
+			continue
 		case *syntax.DblQuoted:
-			inner, dyn := w.render(p.Parts, true, hole)
+			inner, dyn := w.render(p.Parts, true, marks)
 			b.WriteString(inner)
 			dynamic = dynamic || dyn
+			continue
 		case *syntax.ParamExp:
-			v, ok := w.value(p)
-			if !ok {
-				v = hole
+			if v, ok := w.value(p); ok {
+				b.WriteString(v)
+				dynamic = true
+				continue
 			}
-			b.WriteString(v)
-			dynamic = true
-		default:
-			b.WriteString(hole)
-			dynamic = true
+		}
+		dynamic = true
+		if marks {
+			b.WriteByte(w.mark(part, quoted))
 		}
 	}
 	return b.String(), dynamic
+}
+
+// markGlobs is unescape with a mark for each part that file names replace.
+func markGlobs(s string) string {
+	if !strings.ContainsAny(s, "*?[") {
+		return unescape(s, false)
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s):
+			if i++; s[i] != '\n' {
+				b.WriteByte(s[i])
+			}
+		case s[i] == '*' || s[i] == '?':
+			b.WriteByte(markGlob)
+		case s[i] == '[' && strings.IndexByte(s[i+1:], ']') > 0:
+			i += 1 + strings.IndexByte(s[i+1:], ']')
+			b.WriteByte(markGlob)
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
 }
 
 // unescape removes backslashes as the shell does. Between double quotes one before an
@@ -207,36 +250,10 @@ func isDigitOf(c byte, base int) bool {
 	return false
 }
 
-// constants returns the variables that a text sets exactly once, to a value without
-// substitutions. Their use as arguments is matched; as a program it needs a person.
-func constants(f *syntax.File) map[string]string {
-	out, times := map[string]string{}, map[string]int{}
-	w := &shellWalk{shellScan: &shellScan{}}
-	syntax.Walk(f, func(n syntax.Node) bool {
-		a, ok := n.(*syntax.Assign)
-		if !ok || a.Name == nil {
-			return true
-		}
-		times[a.Name.Value]++
-		if a.Value != nil && !a.Append && a.Index == nil {
-			if text, dyn := w.static(a.Value.Parts, false); !dyn {
-				out[a.Name.Value] = text
-			}
-		}
-		return true
-	})
-	for name, n := range times {
-		if n > 1 {
-			delete(out, name)
-		}
-	}
-	return out
-}
-
 // plain reports whether the name of a program has ASCII characters only.
 func plain(s string) bool {
 	for i := 0; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf || s[i] <= ' ' {
+		if s[i] >= utf8.RuneSelf || s[i] < ' ' {
 			return false
 		}
 	}
