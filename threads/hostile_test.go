@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -135,5 +136,20 @@ func TestHostileValues(t *testing.T) {
 		if got, want := again.request(l.p.Services[0]).Messages, l.seen[1].Messages; !reflect.DeepEqual(got[:len(want)], want) {
 			t.Fatalf("the log has another conversation:\n%+v\n%+v", got, want)
 		}
+	}
+}
+
+// TestResultAsStored prints what is stored: a secret is in no key either, and no number loses digits.
+func TestResultAsStored(t *testing.T) {
+	l := newLab(t)
+	th := newThread(testID, l.p)
+	wait := &Suspension{Reason: "sekret", Wait: 3}
+	r := &Result{Status: Completed, Text: "sekret", Outputs: map[string]any{"sekret": "x", "n": int64(9007199254740993), "far": json.Number("1e400"), "s": "sekret"}, Suspended: wait}
+	if err := th.writeResult(r); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"[redacted:KEY]": "x", "n": int64(9007199254740993), "far": json.Number("1e400"), "s": "[redacted:KEY]"}
+	if !reflect.DeepEqual(r.Outputs, want) || r.Text != "[redacted:KEY]" || r.Suspended.Wait != 3 || r.Suspended.Reason != "[redacted:KEY]" {
+		t.Errorf("%+v %+v", r, r.Suspended)
 	}
 }

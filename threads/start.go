@@ -285,7 +285,14 @@ func (t *Thread) writeResult(r *Result) error {
 	}
 	if t.p.Redact != nil {
 		b = t.p.Redact(b)
-		_ = json.Unmarshal(b, r) // what is printed is what is stored
+		stored := Result{carried: r.carried} // what is printed is what is stored
+		if err := jsonx.Decode(b, &stored); err != nil {
+			return diag.New(diag.Internal, "writing the result of %s: %w", t.id, err)
+		}
+		if r.Suspended != nil && stored.Suspended != nil {
+			stored.Suspended.Wait = r.Suspended.Wait
+		}
+		*r = stored
 	}
 	return transcript.Base(t.p.Project, t.id).Replace(ResultFile, append(b, '\n'), 0o600)
 }
