@@ -105,11 +105,12 @@ func Wrap(text string, width int) (string, bool) {
 	var b strings.Builder
 	wrapped := false
 	for line := range strings.Lines(text) {
-		for utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > width {
+		body := strings.TrimSuffix(line, "\n")
+		// Not by the number of characters of the rest: a result of megabytes can be one line.
+		for end := offset(body, width); end < len(body); end = offset(body, width) {
 			wrapped = true
-			end := offset(line, width)
-			b.WriteString(line[:end] + "\n")
-			line = line[end:]
+			b.WriteString(body[:end] + "\n")
+			body, line = body[end:], line[end:]
 		}
 		b.WriteString(line)
 	}

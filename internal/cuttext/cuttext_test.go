@@ -66,3 +66,17 @@ func FuzzMeasure(f *testing.F) {
 		}
 	})
 }
+
+// TestWrapLongLine wraps one line of 20 MB. Work that grows with the square of the length would take minutes.
+func TestWrapLongLine(t *testing.T) {
+	line := strings.Repeat("é", 10_000_000)
+	s, wrapped := Wrap(line+"\n", 1500)
+	if !wrapped || strings.Count(s, "\n") != 6667 || strings.ReplaceAll(s, "\n", "") != line {
+		t.Errorf("%t, %d lines", wrapped, strings.Count(s, "\n"))
+	}
+	for text, want := range map[string]string{"ab": "ab", "ab\n": "ab\n", "abc": "ab\nc", "\n\n": "\n\n", "abcd\n": "ab\ncd\n", "": "", "éé\xffa": "éé\n\xffa"} {
+		if s, _ := Wrap(text, 2); s != want {
+			t.Errorf("%q: %q, want %q", text, s, want)
+		}
+	}
+}
