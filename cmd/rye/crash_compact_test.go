@@ -85,7 +85,7 @@ func (s *shortServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case bytes.Contains(body, []byte("Summarize the conversation below")):
 		name = "summary"
-	case bytes.Contains(body, []byte(shortSummary)):
+	case bytes.Contains(body, []byte(shortSummary)), bytes.Contains(body, []byte("could not be summarized")):
 		name = "last"
 	case turn == 4, turn == 3 && bytes.Contains(body, []byte(pageLine("first", 60))):
 		name = fmt.Sprintf("refused %d", turn)
@@ -105,6 +105,21 @@ func (s *shortServer) state() (calls map[string]int, last string) {
 	return maps.Clone(s.calls), s.last
 }
 
+// shortFiles returns a directive and the tools that print its pages.
+func shortFiles() map[string]string {
+	files, tools := map[string]string{}, ""
+	for _, page := range slices.Sorted(maps.Keys(shortPages())) {
+		tools += "<tool>team/" + page + "</tool>"
+		text := fmt.Sprintf(crashEffect, "\n# idempotent: true")
+		for line := range shortPages()[page] {
+			text += "echo '" + pageLine(page, line) + "'\n"
+		}
+		files[".ai/tools/team/"+page+".sh"] = text
+	}
+	files[".ai/directives/team/work.md"] = strings.Replace(turnsDirective, "<tool>team/once</tool><tool>team/again</tool>", tools, 1)
+	return files
+}
+
 // newShortLab has a directive that calls a model of the server and four tools that print pages.
 func newShortLab(t *testing.T, server http.Handler) *crashLab {
 	t.Helper()
@@ -113,16 +128,9 @@ func newShortLab(t *testing.T, server http.Handler) *crashLab {
 	t.Cleanup(h.Close)
 	l.must("key", "new", "--owner", "ada", "--no-passphrase")
 	l.must("init")
-	tools := ""
-	for _, page := range slices.Sorted(maps.Keys(shortPages())) {
-		tools += "<tool>team/" + page + "</tool>"
-		text := fmt.Sprintf(crashEffect, "\n# idempotent: true")
-		for line := range shortPages()[page] {
-			text += "echo '" + pageLine(page, line) + "'\n"
-		}
-		l.write(".ai/tools/team/"+page+".sh", text)
+	for name, text := range shortFiles() {
+		l.write(name, text)
 	}
-	l.write(".ai/directives/team/work.md", strings.Replace(turnsDirective, "<tool>team/once</tool><tool>team/again</tool>", tools, 1))
 	l.write(".ai/tools/team/model.yaml", fmt.Sprintf(turnsModel, h.URL))
 	l.must("sign", "*")
 	l.must("run", "rye/bash/bash", "command=true") // fills the cache

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/threads/provider/providertest"
+)
+
+// screen is a project of a home without other variables, as atTerminal has it.
+type screen struct {
+	t         *testing.T
+	home, dir string
+}
+
+func newScreen(t *testing.T, model http.Handler, files map[string]string) *screen {
+	t.Helper()
+	s := &screen{t: t, home: t.TempDir(), dir: t.TempDir()}
+	t.Cleanup(func() { writable(s.home) })
+	h := httptest.NewServer(model)
+	t.Cleanup(h.Close)
+	s.rye("key", "new", "--owner", "ada", "--no-passphrase")
+	s.rye("init")
+	files[".ai/tools/team/model.yaml"] = fmt.Sprintf(turnsModel, h.URL)
+	for name, text := range files {
+		path := filepath.Join(s.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.rye("sign", "*")
+	return s
+}
+
+// rye runs the program away from the terminal and returns its output.
+func (s *screen) rye(args ...string) string {
+	s.t.Helper()
+	cmd := exec.Command("rye", args...)
+	cmd.Dir, cmd.Env = s.dir, []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "USER=leo", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("rye %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// limited is a model that refuses the first request for some seconds.
+func limited(t *testing.T, seconds int) *providertest.Server {
+	t.Helper()
+	scenario, err := providertest.Parse("scenario", fmt.Appendf(nil, `dialect: openai_chat
+usage: {input: 100, output: 20}
+steps:
+  - fault: {status: 429, type: rate_limit_error, message: "Slow down.", headers: {Retry-After: "%d"}}
+  - send: {text: "Hello."}
+`, seconds))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &providertest.Server{Scenario: scenario}
+}
+
+var (
+	secondsLeft = regexp.MustCompile(`waiting for the service  ([0-9]+)s`)
+	askedAgain  = "retry in 4 s (attempt 2 of 4)"
+)
+
+// TestWaitAtTerminal counts the time of a wait at a terminal, on one line that is removed: after
+// it the request is sent again. Ctrl-C ends the wait at once, and nothing more is sent.
+func TestWaitAtTerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits as a service asks")
+	}
+	t.Parallel()
+	model := limited(t, 4)
+	s := newScreen(t, model, map[string]string{})
+	x := atTerminal(t, s.dir, s.home, "run", "prompt", "Say hello.", "--provider", "team/model")
+	x.until(askedAgain)
+	x.until("waiting for the service  3s")
+	x.until("waiting for the service  2s")
+	if model.Unused() != 1 {
+		t.Error("the request was sent again before the time")
+	}
+	x.until("Hello.")
+	if status := x.status(); status != 0 {
+		t.Errorf("status %d: %q", status, x.out.String())
+	}
+	var counted []string
+	for _, m := range secondsLeft.FindAllStringSubmatch(x.out.String(), -1) {
+		counted = append(counted, m[1])
+	}
+	if text := strings.Join(counted, " "); !strings.HasSuffix("4 3 2", text) {
+		t.Errorf("the terminal counts %s", text)
+	}
+	if rest := afterLast(x.out.String(), "waiting for the service  2s"); !strings.HasPrefix(rest, "\r\x1b[K") {
+		t.Errorf("the line of the wait stays: %q", rest)
+	}
+
+	model = limited(t, 600)
+	s = newScreen(t, model, map[string]string{})
+	x = atTerminal(t, s.dir, s.home, "run", "prompt", "Say hello.", "--provider", "team/model")
+	x.until("retry in 10m0s")
+	x.until("waiting for the service  9m5")
+	x.send("\x03")
+	x.until("thread cancelled")
+	if status := x.status(); status != cli.ExitInterrupted || model.Unused() != 1 {
+		t.Errorf("status %d, %d answers are left: %q", status, model.Unused(), x.out.String())
+	}
+	if out := s.rye("threads", "list", "--all"); !strings.Contains(out, "cancelled") {
+		t.Errorf("the thread is not cancelled: %s", out)
+	}
+}
+
+// TestNoSummaryAtTerminal shows at a terminal that a summary failed, why, and that the work continues.
+func TestNoSummaryAtTerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a thread of some turns")
+	}
+	t.Parallel()
+	server := newShortServer(t)
+	scenario, err := providertest.Parse("scenario", []byte("dialect: openai_chat\nsteps:\n  - {repeat: true, fault: {status: 403, type: forbidden, message: \"no summaries \\x1b[2Jtoday\"}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.answers["summary"] = &providertest.Server{Scenario: scenario}
+	s := newScreen(t, server, shortFiles())
+	x := atTerminal(t, s.dir, s.home, "run", "directive", "team/work")
+	x.until("context  2 older results became references, about")
+	x.until("context  no summary: ")
+	x.until("today")
+	x.until("; the model knows, ")
+	x.until("older turns are left out")
+	x.until(`"label": "done"`)
+	if status := x.status(); status != 0 || strings.Contains(x.out.String(), "\x1b[2J") {
+		t.Errorf("status %d: %q", status, x.out.String())
+	}
+	if _, last := server.state(); !strings.Contains(last, "could not be summarized") {
+		t.Errorf("the model is not told: %.2000q", last)
+	}
+}
+
+// afterLast returns what follows the last occurrence of a text.
+func afterLast(s, text string) string {
+	_, rest, _ := strings.Cut(s[max(0, strings.LastIndex(s, text)):], text)
+	return rest
+}
