@@ -50,7 +50,11 @@ func importOthers(ctx context.Context, c *cli.Call, o *importOptions) error {
 }
 
 func showOthers(u *cli.UI, f project.ImportedFrom, dryRun bool) {
-	u.Out("%s %s", f.Path, u.Style(cli.Dim, "("+string(f.Format)+")"))
+	if f.Format == "" { // a link
+		u.Out("%s", f.Path)
+	} else {
+		u.Out("%s %s", f.Path, u.Style(cli.Dim, "("+string(f.Format)+")"))
+	}
 	for _, file := range f.Files {
 		u.Out("  %s  %s", u.Style(cli.Green, pick(dryRun, "would write", "wrote      ")), file)
 	}

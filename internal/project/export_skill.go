@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/importsource"
 	"github.com/ryeos/rye/internal/interop"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
@@ -70,7 +71,7 @@ func (p *Project) skillFiles(ctx context.Context, it *resolve.Item) ([]interop.F
 		if !ok { // a directory, or the file of a signature
 			return nil
 		}
-		b, err := it.Root.Read(e.Rel, maxImportFile)
+		b, err := it.Root.Read(e.Rel, importsource.MaxFile)
 		if err != nil {
 			return err
 		}

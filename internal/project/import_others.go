@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -16,16 +15,10 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/importsource"
 	"github.com/ryeos/rye/internal/interop"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/resolve/space"
-)
-
-// Bounds of a folder that is imported.
-const (
-	maxImportFile  = 16 << 20
-	maxImportBytes = 64 << 20
-	maxImportFiles = 1000
 )
 
 // OthersCall is one request to import workflows of other programs.
@@ -51,7 +44,7 @@ type ImportedFrom struct {
 // ImportOthers writes unsigned items into the project. It writes nothing if one source
 // is damaged, or if a file exists with other content.
 func (p *Project) ImportOthers(ctx context.Context, call OthersCall) ([]ImportedFrom, error) {
-	sources, err := importSources(call)
+	sources, links, err := importsource.Read(call.Paths, call.Shown)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +81,10 @@ func (p *Project) ImportOthers(ctx context.Context, call OthersCall) ([]Imported
 			}
 		}
 		out = append(out, one)
+	}
+	for _, l := range links {
+		left := []interop.Note{{From: l.Path, Why: "a link to " + l.To + ", which is not followed"}}
+		out = append(out, ImportedFrom{Path: filepath.ToSlash(l.Path), Items: []string{}, Files: []string{}, Left: left})
 	}
 	if err := p.checkConverted(ctx, root, fresh); err != nil || call.DryRun {
 		return out, err
@@ -132,7 +129,7 @@ func (p *Project) checkImported(s interop.Source, f interop.File) (rel string, n
 			return "", false, diag.FromFindings("importing "+s.Path, diag.WithPath(fs, rel))
 		}
 	}
-	old, _, err := openat.Read(p.Spaces.ProjectDir, rel, maxImportFile+1)
+	old, _, err := openat.Read(p.Spaces.ProjectDir, rel, importsource.MaxFile+1)
 	switch {
 	case err == nil && bytes.Equal(old, f.Bytes):
 		return rel, false, nil
@@ -142,90 +139,4 @@ func (p *Project) checkImported(s interop.Source, f interop.File) (rel string, n
 		return "", false, err
 	}
 	return rel, true, nil
-}
-
-// importSources reads what the paths name. A folder .claude is the agents, commands
-// and skills in it.
-func importSources(call OthersCall) ([]interop.Source, error) {
-	var out []interop.Source
-	for _, p := range call.Paths {
-		paths := []string{p}
-		if filepath.Base(p) == ".claude" || filepath.Base(p) == ".codex" {
-			paths = nil
-			for _, pattern := range []string{"agents/*.md", "agents/*/*.md", "commands/*.md", "commands/*/*.md", "prompts/*.md", "skills/*/" + interop.SkillFile, "settings.json", "settings.local.json"} {
-				found, _ := filepath.Glob(filepath.Join(p, pattern))
-				paths = append(paths, found...)
-			}
-			if len(paths) == 0 {
-				return nil, diag.New(diag.ItemNotFound, "importing %s: it has no agents, commands, prompts or skills", call.Shown(p))
-			}
-		}
-		for _, one := range paths {
-			if filepath.Base(one) == interop.SkillFile {
-				one = filepath.Dir(one)
-			}
-			s, err := importSource(one, call.Shown(one))
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, s)
-		}
-	}
-	return out, nil
-}
-
-func importSource(p, shown string) (interop.Source, error) {
-	s := interop.Source{Path: filepath.ToSlash(shown), Name: filepath.Base(p)}
-	fi, err := os.Stat(p)
-	if err != nil {
-		return s, diag.New(diag.ItemNotFound, "importing %s: %w", shown, errors.Unwrap(err))
-	}
-	if s.Dir = fi.IsDir(); !s.Dir {
-		b, err := openat.ReadRegular(p, maxImportFile)
-		if err != nil {
-			return s, diag.Doing("importing "+shown, err)
-		}
-		s.Files = []interop.File{{Path: s.Name, Bytes: b}}
-		return s, nil
-	}
-	if _, err := os.Lstat(filepath.Join(p, space.Dir)); err == nil {
-		return s, diag.New(diag.Usage, "importing %s: it is a project, with a directory %s", shown, space.Dir).WithReason("import_from")
-	}
-	s.Files, err = importFiles(p)
-	if err != nil {
-		return s, diag.Doing("importing "+shown, err)
-	}
-	return s, nil
-}
-
-// importFiles reads a folder. A link is an error: what it leads to is not part of the folder.
-func importFiles(dir string) (out []interop.File, err error) {
-	d, err := openat.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	total := 0
-	err = d.Walk(".", func(rel string, e openat.Entry) error {
-		switch {
-		case e.Err != nil:
-			return e.Err
-		case e.IsDir() && path.Base(rel) == ".git":
-			return fs.SkipDir
-		case e.IsDir():
-			return nil
-		case strings.HasSuffix(rel, extract.DetachedExt): // of another project, made again by a person here
-			return nil
-		}
-		b, info, err := d.Read(rel, maxImportFile)
-		if err != nil {
-			return err
-		}
-		if total += len(b); total > maxImportBytes || len(out) == maxImportFiles {
-			return diag.New(diag.TooLarge, "reading %s: the folder has more than %d files or %d MiB", rel, maxImportFiles, maxImportBytes>>20)
-		}
-		out = append(out, interop.File{Path: rel, Bytes: b, Executable: info.Mode.Perm()&0o100 != 0})
-		return nil
-	})
-	return out, err
 }

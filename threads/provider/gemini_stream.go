@@ -182,12 +182,12 @@ func (s *geminiStream) call(part fields, raw []byte) ([]message.Delta, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.place(c, at, raw)
+	s.setBlock(c, at, raw)
 	return out, nil
 }
 
-// place makes a call the block at an index.
-func (s *geminiStream) place(c *call, at int, raw []byte) {
+// setBlock makes a call the block at an index.
+func (s *geminiStream) setBlock(c *call, at int, raw []byte) {
 	if s.blockOf == nil {
 		s.blockOf = map[*call]int{}
 	}
@@ -215,7 +215,7 @@ func (s *geminiStream) end() (message.Response, error) {
 		if err != nil {
 			return message.Response{}, err
 		}
-		s.place(c, p.block, object(field{"functionCall", object(p.call...)}))
+		s.setBlock(c, p.block, object(field{"functionCall", object(p.call...)}))
 	}
 	called, err := s.calls.end(stop == message.StopMaxOutput, func(_ *call, b message.Block) message.Block { return b })
 	if err != nil {
