@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string) error {
 	set.StringVar(&b.work, "work", "", "an empty `folder` to work in, absolute")
 	set.StringVar(&b.python, "python", "", "the Python `program` with SQLite, for the step quality")
 	quick := set.Bool("quick", false, "small corpora and few rounds")
-	set.StringVar(&b.only, "only", "", "measure one `step`: verify, git, packages, search, run, sandbox, graph, threads, agent, ledger, registry, serve, start or quality")
+	set.StringVar(&b.only, "only", "", "measure one `step`: verify, git, packages, search, run, sandbox, graph, threads, children, agent, ledger, registry, serve, start or quality")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (b *bench) all(ctx context.Context) (err error) {
 	for _, step := range []struct {
 		name string
 		do   func() error
-	}{{"verify", b.verify}, {"git", b.git}, {"packages", b.packages}, {"search", b.search}, {"run", b.runTool}, {"sandbox", b.sandbox}, {"graph", b.graphs}, {"threads", b.threads}, {"agent", b.agents}, {"ledger", func() error { return b.ledger(ctx) }},
+	}{{"verify", b.verify}, {"git", b.git}, {"packages", b.packages}, {"search", b.search}, {"run", b.runTool}, {"sandbox", b.sandbox}, {"graph", b.graphs}, {"threads", b.threads}, {"children", b.children}, {"agent", b.agents}, {"ledger", func() error { return b.ledger(ctx) }},
 		{"registry", func() error { return b.registry(ctx) }}, {"serve", b.serve}, {"start", b.start}, {"quality", b.quality}} {
 		if b.only != step.name && (b.only != "" || step.name == "quality") { // it downloads
 			continue

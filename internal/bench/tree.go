@@ -28,7 +28,15 @@ steps:
 type held struct {
 	mu      sync.Mutex
 	arrived int
+	last    time.Time // when the last one came
 	release chan struct{}
+}
+
+// latest returns when the last request came.
+func (h *held) latest() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.last
 }
 
 // hold makes the requests that come now wait again, and returns the function that ends it.
@@ -42,6 +50,7 @@ func (h *held) hold() (release func()) {
 func (h *held) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	h.arrived++
+	h.last = time.Now()
 	release := h.release
 	h.mu.Unlock()
 	select {
