@@ -1,8 +1,6 @@
 package startheap
 
 import (
-	"bytes"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"testing"
@@ -33,25 +31,5 @@ func TestReserve(t *testing.T) {
 	}
 	if now() != 100 {
 		t.Errorf("after a collection: %d, want 100", now())
-	}
-}
-
-// The advice is given for a range that the heap then uses.
-func TestLargePages(t *testing.T) {
-	const setting = "/sys/kernel/mm/transparent_hugepage/enabled"
-	if _, err := os.Stat(setting); err != nil {
-		t.Skip("this system has no large pages that programs can ask for")
-	}
-	advised := func() int {
-		b, err := os.ReadFile("/proc/self/smaps")
-		if err != nil {
-			t.Skip(err)
-		}
-		return bytes.Count(b, []byte(" hg"))
-	}
-	before := advised()
-	largePages()
-	if got := advised(); got <= before && before == 0 {
-		t.Errorf("%d ranges have the advice, before %d", got, before)
 	}
 }
