@@ -151,6 +151,11 @@ func (r *Resolver) metadata(it *Item) (item.Metadata, []diag.Finding) {
 		it.kept = e.kept
 		return e.meta, diag.WithPath(slices.Clone(e.findings), it.Path())
 	}
+	if m, ok := r.passed.take(it); ok {
+		it.kept = &kept{}
+		r.cache.put(key, metaEntry{m, nil, it.kept})
+		return m, nil
+	}
 	m, fs := it.Extractor.Read(it.Type, it.Bytes)
 	switch {
 	case it.Ref.Kind != item.Tool || m.ToolType != "":

@@ -62,6 +62,7 @@ type Resolver struct {
 	cache   *metaCache
 
 	embedded *embedded // nil keeps none
+	passed   passed    // see Pass
 
 	riskMu  sync.Mutex
 	risk    *policy.Risk // of the layers that riskKey names

@@ -186,18 +186,33 @@ func (e *Env) RunDetached(ctx context.Context, in io.Reader) error {
 // startMessage is the JSON object that the process of a detached run or thread reads.
 type startMessage map[string]any
 
+// The process of a thread also reads what is after a zero byte, which JSON does not have: the
+// metadata of embedded items, as its caller has read it. It is passed on the stdin of the
+// process, a pipe that only its caller writes, next to the token without which nothing starts. It
+// makes no bytes valid: the process reads each item by itself and judges its signature and its
+// digest, and the metadata that belongs to this digest is used instead of parsing the file again.
+const afterStart = 0
+
 func readStart(in io.Reader) (startMessage, error) {
 	b, err := io.ReadAll(io.LimitReader(in, maxDetach+1))
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "reading what to start: %w", err)
 	}
+	b, passed, _ := bytes.Cut(b, []byte{afterStart})
 	v, findings := jsonx.ParseMessage(b)
 	m, ok := v.(map[string]any)
 	if len(findings) > 0 || !ok {
 		return nil, diag.New(diag.Usage, "reading what to start: it is not a JSON object; rye spawn and rye graph run --async start this process")
 	}
+	if len(passed) > 0 {
+		m[passedItems] = passed
+	}
 	return m, nil
 }
+
+// passedItems is the key of what is passed after the object. A key of the object cannot replace
+// it, because no value of JSON has its type.
+const passedItems = "\x00items"
 
 func (m startMessage) text(key string) string { s, _ := m[key].(string); return s }
 
@@ -223,6 +238,11 @@ func (e *Env) openDetached(ctx context.Context, id string, m startMessage) (*Pro
 	p, err := e.Open(ctx, Strict)
 	if err != nil {
 		return nil, err
+	}
+	if b, _ := m[passedItems].([]byte); m.text("program") == e.programText() {
+		if err := p.Resolver.Pass(b); err != nil {
+			return nil, err
+		}
 	}
 	return p, p.CheckLocked()
 }

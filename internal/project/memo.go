@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -204,6 +205,12 @@ func (r requests) fact(table *extract.Table, sum string, caps []string) ([sha256
 
 func (p plainItems) fact(digest [sha256.Size]byte) [sha256.Size]byte {
 	return sha256.Sum256(append(p.build[:], digest[:]...))
+}
+
+// programText is program as a text.
+func (e *Env) programText() string {
+	d := e.program()
+	return hex.EncodeToString(d[:])
 }
 
 // program identifies the program: another version may find more in the same file. Builds

@@ -53,6 +53,8 @@ type Project struct {
 	allowance   *readAllowance
 	prices      *readPrices
 
+	passing *passedItemsOnce // see passed
+
 	recorders *sync.Map // sign.Fingerprint to whether it is a runtime key of this account
 
 	runtimeDocuments *sync.Map // sign.Fingerprint to runtimeBytes
@@ -68,7 +70,7 @@ const (
 
 // Open opens the project that Env names.
 func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
-	p := &Project{Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, prices: &readPrices{}, recorders: &sync.Map{}, runtimeDocuments: &sync.Map{}}
+	p := &Project{Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, prices: &readPrices{}, passing: &passedItemsOnce{}, recorders: &sync.Map{}, runtimeDocuments: &sync.Map{}}
 
 	// Before anything is read from them.
 	if err := p.checkUserDirs(); err != nil {

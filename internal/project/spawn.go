@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -31,6 +32,7 @@ type threadStart struct {
 	Attachments []message.Block `json:"attachments,omitempty"`
 	Locked      bool            `json:"locked"`
 	Unlocked    bool            `json:"unlocked"`
+	Program     string          `json:"program"` // that passes the metadata of items
 	token.Token
 }
 
@@ -70,7 +72,7 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 	}
 	start := threadStart{
 		ThreadID: id, Ref: prepared.Item.Ref.String(), Params: prepared.Inputs,
-		Limits: o.Limits, Model: o.Model, Provider: o.Provider, Message: o.Message, Call: o.Call, Relayed: o.Relayed, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked,
+		Limits: o.Limits, Model: o.Model, Provider: o.Provider, Message: o.Message, Call: o.Call, Relayed: o.Relayed, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked, Program: p.Env.programText(),
 	}
 	in := p
 	if o.Above != nil {
@@ -97,11 +99,24 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 	if err != nil || len(input) > maxDetach {
 		return nil, diag.New(diag.TooLarge, "starting %s: the inputs have more than %d bytes", o.Ref, maxDetach)
 	}
+	input = append(append(input, afterStart), p.passed()...)
 	began, err := p.detach(ctx, start.ThreadID, input, p.Env.ThreadArgs)
 	if err != nil {
 		return nil, errors.Join(err, p.revokeTokens(context.WithoutCancel(ctx), start.ThreadID, true))
 	}
 	return &Spawned{ThreadID: began.ID, PID: began.PID, State: began.State, Directive: start.Ref, Limits: prepared.Limits}, nil
+}
+
+// passed returns the metadata of embedded items for the processes that this one starts, which is
+// made once: by the first child, its caller has read all that a child reads.
+func (p *Project) passed() []byte {
+	p.passing.Do(func() { p.passing.b = p.Resolver.Passed() })
+	return p.passing.b
+}
+
+type passedItemsOnce struct {
+	sync.Once
+	b []byte
 }
 
 // RunThreadProcess is the body of the process of a detached thread. No person can be
