@@ -107,7 +107,7 @@ func simple(v any) bool {
 
 func simpleKeyword(key string, value any) (ok bool) {
 	switch key {
-	case "default":
+	case "default", "const":
 		return true
 	case "title", "description", "format", "pattern":
 		_, ok = value.(string)
@@ -116,10 +116,13 @@ func simpleKeyword(key string, value any) (ok bool) {
 		ok = slices.Contains([]string{"array", "boolean", "integer", "null", "number", "object", "string"}, name)
 	case "enum", "examples":
 		_, ok = value.([]any)
-	case "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems":
+	case "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties":
 		ok = simpleNumber(value, key == "minimum" || key == "maximum")
-	case "items", "additionalProperties":
+	case "items", "additionalProperties", "propertyNames", "not":
 		return simple(value)
+	case "oneOf", "anyOf", "allOf":
+		list, _ := value.([]any)
+		return len(list) > 0 && !slices.ContainsFunc(list, func(sub any) bool { return !simple(sub) })
 	case "properties":
 		named, isMap := value.(map[string]any)
 		if !isMap {

@@ -36,6 +36,11 @@ func TestSimple(t *testing.T) {
 		`{"properties": {"a": {"type": 1}}}`: false,
 		`{"$ref": "#"}`:                      false,
 		`{"description": 1}`:                 false,
+		`{"anyOf": [{"required": ["a"]}, {"const": null}], "propertyNames": {"pattern": "^a"}, "not": {"minProperties": 2}}`: true,
+		`{"anyOf": []}`:            false,
+		`{"oneOf": [{"type": 1}]}`: false,
+		`{"not": {"$ref": "#"}}`:   false,
+		`{"minProperties": -1}`:    false,
 	} {
 		if got := simple(normal(t, text)); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
@@ -67,6 +72,8 @@ func TestCheckSimple(t *testing.T) {
 // FuzzSimple: what is simple is what every meta-schema accepts.
 func FuzzSimple(f *testing.F) {
 	f.Add(`{"type": "object", "properties": {"a": {"enum": [1]}}, "required": ["a"], "maximum": 2, "maxItems": 0}`)
+	f.Add(`{"anyOf": [{"required": ["a"]}, {"const": null}], "propertyNames": {"pattern": "^a"}, "not": {"minProperties": 2}}`)
+	f.Add(`{"oneOf": [true, {"allOf": [false]}], "not": true, "propertyNames": false, "maxProperties": 3}`)
 	f.Add(`{"items": {"additionalProperties": false, "format": "x", "pattern": "("}, "examples": []}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		v := normal(t, text)
