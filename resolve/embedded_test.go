@@ -41,24 +41,23 @@ func TestEmbeddedOnce(t *testing.T) {
 		it.Bytes, it.Findings = nil, nil
 		return files.n.Load() - before
 	}
-	first := find()
-	if first == 0 {
+	if find() == 0 {
 		t.Fatal("the file is not read")
 	}
-	if n := find(); n >= first {
+	if n := find(); n > 0 {
 		t.Errorf("it is read again at the same time: %d times", n)
 	}
 	h.Now = h.Now.Add(judged - time.Nanosecond)
-	if n := find(); n >= first {
+	if n := find(); n > 0 {
 		t.Errorf("it is read again within a second: %d times", n)
 	}
 	h.Now = h.Now.Add(time.Nanosecond)
-	if n := find(); n != first {
-		t.Errorf("it is not judged again after a second: %d reads, want %d", n, first)
+	if n := find(); n == 0 {
+		t.Error("it is not judged again after a second")
 	}
 	h.Now = h.Now.Add(-time.Nanosecond) // a clock that goes back proves nothing
-	if n := find(); n != first {
-		t.Errorf("it is not judged again at an earlier time: %d reads, want %d", n, first)
+	if n := find(); n == 0 {
+		t.Error("it is not judged again at an earlier time")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
@@ -13,7 +14,7 @@ import (
 // NewEmbedded returns a root whose files are compiled in. fsys contains .ai.
 func NewEmbedded(layer string, fsys fs.FS) *Root {
 	r := &Root{Space: System, Layer: layer, embedded: true}
-	r.files = embeddedFiles{fsys, r.Label()}
+	r.files = embeddedFiles{fsys, r.Label(), &embeddedNames{m: map[string]bool{}}}
 	return r
 }
 
@@ -40,7 +41,19 @@ func (r *Root) Covered(rel string, d item.Digest) sign.Fingerprint {
 type embeddedFiles struct {
 	fsys  fs.FS  // its paths begin with .ai/
 	label string // of the root, for messages
+	known *embeddedNames
 }
+
+// embeddedNames are the files that exist, and those that do not, as far as they were asked for.
+// They do not change, and a thread asks for each of some fifty items several times, with each
+// suffix that it can have.
+type embeddedNames struct {
+	mu sync.Mutex
+	m  map[string]bool
+}
+
+// maxNames bounds the names that are remembered.
+const maxNames = 10_000
 
 // Read implements Files.
 func (f embeddedFiles) Read(rel string, limit int64) ([]byte, error) {
@@ -57,8 +70,17 @@ func (f embeddedFiles) read(name string, limit int64) ([]byte, error) {
 
 // Exists implements Files, for files only.
 func (f embeddedFiles) Exists(rel string) bool {
-	fi, err := fs.Stat(f.fsys, path.Join(Dir, rel))
-	return err == nil && !fi.IsDir()
+	f.known.mu.Lock()
+	defer f.known.mu.Unlock()
+	exists, known := f.known.m[rel]
+	if !known {
+		fi, err := fs.Stat(f.fsys, path.Join(Dir, rel))
+		exists = err == nil && !fi.IsDir()
+		if len(f.known.m) < maxNames {
+			f.known.m[rel] = exists
+		}
+	}
+	return exists
 }
 
 // Executable implements Files: embedded files have no mode.
