@@ -145,7 +145,7 @@ func TestNoSummaryAtTerminal(t *testing.T) {
 		t.Errorf("status %d: %q", status, x.out.String())
 	}
 	if _, last := server.state(); !strings.Contains(last, "could not be summarized") {
-		t.Errorf("the model is not told: %.2000q", last)
+		t.Errorf("the model does not read that the summary failed: %.2000q", last)
 	}
 }
 

@@ -102,7 +102,7 @@ func (s *summarizer) conversation(ctx context.Context, messages []message.Messag
 	tokens := partTokens(service, s.cfg.PartTokens)
 	texts := compact.Readable(messages, 0)
 	if s.left > 0 && price(service, texts, tokens) > s.left {
-		// A stopped process has reserved or paid a part of what is left: what it began with stays.
+		// A stopped process has reserved or paid a part of this money: the texts that it began with stay.
 		whole := numbered(compact.Parts(texts, tokens))
 		if _, begun, _, err := s.begun(ctx, summaryID(s.t.ID(), whole[0])); err != nil {
 			return "", err
