@@ -34,6 +34,7 @@ func leavesHints() map[situation]string {
 		{diag.Conflict, "copy"}:                        "rye threads diff {id}",
 		{diag.PathEscape, "copy_path"}:                 "copy by hand what of it you need",
 		{diag.PathEscape, "objects_link"}:              "replace the link by the directory",
+		{diag.ValidationFailed, "attachment_size"}:     "attach a smaller file, or a part of it",
 		{diag.TooLarge, "copy_path"}:                   "copy it by hand",
 		{diag.LimitExceeded, "copy_size"}:              "start the thread with --workspace worktree, or raise {setting} of config:agent/records",
 		{diag.ThreadState, "copy_of_other"}:            "run the command in the directory {project}",
