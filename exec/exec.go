@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/cas"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/runsoutside"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/policy"
@@ -52,6 +53,8 @@ type Params struct {
 	Warm *sandbox.Warm
 	// Listings are those of earlier runs of the process, or nil.
 	Listings *sandbox.Listings
+	// Git finds what the settings of git name. Nil reads those of a repository only.
+	Git *runsoutside.Finder
 	// Unconfined reports whether the user's allowance names an item that signer signed, so
 	// that it runs where its sandbox cannot be enforced. Nil names none.
 	Unconfined func(ctx context.Context, ref item.Ref, signer string) (bool, error)

@@ -82,6 +82,9 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 // user removed.
 func (e *Executor) boundary(ctx context.Context) (policy.Boundary, error) {
 	b := *e.p.Boundary
+	if e.p.Git != nil && b.Project != "" {
+		b.Named = e.p.Git.Project(b.Project)
+	}
 	if e.p.Removed == nil {
 		return b, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/runsoutside"
 )
 
 // BoundaryVar names the variable that passes a Boundary, as JSON, to the process
@@ -23,9 +24,19 @@ type Boundary struct {
 	// Removed are the rows of the protected paths that the allowance of the user
 	// removes.
 	Removed []string `json:"removed,omitempty"`
+	// Git are the settings of git that apply to every repository: where its files are.
+	Git GitSettings `json:"git,omitzero"`
+	// Named are the paths that git itself answers as named by settings that only git finds.
+	Named []runsoutside.Path `json:"named,omitempty"`
 	// Copy marks a working copy of the project. It is below a private directory, which
 	// stays private outside of the copy.
 	Copy bool `json:"copy,omitempty"`
+}
+
+// GitSettings name the files of git's settings of the user and the machine.
+type GitSettings struct {
+	Home    string   `json:"home,omitempty"`
+	Environ []string `json:"environ,omitempty"`
 }
 
 // Private is a directory of the user that tools do not write.
@@ -53,10 +64,48 @@ func (b Boundary) CheckWrite(rel, given string) error {
 		what := row.named(rel, at)
 		return diag.New(diag.PolicyDenied, "writing %q: tools do not write %s: %s", given, what, row.Why).WithReason("protected_path")
 	}
+	if setting, ok := b.NamedBy(rel); ok {
+		return diag.New(diag.PolicyDenied, "writing %q: tools do not write what the setting %s of git names: git runs it, or programs that it names", given, setting).WithReason("protected_path")
+	}
 	if dir, ok := b.repository(rel); ok {
 		return diag.New(diag.PolicyDenied, "writing %q: tools do not write files of the git repository %s: git runs programs that they name", given, dir).WithReason("protected_path")
 	}
 	return nil
+}
+
+// NamedBy returns the setting of git that names a path of the project or a directory above
+// it. The repositories are those in the directories above the path. They are read at each call:
+// a setting can have changed since the last one.
+func (b Boundary) NamedBy(rel string) (setting string, ok bool) {
+	if b.Project == "" {
+		return "", false
+	}
+	abs := filepath.Join(b.Project, filepath.FromSlash(rel))
+	names := pathNames(abs)
+	has := func(list []runsoutside.Path) bool {
+		for _, p := range runsoutside.Below(b.Project, list) {
+			if startsWith(names, pathNames(p.Abs)) {
+				setting = p.Key
+				return true
+			}
+		}
+		return false
+	}
+	if has(b.Named) {
+		return setting, true
+	}
+	git := &runsoutside.Finder{Home: b.Git.Home, Environ: b.Git.Environ}
+	for dir := filepath.Dir(abs); ; dir = filepath.Dir(dir) {
+		at := filepath.Join(dir, ".git")
+		if _, err := os.Lstat(at); err == nil {
+			if has(git.Repository(dir, at)) {
+				return setting, true
+			}
+		}
+		if filepath.Dir(dir) == dir {
+			return "", false
+		}
+	}
 }
 
 // repository returns the directory above a path of the project that git takes for a

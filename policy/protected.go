@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/ryeos/rye/internal/glob"
+	"github.com/ryeos/rye/internal/runsoutside"
 )
 
 // ProtectedPath is a row of the table of protected paths: a path that no tool
@@ -53,12 +54,7 @@ func ProtectedPaths() []ProtectedPath {
 		},
 		rows(state, "rye.yaml", "rye.lock", "rye.sum"),
 		rows("rye writes it", ".rye-tmp-*"),
-		// Directories of editors, agents and other version control, and files that
-		// tools read when they start in a directory.
-		removable(started, ".vscode", ".idea", ".zed", ".devcontainer", ".claude", ".cursor", ".gemini", ".codex", ".kiro", ".roo", ".windsurf",
-			".hg", ".jj", ".mcp.json", "opencode.json", "*.code-workspace", ".exrc", ".nvim.lua", ".nvimrc",
-			".env", ".envrc", "mise.toml", ".mise.toml", ".mise", ".npmrc", ".yarnrc", ".yarnrc.yml", ".cargo/config", ".cargo/config.toml",
-			".husky", "lefthook.*", ".lefthook.*", "lefthook-local.*", ".lefthook-local.*", ".pre-commit-config.yaml", "prek.toml", ".overcommit.yml"),
+		programs(),
 		// git takes a directory with HEAD, objects and refs for a repository. The table is
 		// compared in lower case.
 		[]ProtectedPath{{Path: "head", Why: "with HEAD a directory can become a repository whose settings name programs that git runs", Only: true}},
@@ -73,12 +69,14 @@ func rows(why string, paths ...string) []ProtectedPath {
 	return out
 }
 
-// removable returns rows that the allowance of the user can remove: data that programs
-// of the user execute. All others protect rye, git and keys.
-func removable(why string, paths ...string) []ProtectedPath {
-	out := rows(why, paths...)
-	for i := range out {
-		out[i].Removable = true
+// programs returns the rows of editors, agents and other programs. The allowance of the user
+// can remove them: they are data that programs of the user execute. All others protect rye, git
+// and keys.
+func programs() []ProtectedPath {
+	list := runsoutside.Programs()
+	out := make([]ProtectedPath, len(list))
+	for i, p := range list {
+		out[i] = ProtectedPath{Path: p.Path, Why: "programs that you start run commands that it names", Removable: true}
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/sandbox/confine"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/runsoutside"
 	"github.com/ryeos/rye/policy"
 )
 
@@ -67,6 +68,8 @@ type Grant struct {
 	// Protected decides which paths of writable directories are protected, as
 	// policy.Protected does; nil means that function.
 	Protected func(rel string) (row policy.ProtectedPath, matched string, ok bool)
+	// Git finds what repositories name; nil reads their own settings only.
+	Git *runsoutside.Finder
 	// Listings are those of earlier runs of the process, or nil.
 	Listings *Listings
 }

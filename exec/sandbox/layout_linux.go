@@ -227,7 +227,7 @@ func (l *layout) protect() {
 		if root == l.g.Cache {
 			continue
 		}
-		found := findProtected(l.g.Project, root, l.g.Protected, l.g.Listings)
+		found := newGuard(l.g.Protected, l.g.Listings, l.g.Git).find(l.g.Project, root, openAnchor(root))
 		l.guarded[root] = found
 		if m, ok := l.mounts[root]; ok {
 			m.is = found.root.identity()

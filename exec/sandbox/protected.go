@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ryeos/rye/internal/runsoutside"
 	"github.com/ryeos/rye/policy"
 )
 
@@ -54,6 +55,7 @@ type guard struct {
 	protect func(rel string) (policy.ProtectedPath, string, bool)
 	first   names // with which a row can begin
 	last    names // with which a row can end
+	inner   names // with which one can end that begins elsewhere, such as .cargo/config
 	left    int
 	ended   bool // the program has ended
 	seen    *Listings
@@ -62,6 +64,7 @@ type guard struct {
 	walk    *walk // the one that is recorded, else nil
 	recalls bool  // it reads stored listings only
 	base    *anchor
+	git     *runsoutside.Finder
 	visited []visited // the directories that were listed
 	out     guarded
 }
@@ -70,17 +73,17 @@ type guard struct {
 // no link: what is behind one is protected only if it is granted by its own path. If
 // root itself is protected, it is the only element of the result.
 func findProtected(project, root string, protect func(string) (policy.ProtectedPath, string, bool), seen *Listings) guarded {
-	return newGuard(protect, seen).find(project, root, openAnchor(root))
+	return newGuard(protect, seen, nil).find(project, root, openAnchor(root))
 }
 
-func newGuard(protect func(string) (policy.ProtectedPath, string, bool), seen *Listings) *guard {
+func newGuard(protect func(string) (policy.ProtectedPath, string, bool), seen *Listings, git *runsoutside.Finder) *guard {
 	if protect == nil {
 		protect = policy.Protected
 	}
 	if seen == nil {
 		seen = &Listings{}
 	}
-	return &guard{protect: protect, seen: seen, stable: keepsNumbers, first: newNames(first), last: newNames(last), left: protectedEntries, out: guarded{complete: true, links: map[string]string{}, pinned: map[string]bool{}}}
+	return &guard{protect: protect, seen: seen, git: git, stable: keepsNumbers, first: newNames(first), last: newNames(last), inner: newNames(inner), left: protectedEntries, out: guarded{complete: true, links: map[string]string{}, pinned: map[string]bool{}}}
 }
 
 // find searches root, below base if that is open.
@@ -126,10 +129,12 @@ func (g *guard) search(project, root string) guarded {
 		project = aboveInternal(root)
 	}
 	if project == "" || project == root || !below(project, root) {
+		g.around()
 		g.dir("", 0, false)
 		return g.out
 	}
 	g.root = project
+	g.around()
 	rel := filepath.ToSlash(strings.TrimPrefix(root, project)[1:])
 	if !g.leadsInto(rel) {
 		g.dir(rel, 0, false)
@@ -215,7 +220,7 @@ func (g *guard) dir(rel string, depth int, installed bool) {
 		name := e.name
 		at := path.Join(rel, name)
 		deeper := e.isDir
-		if g.first.match(name) {
+		if g.first.match(name) || depth > 0 && g.inner.match(name) {
 			deeper = g.entry(at, e.isDir, installed)
 		}
 		switch {
@@ -276,6 +281,8 @@ func (g *guard) entry(rel string, isDir, installed bool) bool {
 		return false
 	case name != ".git" && name != ".ai" && installed:
 		return isDir
+	case name == ".git": // the file of a work tree or a submodule
+		g.named(abs)
 	}
 	row, matched, ok := g.protect(rel)
 	if !ok {
@@ -310,7 +317,7 @@ func (g *guard) repository(rel string) {
 	if !g.ended { // absent ones could be created by the program
 		g.location(filepath.Join(g.root, filepath.FromSlash(rel))).makeDirs("HEAD", "hooks", "info")
 	}
-	g.out.fixed = append(g.out.fixed, configured(g.root, filepath.Join(g.root, filepath.FromSlash(rel)))...)
+	g.named(filepath.Join(g.root, filepath.FromSlash(rel)))
 	g.below(rel, 0, true, func(at string, isDir bool) bool {
 		if row, matched, ok := g.protect(at); ok && !strings.EqualFold(row.Path, ".git") && matched == at {
 			g.record(row, filepath.Join(g.root, filepath.FromSlash(at)))
@@ -319,6 +326,44 @@ func (g *guard) repository(rel string) {
 		within := at[len(rel)+1:]
 		return isDir && (within == "modules" || strings.HasPrefix(within, "modules/") || within == "worktrees" || strings.HasPrefix(within, "worktrees/"))
 	})
+}
+
+// named records what the repository with a .git names, of that what exists.
+func (g *guard) named(gitDir string) {
+	for _, p := range runsoutside.Below(g.root, g.git.Repository(filepath.Dir(gitDir), gitDir)) {
+		if below(gitDir, p.Abs) {
+			continue
+		}
+		if fi, err := os.Lstat(p.Abs); err != nil {
+			continue
+		} else if fi.Mode()&os.ModeSymlink != 0 {
+			if target, err := os.Readlink(p.Abs); err == nil {
+				g.out.links[p.Abs] = target
+			}
+			continue // where it leads is in the list, too
+		}
+		g.pin(p.Abs)
+		if !slices.Contains(g.out.fixed, p.Abs) {
+			g.out.fixed = append(g.out.fixed, p.Abs)
+		}
+	}
+}
+
+// around records what the repositories around the directory name.
+func (g *guard) around() {
+	for dir := filepath.Dir(g.root); ; dir = filepath.Dir(dir) {
+		if at := filepath.Join(dir, ".git"); exists(at) {
+			g.named(at)
+		}
+		if filepath.Dir(dir) == dir {
+			return
+		}
+	}
+}
+
+func exists(p string) bool {
+	_, err := os.Lstat(p)
+	return err == nil
 }
 
 // items finds the directories of .ai in which a program may write: those of the kinds.
@@ -404,6 +449,15 @@ type names struct {
 func first(row string) string {
 	name, _, _ := strings.Cut(row, "/")
 	return name
+}
+
+// inner returns the last name of a row with several names that is not of git or rye: their
+// directories are searched apart.
+func inner(row string) string {
+	if !strings.Contains(row, "/") || strings.HasPrefix(row, ".git/") || strings.HasPrefix(row, ".ai/") {
+		return "*"
+	}
+	return last(row)
 }
 
 func last(row string) string { return row[strings.LastIndexByte(row, '/')+1:] }

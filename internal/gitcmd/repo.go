@@ -65,6 +65,14 @@ func (r *Repo) HooksDir(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
+// Configuration returns the output of git config --list -z --show-origin: every setting that
+// applies, with the file that has it. It starts no other program.
+func (g *Git) Configuration(ctx context.Context) ([]byte, error) {
+	cmd := g.command(ctx)
+	cmd.Args = []string{g.path, "config", "--list", "-z", "--show-origin", "--includes"} // without our own settings
+	return output(ctx, cmd, nil, "config")
+}
+
 // Setting returns the values of a setting of git, none if it is not set.
 func (g *Git) Setting(ctx context.Context, name string) ([]string, error) {
 	out, err := g.run(ctx, nil, "config", "-z", "--get-all", name)

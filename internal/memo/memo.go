@@ -38,6 +38,7 @@ const (
 	Listings  Kind = 5 // the digest of a file of listings: this program wrote it
 	Key       Kind = 6 // the digest of a public key: it is a sound point
 	Requests  Kind = 7 // the digest of the files of a bundle and a list: it is what they request
+	Settings  Kind = 8 // the digest of what git answered about its settings: this program wrote it
 )
 
 // The table is an array of buckets, 4 MiB in all. A tag is only in its bucket, and a full

@@ -14,7 +14,7 @@ import (
 // boundary returns what the file tools may reach that work in the directory dir.
 // A directory that is not a project has no files for them.
 func (p *Project) boundary(dir string) *policy.Boundary {
-	b, seen := &policy.Boundary{}, links.Seen{}
+	b, seen := &policy.Boundary{Git: p.gitSettings()}, links.Seen{}
 	if p.Spaces.ProjectDir != "" && space.IsProject(p.Spaces.ProjectDir) {
 		b.Project = realPath(dir, seen)
 	}

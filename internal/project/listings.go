@@ -21,13 +21,23 @@ const (
 	maxListings = 8 << 20
 )
 
-// listings is the sandbox.Store of one project. The file needs no trust: the memo knows
-// which bytes this program wrote.
-type listings struct {
+// ownFiles are files of the user's state that this program alone writes. They need no trust: the
+// memo knows which bytes it wrote.
+type ownFiles struct {
 	memo  *memo.Memo
+	kind  memo.Kind
 	dir   string
-	name  string
 	build [sha256.Size]byte
+}
+
+func (p *Project) ownFiles(dir string, kind memo.Kind) ownFiles {
+	return ownFiles{p.memo, kind, filepath.Join(p.Dirs.State, dir), p.Env.program()}
+}
+
+// listings is the sandbox.Store of one project.
+type listings struct {
+	ownFiles
+	name string
 }
 
 // listings returns what the sandbox remembers of directories, nil for nothing.
@@ -37,38 +47,44 @@ func (p *Project) listings() *sandbox.Listings {
 		return p.Env.Listings
 	}
 	name := sha256.Sum256([]byte(dir))
-	return sandbox.Stored(listings{p.memo, filepath.Join(p.Dirs.State, listingsDir), hex.EncodeToString(name[:16]), p.Env.program()})
+	return sandbox.Stored(listings{p.ownFiles(listingsDir, memo.Listings), hex.EncodeToString(name[:16])})
 }
 
 // Load implements sandbox.Store.
-func (l listings) Load() []byte {
-	dir, err := openat.OpenFolder(l.dir)
+func (l listings) Load() []byte { return l.ownFiles.Load(l.name) }
+
+// Save implements sandbox.Store. What cannot be written is listed again.
+func (l listings) Save(b []byte) { l.ownFiles.Save(l.name, b) }
+
+// Load implements runsoutside.Store.
+func (k ownFiles) Load(name string) []byte {
+	dir, err := openat.OpenFolder(k.dir)
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
-	f, err := dir.OpenFile(l.name, os.O_RDONLY, 0)
+	f, err := dir.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxListings+1))
-	if err != nil || len(b) > maxListings || !l.memo.Known(memo.Listings, l.fact(b)) {
+	if err != nil || len(b) > maxListings || !k.memo.Known(k.kind, k.fact(name, b)) {
 		return nil
 	}
 	return b
 }
 
-// Save implements sandbox.Store. What cannot be written is listed again.
-func (l listings) Save(b []byte) {
-	if len(b) <= maxListings && atomicfile.Private(l.dir).Write(l.name, b, 0o600) == nil {
-		l.memo.Add(memo.Listings, l.fact(b))
+// Save implements runsoutside.Store.
+func (k ownFiles) Save(name string, b []byte) {
+	if len(b) <= maxListings && atomicfile.Private(k.dir).Write(name, b, 0o600) == nil {
+		k.memo.Add(k.kind, k.fact(name, b))
 	}
 }
 
 // fact names the program too: which entries are kept depends on its table of protected
 // paths.
-func (l listings) fact(b []byte) [sha256.Size]byte {
+func (k ownFiles) fact(name string, b []byte) [sha256.Size]byte {
 	sum := sha256.Sum256(b)
-	return sha256.Sum256(append(append(l.build[:], l.name...), sum[:]...))
+	return sha256.Sum256(append(append(k.build[:], name...), sum[:]...))
 }

@@ -16,7 +16,7 @@ func TestListingsAreAuthentic(t *testing.T) {
 	of := func(memoDir, name string, build byte) listings {
 		m := memo.New(filepath.Join(state, memoDir))
 		t.Cleanup(m.Close)
-		return listings{m, filepath.Join(state, listingsDir), name, [32]byte{build}}
+		return listings{ownFiles{m, memo.Listings, filepath.Join(state, listingsDir), [32]byte{build}}, name}
 	}
 	text := []byte("rye listings 1\nwhatever they are")
 	mine := of(MemoDir, "p", 1)

@@ -27,6 +27,8 @@ import (
 // Project is an opened project: what commands, servers and hooks work with. It is
 // opened once for a command and shared by everything that the command does.
 type Project struct {
+	asking context.Context // for questions to git of a run, which end by themselves
+
 	Env *Env // what it was opened with
 
 	Dirs     userdirs.Dirs
@@ -70,7 +72,7 @@ const (
 
 // Open opens the project that Env names.
 func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
-	p := &Project{Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, prices: &readPrices{}, passing: &passedItemsOnce{}, recorders: &sync.Map{}, runtimeDocuments: &sync.Map{}}
+	p := &Project{asking: context.WithoutCancel(ctx), Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, prices: &readPrices{}, passing: &passedItemsOnce{}, recorders: &sync.Map{}, runtimeDocuments: &sync.Map{}}
 
 	// Before anything is read from them.
 	if err := p.checkUserDirs(); err != nil {
@@ -197,7 +199,7 @@ func (p *Project) newExecutor() *exec.Executor {
 	}
 	return exec.New(exec.Params{
 		Resolver: p.Resolver, Cache: p.cache, Project: p.Spaces.ProjectDir, Dir: dir, UserSpace: p.Spaces.UserDir,
-		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self, Ladder: p.Env.Ladder, Warm: p.Env.Warm, Listings: p.seen, Applet: p.Env.Applet,
+		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self, Ladder: p.Env.Ladder, Warm: p.Env.Warm, Listings: p.seen, Git: p.gitFinder(), Applet: p.Env.Applet,
 		Boundary: boundary, Fixed: fixed, Ceiling: p.ceiling, Approve: p.approve, Removed: p.removed, Unconfined: p.unconfined, Lock: locked, System: p.System, Locked: p.Env.KeepsLock(), Grace: p.Env.Grace,
 		Warn: p.warnDrift(), Keys: p.Env.keys, Consent: p.consent(), Consented: p.consented, Natives: p.natives(), Provider: p.provide, Broker: p.broker(), Now: p.Env.Now,
 	})

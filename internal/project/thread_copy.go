@@ -276,12 +276,18 @@ func (p *Project) copyJudge(ctx context.Context) (workcopy.Judge, error) {
 	}
 	protected, boundary := policy.ProtectedExcept(removed), p.boundary(p.Spaces.ProjectDir)
 	boundary.Removed = removed
+	if boundary.Project != "" {
+		boundary.Named = p.gitFinder().Project(boundary.Project)
+	}
 	return func(rel string) string {
 		if row, _, ok := protected(rel); ok {
 			return "it is a protected path: " + row.Why
 		}
 		if dir, ok := boundary.Own(rel); ok {
 			return "it is in a directory of your own: " + dir.What
+		}
+		if setting, ok := boundary.NamedBy(rel); ok {
+			return "git runs it, or programs that it names: the setting " + setting + " names it"
 		}
 		if boundary.CheckWrite(rel, rel) != nil {
 			return "it is in a git repository: git runs programs that its files name"
