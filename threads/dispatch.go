@@ -411,20 +411,6 @@ func (t *Thread) takeResult(d *resultData) {
 	t.growMedia(d.Content)
 }
 
-// cleanBlocks removes the values of keys: the model, the steps and the log have the
-// same text.
-func (t *Thread) cleanBlocks(blocks []message.Block) ([]message.Block, error) {
-	raw, err := t.clean(blocks)
-	var out []message.Block
-	if err == nil {
-		err = json.Unmarshal(raw, &out)
-	}
-	if err != nil {
-		return nil, diag.New(diag.Internal, "reading the result of a call: %w", err)
-	}
-	return out, nil
-}
-
 func sizeOf(blocks []message.Block) int64 {
 	var n int64
 	for _, b := range blocks {

@@ -304,3 +304,17 @@ func (t *Thread) record(ctx context.Context, flush bool, event string, data any)
 	}
 	return err
 }
+
+// cleanBlocks removes the values of keys: the model, the steps and the log have the
+// same text.
+func (t *Thread) cleanBlocks(blocks []message.Block) ([]message.Block, error) {
+	raw, err := t.clean(blocks)
+	var out []message.Block
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
+	}
+	if err != nil {
+		return nil, diag.New(diag.Internal, "reading the result of a call: %w", err)
+	}
+	return out, nil
+}

@@ -119,7 +119,7 @@ func answerQuestion(ctx context.Context, project, id, node, text, by string, now
 func late(ctx context.Context, project, id, run, node string, approval bool) error {
 	s, err := Deepest(ctx, project, id)
 	if err != nil || s.ID != run || slices.ContainsFunc(s.asks, func(a askData) bool { return a.Node == node && a.Approval == approval }) {
-		return nil // it is written, and the run reports what is wrong with its log
+		return nil // it is written, and the run reports the error of its log
 	}
 	removed, err := untaken(project, run, node)
 	if err != nil || !removed {
