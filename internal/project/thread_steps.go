@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -67,7 +68,9 @@ func (r *threadRun) configs(ctx context.Context, name string) (map[string]any, e
 		if err != nil {
 			return nil, err
 		}
-		out[id] = root
+		own := maps.Clone(root)
+		delete(own, "config_schema") // of its author, and most of its length
+		out[id] = own
 	}
 	return out, nil
 }

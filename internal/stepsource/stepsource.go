@@ -59,12 +59,12 @@ func Read(name, lang string) (text, ext string, err error) {
 // needs returns what a program in bash cannot do well.
 func needs(name string) string {
 	switch name {
-	case "dispatch", "provider_call", "run_hooks":
-		return "calls rye through its broker, for which rye has no library in bash"
-	case "classifier":
-		return "evaluates conditions and regular expressions of a configuration"
+	case "dispatch":
+		return "makes several calls at the same time, and the library of rye for bash makes one"
+	case "classifier", "run_hooks":
+		return "evaluates conditions, templates and regular expressions"
 	}
-	return "reads and writes the blocks of a conversation, for which bash has no JSON"
+	return "compares and writes parts of a conversation, for which bash has no JSON"
 }
 
 // whole returns a source with the parts that it shares with others.

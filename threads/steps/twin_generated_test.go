@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/ryeos/rye/internal/hooks"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/policy"
 )
 
 // generator makes inputs of steps from a seed.
@@ -79,6 +81,14 @@ func (g generator) usage() Usage {
 	return Usage{ContextTokens: int64(g.IntN(50_000)), Window: int64(g.IntN(3)) * 20_000}
 }
 
+// rounds returns how many inputs a test makes: a quarter of all without RYE_LONG.
+func rounds(all int) int {
+	if os.Getenv("RYE_LONG") == "1" {
+		return all
+	}
+	return all / 4
+}
+
 func line(event string, data any) string {
 	b, _ := jsonx.Marshal(data)
 	return event + " " + string(b)
@@ -87,7 +97,7 @@ func line(event string, data any) string {
 // Generated results of calls, with an earlier conversation that has some of them.
 func TestTwinGuardGenerated(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(1, 1))}
-	for range 60 {
+	for range rounds(60) {
 		var before []string
 		var all [][]any
 		for i := range g.IntN(4) {
@@ -116,7 +126,7 @@ func TestTwinGuardGenerated(t *testing.T) {
 func TestTwinCompactGenerated(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(2, 2))}
 	seen := map[string]int{}
-	for range 250 {
+	for range rounds(250) {
 		var turns []any
 		var log []string
 		var ids []string
@@ -172,7 +182,7 @@ func TestTwinClassifierGenerated(t *testing.T) {
 	headers := []string{"retry-after-ms", "retry-after", "x-ratelimit-reset-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset", "x-ratelimit-remaining", "anthropic-ratelimit-tokens-reset", "anthropic-ratelimit-tokens-remaining"}
 	values := []string{"0", "1", "2.5", "1500", "1m2.5s", "6m0s", "500ms", "1795344000", "1795344000000", "Sun, 22 Nov 2026 11:00:00 GMT", "2026-11-22T11:00:00Z", "soon", "-1", "86401", ""}
 	s := services(t, nil)
-	for range 400 {
+	for range rounds(400) {
 		facts := map[string]any{"error": map[string]any{
 			"code": g.pick("", "CANCELLED", "TIMEOUT", "NETWORK", "insufficient_quota", "context_length_exceeded", "1113"), "type": g.pick("", "overloaded_error", "rate_limit_error", "server_error"),
 			"message": texts[g.IntN(len(texts))], "reason": g.pick("", "", "refusal", "unknown_end", "stream_incomplete", "call_unreadable"), "body": g.pick("", `{"retryDelay": "12.5s"}`, `{"quotaId": "GeneratePerDay"}`),
@@ -238,7 +248,7 @@ func TestTwinHooksGenerated(t *testing.T) {
 	}
 	events := []string{"before_tool", "after_tool", "error", "thread_started", "directive_return", "tool_denied", "suspended"}
 	ran := 0
-	for range 300 {
+	for range rounds(300) {
 		event := events[g.IntN(len(events))]
 		var list []Hook
 		for i := range 1 + g.IntN(4) {
@@ -293,7 +303,7 @@ func TestTwinHooksGenerated(t *testing.T) {
 		ran += int(out.Data["ran"].(int64))
 		sameAsTwin(t, "run_hooks", in, b, out, nil)
 	}
-	if ran < 100 {
+	if ran < rounds(100) {
 		t.Errorf("only %d hooks ran", ran)
 	}
 }
@@ -314,4 +324,35 @@ func TestTwinProviderCall(t *testing.T) {
 	in.Services.Model = func(context.Context, map[string]any) (map[string]any, error) { return nil, fmt.Errorf("busy") }
 	out, err = providerCall(t.Context(), in)
 	sameAsTwin(t, "provider_call", in, broker{"tool:demo/model": {{Code: "PROVIDER_ERROR", Error: "busy"}}}, out, err)
+}
+
+// Generated figures: limits, money, windows, and warnings before.
+func TestTwinFiguresGenerated(t *testing.T) {
+	g := generator{rand.New(rand.NewPCG(5, 5))}
+	usd := func() policy.USD { return policy.USD(int64(g.IntN(4)) * int64(g.IntN(2_000_000_000))) }
+	for range rounds(60) {
+		in := Input{
+			Limits: Limits{Turns: int64(g.IntN(8)), Tokens: int64(g.IntN(50_000)), Spend: usd(), DurationSeconds: int64(g.IntN(100))},
+			Usage: Usage{
+				Turns: int64(g.IntN(6)), InputTokens: int64(g.IntN(90_000)), OutputTokens: int64(g.IntN(9000)), Spend: usd(), NewTokens: int64(g.IntN(40_000)),
+				DurationMS: int64(g.IntN(90_000)), ContextTokens: int64(g.IntN(4000)), Window: int64(g.IntN(4)) * 1600,
+			},
+			Services: services(t, nil),
+		}
+		both(t, "limit_checker", in)
+		for range g.IntN(4) {
+			event := g.pick("context_pressure", "context_compacted", "thread_continued", "hook_run", "tool_call")
+			in.Conversation = append(in.Conversation, lines(t, line(event, map[string]any{"event": g.pick("context_pressure", "x"), "input": map[string]any{"event": "context_compacted", "a": []any{"\"event\":\"context_pressure\"", g.value(2)}}}))...)
+		}
+		both(t, "continuation", in)
+		for range g.IntN(3) {
+			in.Conversation = append(in.Conversation, lines(t, line(g.pick("budget_warning", "observation"), map[string]any{"scope": g.pick("thread", "day", "month"), "value": "0.10", "max": "0.20"}))...)
+		}
+		periods := []any{}
+		for range g.IntN(3) {
+			periods = append(periods, map[string]any{"scope": g.pick("day", "month"), "value": usd().String(), "max": usd().String()})
+		}
+		in.Params = map[string]any{"warn_at": float64(g.IntN(5)) / 4, "periods": periods}
+		both(t, "cost_tracker", in)
+	}
 }

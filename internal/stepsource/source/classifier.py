@@ -229,7 +229,7 @@ def step(p):
     events = [{"event": "model_error", "data": data}]
     if c["code"] == "CONTEXT_FULL":
         used, window = p["usage"]["context_tokens"], c["window"] or p["usage"]["window"]
-        events.append({"event": "context_limit", "data": {"ratio": round(used / window, 3) if window else 0, "tokens": used, "window": window}})
+        events.append({"event": "context_limit", "data": {"ratio": int(used / window * 1000 + 0.5) / 1000 if window else 0, "tokens": used, "window": window}})
     return c, events
 
 

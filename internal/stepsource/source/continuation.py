@@ -10,11 +10,11 @@ PERSISTENT = "lines"
 def step(p):
     usage, cfg = p["usage"], p["config"]["agent/coordination"].get("continuation", {})
     tokens, window = usage["context_tokens"], usage["window"]
-    ratio = round(tokens / window, 3) if window > 0 else 0
+    ratio = int(tokens / window * 1000 + 0.5) / 1000 if window > 0 else 0
     limit = window > 0 and ratio >= cfg.get("trigger_threshold", 1)
     pressure = window > 0 and ratio >= cfg.get("pressure_threshold", 1)
     figures, events = {"ratio": ratio, "tokens": tokens, "window": window}, []
-    seen = [l["event"] for l in conversation(p) if l["event"] in ("context_pressure", "context_compacted")]
+    seen = [l["event"] for l in conversation(p) if l["event"] in ("context_pressure", "context_compacted", "thread_continued")]
     if limit:
         events.append({"event": "context_limit", "data": figures})
     elif pressure and seen[-1:] != ["context_pressure"]:

@@ -28,7 +28,7 @@ def step(p):
     data = {
         "turns": usage["turns"], "max_turns": limits["turns"], "tokens": usage["input_tokens"] + usage["output_tokens"],
         "spend": usage["spend"], "max_spend": limits["spend"], "warnings": [e["data"]["scope"] for e in events],
-        "context_ratio": round(usage["context_tokens"] / usage["window"], 3) if usage["window"] > 0 else 0,
+        "context_ratio": int(usage["context_tokens"] / usage["window"] * 1000 + 0.5) / 1000 if usage["window"] > 0 else 0,
     }
     return data, events
 
