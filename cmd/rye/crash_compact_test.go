@@ -260,7 +260,7 @@ func (l *crashLab) shortAfterKill(t *testing.T, server *shortServer, before map[
 	l.pagesKept(t, when)
 	l.must("threads", "verify")
 	l.must("threads", "list") // settles the account of a process that was killed after the last line
-	ledger := l.must("threads", "rebuild", "--dump")
+	ledger := l.beginning(t, l.must("threads", "rebuild", "--dump"), when)
 	for _, path := range must(filepath.Glob(filepath.Join(l.home, "state", "rye", "threads", "store.db*"))) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -271,6 +271,26 @@ func (l *crashLab) shortAfterKill(t *testing.T, server *shortServer, before map[
 		t.Errorf("%s: the account differs from the logs:\n%s", when, linediff.Unified("account", "logs", []byte(ledger), []byte(logs)))
 	}
 	return id != ""
+}
+
+// beginning returns the account without the root thread whose process was killed before the first
+// line of its log, which no log can have. It has spent nothing.
+func (l *crashLab) beginning(t *testing.T, ledger, when string) string {
+	t.Helper()
+	var lines []string
+	for line := range strings.Lines(ledger) {
+		m := regexp.MustCompile(`^\{"(?:thread|account)":"(work-[^"]+)"`).FindStringSubmatch(line)
+		var log []byte
+		if m != nil {
+			log, _ = os.ReadFile(filepath.Join(l.dir, ".ai", "threads", m[1], "transcript.jsonl")) // may be absent
+		}
+		if m == nil || bytes.IndexByte(log, '\n') >= 0 {
+			lines = append(lines, line)
+		} else if !strings.Contains(line, `"state":"error","reason":"orphaned"`) && !strings.Contains(line, `"actual":0,"reserved":0,`) {
+			t.Errorf("%s: a thread that did not begin: %s", when, line)
+		}
+	}
+	return strings.Join(lines, "")
 }
 
 // pagesKept fails if a line that the last request does not have is in no artifact.
