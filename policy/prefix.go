@@ -28,14 +28,15 @@ func (d Decision) Within(prefixes []string) bool {
 	return ok && slices.ContainsFunc(prefixes, func(p string) bool { return d.permits(c, p) })
 }
 
-// sole returns the command if the question is about one simple command that is a whole text.
+// sole returns the command if the question is about one simple command that is a whole text
+// and that the shell does not compute.
 func (d Decision) sole() (c shellCommand, ok bool) {
 	found := d.dangers()
 	if d.plain || len(found) == 0 {
 		return c, false
 	}
 	for _, x := range found {
-		if len(x.commands) != 1 || x.commands[0].shown != strings.TrimSpace(x.whole) || x.whole != found[0].whole {
+		if len(x.commands) != 1 || x.unread || x.commands[0].shown != strings.TrimSpace(x.whole) || x.whole != found[0].whole {
 			return c, false
 		}
 	}

@@ -126,14 +126,14 @@ func (w *shellWalk) gitSetting(c shellCommand, key string, value shellWord) {
 			value = value.after(1)
 		}
 		w.joined(c, []shellWord{value})
-	case alias && value.chosen(): // it can begin with !
+	case alias && value.computed(): // it can begin with !
 		w.doubt(dynamic, c.shown)
 	case alias: // git x, with what follows
 		var argv []shellWord
 		for _, word := range strings.Fields(value.text) {
 			argv = append(argv, literal(word))
 		}
-		w.chain(shellCommand{argv: append([]shellWord{literal("git")}, argv...), shown: c.shown}, maxShellDepth)
+		w.program(shellCommand{argv: append([]shellWord{literal("git")}, argv...), shown: c.shown})
 	}
 }
 
@@ -208,7 +208,7 @@ func (w *shellWalk) names(c shellCommand, args []shellWord) {
 		if i > 0 {
 			before = args[i-1].text
 		}
-		computed := a.chosen() && !strings.HasPrefix(a.marked, "-")
+		computed := a.computed() && !strings.HasPrefix(a.marked, "-")
 		switch name {
 		case "test", "[":
 			computed = computed && (before == "-v" || before == "-R")

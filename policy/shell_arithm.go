@@ -77,7 +77,7 @@ func (w *shellWalk) declaration(n *syntax.DeclClause, integers map[string]bool) 
 			continue
 		}
 		name, _, _ := strings.Cut(word.marked, "=")
-		if (shellWord{marked: name}).chosen() {
+		if (shellWord{marked: name}).computed() {
 			w.doubt(dynamic, w.shown(n))
 		}
 	}

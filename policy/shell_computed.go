@@ -17,7 +17,8 @@ const (
 	markWord  = '\x03' // any text, one word
 	markGlob  = '\x04' // part of the names of files
 	markWords = '\x05' // any number of any words
-	allMarks  = "\x01\x02\x03\x04\x05"
+	markLoose = '\x06' // as markValue, but the shell divides it at spaces
+	allMarks  = "\x01\x02\x03\x04\x05\x06"
 )
 
 // computed reports whether a part of the word is not known.
@@ -29,24 +30,30 @@ func (a shellWord) chosen() bool { return strings.ContainsAny(a.marked, "\x03\x0
 // many reports whether the word can become any words.
 func (a shellWord) many() bool { return strings.IndexByte(a.marked, markWords) >= 0 }
 
+// several reports whether the word can become more than one.
+func (a shellWord) several() bool { return strings.ContainsAny(a.marked, "\x04\x05\x06") }
+
 // whole reports whether nothing of the word is known.
-func (a shellWord) whole() bool { return a.computed() && strings.Trim(a.marked, allMarks) == "" }
+func (a shellWord) whole() bool {
+	return a.computed() && strings.Trim(a.marked, allMarks+" \t\n") == ""
+}
 
 // mayBeOption reports whether the word can become an option, or one with another name
-// than its text shows.
+// than its text shows. A value from outside is one only as a whole word.
 func (a shellWord) mayBeOption() bool {
 	at := strings.IndexAny(a.marked, allMarks)
 	if at < 0 {
 		return false
 	}
 	lead := a.marked[:at]
-	switch {
+	switch value := a.marked[at] == markValue || a.marked[at] == markLoose; {
 	case a.marked[at] == markPath:
 		return false
 	case lead == "":
-		return a.marked[at] != markValue || a.whole()
+		return !value || a.whole()
+	default:
+		return a.many() || lead == "-" || lead[0] == '-' && !strings.Contains(lead, "=") && !value
 	}
-	return a.many() || lead[0] == '-' && !strings.Contains(lead, "=") && a.marked[at] != markValue
 }
 
 // asPattern returns the word as a pattern of package glob, in which each part that is not
@@ -61,6 +68,22 @@ func (a shellWord) asPattern() string {
 			b.WriteByte('?')
 		default:
 			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// asVariables returns the text with a variable in place of each part that is not known.
+func (a shellWord) asVariables() string {
+	if !a.computed() {
+		return a.text
+	}
+	var b strings.Builder
+	for i := 0; i < len(a.marked); i++ {
+		if strings.IndexByte(allMarks, a.marked[i]) >= 0 {
+			b.WriteString("${_VALUE}")
+		} else {
+			b.WriteByte(a.marked[i])
 		}
 	}
 	return b.String()
@@ -125,11 +148,13 @@ func (w *shellWalk) markParam(p *syntax.ParamExp, quoted bool) byte {
 	case p.Exp != nil && !w.keeps(p.Exp):
 		return unknown
 	case w.facts[name].value && !w.isSet(name):
-		return markValue
+		return markValue // one word
 	case w.isSet(name) || w.assignedTo[name]:
 		return unknown
 	case slices.Contains(w.table.paths, name) && p.Exp == nil:
 		return markPath
+	case !quoted && p.Exp == nil:
+		return markLoose
 	}
 	return markValue
 }

@@ -28,8 +28,9 @@ type shellPattern struct {
 	redirectTo []string
 	// operandAny are patterns of the first word after the options.
 	operandAny []string
-	// computed: an argument that the text computes matches argsAny and operandAny, too.
-	computed bool
+	// computed are the arguments that match argsAny and operandAny, too: those that the text
+	// computes, or all that are not literal.
+	computed string
 	sub      []string // the first word after the options is one of these
 	unless   []string // options with which the program changes nothing
 	needs    int      // arguments besides the options, without which the program does nothing
@@ -45,7 +46,7 @@ func readPatterns(r *tree.Reader, have []shellPattern, wide bool) []shellPattern
 			id: m.Text("id"), tier: readTier(m, "tier", T4), argv: m.Texts("argv", nil), programs: m.Texts("programs", nil), valued: m.Texts("value_flags", nil),
 			flagsAny: m.Texts("flags_any", nil), flagsAll: m.Texts("flags_all", nil), argsAny: m.Texts("args_any", nil),
 			textAny: m.Texts("text_any", nil), except: m.Texts("except", nil), redirectTo: m.Texts("redirect_to", nil),
-			operandAny: m.Texts("operand_any", nil), computed: m.Bool("computed", false), needs: int(m.Int("needs", 0, 0, 9)), unless: m.Texts("unless_flags", nil), sub: m.Texts("subcommands", nil),
+			operandAny: m.Texts("operand_any", nil), computed: m.Enum("computed", "", "text", "all"), needs: int(m.Int("needs", 0, 0, 9)), unless: m.Texts("unless_flags", nil), sub: m.Texts("subcommands", nil),
 		}
 		if stages := m.List("pipe"); stages != nil {
 			p.pipe = readStages(m, stages)
@@ -132,8 +133,17 @@ func (s *shellScan) matches(p shellPattern) (Danger, bool) {
 		return Danger{}, false
 	}
 	d, _ := found(all[0].shown)
+	d.unread = slices.ContainsFunc(all, shellCommand.computed)
 	d.commands, d.includes = all, func(c shellCommand) bool { return s.includes(p, c) }
 	return d, true
+}
+
+// computed reports whether a word of a command is not literal, but for a directory of the
+// environment: what the command does is another thing at another time.
+func (c shellCommand) computed() bool {
+	return slices.ContainsFunc(c.argv, func(a shellWord) bool {
+		return a.dynamic && strings.ReplaceAll(a.marked, string(rune(markPath)), "") != a.text || strings.IndexByte(a.marked, markGlob) >= 0 || a.dynamic && !a.computed()
+	})
 }
 
 // named returns the first command that is one of the programs.
@@ -175,14 +185,14 @@ func (s *shellScan) includes(p shellPattern, c shellCommand) bool {
 		if !isProgram(p.argv[0], c.name()) {
 			return false
 		}
-		if starts = p.positions(args); len(starts) == 0 {
+		if starts = p.positions(args, s.optionsOf(p, c)); len(starts) == 0 {
 			return false
 		}
 	}
 	if len(p.flagsAny) > 0 && !slices.ContainsFunc(p.flagsAny, func(f string) bool { return p.hasFlag(args, f) }) {
 		return false
 	}
-	if len(p.sub) > 0 && !slices.ContainsFunc(p.optionsOf().reach(args, 0), func(at int) bool {
+	if len(p.sub) > 0 && !slices.ContainsFunc(s.optionsOf(p, c).reach(args, 0), func(at int) bool {
 		return at < len(args) && slices.ContainsFunc(p.sub, func(want string) bool { return mayBe(want, args[at]) })
 	}) {
 		return false
@@ -191,16 +201,16 @@ func (s *shellScan) includes(p shellPattern, c shellCommand) bool {
 	for i, name := range long {
 		long[i] = "--" + name
 	}
-	if len(p.unless) > 0 && hasOption(args, p.optionsOf(), letters, long...) {
+	if len(p.unless) > 0 && hasOption(args, s.optionsOf(p, c), letters, long...) {
 		return false
 	}
 	if slices.ContainsFunc(p.flagsAll, func(f string) bool { return !p.hasFlag(args, f) }) {
 		return false
 	}
-	if len(p.argsAny) > 0 && !slices.ContainsFunc(args, func(a shellWord) bool { return s.isArgument(p, p.argsAny, a) }) {
+	if len(p.argsAny) > 0 && !s.hasArgument(p, args, s.optionsOf(p, c)) {
 		return false
 	}
-	if len(p.operandAny) > 0 && !slices.ContainsFunc(p.optionsOf().reach(args, 0), func(at int) bool { return at < len(args) && s.isArgument(p, p.operandAny, args[at]) }) {
+	if len(p.operandAny) > 0 && !slices.ContainsFunc(s.optionsOf(p, c).reach(args, 0), func(at int) bool { return at < len(args) && s.isArgument(p, p.operandAny, args[at]) }) {
 		return false
 	}
 	return len(p.textAny) == 0 || !s.table.passesText(c.name()) && p.containsText(c)
@@ -208,8 +218,8 @@ func (s *shellScan) includes(p shellPattern, c shellCommand) bool {
 
 // positions returns where the words of argv after the program are, in each reading of the
 // options before them.
-func (p shellPattern) positions(args []shellWord) (out []int) {
-	for _, at := range p.optionsOf().reach(args, 0) {
+func (p shellPattern) positions(args []shellWord, o options) (out []int) {
+	for _, at := range o.reach(args, 0) {
 		ok := true
 		for i, want := range p.argv[1:] {
 			if at+i >= len(args) || !mayBe(want, args[at+i]) {
@@ -239,8 +249,8 @@ func (s *shellScan) isArgument(p shellPattern, patterns []string, a shellWord) b
 		switch {
 		case glob.Text(pattern, a.text), s.isPath(pattern, a):
 			return true
-		case p.computed && a.chosen():
-			return a.many() && strings.IndexByte(a.marked, markWords) == 0 || glob.Overlaps(pattern, a.asPattern())
+		case p.computed == "text" && a.chosen(), p.computed == "all" && a.computed() && strings.IndexByte(a.marked, markPath) < 0:
+			return a.several() && strings.IndexAny(a.marked, allMarks) == 0 || glob.Overlaps(pattern, a.asPattern())
 		}
 		return false
 	})
@@ -289,9 +299,28 @@ func (s *shellScan) spellings(value string) []string {
 	return out
 }
 
-func (p shellPattern) optionsOf() options {
+// hasArgument reports whether one of some arguments matches. The value of an option is one
+// word, and not another option.
+func (s *shellScan) hasArgument(p shellPattern, args []shellWord, o options) bool {
+	for i, a := range args {
+		value := i > 0 && takesNext(args[i-1].text, o) && a.computed() && !a.several()
+		if !value && s.isArgument(p, p.argsAny, a) {
+			return true
+		}
+	}
+	return false
+}
+
+// optionsOf returns the options of the program of a command before its subcommand.
+func (s *shellScan) optionsOf(p shellPattern, c shellCommand) options {
 	var o options
 	o.valued, o.long = lettersOf(p.valued)
+	for _, x := range s.table.of(c.name()) {
+		if x.global {
+			o.valued, o.attached, o.plain = o.valued+x.valued, o.attached+x.attached, o.plain+x.plain
+			o.long, o.alone = append(o.long, x.long...), append(o.alone, x.alone...)
+		}
+	}
 	return o
 }
 
@@ -338,11 +367,11 @@ func (p shellPattern) hasFlag(args []shellWord, flag string) bool {
 			operands++
 		}
 	}
-	for _, a := range args {
+	for i, a := range args {
 		if a.text == "--" && !a.computed() {
 			return false
 		}
-		if !a.mayBeOption() || !strings.ContainsAny(a.marked, "\x04\x05") && operands <= p.needs && !strings.HasPrefix(a.text, "-") {
+		if !a.mayBeOption() || !a.several() && operands <= p.needs && !strings.HasPrefix(a.text, "-") {
 			continue // if it is the option, nothing is left
 		}
 		at := strings.LastIndexAny(a.marked, allMarks)
@@ -351,7 +380,7 @@ func (p shellPattern) hasFlag(args []shellWord, flag string) bool {
 		case a.many():
 			return true
 		case strings.Trim(end, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-=") != "":
-		case a.chosen() || len(flag) == 1:
+		case a.chosen() || len(flag) == 1 && (p.needs > 0 || a.marked != string(rune(markValue))) || i == 0 && a.several(): // the subcommand, and all after it
 			return true
 		}
 	}

@@ -82,7 +82,7 @@ func (w *shellWalk) inputs(c shellCommand) {
 			w.doubt(dynamic, c.shown)
 		}
 		if len(c.argv) == 0 || !w.isCode(c) {
-			w.text(doc.text, w.depth+1)
+			w.text(doc.asVariables(), w.depth+1)
 		}
 	}
 }
@@ -117,6 +117,13 @@ func (w *shellWalk) launched(p *program, c shellCommand, args []shellWord) (out 
 	if p.afterDashes {
 		if dashes := slices.IndexFunc(args, func(a shellWord) bool { return a.text == "--" }); dashes >= 0 {
 			starts = add(starts, dashes+1)
+		}
+	}
+	if p.anywhere { // after options with any number of values
+		for at := range args {
+			if s := args[at].text; !slices.Contains(starts, at) && (s == "" || s[0] != '-') && at < maxAnywhere {
+				starts = append(starts, at)
+			}
 		}
 	}
 	input, replaced := w.inputArguments(p, args)
@@ -172,6 +179,9 @@ func (p *program) subcommands(args []shellWord, starts []int) (out []int) {
 	}
 	return out
 }
+
+// maxAnywhere bounds the positions at which a program of an entry with anywhere can be.
+const maxAnywhere = 60
 
 // maxReadings bounds the readings of the arguments of one command.
 const maxReadings = 8

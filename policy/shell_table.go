@@ -25,10 +25,12 @@ type program struct {
 	id    string
 	names []string
 	options
+	global bool   // they are before the subcommand
 	syntax string // the reader of arguments that no other key describes
 
 	starts      bool     // the words after options and operands are a program
 	operands    int      // words before the program
+	anywhere    bool     // each word can be the program
 	assigns     bool     // NAME=VALUE words are before the program
 	sub         []string // subcommands that start a program; others do not
 	groups      []string // words before a subcommand
@@ -132,12 +134,12 @@ func (t *shellTable) read(r *tree.Reader, wide bool) {
 }
 
 func readProgram(m *tree.Reader) *program {
-	m.Only("id", "names", "syntax", "starts", "operands", "assigns", "subcommands", "groups", "after_dashes", "entrypoint", "joins", "input_shell", "input_arguments", "replace_flags", "rest_flags",
+	m.Only("id", "names", "global_options", "syntax", "starts", "anywhere", "operands", "assigns", "subcommands", "groups", "after_dashes", "entrypoint", "joins", "input_shell", "input_arguments", "replace_flags", "rest_flags",
 		"value_flags", "attached_flags", "flags", "text_flags", "text_after", "text_lead", "text_words", "text_attached", "bundled", "texts", "text_leads", "text_subcommands",
 		"shell", "interpreter", "code_flags", "program_flags", "file_flags", "prints")
 	m.Require("names")
 	p := &program{
-		names: m.Texts("names", nil), starts: m.Bool("starts", false), operands: int(m.Int("operands", 0, 0, 9)), assigns: m.Bool("assigns", false),
+		names: m.Texts("names", nil), starts: m.Bool("starts", false), anywhere: m.Bool("anywhere", false), global: m.Bool("global_options", false), operands: int(m.Int("operands", 0, 0, 9)), assigns: m.Bool("assigns", false),
 		sub: m.Texts("subcommands", nil), groups: m.Texts("groups", nil), afterDashes: m.Bool("after_dashes", false), entrypoint: m.Texts("entrypoint", nil),
 		joins: m.Bool("joins", false), inputShell: m.Bool("input_shell", false), inputArgs: m.Bool("input_arguments", false), replaceBy: m.Texts("replace_flags", nil), rest: m.Texts("rest_flags", nil),
 		textFlags: m.Texts("text_flags", nil), textAfter: m.Texts("text_after", nil), textLead: m.Texts("text_lead", nil), textWords: m.Bool("text_words", false), textAttached: m.Bool("text_attached", false),

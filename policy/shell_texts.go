@@ -44,13 +44,28 @@ func (w *shellWalk) assign(name string, value *syntax.Word, shown string) {
 	if w.isStartFile(name) && slices.ContainsFunc(value.Parts, func(p syntax.WordPart) bool { _, ok := p.(*syntax.ProcSubst); return ok }) {
 		w.doubt(dynamic, shown) // BASH_ENV=<(…): the shell runs what another command writes
 	}
-	word := w.word(value.Parts)
+	word := w.word(w.without(name, value.Parts))
 	if p := onlyVariable(value.Parts); p != nil && p.Param != nil && p.Param.Value == name { // EDITOR="${EDITOR:-vim}" changes nothing but a missing value
 		if text, dyn := w.fallback(p, word.text, word.dynamic); !dyn {
 			word = literal(text)
 		}
 	}
 	w.assigned(name, word, shown)
+}
+
+// without removes the value that a variable has from a word with other parts: NAME="x;$NAME"
+// adds to it. What another command of the text gave it is not known.
+func (w *shellWalk) without(name string, parts []syntax.WordPart) []syntax.WordPart {
+	if _, known := w.values[name]; known || w.isSet(name) || onlyVariable(parts) != nil {
+		return parts
+	}
+	return slices.DeleteFunc(slices.Clone(parts), func(part syntax.WordPart) bool {
+		p, ok := part.(*syntax.ParamExp)
+		if quoted, is := part.(*syntax.DblQuoted); is && len(quoted.Parts) > 1 {
+			quoted.Parts = w.without(name, quoted.Parts)
+		}
+		return ok && len(parts) > 1 && isPlain(p) && p.Param.Value == name
+	})
 }
 
 // onlyVariable returns the expansion that a word consists of, nil if it has other parts.
@@ -184,7 +199,7 @@ func (w *shellWalk) texts(p *program, name string, c shellCommand, args []shellW
 		args = p.unbundled(args)
 	}
 	for i := range args {
-		if (p.sub != nil || p.starts) && args[i].text == "--" { // mise exec -- PROGRAM: the rest is for it
+		if (p.sub != nil || p.starts) && args[i].text == "--" && p.rest == nil { // mise exec -- PROGRAM: the rest is for it
 			break
 		}
 		for _, flag := range p.textFlags {
@@ -198,7 +213,11 @@ func (w *shellWalk) texts(p *program, name string, c shellCommand, args []shellW
 			if len(args) == i+2 {
 				w.joined(c, args[i+1:])
 			} else {
-				w.chain(shellCommand{argv: args[i+1:], texts: c.texts, shown: c.shown}, maxShellDepth)
+				rest := args[i+1:]
+				if p.afterDashes && rest[1].text == "--" {
+					rest = slices.Delete(slices.Clone(rest), 1, 2)
+				}
+				w.program(shellCommand{argv: rest, texts: c.texts, shown: c.shown})
 			}
 		}
 		for _, lead := range p.textLeads {
