@@ -12,6 +12,8 @@ import (
 // value, and ${!NAME} those in a subscript of a name.
 func (w *shellWalk) evaluations(f *syntax.File) {
 	integers := map[string]bool{}
+	var tests []*syntax.TestClause
+	var extended []*syntax.ExtGlob
 	syntax.Walk(f, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.ArithmExp:
@@ -46,9 +48,19 @@ func (w *shellWalk) evaluations(f *syntax.File) {
 			}
 		case *syntax.DeclClause:
 			w.declaration(n, integers)
+		case *syntax.TestClause: // its patterns can have extended ones
+			tests = append(tests, n)
+		case *syntax.ExtGlob:
+			extended = append(extended, n)
 		}
 		return true
 	})
+	for _, e := range extended { // bash parses them elsewhere only after shopt -s extglob
+		in := slices.ContainsFunc(tests, func(t *syntax.TestClause) bool { return e.Pos().After(t.Pos()) && t.End().After(e.Pos()) })
+		if !in && !strings.Contains(w.src, "extglob") {
+			w.doubt(unparsed, w.src)
+		}
+	}
 	if len(integers) == 0 {
 		return
 	}

@@ -33,7 +33,11 @@ func (w *shellWalk) chain(c shellCommand, left int) (out []shellCommand) {
 		w.doubt(foreign, c.shown)
 		return out
 	}
-	for _, rest := range w.starts(c.name(), c) {
+	readings := w.starts(c.name(), c)
+	if isAssignment(first.text) && len(c.argv) > 1 { // coproc NAME=VALUE PROGRAM
+		readings = append(readings, c.argv[1:])
+	}
+	for _, rest := range readings {
 		out = append(out, w.chain(shellCommand{argv: rest, texts: c.texts, shown: c.shown}, left-1)...)
 	}
 	return out
