@@ -6,9 +6,11 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hooks"
+	"github.com/ryeos/rye/internal/interpolate"
 	"github.com/ryeos/rye/internal/layered"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 )
 
 // The configurations with hooks and with their events.
@@ -39,7 +41,38 @@ func (r *Resolver) hookRules(ctx context.Context, it *Item) []diag.Finding {
 	if rules == nil {
 		return found
 	}
-	return append(found, rules.Check(list, doc)...)
+	return slices.Concat(found, rules.Check(list, doc), r.hookValues(ctx, list, doc))
+}
+
+// hookValues returns findings about values in the parameters of actions that a shell would
+// read as a part of a program. A hook with one fails when it runs.
+func (r *Resolver) hookValues(ctx context.Context, list []hooks.Hook, doc *tree.Doc) (out []diag.Finding) {
+	schema := func(ref item.Ref) any {
+		it, err := r.Inspect(ctx, ref)
+		if err != nil {
+			return nil
+		}
+		return it.Meta.Fields["config_schema"]
+	}
+	risk, err := Risk(ctx, r)
+	if err != nil {
+		risk = nil // every run reports it
+	}
+	for _, h := range list {
+		ref, err := item.ParseRef(h.Action.ID, h.Action.Kind)
+		params, problems := interpolate.Compile(h.Action.Params)
+		if err != nil || ref.Kind != item.Tool || h.Action.Primary != policy.Execute || len(problems) > 0 {
+			continue
+		}
+		for _, u := range risk.ShellUses(policy.CallSchema(ref, schema(ref), params, policy.ConstantText, schema), params, nil) {
+			pos := doc.At(h.At + ".params." + u.At)
+			f := diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s.params.%s: %s would become a part of the program that the shell reads", h.Name, u.At, u)
+			f = f.WithReason(u.Reason())
+			f.Facts = u.Facts()
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // HookRules returns the events of hooks that config:agent/events declares, nil without one.

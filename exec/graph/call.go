@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/interpolate"
-	"github.com/ryeos/rye/internal/tmpl"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 )
@@ -116,7 +114,7 @@ func (w *walker) once(ctx context.Context, f *frame, a *Action, in invocation) (
 		in.at = &resolved{ref, t}
 	}
 	ref, t := in.at.ref, in.at.t
-	params, err := w.params(a, t, w.scope(f, in.step, in.more))
+	params, err := w.params(ctx, a, ref, t, w.scope(f, in.step, in.more))
 	if err != nil {
 		return nil, err
 	}
@@ -180,36 +178,4 @@ func (w *walker) acquire(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// params renders the parameters. Values in a parameter that a shell reads are quoted.
-func (w *walker) params(a *Action, t Target, scope map[string]any) (map[string]any, error) {
-	v, err := w.render(a.Params, scope)
-	if err != nil {
-		return nil, err
-	}
-	params, _ := v.(map[string]any)
-	if params == nil {
-		params = map[string]any{}
-	}
-	out := cloneMap(params)
-	for name := range t.Shell {
-		part := a.Params.Key(name)
-		if part == nil {
-			continue
-		}
-		if _, constant := part.Constant(); constant {
-			continue
-		}
-		s, err := shell(part, scope)
-		if err != nil {
-			return nil, diag.New(diag.ValidationFailed, "the parameter %s: %w", name, err)
-		}
-		out[name] = s
-	}
-	return out, nil
-}
-
-func shell(t *interpolate.Template, scope map[string]any) (string, error) {
-	return t.Text(scope, tmpl.ShellQuote)
 }

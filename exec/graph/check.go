@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 )
 
 // Check reports every mistake of a graph that can be found before a run, in the order
@@ -32,6 +33,20 @@ func CheckHooks(doc *tree.Doc) []diag.Finding {
 	}
 	v.controls()
 	return append(p.r.Findings(), v.out...)
+}
+
+// CheckValues returns the mistakes of a graph by which a value becomes a part of a program,
+// without the rest: what a run would refuse. schema returns the config_schema of an item, nil
+// if it is not known. risk may be nil.
+func CheckValues(doc *tree.Doc, risk *policy.Risk, schema func(item.Ref) any) []diag.Finding {
+	g, _ := parseAll(item.Ref{}, "", doc)
+	v := &validator{g: g, risk: risk}
+	g.actions(func(a *Action, node string) {
+		if ref, ok := a.Ref(); ok && a.Verb == policy.Execute && ref.Kind == item.Tool && !a.unclear {
+			v.shellValues(a, node, policy.CallSchema(ref, schema(ref), a.Params, policy.ConstantText, schema))
+		}
+	})
+	return v.out
 }
 
 // targets reports edges to nodes that do not exist.

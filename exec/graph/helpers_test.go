@@ -48,7 +48,7 @@ func (f *fake) Target(_ context.Context, ref item.Ref) (Target, error) {
 	}
 	t := Target{Pure: ref.ID == "t/pure", Graph: f.graphs[ref.ID], Digest: item.Digest{f.digest}, Space: f.space}
 	if ref.ID == "t/shell" {
-		t.Shell = map[string]bool{"command": true}
+		t.Schema = map[string]any{"properties": map[string]any{"command": map[string]any{"x-rye-shell": true}}}
 	}
 	return t, nil
 }

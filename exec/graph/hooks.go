@@ -120,7 +120,7 @@ func (w *walker) hook(ctx context.Context, h *Hook, scope map[string]any) (map[s
 	var data any
 	if err == nil {
 		var params map[string]any
-		if params, err = w.params(&a, t, scope); err == nil {
+		if params, err = w.params(within, &a, ref, t, scope); err == nil {
 			data, err = w.p.Dispatcher.Call(within, Call{Verb: a.Verb, Ref: ref, Params: params, Held: w.held, RunID: w.log.ID(), Key: w.key("hook "+h.ID, w.step, -1)})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 )
 
 // FuzzParse checks that a graph that parses can be drawn, that what the parser accepts
@@ -70,6 +71,8 @@ func FuzzParse(f *testing.F) {
 type noItems struct{}
 
 // Describe implements Items.
+func (noItems) Risk(context.Context) *policy.Risk { return nil }
+
 func (noItems) Describe(_ context.Context, ref item.Ref) (Described, []string, error) {
 	return Described{}, nil, diag.New(diag.ItemNotFound, "finding %s: it does not exist", ref)
 }

@@ -42,7 +42,7 @@ type Target struct {
 	Graph  bool             // the item is a graph: its run gets an id before it starts
 	Thread bool             // the item is a directive: its thread gets an id before it starts
 	Pure   bool             // a function of this program without side effects
-	Shell  map[string]bool  // the parameters that a shell reads
+	Schema any              // config_schema, which marks the parameters that a shell reads; nil without one
 	Chain  any              // what the Dispatcher verified; Call receives it again
 	Whole  string           // the digests of the item and of all that executes it
 }
@@ -114,7 +114,9 @@ type Params struct {
 	Now        func() time.Time
 	Child      *Child // of a run that another run started
 	Lock       string // the digest of rye.lock, "" without one
-	Copy       string // the id of the working copy that the tools work in, "" for the project
+	// Risk knows the programs that start others; nil knows shells and interpreters only.
+	Risk *policy.Risk
+	Copy string // the id of the working copy that the tools work in, "" for the project
 	// Ask asks a person who is present, until the context ends: an answer that comes
 	// from elsewhere is taken first. If it is nil or returns ErrNoAnswer, the run
 	// suspends.

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -29,11 +30,13 @@ type Described struct {
 type Items interface {
 	// Describe resolves an item. similar are ids that a wrong one was probably meant to be.
 	Describe(ctx context.Context, ref item.Ref) (d Described, similar []string, err error)
+	// Risk returns what programs do with their arguments, nil if it cannot be read.
+	Risk(ctx context.Context) *policy.Risk
 }
 
 // validate reports the mistakes that need the whole graph, or the items that it names.
 func validate(ctx context.Context, g *Graph, items Items) []diag.Finding {
-	v := &validator{g: g, items: items}
+	v := &validator{g: g, items: items, risk: items.Risk(ctx)}
 	v.block("", g.Start, g.Nodes, g.Order)
 	v.state()
 	v.types(ctx)
@@ -46,6 +49,7 @@ func validate(ctx context.Context, g *Graph, items Items) []diag.Finding {
 type validator struct {
 	g     *Graph
 	items Items
+	risk  *policy.Risk // knows programs that start others; it may be nil
 	out   []diag.Finding
 }
 
@@ -354,6 +358,48 @@ func (v *validator) actions(ctx context.Context) {
 			v.warn(a.path, "graph_uncached", "node %s: the result of a thread is not cached, because a model answers differently each time", node)
 		}
 		v.params(a, node, ref, d)
+		v.shellValues(a, node, policy.CallSchema(ref, d.Schema, a.Params, policy.ConstantText, func(called item.Ref) any {
+			inner, _, _ := v.items.Describe(ctx, called)
+			return inner.Schema
+		}))
+	})
+}
+
+// shellValues reports the values that a shell would read as a part of a program.
+func (v *validator) shellValues(a *Action, node string, schema any) {
+	if a.Params == nil || a.unclear {
+		return
+	}
+	path := strings.TrimSuffix(a.path, "item_id") + "params"
+	for _, u := range v.risk.ShellUses(schema, a.Params, v.isNumber) {
+		line := ""
+		if u.Line > 1 {
+			line = fmt.Sprintf(", line %d", u.Line)
+		}
+		f := v.errorf(path+"."+u.At, "node %s: the parameter %s%s: %s would become a part of the program that the shell reads", node, u.At, line, u)
+		*f = f.WithReason(u.Reason())
+		f.Facts = u.Facts()
+	}
+}
+
+// isNumber reports whether the declared type of what an expression reads is a number or a
+// truth value.
+func (v *validator) isNumber(e *interpolate.Expr) bool {
+	var source any
+	switch e.Path[0] {
+	case "inputs":
+		source = v.g.doc.Root["config_schema"]
+	case "state":
+		source = map[string]any{"properties": v.g.stateKeys}
+	case "run":
+		source = object("step", "integer")
+	default:
+		return false
+	}
+	declared, missing, _ := below(source, e.Path[1:])
+	types := typesOf(declared)
+	return missing == "" && len(types) > 0 && !slices.ContainsFunc(types, func(t string) bool {
+		return t != "integer" && t != "number" && t != "boolean"
 	})
 }
 

@@ -32,6 +32,7 @@ func hintTables() []map[situation]string {
 		projectHints(),
 		decodersHints(),
 		graphHints(),
+		shellHints(),
 		lockHints(),
 		execHints(),
 		confineHints(),

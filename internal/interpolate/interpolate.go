@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ryeos/rye/internal/dotpath"
@@ -208,20 +209,74 @@ func (t *Template) render(at string, root any) (any, error) {
 	return t.mixed(at, root, func(s string) string { return s })
 }
 
-// Text returns a template of a text as text: every value passes through quote, also
-// that of a text which is one expression. It serves parameters that a shell reads.
-func (t *Template) Text(root any, quote func(string) string) (string, error) {
-	if !t.dynamic {
-		s, ok := t.constant.(string)
-		if !ok {
-			return "", fmt.Errorf("the value is %s, not a text", tree.TypeName(t.constant))
+// Texts calls do for every text that has an expression, with the keys and the indexes that
+// lead to it, and with the path that they are.
+func (t *Template) Texts(do func(at string, names []string, text *Template)) { t.texts("", nil, do) }
+
+func (t *Template) texts(at string, names []string, do func(string, []string, *Template)) {
+	if len(t.parts) > 0 {
+		do(at, names, t)
+	}
+	for i, e := range t.list {
+		e.texts(tree.Index(at, i), append(names[:len(names):len(names)], strconv.Itoa(i)), do)
+	}
+	for i, k := range t.keys {
+		t.vals[i].texts(tree.Join(at, k), append(names[:len(names):len(names)], k), do)
+	}
+}
+
+// Parts returns the expressions of a text, and the literal texts before, between and after
+// them: one more than there are expressions.
+func (t *Template) Parts() (literal []string, exprs []*Expr) {
+	literal = []string{""}
+	for _, p := range t.parts {
+		if p.expr == nil {
+			literal[len(literal)-1] += p.text
+			continue
 		}
-		return s, nil
+		exprs = append(exprs, p.expr)
+		literal = append(literal, "")
 	}
-	if t.parts == nil {
-		return "", fmt.Errorf("the value is a list or a mapping, not a text")
+	return literal, exprs
+}
+
+// RenderQuoted is Render for parameters that a shell reads: for the names that lead to a text, quote
+// returns the function that every value in it passes through, also the value of a text that
+// is one expression, or nil.
+func (t *Template) RenderQuoted(root any, quote func(names []string) func(string) string) (any, error) {
+	return t.renderQuoted("", nil, root, quote)
+}
+
+func (t *Template) renderQuoted(at string, names []string, root any, quote func([]string) func(string) string) (any, error) {
+	below := func(name string) []string { return append(names[:len(names):len(names)], name) }
+	switch {
+	case !t.dynamic:
+		return t.constant, nil
+	case t.list != nil:
+		out := make([]any, len(t.list))
+		for i, e := range t.list {
+			v, err := e.renderQuoted(tree.Index(at, i), below(strconv.Itoa(i)), root, quote)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = v
+		}
+		return out, nil
+	case t.keys != nil:
+		out := make(map[string]any, len(t.keys))
+		for i, k := range t.keys {
+			v, err := t.vals[i].renderQuoted(tree.Join(at, k), below(k), root, quote)
+			if err != nil {
+				return nil, err
+			}
+			out[k] = v
+		}
+		return out, nil
 	}
-	return t.mixed("", root, quote)
+	if q := quote(names); q != nil {
+		return t.mixed(at, root, q)
+	}
+	return t.render(at, root)
 }
 
 func (t *Template) mixed(at string, root any, quote func(string) string) (string, error) {
@@ -243,6 +298,9 @@ func (t *Template) mixed(at string, root any, quote func(string) string) (string
 	}
 	return out.String(), nil
 }
+
+// Value returns the value of an expression below root.
+func (e *Expr) Value(root any) (any, error) { return e.value("", root) }
 
 // value returns the value of an expression with its type.
 func (e *Expr) value(at string, root any) (any, error) {

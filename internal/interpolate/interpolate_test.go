@@ -138,23 +138,46 @@ func TestCompileRefuses(t *testing.T) {
 
 func long() string { return strings.Repeat("a.", 600) + "a" }
 
-func TestText(t *testing.T) {
+func TestRenderQuoted(t *testing.T) {
+	quote := func(path []string) func(string) string {
+		if path[0] == "command" {
+			return tmpl.ShellQuote
+		}
+		return nil
+	}
 	for in, want := range map[string]string{
 		"ls -l":                          "ls -l",
 		"ls ${inputs.evil}":              "ls '${inputs.tag} $${x} ; touch pwned'",
 		"${inputs.evil}":                 "'${inputs.tag} $${x} ; touch pwned'",
 		"echo ${inputs.n} ${state.list}": `echo '3' '["a",{"a":true,"b":1.5}]'`,
 	} {
-		tm, _ := Compile(in)
-		if got, err := tm.Text(values(), tmpl.ShellQuote); err != nil || got != want {
-			t.Errorf("%s = %s, %v", in, got, err)
+		tm, _ := Compile(map[string]any{"command": in, "other": "${inputs.n}", "list": []any{"x${inputs.n}"}})
+		got, err := tm.RenderQuoted(values(), quote)
+		if err != nil || !reflect.DeepEqual(got, map[string]any{"command": want, "other": int64(3), "list": []any{"x3"}}) {
+			t.Errorf("%s = %v, %v", in, got, err)
 		}
 	}
-	for _, in := range []any{1.0, []any{"${a}"}, []any{}, "${missing}"} {
-		tm, _ := Compile(in)
-		if got, err := tm.Text(values(), tmpl.ShellQuote); err == nil {
-			t.Errorf("%v = %s", in, got)
+	for _, in := range []any{"x ${missing}", []any{"${missing}"}, map[string]any{"a": "${missing}"}} {
+		tm, _ := Compile(map[string]any{"command": in})
+		if got, err := tm.RenderQuoted(values(), quote); err == nil {
+			t.Errorf("%v = %v", in, got)
 		}
+	}
+}
+
+func TestParts(t *testing.T) {
+	tm, _ := Compile(map[string]any{"b": []any{"c", "a ${x.y} b$${z}${n?}"}, "a": "${whole}"})
+	got := ""
+	tm.Texts(func(at string, names []string, text *Template) {
+		literal, exprs := text.Parts()
+		got += at + "/" + strings.Join(names, ".") + "="
+		for i, e := range exprs {
+			got += literal[i] + "<" + e.Path.String() + ">"
+		}
+		got += literal[len(exprs)] + ";"
+	})
+	if want := "a/a=<whole>;b.1/b.1=a <x.y> b${z}<n>;"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

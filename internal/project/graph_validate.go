@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -49,6 +50,19 @@ func (d graphItems) Describe(ctx context.Context, ref item.Ref) (graph.Described
 		out.Locked = d.p.wasTool(ref)
 	}
 	return out, nil, nil
+}
+
+// Risk implements graph.Items.
+func (d graphItems) Risk(ctx context.Context) *policy.Risk { return riskOf(ctx, d.p.Resolver) }
+
+// riskOf returns what programs do with their arguments, nil if the configuration cannot be
+// read: then every run that asks for it fails.
+func riskOf(ctx context.Context, r *resolve.Resolver) *policy.Risk {
+	risk, err := resolve.Risk(ctx, r)
+	if err != nil {
+		return nil
+	}
+	return risk
 }
 
 // directive describes a directive by its inputs, and by the result of its thread.

@@ -256,7 +256,7 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 	out := graph.Params{
 		Project: p.Spaces.ProjectDir, Dispatcher: graphDispatcher{p: p}, Held: held, Signer: signer, Keys: p.RuntimePublic,
 		Getenv: p.Env.Getenv, Now: p.Env.Now, Snapshot: p.writeRecord(signer),
-		Results: p.graphResults(),
+		Results: p.graphResults(), Risk: riskOf(ctx, p.Resolver),
 	}
 	if p.copied != nil {
 		out.Copy, out.Results = p.copied.ID, nil // a result would be one of other files
@@ -297,22 +297,9 @@ func (d graphDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target
 	}
 	it := chain.Tool()
 	go func() { _, _ = exec.Schema(it) }() // the call needs it, after its start is recorded
-	t := graph.Target{Chain: chain, Whole: wholeDigest(chain), Digest: it.Digest, Space: transcript.Space(it.Root.Space), Graph: IsGraph(it), Shell: shellParameters(it)}
+	t := graph.Target{Chain: chain, Whole: wholeDigest(chain), Digest: it.Digest, Space: transcript.Space(it.Root.Space), Graph: IsGraph(it), Schema: it.Meta.Fields["config_schema"]}
 	t.Pure = chain.Primitive().Ref.ID == exec.NativeStep && !t.Graph && (it.Declared() == "T0" || it.Declared() == "safe")
 	return t, nil
-}
-
-// shellParameters returns the parameters of a tool that a shell reads.
-func shellParameters(it *resolve.Item) map[string]bool {
-	schema, _ := it.Meta.Fields["config_schema"].(map[string]any)
-	properties, _ := schema["properties"].(map[string]any)
-	out := map[string]bool{}
-	for name, v := range properties {
-		if property, ok := v.(map[string]any); ok && property["x-rye-shell"] == true {
-			out[name] = true
-		}
-	}
-	return out
 }
 
 // Call implements graph.Dispatcher.

@@ -21,7 +21,13 @@ func checkItem(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []dia
 		return primary.CheckPermits(ctx, r, it)
 	}
 	if IsGraph(it) {
-		return graph.CheckHooks(graphDoc(it))
+		return append(graph.CheckHooks(graphDoc(it)), graph.CheckValues(graphDoc(it), riskOf(ctx, r), func(ref item.Ref) any {
+			called, err := r.Inspect(ctx, ref)
+			if err != nil {
+				return nil // rye graph validate reports it
+			}
+			return called.Meta.Fields["config_schema"]
+		})...)
 	}
 	if it.Ref.Kind != item.Tool || it.Meta.ToolType != exec.ProviderType {
 		return nil

@@ -351,7 +351,7 @@ func (r *hookRun) execute(ctx context.Context, h *Hook) (id string, data any, er
 	params, _ := rendered.(map[string]any)
 	within, cancel := context.WithTimeout(ctx, r.time)
 	defer cancel()
-	data, err = r.in.Services.Execute(within, Action{Verb: h.Verb, Kind: string(h.Kind), ID: id, Params: params, By: h.ID, Event: h.Event})
+	data, err = r.in.Services.Execute(within, Action{Verb: h.Verb, Kind: string(h.Kind), ID: id, Params: params, By: h.ID, Event: h.Event, Template: h.Params, Scope: r.scope})
 	if within.Err() != nil && ctx.Err() == nil {
 		err = diag.New(diag.Timeout, "the hook took longer than %s", r.time)
 	}

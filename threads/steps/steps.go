@@ -116,6 +116,10 @@ type Action struct {
 	// By names the hook or the check, and Event the event of the hook.
 	By    string `json:"by"`
 	Event string `json:"event,omitempty"`
+	// Template is Params before Scope was put into it. A text that a shell reads is filled in
+	// again, where the item that is called is known: a value must not become a part of it.
+	Template map[string]any `json:"-"`
+	Scope    map[string]any `json:"-"`
 }
 
 // All returns the steps by name.
