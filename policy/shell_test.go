@@ -13,8 +13,8 @@ import (
 	"github.com/ryeos/rye/internal/yamlx"
 )
 
-// shippedRisk is the configuration of the system.
-func shippedRisk(t testing.TB) *Risk {
+// systemLayer is the configuration of the system.
+func systemLayer(t testing.TB) Layer {
 	t.Helper()
 	b, err := os.ReadFile("../stdlib/.ai/config/agent/capability_risk.yaml")
 	if err != nil {
@@ -24,7 +24,12 @@ func shippedRisk(t testing.TB) *Risk {
 	if doc == nil {
 		t.Fatal(found)
 	}
-	k, err := ReadRisk([]Layer{{Name: "system", Doc: doc, Wide: true}})
+	return Layer{Name: "system", Doc: doc, Wide: true}
+}
+
+func shippedRisk(t testing.TB) *Risk {
+	t.Helper()
+	k, err := ReadRisk([]Layer{systemLayer(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
