@@ -224,7 +224,7 @@ func keyChar(c byte) bool {
 // value parses a value that begins on the current line, in a mapping or list with that
 // indent, and moves behind it.
 func (p *simpleParser) value(l string, col, indent int) *node {
-	if rest := l[col:]; rest == ">-" || rest == "|" {
+	if rest := l[col:]; rest == ">-" || rest == "|" || rest == "|-" {
 		return p.text(rest, col, indent)
 	}
 	n, end := p.flow(l, col, 0)
@@ -242,7 +242,7 @@ func (p *simpleParser) value(l string, col, indent int) *node {
 	return n
 }
 
-// text parses folded (>-) or literal (|) text.
+// text parses folded (>-) or literal (|, |-) text.
 func (p *simpleParser) text(style string, col, indent int) *node {
 	n := p.node(yaml.ScalarNode, yaml.FoldedStyle, col)
 	var lines []string
@@ -274,8 +274,11 @@ func (p *simpleParser) text(style string, col, indent int) *node {
 	if len(lines) == 0 || p.at == len(p.lines) { // no text, or no line end after it
 		return nil
 	}
-	if n.Value = strings.Join(lines, " "); style == "|" {
-		n.Style, n.Value = yaml.LiteralStyle, strings.Join(lines, "\n")+"\n"
+	if n.Value = strings.Join(lines, " "); style[0] == '|' {
+		n.Style, n.Value = yaml.LiteralStyle, strings.Join(lines, "\n")
+	}
+	if style == "|" {
+		n.Value += "\n"
 	}
 	return n
 }
@@ -302,23 +305,55 @@ func (p *simpleParser) flow(l string, col, depth int) (n *node, end int) {
 	return p.plainScalar(l, col, depth > 0)
 }
 
-// quotedScalar parses a quoted text without escapes.
+// quotedScalar parses a quoted text on one line. Of the escapes it reads those of quotes and of
+// the backslash.
 func (p *simpleParser) quotedScalar(l string, col int) (n *node, end int) {
 	if col >= len(l) || l[col] != '"' && l[col] != '\'' {
 		return nil, 0
 	}
-	i := strings.IndexByte(l[col+1:], l[col])
-	if i < 0 {
+	quote, escaped := l[col], false
+	i := col + 1
+	for ; ; i++ {
+		if i >= len(l) {
+			return nil, 0
+		}
+		c, next := l[i], byte(0)
+		if i+1 < len(l) {
+			next = l[i+1]
+		}
+		switch {
+		case c == '\'' && quote == '\'' && next == '\'':
+		case c == '\\' && quote == '"' && (next == '"' || next == '\\'):
+		case c == '\\' && quote == '"':
+			return nil, 0
+		case c == quote:
+			return p.quoted(l, col, i, escaped)
+		default:
+			continue
+		}
+		escaped = true
+		i++
+	}
+}
+
+// quoted returns the text between two quotes.
+func (p *simpleParser) quoted(l string, col, to int, escaped bool) (n *node, end int) {
+	text, quote, style := l[col+1:to], l[col], yaml.SingleQuotedStyle
+	if end = to + 1; !plainASCII(text) || end < len(l) && l[end] == quote {
 		return nil, 0
 	}
-	text := l[col+1 : col+1+i]
-	end = col + 2 + i
-	if strings.IndexByte(text, '\\') >= 0 || !plainASCII(text) || end < len(l) && l[end] == l[col] {
-		return nil, 0
+	if quote == '"' {
+		style = yaml.DoubleQuotedStyle
 	}
-	style := yaml.DoubleQuotedStyle
-	if l[col] == '\'' {
-		style = yaml.SingleQuotedStyle
+	if escaped {
+		b := make([]byte, 0, len(text))
+		for i := 0; i < len(text); i++ {
+			if quote == '"' && text[i] == '\\' || quote == '\'' && text[i] == '\'' {
+				i++ // the first of the two
+			}
+			b = append(b, text[i])
+		}
+		text = string(b)
 	}
 	n = p.node(yaml.ScalarNode, style, col)
 	n.Value = text
