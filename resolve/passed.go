@@ -18,11 +18,13 @@ func passedKey(it *Item) string {
 }
 
 // isPassed reports whether the metadata of an item can be passed to another process. Only files
-// of the embedded bundle are, which are the same bytes in each process of a program. What a
-// person reads with a line is not: positions are not passed.
-func isPassed(it *Item) bool {
-	return it.Root.Embedded() && it.Type.Codec == extract.CodecYAML &&
-		it.Ref != (item.Ref{Kind: item.Config, ID: policy.AllowanceID}) && it.Ref != (item.Ref{Kind: item.Config, ID: policy.RiskID})
+// of the embedded bundle are, which are the same bytes in each process of a program.
+func isPassed(it *Item) bool { return it.Root.Embedded() && it.Type.Codec == extract.CodecYAML }
+
+// hasLines reports whether people read the lines of an item as the origin of a rule: its
+// positions are passed, too.
+func hasLines(ref item.Ref) bool {
+	return ref.Kind == item.Config && (ref.ID == policy.AllowanceID || ref.ID == policy.RiskID)
 }
 
 // maxPassed bounds what Passed returns.
@@ -54,6 +56,13 @@ func (r *Resolver) Passed() []byte {
 		b, ok := tree.Append(nil, it.Meta.Fields)
 		if ok {
 			b, ok = tree.Append(b, keys)
+		}
+		if hasLines(it.Ref) {
+			for at, pos := range it.Meta.Pos {
+				for _, v := range []any{at, int64(pos.Line), int64(pos.Column)} {
+					b, _ = tree.Append(b, v)
+				}
+			}
 		}
 		if !ok || len(out)+len(b) > maxPassed {
 			continue
@@ -101,7 +110,7 @@ func (p passed) take(it *Item) (m item.Metadata, ok bool) {
 	if err != nil {
 		return m, false
 	}
-	keys, _, err := tree.Decode(s)
+	keys, s, err := tree.Decode(s)
 	if err != nil {
 		return m, false
 	}
@@ -114,7 +123,32 @@ func (p passed) take(it *Item) (m item.Metadata, ok bool) {
 			m.Keys[k], _ = v.(string)
 		}
 	}
-	m.Pos = map[string]diag.Position{}
+	if m.Pos, ok = positions(s); !ok {
+		return m, false
+	}
 	m.FromFields()
 	return m, true
+}
+
+// positions reads paths, each with its line and column.
+func positions(s string) (map[string]diag.Position, bool) {
+	// A path has 20 bytes, or more.
+	out := make(map[string]diag.Position, len(s)/30)
+	for s != "" {
+		var parts [3]any
+		var err error
+		for i := range parts {
+			if parts[i], s, err = tree.Decode(s); err != nil {
+				return nil, false
+			}
+		}
+		path, isText := parts[0].(string)
+		line, isLine := parts[1].(int64)
+		column, isColumn := parts[2].(int64)
+		if !isText || !isLine || !isColumn {
+			return nil, false
+		}
+		out[path] = diag.Position{Line: int(line), Column: int(column)}
+	}
+	return out, true
 }
