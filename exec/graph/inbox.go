@@ -70,7 +70,7 @@ func Send(project, run string, m Message, now time.Time) error {
 const kindAnswer = "answer"
 
 // answerFile is the one file of the answers to a question: of two processes that answer at the
-// same time, the file system lets one create it.
+// same time, the file system has one of them create it.
 func answerFile(node string) string {
 	return fmt.Sprintf("answer-%x.json", sha256.Sum256([]byte(node)))
 }

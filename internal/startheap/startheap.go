@@ -1,5 +1,5 @@
-// Package startheap lets a process that begins with a known amount of work collect no garbage
-// before that is done. It sets no limit, and changes nothing but the time of a process.
+// Package startheap delays the first collection of garbage of a process that begins with a known
+// amount of work. It sets no limit, and changes nothing but the time of a process.
 package startheap
 
 import (
