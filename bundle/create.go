@@ -27,7 +27,13 @@ type Params struct {
 	// Executable reports which files are executable, for trees without modes. Nil:
 	// none.
 	Executable func(path string) bool
+	// LeftOut returns which files are not part of the bundle, such as those that git
+	// ignores. Nil: all files are.
+	LeftOut LeftOut
 }
+
+// LeftOut returns which paths of an author's project belong to no bundle.
+type LeftOut func(ctx context.Context, paths []string) map[string]bool
 
 // ParamsOf returns the parameters that create m again from the same files.
 func ParamsOf(m *Manifest) Params {
@@ -55,6 +61,10 @@ func Create(ctx context.Context, t Tree, p Params) ([]byte, error) {
 	paths, bad, err := list(t)
 	if err != nil {
 		return nil, err
+	}
+	if p.LeftOut != nil {
+		left := p.LeftOut(ctx, paths)
+		paths = slices.DeleteFunc(paths, func(path string) bool { return left[path] })
 	}
 	if len(paths) > MaxFiles {
 		return nil, diag.New(diag.TooLarge, "creating the manifest of %q: there are %d files, at most %d are allowed", p.ID, len(paths), MaxFiles)

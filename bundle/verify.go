@@ -30,6 +30,9 @@ type VerifyParams struct {
 	// Listed takes sizes and digests from a Listing in place of reading each file,
 	// for a bundle whose files were verified before.
 	Listed bool
+	// LeftOut is set for the work tree of the author: it returns the files that are not
+	// extra, because no bundle contains them. It is called only if there are any.
+	LeftOut LeftOut
 }
 
 // Report is the outcome of Verify. Missing, Extra and Changed each have an
@@ -132,9 +135,10 @@ func (r *Report) files(ctx context.Context, p VerifyParams) error {
 	}
 	r.Findings = append(r.Findings, bad...)
 	slices.Sort(present)
+	left := p.leftOut(ctx, r.Manifest, present)
 	for _, path := range present {
 		switch {
-		case listed(r.Manifest, path):
+		case listed(r.Manifest, path), left[path]:
 		case path == requiresName:
 			r.Findings = append(r.Findings, unsignedRequires(p.ID))
 		default:
@@ -148,12 +152,39 @@ func (r *Report) files(ctx context.Context, p VerifyParams) error {
 		}
 		if _, found := slices.BinarySearch(present, f.Path); !found {
 			r.Missing = append(r.Missing, f.Path)
+			if left[f.Path] {
+				r.addDiffers(diag.BundleFileMissing, p.ID, f.Path, "%s lists it, but no commit contains it: it is a record of a run, or git ignores it; make the manifest again: rye bundle create %s",
+					ManifestPath(p.ID), p.ID)
+				continue
+			}
 			r.addDiffers(diag.BundleFileMissing, p.ID, f.Path, "%s lists it, but it does not exist", ManifestPath(p.ID))
 			continue
 		}
 		r.file(p, f)
 	}
 	return nil
+}
+
+// leftOut returns which of the files that differ from the manifest belong to no bundle.
+func (p *VerifyParams) leftOut(ctx context.Context, m *Manifest, present []string) map[string]bool {
+	if p.LeftOut == nil {
+		return nil
+	}
+	var differ []string
+	for _, path := range present {
+		if !listed(m, path) && path != requiresName {
+			differ = append(differ, path)
+		}
+	}
+	for _, f := range m.Files {
+		if _, found := slices.BinarySearch(present, f.Path); !found {
+			differ = append(differ, f.Path)
+		}
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	return p.LeftOut(ctx, differ)
 }
 
 // unsignedRequires warns about a rye.yaml that the manifest does not list. It is not

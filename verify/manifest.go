@@ -37,7 +37,11 @@ func (w *walk) manifest(ctx context.Context, rel string) error {
 	defer done()
 	in := trust.Input{Space: string(w.root.Space), Embedded: w.root.Embedded(), Path: rel}
 	in = lockedManifest(w.root, rel, in)
-	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, Judge: judge(w.p.Trust, in), JudgeCosignature: judgeBeside(w.p.Trust, in)})
+	params := bundle.VerifyParams{Tree: tree, ID: id, Judge: judge(w.p.Trust, in), JudgeCosignature: judgeBeside(w.p.Trust, in)}
+	if w.root.Space == space.Project && !w.root.Bundled() && (w.root.OnDisk() || w.p.Ignored != nil) {
+		params.LeftOut = LeftOut(w.p.Ignored)
+	}
+	r, err := bundle.Verify(ctx, params)
 	if err != nil {
 		f := diag.Errorf(codeOf(err), 0, 0, "%s", err)
 		w.finding(f, rel)

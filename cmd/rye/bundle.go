@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/bundle"
@@ -97,7 +99,15 @@ func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) e
 	defer tree.Close()
 	sweepBundle(tree, dir)
 	id := c.Arg(0)
-	body, err := bundle.Create(ctx, tree, bundleParams(c, h, o, tree, id))
+	params := bundleParams(c, h, o, tree, dir, id)
+	leftOut := params.LeftOut
+	left := []string{}
+	params.LeftOut = func(ctx context.Context, paths []string) map[string]bool {
+		found := leftOut(ctx, paths)
+		left = append(left, slices.Sorted(maps.Keys(found))...)
+		return found
+	}
+	body, err := bundle.Create(ctx, tree, params)
 	if err != nil {
 		return err
 	}
@@ -119,8 +129,11 @@ func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) e
 	}
 	m, _ := bundle.Parse(body)
 	file := bundle.ManifestPath(id)
-	return c.UI.Show(map[string]any{"bundle": m, "path": file, "digest": digest, "removed": removed}, func() {
+	return c.UI.Show(map[string]any{"bundle": m, "path": file, "digest": digest, "removed": removed, "left_out": left}, func() {
 		c.UI.Out("%s %s: %s listed in %s", m.ID, m.Version, plural(len(m.Files), "file"), file)
+		if len(left) > 0 {
+			c.UI.Note("left out: %s, which are records of runs or ignored by git", plural(len(left), "file"))
+		}
 		if len(removed) > 0 {
 			c.UI.Note("removed %s of the previous manifest: ask the signers to run rye bundle sign %s again", plural(len(removed), "signature"), id)
 		}
@@ -142,8 +155,8 @@ func removeVoidSignatures(tree bundle.Tree, dir, id string, body []byte) ([]stri
 }
 
 // bundleParams returns the values of the existing manifest, changed by the flags.
-func bundleParams(c *cli.Call, h *project.Project, o *bundleCreateOptions, tree bundle.Tree, id string) bundle.Params {
-	p := h.ManifestParams(tree, id)
+func bundleParams(c *cli.Call, h *project.Project, o *bundleCreateOptions, tree bundle.Tree, dir, id string) bundle.Params {
+	p := h.ManifestParams(tree, dir, id)
 	for flag, field := range map[*string]*string{
 		&o.version: &p.Version, &o.description: &p.Description, &o.entrypoint: &p.Entrypoint, &o.kind: &p.Type,
 	} {

@@ -60,7 +60,7 @@ func verifyCommit(ctx context.Context, h *project.Project, repo *gitcmd.Repo, co
 		return nil, nil, err
 	}
 	// The report of the root includes the findings about the manifest.
-	rep, err := verify.Root(ctx, verify.Params{Resolver: h.Verifier(h.With(root)), Trust: h.Trust, CountOnly: true}, root)
+	rep, err := verify.Root(ctx, verify.Params{Resolver: h.Verifier(h.With(root)), Trust: h.Trust, CountOnly: true, Ignored: h.Ignored()}, root)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -61,7 +61,7 @@ type verifiedBundle struct {
 
 // verifyBundle verifies a bundle in the project of its author.
 func verifyBundle(ctx context.Context, h *project.Project, tree bundle.Tree, dir, id string) (*verifiedBundle, error) {
-	r, err := h.VerifyOwnBundle(ctx, tree, id)
+	r, err := h.VerifyOwnBundle(ctx, tree, dir, id)
 	if err != nil {
 		return nil, err
 	}

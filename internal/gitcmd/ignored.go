@@ -23,3 +23,15 @@ func (g *Git) Ignored(ctx context.Context, paths []string) map[string]bool {
 	}
 	return ignored
 }
+
+// IgnoredIn returns Ignored for a directory. Without git, or outside of a work tree, no path
+// is ignored.
+func IgnoredIn(p Params) func(ctx context.Context, paths []string) map[string]bool {
+	return func(ctx context.Context, paths []string) map[string]bool {
+		git, err := New(p)
+		if err != nil {
+			return nil
+		}
+		return git.Ignored(ctx, paths)
+	}
+}

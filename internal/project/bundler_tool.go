@@ -6,6 +6,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
@@ -61,11 +62,16 @@ func (c bundlerCall) bundle() (string, error) {
 	return id, nil
 }
 
-// VerifyOwnBundle verifies a bundle in the project of its author.
-func (p *Project) VerifyOwnBundle(ctx context.Context, tree bundle.Tree, id string) (*bundle.Report, error) {
-	return bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id,
+// VerifyOwnBundle verifies a bundle of which dir is the work tree of its author.
+func (p *Project) VerifyOwnBundle(ctx context.Context, tree bundle.Tree, dir, id string) (*bundle.Report, error) {
+	return bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, LeftOut: leftOutOf(p.Env, dir),
 		Judge:            verify.JudgeManifest(p.Trust, string(space.Project), bundle.ManifestPath(id)),
 		JudgeCosignature: verify.JudgeCosignature(p.Trust, string(space.Project))})
+}
+
+// leftOutOf returns the files of a work tree that no bundle contains.
+func leftOutOf(e *Env, dir string) bundle.LeftOut {
+	return verify.LeftOut(gitcmd.IgnoredIn(gitcmd.Params{Dir: dir, Cwd: e.Cwd, Environ: e.Environ()}))
 }
 
 // OwnBundles returns the ids of the bundles that the project has manifests of.
@@ -85,7 +91,7 @@ func (p *Project) OwnBundles() []string {
 func (c bundlerCall) list(ctx context.Context, tree bundle.Tree) (any, error) {
 	list := []map[string]any{}
 	for _, id := range c.p.OwnBundles() {
-		r, err := c.p.VerifyOwnBundle(ctx, tree, id)
+		r, err := c.p.VerifyOwnBundle(ctx, tree, c.p.Spaces.ProjectDir, id)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +113,7 @@ func (c bundlerCall) create(ctx context.Context, tree bundle.Tree) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	params := c.p.ManifestParams(tree, id)
+	params := c.p.ManifestParams(tree, c.p.Spaces.ProjectDir, id)
 	command := "rye bundle create " + id
 	if v := c.text("version"); v != "" {
 		params.Version = v
@@ -130,7 +136,7 @@ func (c bundlerCall) verify(ctx context.Context, tree bundle.Tree) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.p.VerifyOwnBundle(ctx, tree, id)
+	r, err := c.p.VerifyOwnBundle(ctx, tree, c.p.Spaces.ProjectDir, id)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func (p *Project) resignManifest(ctx context.Context, id string, by sign.Signer)
 		return diag.New(diag.FileSystemError, "opening the directory of the bundle: %w", err)
 	}
 	defer tree.Close()
-	body, err := bundle.Create(ctx, tree, p.ManifestParams(tree, id))
+	body, err := bundle.Create(ctx, tree, p.ManifestParams(tree, root.Base, id))
 	if err != nil {
 		return err
 	}
@@ -78,9 +78,9 @@ func (p *Project) resignManifest(ctx context.Context, id string, by sign.Signer)
 	return err
 }
 
-// ManifestParams returns the parameters of the next manifest of a bundle: those of the
+// ManifestParams returns the parameters of the next manifest of a bundle in dir: those of the
 // present one, else version 0.1.0.
-func (p *Project) ManifestParams(tree bundle.Tree, id string) bundle.Params {
+func (p *Project) ManifestParams(tree bundle.Tree, dir, id string) bundle.Params {
 	out := bundle.Params{Version: "0.1.0"}
 	if b, _, err := tree.Read(bundle.ManifestPath(id), bundle.MaxManifest); err == nil {
 		if m, _ := bundle.Parse(b); m != nil {
@@ -88,6 +88,7 @@ func (p *Project) ManifestParams(tree bundle.Tree, id string) bundle.Params {
 		}
 	}
 	out.ID = id
+	out.LeftOut = leftOutOf(p.Env, dir)
 	if epoch := p.Env.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		out.SourceDateEpoch = epoch
 	}
