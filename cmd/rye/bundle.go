@@ -114,6 +114,9 @@ func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) e
 	if err := project.CheckEntrypoint(ctx, h, body); err != nil {
 		return err
 	}
+	if err := project.CheckItems(ctx, h, dir, body); err != nil {
+		return err
+	}
 	signer, err := h.SignerFor(ctx, "release")
 	if err != nil {
 		return err

@@ -107,3 +107,35 @@ func CheckEntrypoint(ctx context.Context, p *Project, body []byte) error {
 	}
 	return diag.New(diag.ItemNotFound, "creating the manifest of %s: entrypoint names %s, which is not in the bundle", m.ID, ref).WithReason("entrypoint")
 }
+
+// CheckItems returns an error if an item that the manifest of a new bundle of the project lists
+// cannot be used: an earlier version may have signed what this one refuses.
+func CheckItems(ctx context.Context, p *Project, dir string, body []byte) error {
+	root, err := p.NeedProject()
+	m, fs := bundle.Parse(body)
+	if diag.Failed(fs) || err != nil || root.Base != dir {
+		return nil // another directory than the project has no items of it
+	}
+	table, err := p.Resolver.Table(ctx)
+	if err != nil {
+		return err
+	}
+	var found []diag.Finding
+	for _, f := range m.Files {
+		rel, inside := strings.CutPrefix(f.Path, space.Dir+"/")
+		at, known := table.Classify(rel)
+		if !inside || !known || at.Type.Ext == "" {
+			continue
+		}
+		it, err := p.Resolver.File(ctx, root, rel)
+		if err != nil {
+			return err
+		}
+		for _, f := range slices.Concat(it.Findings, p.Resolver.Lint(ctx, it)) {
+			if f.Severity != diag.SeverityWarning {
+				found = append(found, diag.WithPath([]diag.Finding{f}, it.Path())...)
+			}
+		}
+	}
+	return diag.FromFindings("creating the manifest of "+m.ID, found)
+}
