@@ -41,6 +41,9 @@ type SignCall struct {
 	// Ask shows a text to the user and asks a question about it; nil: the user cannot
 	// be asked.
 	Ask func(ctx context.Context, text, question string) (bool, error)
+	// Before has the targets as they were before anything was asked, from Seen. A file that
+	// has changed since is refused. nil: nothing was asked.
+	Before *Seen
 	// LastByPerson returns the newest version of an item that a person has signed,
 	// and where it is from; nil if there is none. It may be nil.
 	LastByPerson func(ctx context.Context, it *resolve.Item) (old []byte, from string)
@@ -94,6 +97,9 @@ func (v *Verbs) Sign(ctx context.Context, call SignCall) ([]SignReport, error) {
 	if !call.Check {
 		v.sweep(files)
 	}
+	if call.Before == nil && call.Ask != nil && !call.Check {
+		call.Before = seenOf(files) // a question about one file takes time in which others change
+	}
 	b := batch{verbs: v}
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
@@ -131,6 +137,9 @@ func (v *Verbs) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 		why.Path = it.Path()
 		rep.Findings = []diag.Finding{why.WithReason(reason)}
 		return rep, nil, nil
+	}
+	if call.Before.changed(f, it) {
+		return SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Refused, Findings: []diag.Finding{signFinding(it.Path(), changedWhileAsked(it))}}, nil, nil
 	}
 	return v.signRead(ctx, f, it, call, false)
 }

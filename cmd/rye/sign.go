@@ -101,18 +101,21 @@ func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
 	if err != nil {
 		return err
 	}
-	signer, err := h.Signer(ctx)
-	if err != nil {
-		return err
-	}
 	targets := make([]string, len(words))
 	for i, word := range words {
 		targets[i] = h.Shown(word)
 	}
-	reports, err := h.Verbs.Sign(ctx, primary.SignCall{
-		Held: policy.Person(), Targets: targets, Dir: c.Base, Signer: signer, Check: o.check, Upgrade: o.upgrade, LegacyKeys: old,
+	call := primary.SignCall{
+		Held: policy.Person(), Targets: targets, Dir: c.Base, Check: o.check, Upgrade: o.upgrade, LegacyKeys: old,
 		TakeOver: o.takeOver, Ask: askToSign(c), LastByPerson: h.LastByPerson,
-	})
+	}
+	if call.Ask != nil { // a passphrase may be asked for; Sign reports an error in the targets
+		call.Before, _ = h.Verbs.Seen(ctx, call)
+	}
+	if call.Signer, err = h.Signer(ctx); err != nil {
+		return err
+	}
+	reports, err := h.Verbs.Sign(ctx, call)
 	if err != nil {
 		if len(c.Args) == 1 {
 			err = project.NoFile(err, c.Arg(0))
