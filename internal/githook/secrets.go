@@ -2,6 +2,7 @@ package githook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -13,15 +14,18 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// maxKeyFile is the maximum size in bytes of a file that can be only a private
-// key. Real ones are much smaller.
-const maxKeyFile = 64 << 10
+// The bounds of the search in bytes: of one file, and of all files of a commit outside of
+// .ai, of which the smallest are searched.
+const (
+	maxSearched = 16 << 20
+	maxSearches = 128 << 20
+)
 
 // maxKept is the number of bytes of staged blobs that are kept after they were searched.
 const maxKept = 8 << 20
 
 // secrets finds private keys among the staged files, whatever their names: anywhere in a
-// file below .ai, and elsewhere in files that begin with one. It also finds files at
+// file below .ai, and elsewhere where keyIn finds them. It also finds files at
 // protected paths that tools do not even read: transcripts and keys. It keeps the blobs below .ai, which are read again as items.
 func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error) {
 	var inside, outside []gitcmd.Change
@@ -41,7 +45,7 @@ func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error)
 			outside = append(outside, c)
 		}
 	}
-	small, err := notLarger(ctx, s.Repo.Git, outside)
+	small, err := searched(ctx, s.Repo.Git, outside)
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +59,11 @@ func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error)
 	}
 	budget := int64(maxKept)
 	lines := make([]int, len(all)) // of private keys, 0 for a file without one
-	err = s.batch.Read(oids, resolve.MaxItem, func(i int, o gitcmd.Object) {
-		if budget -= o.Size; i < len(inside) && budget >= 0 && o.Data != nil {
+	err = s.batch.Read(oids, maxSearched, func(i int, o gitcmd.Object) {
+		if budget -= o.Size; i < len(inside) && budget >= 0 && o.Data != nil && o.Size <= resolve.MaxItem {
 			s.read[o.OID] = o.Data
 		}
-		if line := keyLine(o.Data); i < len(inside) || line == firstText(o.Data) {
-			lines[i] = line
-		}
+		lines[i] = keyIn(o.Data, i < len(inside))
 	})
 	for i, line := range lines {
 		if line == 0 {
@@ -74,23 +76,28 @@ func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error)
 	return found, err
 }
 
-// notLarger returns the changes whose blobs have at most maxKeyFile bytes.
-func notLarger(ctx context.Context, git *gitcmd.Git, changes []gitcmd.Change) ([]gitcmd.Change, error) {
+// searched returns the changes whose blobs are within the bounds, the smallest first.
+func searched(ctx context.Context, git *gitcmd.Git, changes []gitcmd.Change) ([]gitcmd.Change, error) {
 	oids := make([]string, len(changes))
+	order := make([]int, len(changes))
 	for i, c := range changes {
-		oids[i] = c.OID
+		oids[i], order[i] = c.OID, i
 	}
 	sizes, err := git.Sizes(ctx, oids)
 	if err != nil {
 		return nil, err
 	}
-	var small []gitcmd.Change
-	for i, c := range changes {
-		if sizes[i] <= maxKeyFile {
-			small = append(small, c)
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
+	var out []gitcmd.Change
+	left := int64(maxSearches)
+	for _, i := range order {
+		if sizes[i] > maxSearched || left < sizes[i] {
+			break
 		}
+		left -= max(sizes[i], 0)
+		out = append(out, changes[i])
 	}
-	return small, nil
+	return out, nil
 }
 
 // keyLine returns the line where a private key begins, 0 if there is none. A key

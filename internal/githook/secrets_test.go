@@ -2,8 +2,10 @@ package githook
 
 import (
 	"bytes"
+	"encoding/base64"
 	"strings"
 	"testing"
+	"unicode/utf16"
 )
 
 const material = "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g"
@@ -39,6 +41,53 @@ func TestKeyLine(t *testing.T) {
 		{"nothing", "", 0},
 	} {
 		if got := keyLine([]byte(tc.text)); got != tc.want {
+			t.Errorf("%s: line %d, want %d", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestKeyIn finds keys outside of .ai: by their encoding, behind other text, and in files that
+// are not text. The source of a test and a page about keys can have one.
+func TestKeyIn(t *testing.T) {
+	key := "-----BEGIN PRIVATE KEY-----\n" + material + "\n-----END PRIVATE KEY-----\n"
+	wide := func(text string, big bool) []byte {
+		var b []byte
+		for _, u := range utf16.Encode([]rune(text)) {
+			if big {
+				b = append(b, byte(u>>8), byte(u))
+			} else {
+				b = append(b, byte(u), byte(u>>8))
+			}
+		}
+		return b
+	}
+	filler := strings.Repeat("a line of a log\n", 8<<10)
+	encoded := base64.StdEncoding.EncodeToString([]byte(key))
+	for _, tc := range []struct {
+		name     string
+		file     []byte
+		anywhere bool
+		want     int
+	}{
+		{"at the beginning", []byte(key), false, 1},
+		{"CRLF", []byte(strings.ReplaceAll(key, "\n", "\r\n")), false, 1},
+		{"UTF-16 with a mark", append([]byte{0xff, 0xfe}, wide(key, false)...), false, 1},
+		{"UTF-16, big-endian, with a mark", append([]byte{0xfe, 0xff}, wide(key, true)...), false, 1},
+		{"UTF-16", wide("\n"+key, false), false, 2},
+		{"UTF-16, big-endian", wide(key, true), false, 1},
+		{"behind a long text", []byte(filler + key), false, 8<<10 + 1},
+		{"in a small archive", append(append([]byte("name"), make([]byte, 508)...), key...), false, 1},
+		{"in base64", []byte("a: 1\ntls.key: " + encoded + "\n"), false, 2},
+		{"in base64 with lines", []byte(encoded[:20] + "\n" + encoded[20:60] + "\n  " + encoded[60:]), false, 1},
+		{"in the source of a test", []byte("package p\n\nconst key = `" + key + "`\n"), false, 0},
+		{"in the source of a test, below .ai", []byte("x\nconst key = `" + key + "`\n"), true, 2},
+		{"begun only, behind a long text", []byte(filler + key[:60]), false, 0},
+		{"quoted, behind a long text", []byte(filler + "> " + key), false, 0},
+		{"a public key in base64", []byte(base64.StdEncoding.EncodeToString([]byte(strings.ReplaceAll(key, "PRIVATE", "PUBLIC")))), true, 0},
+		{"a certificate", []byte(filler + strings.ReplaceAll(key, "PRIVATE KEY", "CERTIFICATE")), true, 0},
+		{"nothing", nil, false, 0},
+	} {
+		if got := keyIn(tc.file, tc.anywhere); got != tc.want {
 			t.Errorf("%s: line %d, want %d", tc.name, got, tc.want)
 		}
 	}

@@ -3,7 +3,6 @@ package project
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/atomicfile"
-	"github.com/ryeos/rye/internal/interpolate"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -576,30 +574,6 @@ func (r *threadRun) execute(ctx context.Context, a steps.Action) (any, error) {
 		err = r.hookEvents(ctx, ref, data)
 	}
 	return data, err
-}
-
-// hookParams fills in the parameters of the action of a hook for the tool that it calls: a
-// value in a text that a shell reads is one word, or the call is refused.
-func (r *threadRun) hookParams(ctx context.Context, ref item.Ref, a steps.Action) (map[string]any, error) {
-	t, problems := interpolate.Compile(a.Template)
-	if len(problems) > 0 {
-		return nil, diag.New(diag.ValidationFailed, "%s", problems[0].Text)
-	}
-	schema := func(ref item.Ref) any {
-		it, err := r.p.Resolver.Find(ctx, ref)
-		if err != nil {
-			return nil // the call fails, too
-		}
-		return it.Meta.Fields["config_schema"]
-	}
-	text := func(t *interpolate.Template) (string, bool) {
-		v, err := t.Render(a.Scope)
-		s, ok := v.(string)
-		return s, ok && err == nil
-	}
-	v, err := riskOf(ctx, r.p.Resolver).RenderShellParams(policy.CallSchema(ref, schema(ref), t, text, schema), t, a.Scope)
-	params, _ := v.(map[string]any)
-	return maps.Clone(params), err
 }
 
 // hookEvents records the events of a program that replaces control or emitter, the steps
