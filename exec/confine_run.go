@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/sandbox"
+	"github.com/ryeos/rye/internal/commitindex"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/policy"
 )
@@ -56,6 +57,10 @@ func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) 
 		return s, func(*proc.Result) error { return nil }, nil
 	}
 	g := e.grant(c)
+	index, err := e.index(&g, c, cmd)
+	if err != nil {
+		return nil, nil, err
+	}
 	var proxy *sandbox.Proxy
 	if c.Profile.Net == policy.NetHosts {
 		g.Listen = func(l net.Listener) { proxy = sandbox.StartProxy(ctx, l, sandbox.ProxyParams{Hosts: c.Profile.Hosts}) }
@@ -66,6 +71,7 @@ func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) 
 	}
 	report, end, err := sandbox.Wrap(cmd, g.Grant, e.ladder())
 	if err != nil {
+		_ = index.Close(context.WithoutCancel(ctx), nil)
 		return nil, nil, err
 	}
 	shown := c.Shown()
@@ -75,12 +81,43 @@ func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) 
 	}
 	return applied, func(res *proc.Result) error {
 		err := end(res)
+		if follow := index.Close(context.WithoutCancel(ctx), e.p.Environ); follow != nil {
+			applied.Notes = append(applied.Notes, "the index of git did not follow the commit of the program; `git reset` does it: "+follow.Error())
+		}
 		if proxy != nil {
 			made := proxy.Close()
 			applied.Connections, applied.More = made.List, made.More
 		}
 		return err
 	}, nil
+}
+
+// index gives a program that may commit an index of its own.
+func (e *Executor) index(g *grant, c *Confinement, cmd *proc.Cmd) (*commitindex.Index, error) {
+	if g.Repositories != sandbox.CommitRepositories || g.Project == "" {
+		return nil, nil
+	}
+	x, err := commitindex.New(g.Project)
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "preparing the sandbox: copying the index of git: %w", err)
+	}
+	if x != nil {
+		g.Write = append(slices.Clip(g.Write), x.Dir())
+		cmd.Env = proc.Merge(cmd.Env, x.Environ())
+	}
+	return x, nil
+}
+
+// repositories returns what a program may change of repositories. A working copy of a thread
+// has its own, of which nothing reaches the project without a person.
+func (e *Executor) repositories(c *Confinement) sandbox.Repositories {
+	switch {
+	case e.p.Boundary.Copy:
+		return sandbox.CloneRepositories
+	case c.Profile.Git == policy.GitCommit:
+		return sandbox.CommitRepositories
+	}
+	return sandbox.ReadRepositories
 }
 
 // layers returns the names of all layers of isolation.
@@ -106,7 +143,7 @@ type grant struct{ sandbox.Grant }
 func (e *Executor) grant(c *Confinement) grant {
 	own := c.grants
 	g := sandbox.Grant{
-		Self: e.p.Self, Warm: e.p.Warm, Listings: e.p.Listings, Git: e.p.Git, Project: own.project, Read: own.read, Write: own.write, Sockets: own.sockets, OwnSockets: own.own, Fixed: own.fixed, Hidden: own.hidden,
+		Self: e.p.Self, Warm: e.p.Warm, Listings: e.p.Listings, Git: e.p.Git, Repositories: e.repositories(c), Project: own.project, Read: own.read, Write: own.write, Sockets: own.sockets, OwnSockets: own.own, Fixed: own.fixed, Hidden: own.hidden,
 		Tmp: own.tmp, Cache: own.cache, Home: own.home, Net: c.Profile.Net, Limits: c.Profile.Limits,
 		Quarantine: filepath.Join(cmp.Or(e.p.Cache, own.project), "quarantine"), Protected: policy.ProtectedExcept(c.removed),
 	}

@@ -16,8 +16,11 @@ type Profile struct {
 	Hosts       []string  // patterns as CheckHostPattern accepts them, for NetHosts; nil is absent
 	Exec        *[]string // names of programs, or [ExecAny]; an empty list permits none
 	Sockets     *[]string // Unix sockets that it may connect to, as paths of the same form; nil is absent
-	Broker      *bool
-	Limits      Limits
+	// Git is what the process may do with a repository of the project: GitNone or GitCommit; ""
+	// is absent, and means GitNone where nothing states it.
+	Git    string
+	Broker *bool
+	Limits Limits
 }
 
 // Network modes of a Profile.
@@ -26,6 +29,12 @@ const (
 	NetLoopback = "loopback" // the children of the process, not the services of the host
 	NetHosts    = "hosts"    // the listed hosts, through the proxy of rye
 	NetAny      = "any"
+)
+
+// Values of Profile.Git.
+const (
+	GitNone   = "none"   // it reads the repository
+	GitCommit = "commit" // it also makes commits, with an index of its own
 )
 
 // ExecAny permits every program.
@@ -96,6 +105,9 @@ func (p Profile) Fill(def Profile) Profile {
 	if p.Sockets == nil { // an older configuration of the classes does not have the key
 		p.Sockets = &[]string{}
 	}
+	if p.Git == "" {
+		p.Git = def.Git
+	}
 	if p.Broker == nil {
 		p.Broker = def.Broker
 	}
@@ -116,6 +128,7 @@ type wireProfile struct {
 	Exec  any      `json:"exec,omitempty"` // "any", "none" or a list
 	// Sockets is left out if it is empty, so that results have it only where it matters.
 	Sockets []string `json:"sockets,omitempty"`
+	Git     string   `json:"git,omitempty"`
 	Broker  *bool    `json:"broker,omitempty"`
 	Limits  *Limits  `json:"limits,omitempty"`
 }
@@ -127,7 +140,7 @@ type wireFS struct {
 
 // MarshalJSON writes the profile as the key sandbox of an item spells it.
 func (p Profile) MarshalJSON() ([]byte, error) {
-	w := wireProfile{Net: p.Net, Hosts: p.Hosts, Broker: p.Broker}
+	w := wireProfile{Net: p.Net, Hosts: p.Hosts, Git: p.Git, Broker: p.Broker}
 	if p.Read != nil || p.Write != nil {
 		w.FS = &wireFS{Read: p.Read, Write: p.Write}
 	}

@@ -16,7 +16,7 @@ const execNone = "none"
 // ReadProfile decodes a profile, for example r.Map("sandbox") of an item. It adds
 // findings to r and returns the keys that were correct.
 func ReadProfile(r *tree.Reader) Profile {
-	r.Only("fs", "net", "hosts", "exec", "sockets", "broker", "limits")
+	r.Only("fs", "net", "hosts", "exec", "sockets", "git", "broker", "limits")
 	fs := r.Map("fs")
 	fs.Only("read", "write")
 	p := Profile{
@@ -27,6 +27,7 @@ func ReadProfile(r *tree.Reader) Profile {
 		Exec:  readExec(r),
 
 		Sockets: list(r, "sockets", CheckProfilePath),
+		Git:     r.Enum("git", "", GitNone, GitCommit),
 	}
 	if r.Has("broker") {
 		b := r.Bool("broker", false)

@@ -17,6 +17,7 @@ func Tighten(a, b Profile) Profile {
 		Exec:  meet(a.Exec, b.Exec, commonPrograms),
 
 		Sockets: meet(a.Sockets, b.Sockets, commonPaths),
+		Git:     commonGit(a.Git, b.Git),
 
 		Broker: meet(a.Broker, b.Broker, func(x, y bool) bool { return x && y }),
 	}
@@ -39,6 +40,17 @@ func Tighten(a, b Profile) Profile {
 		*p.Write = commonPaths(*p.Write, *p.Read)
 	}
 	return p.clean()
+}
+
+// commonGit orders none < commit.
+func commonGit(a, b string) string {
+	switch {
+	case a == b || b == "":
+		return a
+	case a == "":
+		return b
+	}
+	return GitNone
 }
 
 // meet returns the common part of two values, of which nil permits everything.
@@ -229,6 +241,9 @@ func (p Profile) Exceeds(ceiling Profile) []Excess {
 		return slices.Contains(list, ExecAny) || slices.Contains(list, s)
 	})
 	compare("sockets", p.Sockets, ceiling.Sockets, pathIn)
+	if p.Git == GitCommit && ceiling.Git == GitNone {
+		add("git", p.Git, ceiling.Git)
+	}
 	if p.Broker != nil && *p.Broker && ceiling.Broker != nil && !*ceiling.Broker {
 		add("broker", true, false)
 	}

@@ -91,7 +91,7 @@ func TestEscapesCreated(t *testing.T) {
 					}
 					site := newSite(t, program)
 					before := site.files(t)
-					res, _, err := site.run(t, rung, site.argv(row), policy.NetNone, nil)
+					res, _, err := site.run(t, rung, site.argv(row), policy.NetNone, func(g *Grant, _ *proc.Cmd) { g.Repositories = CommitRepositories })
 					if !strings.Contains(string(res.Stdout), `"reached":true`) {
 						if rung == Strict {
 							t.Errorf("the program did not create the path: %s %s", res.Stdout, res.Stderr)

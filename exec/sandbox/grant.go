@@ -68,11 +68,23 @@ type Grant struct {
 	// Protected decides which paths of writable directories are protected, as
 	// policy.Protected does; nil means that function.
 	Protected func(rel string) (row policy.ProtectedPath, matched string, ok bool)
+	// Repositories is what the program may change of the repositories in writable directories.
+	Repositories Repositories
 	// Git finds what repositories name; nil reads their own settings only.
 	Git *runsoutside.Finder
 	// Listings are those of earlier runs of the process, or nil.
 	Listings *Listings
 }
+
+// Repositories is what a program may change of the repositories in writable directories.
+type Repositories string
+
+// Values of Repositories.
+const (
+	ReadRepositories   Repositories = ""       // nothing: .git is read-only
+	CommitRepositories Repositories = "commit" // objects, refs and logs, but not the index
+	CloneRepositories  Repositories = "clone"  // all but what makes git run programs: the working copy of a thread
+)
 
 // ProxyAddr is where programs with NetHosts reach the proxy. Nothing else uses the port:
 // the network namespace is new.

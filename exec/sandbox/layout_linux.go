@@ -88,14 +88,6 @@ func systemPaths(net string) []string {
 	return append(paths, "/etc/localtime", "/etc/hosts")
 }
 
-// secretsOfSystem are files below the system directories that only root reads. A
-// program that root starts must not.
-func secretsOfSystem() []string {
-	paths := []string{"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/security/opasswd", "/etc/ssl/private", "/etc/krb5.keytab"}
-	keys, _ := filepath.Glob("/etc/ssh/*key*")
-	return append(paths, keys...)
-}
-
 // add grants a path. Links on the way to it are made again in the new root.
 func (l *layout) add(p string, do confine.Op, named bool) error {
 	if !filepath.IsAbs(p) {
@@ -227,7 +219,7 @@ func (l *layout) protect() {
 		if root == l.g.Cache {
 			continue
 		}
-		found := newGuard(l.g.Protected, l.g.Listings, l.g.Git).find(l.g.Project, root, openAnchor(root))
+		found := newGuard(l.g.Protected, l.g.Listings, l.g.Git, l.g.Repositories).find(l.g.Project, root, openAnchor(root))
 		l.guarded[root] = found
 		if m, ok := l.mounts[root]; ok {
 			m.is = found.root.identity()

@@ -44,7 +44,7 @@ func (l *Listings) Preload(project string) {
 	found := len(l.stored) > 0
 	l.mu.Unlock()
 	if found {
-		g := newGuard(nil, l, nil)
+		g := newGuard(nil, l, nil, CommitRepositories)
 		g.root, g.device, g.recalls = project, device, true
 		g.items(".ai")
 	}

@@ -65,25 +65,27 @@ type guard struct {
 	recalls bool  // it reads stored listings only
 	base    *anchor
 	git     *runsoutside.Finder
-	visited []visited // the directories that were listed
-	out     guarded
+
+	repositories Repositories
+	visited      []visited // the directories that were listed
+	out          guarded
 }
 
 // findProtected searches root, a directory or file of a project or elsewhere. It follows
 // no link: what is behind one is protected only if it is granted by its own path. If
 // root itself is protected, it is the only element of the result.
 func findProtected(project, root string, protect func(string) (policy.ProtectedPath, string, bool), seen *Listings) guarded {
-	return newGuard(protect, seen, nil).find(project, root, openAnchor(root))
+	return newGuard(protect, seen, nil, CommitRepositories).find(project, root, openAnchor(root))
 }
 
-func newGuard(protect func(string) (policy.ProtectedPath, string, bool), seen *Listings, git *runsoutside.Finder) *guard {
+func newGuard(protect func(string) (policy.ProtectedPath, string, bool), seen *Listings, git *runsoutside.Finder, repositories Repositories) *guard {
 	if protect == nil {
 		protect = policy.Protected
 	}
 	if seen == nil {
 		seen = &Listings{}
 	}
-	return &guard{protect: protect, seen: seen, git: git, stable: keepsNumbers, first: newNames(first), last: newNames(last), inner: newNames(inner), left: protectedEntries, out: guarded{complete: true, links: map[string]string{}, pinned: map[string]bool{}}}
+	return &guard{protect: protect, seen: seen, git: git, repositories: repositories, stable: keepsNumbers, first: newNames(first), last: newNames(last), inner: newNames(inner), left: protectedEntries, out: guarded{complete: true, links: map[string]string{}, pinned: map[string]bool{}}}
 }
 
 // find searches root, below base if that is open.
@@ -269,6 +271,11 @@ func (g *guard) location(dir string) location {
 func (g *guard) entry(rel string, isDir, installed bool) bool {
 	abs := filepath.Join(g.root, filepath.FromSlash(rel))
 	switch name := strings.ToLower(path.Base(rel)); {
+	case name == ".git" && isDir && g.repositories == ReadRepositories:
+		g.pin(abs)
+		g.out.fixed = append(g.out.fixed, abs)
+		g.named(abs)
+		return false
 	case name == ".git" && isDir:
 		g.pin(abs)
 		g.out.own = append(g.out.own, abs)
@@ -324,6 +331,10 @@ func (g *guard) repository(rel string) {
 			return false
 		}
 		within := at[len(rel)+1:]
+		if name := path.Base(within); g.repositories == CommitRepositories && !isDir && (name == "index" || strings.HasPrefix(name, "sharedindex.")) {
+			g.out.fixed = append(g.out.fixed, filepath.Join(g.root, filepath.FromSlash(at)))
+			return false
+		}
 		return isDir && (within == "modules" || strings.HasPrefix(within, "modules/") || within == "worktrees" || strings.HasPrefix(within, "worktrees/"))
 	})
 }

@@ -92,7 +92,7 @@ func TestWalks(t *testing.T) {
 		if w == nil || len(w.dirs) < 2*fewDirs {
 			t.Fatalf("the walk has not been kept: %v", w)
 		}
-		g := newGuard(nil, seen, nil)
+		g := newGuard(nil, seen, nil, CommitRepositories)
 		g.root = dir
 		if !g.again(walkKey{dir, ".ai"}) || g.left != protectedEntries-w.count {
 			t.Fatal("the walk is not repeated")

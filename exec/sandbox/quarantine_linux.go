@@ -35,7 +35,7 @@ const rounds = 8
 // The program has ended, but programs of other runs in the project may have not. So nothing
 // is done by path: the directory that was writable is open since the search before the run,
 // each directory in it is opened without links, and must be the one that the search listed.
-func quarantine(project, root, to string, number int, before guarded, protect func(string) (policy.ProtectedPath, string, bool), seen *Listings, git *runsoutside.Finder) (moved []string, err error) {
+func quarantine(project, root, to string, number int, before guarded, protect func(string) (policy.ProtectedPath, string, bool), seen *Listings, git *runsoutside.Finder, repositories Repositories) (moved []string, err error) {
 	known := map[string]bool{}
 	for _, p := range slices.Concat(before.fixed, before.secret) {
 		known[p] = true
@@ -44,7 +44,7 @@ func quarantine(project, root, to string, number int, before guarded, protect fu
 	defer q.close()
 	left := 10 * protectedEntries // the program may have made many
 	for range rounds {
-		search := newGuard(protect, seen, git)
+		search := newGuard(protect, seen, git, repositories)
 		search.ended, search.left = true, left
 		after := search.find(project, root, before.root)
 		added := after.added(before, known, to)

@@ -19,7 +19,7 @@ func TestReplacedDirectory(t *testing.T) {
 			config := filepath.Join(dir, "sub/.git/config")
 			write(t, filepath.Join(dir, "sub/.git/HEAD"))
 			write(t, config)
-			search := newGuard(nil, nil, nil)
+			search := newGuard(nil, nil, nil, CommitRepositories)
 			search.stable = func(string) bool { return stable }
 			before := search.find(dir, dir, openAnchor(dir))
 			defer before.root.close()
@@ -30,12 +30,12 @@ func TestReplacedDirectory(t *testing.T) {
 				t.Fatal(err)
 			}
 			write(t, config)
-			after := newGuard(nil, nil, nil)
+			after := newGuard(nil, nil, nil, CommitRepositories)
 			after.stable = search.stable
 			if got := after.find(dir, dir, before.root).same(before, config); got == stable {
 				t.Errorf("the same directory: %v", got)
 			}
-			moved, err := quarantine(dir, dir, to, 0, before, nil, nil, nil)
+			moved, err := quarantine(dir, dir, to, 0, before, nil, nil, nil, CommitRepositories)
 			if got := slices.Contains(moved, config); err != nil || got != (stable && keepsNumbers(dir)) {
 				t.Errorf("moved %q, %v", moved, err)
 			}

@@ -112,7 +112,7 @@ func (b *ruleBuilder) build(l *layout) error {
 	writable := l.writable()
 	for _, root := range writable {
 		if root != b.g.Cache {
-			found := newGuard(b.g.Protected, b.g.Listings, b.g.Git).find(b.g.Project, root, openAnchor(root))
+			found := newGuard(b.g.Protected, b.g.Listings, b.g.Git, b.g.Repositories).find(b.g.Project, root, openAnchor(root))
 			l.guarded[root] = found
 			b.hidden = append(b.hidden, found.secret...)
 		}

@@ -362,7 +362,7 @@ func (w *wrapped) quarantine() error {
 	defer w.g.Listings.save(time.Now())
 	var all []string
 	for root, before := range w.layout.guarded {
-		moved, err := quarantine(w.g.Project, root, w.g.Quarantine, len(all), before, w.g.Protected, w.g.Listings, w.g.Git)
+		moved, err := quarantine(w.g.Project, root, w.g.Quarantine, len(all), before, w.g.Protected, w.g.Listings, w.g.Git, w.g.Repositories)
 		all = append(all, moved...)
 		if err != nil {
 			return quarantined(all, w.g.Quarantine, err)

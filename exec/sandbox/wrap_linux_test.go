@@ -100,9 +100,7 @@ func TestFiles(t *testing.T) {
 			"touch .ai/config/x 2>/dev/null || echo refused":          "refused",
 			"touch .ai/x 2>/dev/null || echo refused":                 "refused",
 			"mv .git moved 2>/dev/null || echo refused":               "refused",
-			"rm -rf .git/hooks 2>/dev/null || echo refused":           "refused",
 			"touch .ai/tools/x && rm .ai/tools/x && echo ok":          "ok",
-			"touch .git/objects/x && rm .git/objects/x && echo ok":    "ok",
 			"touch /usr/x 2>/dev/null || echo refused":                "refused",
 			"touch /etc/x 2>/dev/null || echo refused":                "refused",
 			"head -c1 /etc/shadow 2>/dev/null | wc -c":                "0",
@@ -112,6 +110,36 @@ func TestFiles(t *testing.T) {
 			res, report, err := confined(t, g, script)
 			if got := strings.TrimSpace(string(res.Stdout)); err != nil || got != want {
 				t.Errorf("%s: %q, want %q (%v, stderr %q, %+v)", script, got, want, err, res.Stderr, report)
+			}
+		}
+	})
+}
+
+// TestRepositories changes a repository with each grant of it.
+func TestRepositories(t *testing.T) {
+	onRungs(t, func(t *testing.T, r Rung) {
+		for _, c := range []struct {
+			script              string
+			read, commit, clone string
+		}{
+			{"touch .git/objects/x 2>/dev/null && rm .git/objects/x && echo ok || echo refused", "refused", "ok", "ok"},
+			{"touch .git/refs/x 2>/dev/null && rm .git/refs/x && echo ok || echo refused", "refused", "ok", "ok"},
+			{"echo x 2>/dev/null >.git/index && echo ok || echo refused", "refused", "refused", "ok"},
+			{"mv .git/refs/new .git/index 2>/dev/null && echo ok || echo refused", "refused", "refused", "ok"},
+			{"touch .git/hooks/pre-commit 2>/dev/null && echo ok || echo refused", "refused", "refused", "refused"},
+			{"rm -r .git/hooks 2>/dev/null && echo ok || echo refused", "refused", "refused", "refused"},
+			{"echo x 2>/dev/null >>.git/config && echo ok || echo refused", "refused", "refused", "refused"},
+		} {
+			for mode, want := range map[Repositories]string{ReadRepositories: c.read, CommitRepositories: c.commit, CloneRepositories: c.clone} {
+				dir := project(t)
+				for _, f := range []string{".git/HEAD", ".git/index", ".git/refs/new", ".git/objects/y", ".git/hooks/x"} {
+					write(t, filepath.Join(dir, f))
+				}
+				g := Grant{Rung: r, Project: dir, Write: []string{dir}, Tmp: true, Net: "none", Home: "/home/user", Repositories: mode}
+				res, _, err := confined(t, g, c.script)
+				if got := strings.TrimSpace(string(res.Stdout)); err != nil || got != want && !(r == Landlock && mode == CloneRepositories) {
+					t.Errorf("%q: %s: %q, want %q (%v, %s)", mode, c.script, got, want, err, res.Stderr)
+				}
 			}
 		}
 	})

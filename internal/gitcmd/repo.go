@@ -73,6 +73,21 @@ func (g *Git) Configuration(ctx context.Context) ([]byte, error) {
 	return output(ctx, cmd, nil, "config")
 }
 
+// Follow changes the index as a change of HEAD from one commit to another does: entries that are
+// as in the old one, "" for none, become those of the new one. It is an error if another change
+// of the same file is staged, and then the index stays as it is.
+func (g *Git) Follow(ctx context.Context, from, to string) error {
+	if from == "" {
+		r, err := g.Repo(ctx)
+		if err != nil {
+			return err
+		}
+		from = r.EmptyTree()
+	}
+	_, err := g.guarded(ctx, nil, "read-tree", "-i", "-m", from, to)
+	return err
+}
+
 // Setting returns the values of a setting of git, none if it is not set.
 func (g *Git) Setting(ctx context.Context, name string) ([]string, error) {
 	out, err := g.run(ctx, nil, "config", "-z", "--get-all", name)

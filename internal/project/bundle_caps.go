@@ -126,6 +126,9 @@ func sandboxCaps(fields map[string]any) []string {
 			out = append(out, "net:"+bareHost(host))
 		}
 	}
+	if p.Git == policy.GitCommit {
+		out = append(out, "git:commit")
+	}
 	for _, access := range []struct {
 		kind   string
 		values *[]string

@@ -34,6 +34,8 @@ func TestSandboxCaps(t *testing.T) {
 		"{'net': 'hosts', 'hosts': ['B.io:8443', '*.a.io']}":               {"net:*.a.io", "net:b.io"},
 		"{'hosts': ['a.io']}":                                              {"net:a.io"},
 		"{'sockets': ['{project}/dev.sock', '/run/x.sock']}":               {"socket:/run/x.sock", "socket:{project}/dev.sock"},
+		"{'git': 'commit'}":                                                {"git:commit"},
+		"{'git': 'none'}":                                                  nil,
 		"{'exec': 'any'}":                                                  {"exec:any"},
 		"{'exec': ['git', 'make']}":                                        {"exec:git", "exec:make"},
 		"{'fs': {'write': ['{project}/a b', '{project}/ab', '{tmp}']}}":    {"write:{project}/a%20b", "write:{project}/ab"},

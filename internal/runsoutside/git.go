@@ -53,7 +53,7 @@ func (f *Finder) Repository(top, gitDir string) []Path {
 	}
 	r := newReader(f.Home)
 	f.global(r)
-	dir, common := resolveGitDir(gitDir)
+	dir, common := GitDirs(gitDir)
 	for _, c := range []string{filepath.Join(common, "config"), filepath.Join(dir, "config.worktree"), filepath.Join(common, "config.worktree")} {
 		r.file(c, 0)
 	}
@@ -170,8 +170,8 @@ func lowerKey(k string) string {
 	return strings.ToLower(k)
 }
 
-// resolveGitDir returns the directory of a repository and the one that work trees share.
-func resolveGitDir(gitDir string) (dir, common string) {
+// GitDirs returns the directory of a repository and the one that work trees share.
+func GitDirs(gitDir string) (dir, common string) {
 	dir = gitDir
 	if b, err := openat.ReadRegular(gitDir, 1<<16); err == nil {
 		if to, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir:"); ok {
