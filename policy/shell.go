@@ -51,10 +51,11 @@ type shellScan struct {
 	words    int
 	started  int
 	sets     map[string]bool // variables that the texts set to what is not known
-	// assignedTo are all variables that the texts give a value, and declared all functions.
-	assignedTo, declared map[string]bool
-	dirs                 []string                  // into which the texts change
-	bodies               map[string][]shellCommand // of functions
+	// assignedTo are all variables that the texts give a value, loops those of for and select,
+	// and declared all functions.
+	assignedTo, declared, loops map[string]bool
+	dirs                        []string                  // into which the texts change
+	bodies                      map[string][]shellCommand // of functions
 }
 
 // shellPipe is commands whose output others read, or have as an argument.
@@ -63,9 +64,14 @@ type shellPipe struct {
 	argument bool
 }
 
+// newScan returns a scan that has read nothing.
+func newScan(t *shellTable) *shellScan {
+	return &shellScan{table: t, sets: map[string]bool{}, assignedTo: map[string]bool{}, declared: map[string]bool{}, loops: map[string]bool{}}
+}
+
 // scan reads a text as bash does. It runs nothing and reads no file.
 func (t *shellTable) scan(text string) *shellScan {
-	s := &shellScan{table: t, sets: map[string]bool{}, assignedTo: map[string]bool{}, declared: map[string]bool{}}
+	s := newScan(t)
 	for {
 		known := len(s.sets) + len(s.assignedTo) + len(s.declared)
 		s.text(text, 0)
@@ -73,7 +79,7 @@ func (t *shellTable) scan(text string) *shellScan {
 			return s
 		}
 		// What a part of the text sets, an earlier part can have used in a loop.
-		s = &shellScan{table: t, sets: s.sets, assignedTo: s.assignedTo, declared: s.declared}
+		s = &shellScan{table: t, sets: s.sets, assignedTo: s.assignedTo, declared: s.declared, loops: s.loops}
 	}
 }
 

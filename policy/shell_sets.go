@@ -13,14 +13,11 @@ const computedName = ""
 // setNames adds the variables that a text sets by another means than an assignment, whose
 // value is not known.
 func (s *shellScan) setNames(f *syntax.File) {
-	if s.sets == nil {
-		s.sets = map[string]bool{}
-	}
-	w := &shellWalk{shellScan: &shellScan{table: s.table}}
+	w := &shellWalk{shellScan: newScan(s.table)}
 	syntax.Walk(f, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.WordIter: // for and select
-			s.sets[n.Name.Value] = true
+			s.loops[n.Name.Value] = true
 		case *syntax.ParamExp: // ${NAME:=VALUE}
 			if n.Param != nil && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
 				s.sets[n.Param.Value] = true

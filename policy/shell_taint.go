@@ -13,7 +13,7 @@ const positional = "@"
 // tainted reports values, and variables that have them, which a command reads as a program
 // although they are plain words: eval, the text of a shell, arithmetic, names of variables.
 func (v *shellValues) tainted(file *syntax.File) {
-	t := &shellTaint{shellValues: v, walk: &shellWalk{shellScan: &shellScan{table: v.table, sets: map[string]bool{}, assignedTo: map[string]bool{}, declared: map[string]bool{}}}, functions: map[string]bool{}}
+	t := &shellTaint{shellValues: v, walk: &shellWalk{shellScan: newScan(v.table)}, functions: map[string]bool{}}
 	t.walk.setNames(file)
 	t.walk.factsOf(file)
 	v.names = map[string]int{}

@@ -56,7 +56,7 @@ func (w *shellWalk) assign(name string, value *syntax.Word, shown string) {
 // without removes the value that a variable has from a word with other parts: NAME="x;$NAME"
 // adds to it. What another command of the text gave it is not known.
 func (w *shellWalk) without(name string, parts []syntax.WordPart) []syntax.WordPart {
-	if _, known := w.values[name]; known || w.isSet(name) || onlyVariable(parts) != nil {
+	if _, known := w.values[name]; known || w.isSet(name) || w.loops[name] || onlyVariable(parts) != nil {
 		return parts
 	}
 	return slices.DeleteFunc(slices.Clone(parts), func(part syntax.WordPart) bool {
@@ -86,7 +86,7 @@ func onlyVariable(parts []syntax.WordPart) *syntax.ParamExp {
 // not set. What another command of the text gave it is not known.
 func (w *shellWalk) fallback(p *syntax.ParamExp, text string, dyn bool) (string, bool) {
 	switch {
-	case p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || w.values[p.Param.Value] != "" || w.isSet(p.Param.Value):
+	case p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || w.values[p.Param.Value] != "" || w.isSet(p.Param.Value) || w.loops[p.Param.Value]:
 		return text, dyn
 	case p.Exp == nil:
 		return "", false
