@@ -109,6 +109,25 @@ func refuseSetID(c modeCall) []bpf.Instruction {
 	return append([]bpf.Instruction{own}, check...)
 }
 
+// reservations are the commands of ioctl that reserve space of a file system, or have each
+// write reserve more than it writes: FS_IOC_RESVSP, FS_IOC_RESVSP64, FS_IOC_ZERO_RANGE and
+// FS_IOC_FSSETXATTR.
+var reservations = []uint32{0x40305828, 0x4030582a, 0x40305839, 0x401c5820}
+
+// refuseReservations returns the instructions that refuse fallocate unless it frees space.
+// The kernel counts what a process writes, and not what it reserves. The error is that of a
+// file system without the call: the C library of GNU then writes instead.
+func refuseReservations() []bpf.Instruction {
+	return []bpf.Instruction{
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_FALLOCATE, SkipFalse: 5},
+		bpf.LoadAbsolute{Off: dataArgs + 8, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.FALLOC_FL_PUNCH_HOLE, SkipTrue: 2},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.FALLOC_FL_COLLAPSE_RANGE, SkipTrue: 1},
+		bpf.RetConstant{Val: seccompErrno | uint32(unix.EOPNOTSUPP)},
+		bpf.RetConstant{Val: seccompAllow},
+	}
+}
+
 // seccompFilter returns the instructions of a filter, in the form of confine.Spec.
 // Without executes, files in memory that could be started as programs do not exist.
 func seccompFilter(net string, sockets, executes bool) ([]uint64, error) {
@@ -138,8 +157,13 @@ func seccompFilter(net string, sockets, executes bool) ([]uint64, error) {
 	}
 	p = append(p, unlessEqual(unix.SYS_CLONE, 4), load(dataArgs),
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipFalse: 1}, ret(seccompEPERM), ret(seccompAllow))
-	p = append(p, unlessEqual(unix.SYS_IOCTL, 6), load(dataArgs+8),
-		unlessEqual(unix.TIOCSTI, 1), ret(seccompEPERM), unlessEqual(unix.TIOCLINUX, 1), ret(seccompEPERM), ret(seccompAllow))
+	p = append(p, refuseReservations()...)
+	commands := append([]uint32{unix.TIOCSTI, unix.TIOCLINUX}, reservations...)
+	p = append(p, unlessEqual(unix.SYS_IOCTL, uint8(2+2*len(commands))), load(dataArgs+8))
+	for _, c := range commands {
+		p = append(p, unlessEqual(c, 1), ret(seccompEPERM))
+	}
+	p = append(p, ret(seccompAllow))
 	// With the helper's own limits too low, it would end and leave processes behind.
 	p = append(p, unlessEqual(unix.SYS_PRLIMIT64, 4), load(dataArgs),
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, ret(seccompEPERM), ret(seccompAllow))
