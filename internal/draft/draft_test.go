@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -20,6 +21,9 @@ type noItems struct{}
 func (noItems) Describe(context.Context, item.Ref) (graph.Described, []string, error) {
 	return graph.Described{}, nil, diag.New(diag.ToolNotFound, "no items")
 }
+
+// Risk returns no classes: no command of the test has a value.
+func (noItems) Risk(context.Context) *policy.Risk { return nil }
 
 // TestDrafts loads unsigned items: each kind of fault is found that a run would meet,
 // although the metadata fit their schema.
