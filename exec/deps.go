@@ -103,7 +103,7 @@ func (e *Executor) packages(ctx context.Context, c *Chain) (*packages, error) {
 	for _, d := range deps {
 		store.Used(strings.TrimPrefix(d.Digest.String(), "sha256:"), e.p.Now())
 	}
-	tree, err := wheels.Unpack(files...)
+	tree, err := wheels.Unpack(py.Stdlib, files...)
 	if err != nil {
 		return nil, diag.Doing("unpacking the packages of "+tool.Ref.String(), err)
 	}
@@ -176,7 +176,8 @@ func (k *packages) use(p *Plan, env map[string]string) {
 		return
 	}
 	if k.dir != "" {
-		env["PYTHONPATH"] = strings.TrimPrefix(env["PYTHONPATH"]+string(os.PathListSeparator)+filepath.Clean(k.dir), string(os.PathListSeparator))
+		// First, so that no other sitecustomize.py hides the one that adds the packages.
+		env["PYTHONPATH"] = strings.TrimSuffix(filepath.Join(k.dir, wheels.SiteDir)+string(os.PathListSeparator)+env["PYTHONPATH"], string(os.PathListSeparator))
 		env["PYTHONNOUSERSITE"] = "1"
 		p.Packages = k.dir
 	}

@@ -36,6 +36,7 @@ func leavesHints() map[situation]string {
 		{diag.PathEscape, "objects_link"}:              "replace the link by the directory",
 		{diag.ValidationFailed, "attachment_size"}:     "attach a smaller file, or a part of it",
 		{diag.TooLarge, "copy_path"}:                   "copy it by hand",
+		{diag.TooLarge, "wheel_size"}:                  "require another version of the package, or fewer packages, in the block # /// script, then run rye lock",
 		{diag.LimitExceeded, "copy_size"}:              "start the thread with --workspace worktree, or raise {setting} of config:agent/records",
 		{diag.ThreadState, "copy_of_other"}:            "run the command in the directory {project}",
 		{diag.ThreadState, "copy_in_use"}:              "run it again when no program changes the working copy",
