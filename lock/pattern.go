@@ -55,32 +55,10 @@ func checkIDPattern(pattern string) error {
 	return refuse("no bundle id is equal to it or below it; write the beginning of ids, such as github.com/acme")
 }
 
-// matchesTrust reports whether a pattern of trust matches an id. It also compares
-// the host path of the repository, without regard to case: a rule about
-// github.com/acme applies to git@github.com:Acme/x too.
-func matchesTrust(pattern, id string) bool {
-	if idpattern.Match(pattern, id) {
-		return true
-	}
-	x, why := parseID(id)
-	return why == "" && x.Kind != PathID && idpattern.Match(strings.ToLower(pattern), strings.ToLower(x.hostForm()))
-}
-
-// hostForm returns the id with the host path of its repository: without scheme,
-// user, port and the .git of a repository. A file URL has none and stays as it is.
-func (id ID) hostForm() string {
-	if id.Kind != URLID || strings.HasPrefix(id.Repo, "file:") {
-		return id.String()
-	}
-	_, rest, isURL := strings.Cut(id.Repo, "://")
-	if !isURL {
-		rest = strings.Replace(id.Repo, ":", "/", 1) // git@host:path
-	}
-	authority, path, _ := strings.Cut(rest, "/")
-	authority = authority[strings.IndexByte(authority, '@')+1:]
-	host, _, _ := strings.Cut(authority, ":")
-	return ID{Kind: HostID, Repo: host + "/" + strings.TrimSuffix(path, ".git"), Subdir: id.Subdir, Major: id.Major}.String()
-}
+// matchesTrust reports whether a pattern of trust matches an id: a rule about one address
+// of a repository applies to all. A rule about github.com/acme applies to
+// git@github.com:Acme/x too, and one about http://h.io:8080/x to http://h.io:8080/x.git.
+func matchesTrust(pattern, id string) bool { return idpattern.MatchRepository(pattern, id) }
 
 // IdleTrust returns a warning for each rule of trust that applies to no locked
 // release and to none of the names, which are those of the project's own bundles.

@@ -44,20 +44,58 @@ func TestCheckIDPattern(t *testing.T) {
 	}
 }
 
-// A rule about the signers of a repository applies under each of its addresses;
-// an allowed source is one address.
+// A rule about the signers of a repository applies under each of its addresses, whichever
+// address the rule names; an allowed source is one address.
 func TestMatchesTrust(t *testing.T) {
-	for _, id := range []string{"github.com/acme/x", "github.com/Acme/x//a", "git@github.com:acme/x", "ssh://git@github.com:2222/acme/x/v2", "http://github.com/acme/x"} {
-		if !matchesTrust("github.com/acme", mustID(t, id).String()) {
-			t.Errorf("%s escapes the rule", id)
+	of := map[string][]string{
+		"github.com": {
+			"github.com/acme/x", "https://GitHub.com/acme/x.git", "github.com/Acme/x/", "https://github.com:443/acme/x", "git@github.com:acme/x", "git@github.com:acme/x.git",
+			"leo@github.com:acme/x", "ssh://git@github.com:2222/acme/x", "ssh://git@github.com/acme/x.git", "ssh://github.com/acme/x", "http://github.com/acme/x",
+			"http://github.com/acme/x.git", "http://github.com/acme/x.git.git", "git://github.com/acme/x.git", "https://github.com:8443/acme/x.git",
+		},
+		"localhost": {"http://localhost:8080/acme/x", "http://localhost:8080/acme/x.git", "https://localhost/acme/x", "HTTP://LOCALHOST/acme/x/", "git@localhost:acme/x"},
+		"":          {"file:///srv/acme/x", "file:///srv/acme/x.git", "FILE:///srv/acme/x/", "file:///srv/Acme/X.git"},
+	}
+	for _, spellings := range of {
+		for _, a := range spellings {
+			for _, b := range spellings {
+				id := mustID(t, b)
+				for _, pattern := range []string{mustID(t, a).String(), "*", "**"} {
+					for _, id := range []ID{id, {Kind: id.Kind, Repo: id.Repo, Major: "v2"}, {Kind: id.Kind, Repo: id.Repo, Subdir: "a", Major: "v2"}} {
+						if !matchesTrust(pattern, id.String()) {
+							t.Errorf("%s escapes the rule about %s", id, pattern)
+						}
+					}
+				}
+			}
 		}
+	}
+	for _, id := range []string{"github.com/acme/x", "github.com/Acme/x//a", "git@github.com:acme/x", "ssh://git@github.com:2222/acme/x/v2", "http://github.com/acme/x"} {
 		if want := id == "github.com/acme/x"; (Policy{Sources: []string{"github.com/acme"}}).AllowsSource(mustID(t, id)) != want {
 			t.Errorf("%s as a source: want %t", id, want)
 		}
 	}
-	for _, id := range []string{"github.com/acmes/x", "git@evil.test:github.com/acme/x", "file:///github.com/acme/x", "./github.com/acme"} {
-		if matchesTrust("github.com/acme", mustID(t, id).String()) {
-			t.Errorf("%s is under the rule", id)
+	for pattern, ids := range map[string][]string{
+		"github.com/acme":            {"github.com/acmes/x", "git@evil.test:github.com/acme/x", "file:///github.com/acme/x", "./github.com/acme"},
+		"git@github.com:acme/x":      {"github.com/acme/xx", "github.com/acme", "git@github.comx:acme/x", "registry:github.com/acme/x"},
+		"git@github.com:acme/*":      {"github.com/acmes/x"},
+		"http://localhost:8080/x/*":  {"http://localhost:8080/x.git", "http://localhost:8080/xx/y"},
+		"http://localhost:8080/x//*": {"http://localhost:8080/x.git", "http://localhost:8080/x/y"},
+		"registry:h.io/acme/x":       {"h.io/acme/x"},
+		"file:///srv/x":              {"srv.io/x", "file:///srv/x2.git"},
+	} {
+		for _, id := range ids {
+			if matchesTrust(pattern, mustID(t, id).String()) {
+				t.Errorf("%s is under the rule about %s", id, pattern)
+			}
+		}
+	}
+	for pattern, id := range map[string]string{
+		"git@github.com:acme/*": "github.com/acme/x", "ssh://git@github.com/acme/": "http://github.com/acme/x.git", "git@github.com": "github.com/acme/x",
+		"http://localhost:8080/x.git//*": "http://localhost:8080/x//a", "http://localhost:8080/x//a": "http://localhost:8080/x.git//a/v2",
+	} {
+		if !matchesTrust(pattern, mustID(t, id).String()) {
+			t.Errorf("%s escapes the rule about %s", id, pattern)
 		}
 	}
 }

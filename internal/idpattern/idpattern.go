@@ -37,6 +37,72 @@ func Match(text, id string) bool {
 	return (len(rest) > 0 || !p.below) && (!p.folders || strings.HasPrefix(rest[0], "//"))
 }
 
+// MatchRepository is Match for every address of a repository: it also compares the
+// addresses of pattern and id without scheme, user, port, the ".git" of the repository and
+// the case of letters. A rule about one address of a repository applies to all.
+func MatchRepository(text, id string) bool {
+	if Match(text, id) {
+		return true
+	}
+	base := Base(text)
+	return Match(address(base)+text[len(base):], address(id))
+}
+
+// address returns an id, or the beginning of one, in the form host/path//folder/vN, in
+// lower case. Registries and addresses without a path to compare stay as they are; a file
+// URL keeps its scheme.
+func address(id string) string {
+	id = strings.ToLower(id)
+	scheme, rest, isURL := strings.Cut(id, "://")
+	head := ""
+	switch i := strings.IndexAny(id, ":/"); {
+	case isURL && scheme == "file":
+		head = "file://"
+	case isURL && rest == "", !isURL && i >= 0 && id[i] == ':' && !strings.Contains(id[:i], "@"):
+		return id // a scheme alone; registry:, file:
+	case isURL:
+		authority, path, found := strings.Cut(rest, "/")
+		_, host, has := strings.Cut(authority, "@")
+		if !has {
+			host = authority
+		}
+		host, _, _ = strings.Cut(host, ":")
+		if rest = host; found {
+			rest += "/" + path
+		}
+	case i >= 0 && id[i] == ':': // git@host:path
+		rest = id[strings.IndexByte(id, '@')+1:i] + "/" + strings.TrimLeft(id[i+1:], "/")
+	case i < 0 && strings.Contains(id, "@"):
+		rest = id[strings.IndexByte(id, '@')+1:]
+	default:
+		rest = id
+	}
+	repo, folder, found := strings.Cut(rest, "//")
+	if repo = bare(repo); found {
+		repo += "//" + folder
+	}
+	return head + repo
+}
+
+// bare removes the ".git" of a repository, which can be before a slash or a major version.
+func bare(repo string) string {
+	end := len(repo)
+	if strings.HasSuffix(repo, "/") {
+		end--
+	} else if i := strings.LastIndexByte(repo, '/'); i > 0 && major(repo[i+1:]) {
+		end = i
+	}
+	name := repo[:end]
+	for strings.HasSuffix(name, ".git") && !strings.HasSuffix(name, "/.git") {
+		name = strings.TrimSuffix(name, ".git")
+	}
+	return name + repo[end:]
+}
+
+func major(s string) bool {
+	return len(s) > 1 && s[0] == 'v' && strings.Trim(s[1:], "0123456789") == ""
+}
+
 // Check returns an error if the form of a pattern is not valid.
 func Check(text string) error {
 	_, err := parse(text)

@@ -50,10 +50,11 @@ type Publisher struct {
 	Content item.Digest `json:"content,omitzero"` // of the text that every root key signs
 }
 
-// Names reports whether the publisher's bundles include one of these ids.
+// Names reports whether the publisher's bundles include one of these ids, by any address of
+// their repositories.
 func (p *Publisher) Names(ids ...string) bool {
 	return slices.ContainsFunc(p.Bundles, func(pattern string) bool {
-		return slices.ContainsFunc(ids, func(id string) bool { return idpattern.Match(pattern, id) })
+		return slices.ContainsFunc(ids, func(id string) bool { return idpattern.MatchRepository(pattern, id) })
 	})
 }
 
