@@ -84,14 +84,22 @@ func (c Change) reasons() []string {
 	for _, x := range c.Items {
 		switch x.Consent {
 		case "shadows":
-			out = append(out, "has "+x.Name+", which is used instead of that of "+strings.Join(x.Over, ", "))
+			out = append(out, "has "+x.Name+", which is used instead of that of "+strings.Join(x.Over, ", ")+x.hidden())
 		case "system":
 			out = append(out, "has "+x.Name+", which changes settings of the system")
 		case string(item.Tool), string(item.Directive):
-			out = append(out, "has the new "+x.Consent+" "+x.Name)
+			out = append(out, "has the new "+x.Consent+" "+x.Name+x.hidden())
 		}
 	}
 	return out
+}
+
+// hidden states that an item is not used today, and by which it is hidden; "" if it is used.
+func (x ItemChange) hidden() string {
+	if len(x.Under) == 0 {
+		return ""
+	}
+	return " (today hidden by that of " + strings.Join(x.Under, ", ") + ")"
 }
 
 // changesOf compares two locks, bundle by bundle. A nil old lock is empty.

@@ -213,8 +213,9 @@ func (e *Engine) weigh(ctx context.Context, all *offers, c *Change, now lock.Bun
 			}
 		}
 	}
+	// An item that a nearer one hides today is used once that one is removed or renamed, and
+	// nothing asks then. So it needs the same consent.
 	switch {
-	case len(x.Under) > 0:
 	case len(x.Over) > 0:
 		x.Consent = "shadows"
 	case space.Reserved(d.Ref):

@@ -86,7 +86,8 @@ func itemNote(x packages.ItemChange) string {
 		return line + ", not used: prefer of rye.yaml does not name the bundle for it"
 	case len(x.Over) > 0:
 		line += ", used instead of that of " + strings.Join(x.Over, ", ")
-	case len(x.Under) > 0:
+	}
+	if len(x.Under) > 0 {
 		line += ", hidden by that of " + strings.Join(x.Under, ", ")
 	}
 	return line
