@@ -42,8 +42,8 @@ type linter struct {
 	out   []problem
 }
 
-// lint returns a finding for every pattern that does not compile and every unknown
-// keyword, with its path.
+// lint returns a finding for every pattern that does not compile, every format that is not
+// checked and every unknown keyword, with its path.
 func lint(doc any) []problem {
 	l := linter{known: keywords()}
 	l.schema(doc, nil)
@@ -65,8 +65,12 @@ func (l *linter) schema(v any, at location) {
 		case many:
 			l.many(k, m[k], at.key(k))
 		case data:
-			if re, ok := m[k].(string); ok && k == "pattern" {
-				l.pattern(re, at.key(k))
+			text, ok := m[k].(string)
+			switch {
+			case ok && k == "pattern":
+				l.pattern(text, at.key(k))
+			case ok && k == "format":
+				l.format(text, at.key(k))
 			}
 		default:
 			l.unknown(k, at.key(k))
@@ -78,7 +82,7 @@ func (l *linter) schema(v any, at location) {
 // parameter.
 func (l *linter) onlyData(m map[string]any) bool {
 	for k := range m {
-		if k == "pattern" || l.known[k] != data {
+		if k == "pattern" || k == "format" || l.known[k] != data {
 			return false
 		}
 	}
@@ -111,6 +115,22 @@ func (l *linter) pattern(re string, at location) {
 		l.add(at, diag.Errorf(diag.ValidationFailed, 0, 0, "schema %s: the pattern %s is not one of Go's (RE2): %s",
 			at, show(re), strings.TrimPrefix(err.Error(), "error parsing regexp: ")))
 	}
+}
+
+// unchecked are annotations of OpenAPI for numbers and texts, which restrict nothing that a
+// reader of the schema could expect to be checked.
+const unchecked = " int32 int64 float double password binary byte "
+
+// format warns about a format that is not checked: its author may rely on it.
+func (l *linter) format(name string, at location) {
+	if knownFormats()[name] != nil || strings.Contains(unchecked, " "+name+" ") {
+		return
+	}
+	f := diag.Warnf(diag.ValidationFailed, 0, 0, "schema %s: the format %s is not known, so it is not checked", at[:len(at)-1], show(name))
+	if near := suggest.Nearest(name, slices.Collect(maps.Keys(knownFormats()))); near != "" {
+		f.Message += ", did you mean " + show(near)
+	}
+	l.add(at, f)
 }
 
 func (l *linter) unknown(k string, at location) {

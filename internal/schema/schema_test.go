@@ -157,6 +157,8 @@ func TestCompileFindings(t *testing.T) {
 		{"wrong types", `{"type":"strnig","properties":[],"required":"a","minLength":-1}`,
 			`error schema $.minLength: must be at least 0, is -1; error schema $.properties: must be object, is array; error schema $.required: must be array, is string; error schema $.type: must be one of "array", "boolean", "integer", "null", "number", "object", "string", is "strnig", did you mean "string"`},
 		{"old required", `{"properties":{"a":{"type":"string","required":true}}}`, "error schema $.properties.a.required: must be array, is boolean"},
+		{"unknown format", `{"properties":{"d":{"type":"string","format":"date-tiem"}},"items":{"format":"own"},"$defs":{"o":{"format":"int64"}}}`,
+			`warning schema $.items: the format "own" is not known, so it is not checked; warning schema $.properties.d: the format "date-tiem" is not known, so it is not checked, did you mean "date-time"`},
 		{"unknown keyword", `{"requierd":["a"],"x-rye-shell":true,"properties":{"requierd":{"x-any":1}},"default":{"foo":1}}`, `warning schema $: unknown keyword "requierd", did you mean "required"`},
 		{"missing target", `{"$ref":"#/$defs/nope"}`, `error schema $: refers to "#/$defs/nope", which does not exist`},
 		{"missing anchor", `{"$ref":"#nope"}`, `error schema $: refers to "#nope", which does not exist`},
