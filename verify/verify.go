@@ -368,6 +368,7 @@ func findingsOf(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []di
 			fs = append(fs, f)
 		}
 	}
+	fs = append(fs, unread(it)...)
 	fs = append(fs, it.Findings...)
 	fs = append(fs, r.Lint(ctx, it)...)
 	fs = append(fs, sealedCopy(it)...)
@@ -387,6 +388,15 @@ func findingsOf(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []di
 // manifest covers its bytes, and rye audit lists it.
 func outOfUse(it *resolve.Item) bool {
 	return it.Root.ReadOnly() && !it.Root.Provides(it.Ref) && (it.Verdict.Code == diag.Scope || it.Verdict.Code == diag.KeyUnknown)
+}
+
+// unread returns the hidden characters of an item that was refused for another reason, for
+// example because it is unsigned. Its reader has to know them before signing it.
+func unread(it *resolve.Item) []diag.Finding {
+	if it.Verdict.OK() || it.Ref.IsZero() || slices.ContainsFunc(it.Verdict.Findings, func(f diag.Finding) bool { return f.Code == diag.HiddenChars }) {
+		return nil
+	}
+	return trust.Hidden(string(it.Ref.Kind), it.Bytes)
 }
 
 // verdictFinding returns the reason of a refusal at the position of its cause.
