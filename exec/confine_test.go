@@ -25,7 +25,7 @@ func profileJSON(t *testing.T, p policy.Profile) string {
 }
 
 func TestConfinement(t *testing.T) {
-	const limits = `,"limits":{"cpu_seconds":30,"memory_mb":512,"processes":64,"open_files":256,"file_size_mb":256,"disk_mb":1024}}`
+	const limits = `,"limits":{"cpu_seconds":30,"memory_mb":512,"processes":64,"open_files":256,"file_size_mb":256,"disk_mb":1024,"files":65536}}`
 	for name, c := range map[string]struct {
 		keys string
 		held *policy.Profile

@@ -86,7 +86,7 @@ func moves() map[string][2]string {
 	for name, most := range map[string]string{"limits.depth": "64", "limits.duration_seconds": "86100", "approvals.timeout_seconds": "3600",
 		"approvals.suspended_timeout_seconds": "2592000", "concurrency.threads": "4096", "concurrency.children": "4096", "concurrency.tool_calls": "4096",
 		"sandbox.limits.cpu_seconds": "86400", "sandbox.limits.open_files": "65536", "limits.turns": "100000", "limits.tokens": "100000000", "limits.spawns": "100000",
-		"sandbox.limits.memory_mb": "65536", "sandbox.limits.processes": "65536", "sandbox.limits.file_size_mb": "65536", "sandbox.limits.disk_mb": "65536"} {
+		"sandbox.limits.memory_mb": "65536", "sandbox.limits.processes": "65536", "sandbox.limits.file_size_mb": "65536", "sandbox.limits.disk_mb": "65536", "sandbox.limits.files": "8388608"} {
 		low := "1"
 		if name == "sandbox.limits.open_files" || name == "sandbox.limits.memory_mb" {
 			low = "16"

@@ -48,6 +48,7 @@ type Limits struct {
 	OpenFiles  int64 `json:"open_files,omitempty"`
 	FileSizeMB int64 `json:"file_size_mb,omitempty"`
 	DiskMB     int64 `json:"disk_mb,omitempty"`
+	Files      int64 `json:"files,omitempty"` // that it makes
 }
 
 // Limit is one key of Limits with its value.
@@ -67,6 +68,7 @@ func (l *Limits) All() []Limit {
 		{"open_files", &l.OpenFiles, 16, 1 << 20, 256},
 		{"file_size_mb", &l.FileSizeMB, 1, 1 << 20, 256},
 		{"disk_mb", &l.DiskMB, 1, 1 << 24, 1024},
+		{"files", &l.Files, 1, 1 << 24, 65_536},
 	}
 }
 

@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -27,10 +29,21 @@ func (w *wrapped) limits() {
 		// One more than permitted, so that the measurement sees the excess.
 		w.spec.Rlimits = append(w.spec.Rlimits, confine.Rlimit{Resource: unix.RLIMIT_NPROC, Soft: uint64(l.Processes + 1), Hard: uint64(l.Processes + 1), Own: true, Child: true})
 	}
-	w.spec.Watch = confine.Watch{Every: 50, CPU: l.CPUSeconds, Memory: l.MemoryMB << 20, Processes: l.Processes, Disk: l.DiskMB << 20}
+	w.spec.Watch = confine.Watch{Every: 50, CPU: l.CPUSeconds, Memory: l.MemoryMB << 20, Processes: l.Processes, Disk: l.DiskMB << 20, Files: l.Files, Roots: w.roots()}
 	if !w.spec.Namespaces {
 		w.spec.Watch.Every = 250 // reads all processes of the machine
 	}
+}
+
+// roots are the writable directories whose files are counted, without links on the way.
+func (w *wrapped) roots() []string {
+	var out []string
+	for _, p := range slices.Concat(w.g.Write, []string{w.g.Cache}) {
+		if real, err := filepath.EvalSymlinks(p); p != "" && err == nil && !slices.Contains(out, real) {
+			out = append(out, real)
+		}
+	}
+	return out
 }
 
 // enclosed adds the cgroup of the run, which it may lack.

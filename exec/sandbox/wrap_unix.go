@@ -23,7 +23,7 @@ func Wrap(cmd *proc.Cmd, g Grant, ladder Ladder) (Report, End, error) {
 	}
 	r := basicReport(ladder)
 	r.Layers = append(r.Layers, layerRlimits)
-	for _, limit := range []string{"memory_mb", "processes", "disk_mb"} {
+	for _, limit := range []string{"memory_mb", "processes", "disk_mb", "files"} {
 		r.missing("limit " + limit)
 	}
 	original := *cmd

@@ -14,7 +14,7 @@ func Wrap(cmd *proc.Cmd, g Grant, ladder Ladder) (Report, End, error) {
 	cmd.Job = proc.Job{Memory: l.MemoryMB << 20, Processes: l.Processes, CPUSeconds: l.CPUSeconds}
 	r := basicReport(ladder)
 	r.Layers = append(r.Layers, "job")
-	for _, limit := range []string{"open_files", "file_size_mb", "disk_mb"} {
+	for _, limit := range []string{"open_files", "file_size_mb", "disk_mb", "files"} {
 		r.missing("limit " + limit)
 	}
 	return r, func(*proc.Result) error { return nil }, nil

@@ -141,6 +141,8 @@ type Watch struct {
 	Memory    int64 // bytes
 	Processes int64
 	Disk      int64 // bytes
+	Files     int64
+	Roots     []string // the writable directories on a disk, in the new root
 }
 
 // Start is what the starter does for one helper: it starts the file at Path as an early

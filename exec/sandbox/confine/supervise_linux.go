@@ -20,7 +20,10 @@ type program struct {
 	io       int           // /proc/self/io, with the children that were waited for; -1 without
 	spare    uint64        // bytes of data that the helper has, and some more
 
+	usage usage
+
 	exceeded atomic.Pointer[excess]
+	lost     atomic.Int64 // ticks of processes that no other one waited for
 
 	mu       sync.Mutex // of children
 	children table
@@ -51,6 +54,7 @@ func (p *program) prepare() {
 	if fd, err := syscall.Open("/proc/self/io", syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err == nil {
 		p.io = fd
 	}
+	p.usage.open(&p.spec.Watch)
 	p.spare = ownData() + 16<<20
 }
 
@@ -175,7 +179,7 @@ func (p *program) supervise() End {
 	}
 	var all syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_CHILDREN, &all) == nil {
-		end.CPU = microseconds(all.Utime) + microseconds(all.Stime)
+		end.CPU = microseconds(all.Utime) + microseconds(all.Stime) + p.lost.Load()*10_000
 	}
 	p.judge(&end)
 	return end
@@ -269,7 +273,7 @@ func sleep(ms int64) {
 // restricted like the program.
 func (p *program) watch() {
 	_ = dropCaps()
-	t := &table{}
+	t, used := &table{}, ledger{}
 	for pause := int64(50); ; {
 		sleep(pause)
 		if p.pid.Load() == 0 || p.exceeded.Load() != nil {
@@ -278,34 +282,28 @@ func (p *program) watch() {
 		if pause = p.spec.Watch.Every; pause <= 0 {
 			select {} // nothing is limited
 		}
-		t.read(p.spec.Namespaces)
-		if x := p.over(t); x != nil && p.exceeded.CompareAndSwap(nil, x) {
+		if x := p.over(t, &used); x != nil && p.exceeded.CompareAndSwap(nil, x) {
 			p.killAll()
 		}
 	}
 }
 
-// over returns the first limit that all processes together exceed.
-func (p *program) over(t *table) *excess {
+// over measures, and returns the first limit that all processes together exceed.
+func (p *program) over(t *table, used *ledger) *excess {
 	w := p.spec.Watch
+	ticks, written := used.measure(t, p.spec.Namespaces, p.io)
+	p.lost.Store(used.lost)
 	if w.Processes > 0 && t.threads > w.Processes {
 		return &excess{"processes", t.threads}
 	}
 	if w.Memory > 0 && t.memory > w.Memory {
 		return &excess{"memory_mb", t.memory >> 20}
 	}
-	if w.CPU > 0 {
-		var ru syscall.Rusage
-		_ = syscall.Getrusage(syscall.RUSAGE_CHILDREN, &ru)
-		ms := t.ticks*10 + (microseconds(ru.Utime)+microseconds(ru.Stime))/1000
-		if ms > w.CPU*1000 {
-			return &excess{"cpu_seconds", ms / 1000}
-		}
+	if w.CPU > 0 && ticks > w.CPU*100 {
+		return &excess{"cpu_seconds", ticks / 100}
 	}
-	if w.Disk > 0 && p.io >= 0 {
-		if n := t.written + t.writtenIn(p.io); n > w.Disk {
-			return &excess{"disk_mb", n >> 20}
-		}
+	if w.Disk > 0 && written > w.Disk {
+		return &excess{"disk_mb", written >> 20}
 	}
-	return nil
+	return p.usage.over(&w, t)
 }

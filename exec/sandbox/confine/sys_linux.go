@@ -25,6 +25,10 @@ const (
 	atEmptyPath = 0x1000
 	atRecursive = 0x8000
 
+	atSymlinkNoFollow = 0x100
+	statxBirth        = 0x800
+	statxWanted       = 0x7ff | statxBirth
+
 	oPath             = 0x200000
 	resolveNoSymlinks = 0x4
 	openTreeClone     = 1

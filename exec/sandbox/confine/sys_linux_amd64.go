@@ -1,3 +1,5 @@
 package confine
 
 const sysSeccomp = 317
+
+const sysStatx = 332

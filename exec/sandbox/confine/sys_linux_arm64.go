@@ -1,3 +1,5 @@
 package confine
 
 const sysSeccomp = 277
+
+const sysStatx = 291

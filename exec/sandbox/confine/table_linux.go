@@ -13,6 +13,12 @@ type table struct {
 
 	threads, memory, ticks, written int64
 
+	// Since the previous measurement: the ticks of processes that are gone, and those that
+	// the others got from children that they waited for.
+	gone, reaped int64
+	before       [4096]row // the rows of the previous measurement
+	nBefore      int
+
 	dir  [32 << 10]byte
 	file [4096]byte
 	name [64]byte
@@ -21,7 +27,10 @@ type table struct {
 // row is one process.
 type row struct {
 	pid, parent    int64
-	threads, ticks int64
+	start          int64 // with pid, the identity of a process
+	threads, ticks int64 // with those of children that it waited for
+	children       int64 // the ticks of these children
+	reaped         int64 // the same, since the previous measurement
 	ours           bool
 }
 
@@ -40,11 +49,13 @@ func (t *table) read(namespaces bool) {
 			t.n++
 		}
 	})
+	t.compare()
 	if !namespaces {
 		t.descendants(self)
 	}
 	for i := range t.n {
 		r := &t.rows[i]
+		t.reaped += r.reaped
 		t.threads += r.threads
 		t.ticks += r.ticks
 		t.memory += t.anonymous(r.pid)
@@ -52,6 +63,36 @@ func (t *table) read(namespaces bool) {
 			t.written += t.writtenIn(fd)
 			syscall.Close(fd)
 		}
+	}
+	t.nBefore = copy(t.before[:], t.rows[:t.n])
+}
+
+// compare finds the processes of the previous measurement that are gone. The kernel lists
+// processes by their numbers.
+func (t *table) compare() {
+	t.gone, t.reaped = 0, 0
+	if t.n == len(t.rows) {
+		return // some are not listed
+	}
+	b := t.before[:t.nBefore]
+	for i := range t.n {
+		r := &t.rows[i]
+		for len(b) > 0 && b[0].pid < r.pid {
+			t.gone += b[0].ticks
+			b = b[1:]
+		}
+		r.reaped = r.children
+		if len(b) > 0 && b[0].pid == r.pid {
+			if b[0].start == r.start {
+				r.reaped -= b[0].children
+			} else {
+				t.gone += b[0].ticks
+			}
+			b = b[1:]
+		}
+	}
+	for _, r := range b {
+		t.gone += r.ticks
 	}
 }
 
@@ -164,11 +205,16 @@ func (t *table) stat(r *row) bool {
 			r.parent = n
 		case 11, 12, 13, 14: // user and system time of the process and of its children
 			r.ticks += n
+			if field > 12 {
+				r.children += n
+			}
 		case 17:
 			r.threads = n
+		case 19:
+			r.start = n
 		}
 		j := firstByte(b, ' ')
-		if j < 0 || field > 17 {
+		if j < 0 || field > 19 {
 			break
 		}
 		b = b[j+1:]

@@ -9,7 +9,7 @@ import (
 // Protocol is the version of what the two processes send each other. They are the same
 // executable, unless it was replaced while a process of rye runs: that is refused. A
 // change of a type in this package, or of what the helper does with it, increments it.
-const Protocol = 2
+const Protocol = 3
 
 const (
 	magic    = "rye sandbox\x00"
@@ -64,7 +64,8 @@ func AppendSpec(b []byte, s *Spec) []byte {
 	}
 	w.num(uint64(len(s.Filter)))
 	w.nums(s.Filter...)
-	w.nums(uint64(s.Watch.Every), uint64(s.Watch.CPU), uint64(s.Watch.Memory), uint64(s.Watch.Processes), uint64(s.Watch.Disk))
+	w.nums(uint64(s.Watch.Every), uint64(s.Watch.CPU), uint64(s.Watch.Memory), uint64(s.Watch.Processes), uint64(s.Watch.Disk), uint64(s.Watch.Files))
+	w.texts(s.Watch.Roots)
 	w.text(s.Path)
 	w.texts(s.Argv)
 	w.texts(s.Env)
@@ -96,7 +97,7 @@ func ParseSpec(b []byte) (*Spec, error) {
 	for range r.count() {
 		s.Filter = append(s.Filter, r.num())
 	}
-	s.Watch = Watch{Every: int64(r.num()), CPU: int64(r.num()), Memory: int64(r.num()), Processes: int64(r.num()), Disk: int64(r.num())}
+	s.Watch = Watch{Every: int64(r.num()), CPU: int64(r.num()), Memory: int64(r.num()), Processes: int64(r.num()), Disk: int64(r.num()), Files: int64(r.num()), Roots: r.texts()}
 	s.Path, s.Argv, s.Env, s.Dir = r.text(), r.texts(), r.texts(), r.text()
 	s.Files, s.Linger, s.Grace = int(r.num()), int64(r.num()), int64(r.num())
 	if r.bad || len(r.b) > 0 {
