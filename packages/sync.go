@@ -201,7 +201,8 @@ func (e *Engine) install(ctx context.Context, st *state, todo []lock.Bundle) (*R
 	for i, b := range todo {
 		keys[i] = sightKey(b)
 	}
-	if _, err := e.sights(ctx, keys); err != nil {
+	seen, err := e.sights(ctx, keys)
+	if err != nil {
 		stage.Close()
 		return nil, err
 	}
@@ -210,6 +211,13 @@ func (e *Engine) install(ctx context.Context, st *state, todo []lock.Bundle) (*R
 		return nil, err
 	}
 	r := emptyResult()
+	// The lock installs the same on every machine, so a young release is installed. verify
+	// --base refuses the change of the lock.
+	for _, b := range todo {
+		if err := checkAge(e.rules(st.project), e.p.Now(), seen[sightKey(b)], b.Module()); err != nil && b.Sum != "" {
+			r.Notes = append(r.Notes, err.Error()+"; it is installed because rye.lock has it, and rye verify --base BRANCH refuses it in a change of the lock")
+		}
+	}
 	r.Installed = e.reportInstalled(todo)
 	r.Removed, err = e.removeUnlocked(st.lock)
 	return r, err
