@@ -111,14 +111,18 @@ func (rs Rules) Source(m lock.Module, id lock.ID) error {
 	return nil
 }
 
-// Folder refuses a directory outside the project where a rule has
-// require-signed: no manifest covers its files.
+// Folder refuses a directory outside the project where a rule has require-signed, or
+// demands signers for every id: no manifest covers its files.
 func (rs Rules) Folder(m lock.Module, dir string) error {
 	for _, f := range rs {
-		if !f.Policy.RequireSigned || dir == "." || strings.HasPrefix(dir, "./") {
+		all := f.TrustPatterns(dir) // only * and ** match a directory
+		if !f.Policy.RequireSigned && len(all) == 0 || dir == "." || strings.HasPrefix(dir, "./") {
 			continue
 		}
 		r := f.rule("require-signed", "true")
+		if !f.Policy.RequireSigned {
+			r = f.signerRule(all[0])
+		}
 		return r.detail(diag.New(diag.PolicyDenied, "resolving %s: %s refuses the folder %s, which has no signed release", m, r, dir)).
 			WithReason("require_signed").WithDetail("bundle", m.ID)
 	}
