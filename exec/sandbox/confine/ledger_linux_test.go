@@ -37,7 +37,7 @@ func TestLedgerWritten(t *testing.T) {
 // TestCompare has a process that is gone, one that waited for a child, and one whose number
 // another process got.
 func TestCompare(t *testing.T) {
-	tab := &table{}
+	tab := &table{before: new([maxRows]row)}
 	tab.nBefore = copy(tab.before[:], []row{{pid: 2, ticks: 9}, {pid: 3, ticks: 5, children: 1, start: 1}, {pid: 7, ticks: 20, start: 2}})
 	tab.n = copy(tab.rows[:], []row{{pid: 3, start: 1, children: 8, ticks: 12}, {pid: 7, start: 3, ticks: 1}, {pid: 9, children: 2}})
 	tab.compare()

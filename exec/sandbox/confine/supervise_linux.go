@@ -26,7 +26,7 @@ type program struct {
 	lost     atomic.Int64 // ticks of processes that no other one waited for
 
 	mu       sync.Mutex // of children
-	children table
+	children *table     // nil before it is needed: most programs end earlier
 }
 
 // excess is a limit that was exceeded, with the measured value in its unit.
@@ -205,7 +205,7 @@ func microseconds(t syscall.Timeval) int64 { return int64(t.Sec)*1e6 + int64(t.U
 func (p *program) linger() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := &p.children
+	t := p.table()
 	for waited := int64(0); waited < p.spec.Linger && p.exceeded.Load() == nil && !p.stopping.Load(); waited += 5 {
 		if p.reap() {
 			return
@@ -218,6 +218,14 @@ func (p *program) linger() {
 	}
 }
 
+// table returns the table for what is not a measurement. The caller holds mu.
+func (p *program) table() *table {
+	if p.children == nil {
+		p.children = &table{}
+	}
+	return p.children
+}
+
 // killAll ends all children, also those in other groups and sessions.
 func (p *program) killAll() {
 	if p.spec.Namespaces {
@@ -226,7 +234,7 @@ func (p *program) killAll() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := &p.children
+	t := p.table()
 	for range 200 {
 		if p.reap() {
 			return // the usual case: reading the processes of the machine takes milliseconds
@@ -273,7 +281,8 @@ func sleep(ms int64) {
 // restricted like the program.
 func (p *program) watch() {
 	_ = dropCaps()
-	t, used := &table{}, ledger{}
+	var t *table // from the first measurement on: most programs end before it
+	var used ledger
 	for pause := int64(50); ; {
 		sleep(pause)
 		if p.pid.Load() == 0 || p.exceeded.Load() != nil {
@@ -281,6 +290,10 @@ func (p *program) watch() {
 		}
 		if pause = p.spec.Watch.Every; pause <= 0 {
 			select {} // nothing is limited
+		}
+		if t == nil {
+			t = &table{before: new([maxRows]row)}
+			p.usage.dirs = new([maxDepth][4096]byte)
 		}
 		if x := p.over(t, &used); x != nil && p.exceeded.CompareAndSwap(nil, x) {
 			p.killAll()

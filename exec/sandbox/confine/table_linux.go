@@ -5,10 +5,13 @@ import (
 	"unsafe"
 )
 
+// maxRows bounds the processes of a measurement.
+const maxRows = 4096
+
 // table is a measurement of the processes of a program. Reading one allocates nothing:
 // the memory of the helper cannot grow under the limits of the program.
 type table struct {
-	rows [4096]row
+	rows [maxRows]row
 	n    int
 
 	threads, memory, ticks, written int64
@@ -16,7 +19,7 @@ type table struct {
 	// Since the previous measurement: the ticks of processes that are gone, and those that
 	// the others got from children that they waited for.
 	gone, reaped int64
-	before       [4096]row // the rows of the previous measurement
+	before       *[maxRows]row // the rows of the previous measurement; nil if they are not compared
 	nBefore      int
 
 	dir  [32 << 10]byte
@@ -64,14 +67,16 @@ func (t *table) read(namespaces bool) {
 			syscall.Close(fd)
 		}
 	}
-	t.nBefore = copy(t.before[:], t.rows[:t.n])
+	if t.before != nil {
+		t.nBefore = copy(t.before[:], t.rows[:t.n])
+	}
 }
 
 // compare finds the processes of the previous measurement that are gone. The kernel lists
 // processes by their numbers.
 func (t *table) compare() {
 	t.gone, t.reaped = 0, 0
-	if t.n == len(t.rows) {
+	if t.before == nil || t.n == len(t.rows) {
 		return // some are not listed
 	}
 	b := t.before[:t.nBefore]

@@ -30,7 +30,7 @@ type usage struct {
 
 	nextFiles, nextBytes int64 // what the file systems must have lost before the next search
 
-	dirs  [maxDepth][4096]byte
+	dirs  *[maxDepth][4096]byte
 	links [64]byte
 }
 
