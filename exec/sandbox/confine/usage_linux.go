@@ -172,7 +172,7 @@ func (u *usage) search(t *table) {
 	}
 }
 
-// saw reports whether a file without a name was counted already, as far as there is room.
+// saw reports whether a file without a name was counted already, as far as the list is long enough.
 func (u *usage) saw(inode uint64) bool {
 	for i := range u.nSeen {
 		if u.seen[i] == inode {
