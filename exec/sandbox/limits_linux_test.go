@@ -76,6 +76,23 @@ func TestDisk(t *testing.T) {
 	})
 }
 
+// TestNewFiles has a limit that the program exceeds, and as the control one that it does not.
+func TestNewFiles(t *testing.T) {
+	const script = "i=0; while [ $i -lt 900 ]; do : > src/$i; i=$((i+1)); done; "
+	onRungs(t, func(t *testing.T, r Rung) {
+		dir := project(t)
+		g := Grant{Rung: r, Project: dir, Write: []string{dir}, Net: "none", Limits: policy.Limits{Files: 200}}
+		_, report, err := confined(t, g, script+"sleep 5")
+		if d, ok := err.(*diag.Error); !ok || d.Details["limit"] != "files" {
+			t.Error(err, report)
+		}
+		g.Limits.Files = 5000
+		if _, _, err := confined(t, g, script); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestQuarantine(t *testing.T) {
 	onRungs(t, func(t *testing.T, r Rung) {
 		dir := project(t)
