@@ -149,7 +149,7 @@ func TestLinks(t *testing.T) {
 func TestPagesNameCodes(t *testing.T) {
 	code := regexp.MustCompile("`([A-Z]+(?:_[A-Z]+)*)`")
 	notCodes := []string{"PATH", "HOME", "LANG", "TERM", "TMPDIR", "TZ", "CONFIG", "VAR", "NAME", "JSON", "NUL",
-		"SANDBOX", "CALLS", "RISK", "RESULT_TOKENS", "IDEMPOTENT", "IDEMPOTENCY", "VOLATILE", "POLLS", "TOUCHES", "RESULT_CONTENT",
+		"SANDBOX", "CALLS", "RISK", "RESULT_TOKENS", "IDEMPOTENT", "IDEMPOTENCY", "VOLATILE", "POLLS", "TOUCHES", "RESULT_CONTENT", "PERSISTENT",
 		"MALFORMED_FUNCTION_CALL"} // the last one is a word of a service
 	for _, page := range pages(t) {
 		for _, m := range code.FindAllStringSubmatch(read(t, page), -1) {
