@@ -146,8 +146,29 @@ func (l *hookLab) commitPartly(commit func()) {
 		clean[file] = want[file] == text
 		l.write(file, want[file])
 	}
+	l.refusePartly(want)
+	l.must("sign", "--staged", "--differing")
 	commit()
 	l.check(want, clean)
+}
+
+// refusePartly commits without a terminal, where a user cannot confirm staged texts that
+// differ from their files. It wants a refusal that changes neither the index nor a file.
+func (l *hookLab) refusePartly(want map[string]string) {
+	l.t.Helper()
+	index := l.git("ls-files", "--stage")
+	out, err := l.command("git", "commit", "-q", "-m", "partly")
+	if err == nil || !strings.Contains(out, "APPROVAL_REQUIRED: not signed: the staged text differs from the file") {
+		l.t.Fatalf("a commit without a terminal: %v\n%s", err, out)
+	}
+	if after := l.git("ls-files", "--stage"); after != index {
+		l.t.Errorf("the refused commit changed the index from\n%s\nto\n%s", index, after)
+	}
+	for file, text := range want {
+		if after := string(l.read(filepath.Join(l.dir, file))); after != text {
+			l.t.Errorf("the refused commit changed %s to\n%s\nfrom\n%s", file, after, text)
+		}
+	}
 }
 
 // seed commits signed items.
@@ -237,13 +258,17 @@ func TestHookManagers(t *testing.T) {
 		l.fromHere(".pre-commit-config.yaml", "rye-sign")
 		l.do("pre-commit", "install")
 		l.commitPartly(func() {
-			out, err := l.command("git", "commit", "-m", "partly")
-			if err == nil || !strings.Contains(out, "files were modified by this hook") {
-				t.Errorf("the first commit: %v\n%s", err, out)
-			}
 			l.git("commit", "-m", "partly")
 			l.must("hook", "run", "post-commit")
 		})
+		l.write(".ai/knowledge/whole.md", note("whole"))
+		l.git("add", ".ai/knowledge/whole.md")
+		out, err := l.command("git", "commit", "-m", "whole")
+		if err == nil || !strings.Contains(out, "files were modified by this hook") {
+			t.Errorf("the first commit: %v\n%s", err, out)
+		}
+		l.git("commit", "-m", "whole")
+		l.must("verify", "--rev", "HEAD")
 	})
 }
 

@@ -39,7 +39,11 @@ func (r *run) difference(it *resolve.Item) (*difference, error) {
 			from = "the work tree, which has no such file"
 		}
 	case r.hiddenEdits(name):
-		from = "the file, whose edits another program has put away"
+		// The file equals the staged text for now, so the difference is that from the last commit.
+		from, label = "the file, whose edits another program has put away", " (last commit)"
+		if before, err = r.committed(name); err != nil {
+			return nil, err
+		}
 	default:
 		if text := bodyOf(before, it.Type.Style); bytes.Equal(text, staged) || bytes.Equal(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), staged) {
 			return nil, nil
