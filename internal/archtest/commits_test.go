@@ -3,17 +3,12 @@ package archtest
 import (
 	"fmt"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 )
 
 // baseline is the commit from which on the rules for commits apply.
 const baseline = "0eb789b"
-
-// withoutBody are commits that were pushed before this test had seen them. Their changes are
-// small: a pattern of a script, a sentence of a page, the text of an explanation.
-func withoutBody() []string { return []string{"3bc20183", "ac3976e2", "2621769b"} }
 
 // maxSubject is the maximum length of a commit's subject in characters.
 const maxSubject = 72
@@ -44,8 +39,7 @@ func commitProblems(message string) []string {
 	if n := len([]rune(subject)); n > maxSubject {
 		out = append(out, fmt.Sprintf("commit %s: the subject has %d characters, more than %d: %s", name, n, maxSubject, subject))
 	}
-	isKnown := slices.ContainsFunc(withoutBody(), func(known string) bool { return strings.HasPrefix(name, known) })
-	if strings.TrimSpace(body) == "" && !isKnown {
+	if strings.TrimSpace(body) == "" {
 		out = append(out, fmt.Sprintf("commit %s: it has no body: %s", name, subject))
 	}
 	return out
