@@ -109,7 +109,7 @@ func (e *exampleSet) record(t *testing.T, l *lab, directives map[string]string) 
 	for name := range directives {
 		// A directive that starts threads names them by the beginning of their ids, and
 		// one that searches the project must not find older recordings.
-		for _, kind := range []string{"threads", "tests"} {
+		for _, kind := range []string{"threads", "tests", "knowledge/threads", "knowledge/graphs"} {
 			if err := os.RemoveAll(filepath.Join(l.dir, ".ai", kind)); err != nil {
 				t.Fatal(err)
 			}
