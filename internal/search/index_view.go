@@ -88,7 +88,7 @@ func (v *view) count(p *part) {
 		}
 		for f := range t.lengths {
 			if n := p.seg.length(doc, f); n > 0 {
-				v.stats.lengths[f] -= uint64(n)
+				v.stats.lengths[f] -= averaged(n)
 				v.stats.filled[f]--
 			}
 		}

@@ -9,11 +9,19 @@ const (
 	b  = 0.75
 )
 
+// maxAveraged is the number of words up to which the length of a field counts in the
+// average. Without it one item of some thousand words makes every long item rank like a
+// short one.
+const maxAveraged = 1000
+
+// averaged returns the length of a field as the average counts it.
+func averaged(length uint32) uint64 { return uint64(min(length, maxAveraged)) }
+
 // statistics are the totals that BM25 needs. They are whole numbers, so they do
 // not depend on the order in which items are counted.
 type statistics struct {
 	items   int
-	lengths []uint64 // of all items, by field, in words
+	lengths []uint64 // of all items, by field, in words; see averaged
 	filled  []uint64 // number of items with a word in the field
 }
 
@@ -24,7 +32,7 @@ func newStatistics(fields int) statistics {
 // add counts the length of one field of one item.
 func (s *statistics) add(field int, length uint32) {
 	if length > 0 {
-		s.lengths[field] += uint64(length)
+		s.lengths[field] += averaged(length)
 		s.filled[field]++
 	}
 }
