@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -14,11 +13,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/ryeos/rye/internal/linediff"
-	"github.com/ryeos/rye/threads/provider/providertest"
 )
 
 // shortSummary is the summary of the older turns.
@@ -49,25 +46,10 @@ func pageLine(page string, line int) string {
 	return fmt.Sprintf("%s page line %d is read by the model", page, line)
 }
 
-// shortServer answers by what a request has, counts, and keeps the last request of the thread.
+// shortServer keeps the last request of the thread.
 type shortServer struct {
-	answers map[string]*providertest.Server
-
-	mu    sync.Mutex
-	calls map[string]int
-	last  string
-}
-
-func newShortServer(t *testing.T) *shortServer {
-	s := &shortServer{answers: map[string]*providertest.Server{}, calls: map[string]int{}}
-	for name, text := range shortAnswers() {
-		scenario, err := providertest.Parse("scenario", []byte("dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps:\n  - {repeat: true, "+text+"}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.answers[name] = &providertest.Server{Scenario: scenario}
-	}
-	return s
+	*namedServer
+	last string // guarded by mu
 }
 
 var (
@@ -75,28 +57,28 @@ var (
 	dates     = regexp.MustCompile(`\b20[0-9]{2}-[0-9]{2}-[0-9]{2}\b`)
 )
 
-func (s *shortServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return // the process was killed while it asked
+func newShortServer(t *testing.T) *shortServer {
+	s := &shortServer{namedServer: newNamedServer(t, shortAnswers(), shortName)}
+	s.received = func(name string, body []byte) {
+		if name == "last" {
+			s.last = dates.ReplaceAllString(threadIDs.ReplaceAllString(string(body), "ID"), "DATE")
+		}
 	}
+	return s
+}
+
+// shortName returns the name of a request in shortAnswers.
+func shortName(body []byte) string {
 	turn := bytes.Count(body, []byte(`"role":"assistant"`))
-	name := fmt.Sprintf("turn %d", turn)
 	switch {
 	case bytes.Contains(body, []byte("Summarize the conversation below")):
-		name = "summary"
+		return "summary"
 	case bytes.Contains(body, []byte(shortSummary)), bytes.Contains(body, []byte("could not be summarized")):
-		name = "last"
+		return "last"
 	case turn == 4, turn == 3 && bytes.Contains(body, []byte(pageLine("first", 60))):
-		name = fmt.Sprintf("refused %d", turn)
+		return fmt.Sprintf("refused %d", turn)
 	}
-	s.mu.Lock()
-	if s.calls[name]++; name == "last" {
-		s.last = dates.ReplaceAllString(threadIDs.ReplaceAllString(string(body), "ID"), "DATE")
-	}
-	s.mu.Unlock()
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	s.answers[name].ServeHTTP(w, r)
+	return fmt.Sprintf("turn %d", turn)
 }
 
 func (s *shortServer) state() (calls map[string]int, last string) {

@@ -6,16 +6,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-
-	"github.com/ryeos/rye/threads/provider/providertest"
 )
 
 // chainAnswers are the answers to the requests of a chain of two threads: the first turn, a
@@ -29,51 +24,18 @@ func chainAnswers() map[string]string {
 	}
 }
 
-// chainServer answers by what a request has, and counts.
-type chainServer struct {
-	answers map[string]*providertest.Server
-
-	mu    sync.Mutex
-	calls map[string]int
-}
-
-func newChainServer(t *testing.T) *chainServer {
-	s := &chainServer{answers: map[string]*providertest.Server{}, calls: map[string]int{}}
-	for name, text := range chainAnswers() {
-		scenario, err := providertest.Parse("scenario", []byte("dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps:\n  - {repeat: true, "+text+"}\n"))
-		if err != nil {
-			t.Fatal(err)
+func newChainServer(t *testing.T) *namedServer {
+	return newNamedServer(t, chainAnswers(), func(body []byte) string {
+		switch {
+		case bytes.Contains(body, []byte("Summarize the conversation below")):
+			return "summary"
+		case bytes.Contains(body, []byte("The effect is made.")):
+			return "next"
+		case bytes.Contains(body, []byte(`"role":"tool"`)):
+			return "too long"
 		}
-		s.answers[name] = &providertest.Server{Scenario: scenario}
-	}
-	return s
-}
-
-func (s *chainServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return // the process was killed while it asked
-	}
-	name := "first"
-	switch {
-	case bytes.Contains(body, []byte("Summarize the conversation below")):
-		name = "summary"
-	case bytes.Contains(body, []byte("The effect is made.")):
-		name = "next"
-	case bytes.Contains(body, []byte(`"role":"tool"`)):
-		name = "too long"
-	}
-	s.mu.Lock()
-	s.calls[name]++
-	s.mu.Unlock()
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	s.answers[name].ServeHTTP(w, r)
-}
-
-func (s *chainServer) count() map[string]int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.calls)
+		return "first"
+	})
 }
 
 // chainLogs returns the id of the first thread whose log has a line, and which answers the
@@ -141,7 +103,7 @@ func TestContinuedCrashPoints(t *testing.T) {
 	}
 }
 
-func (l *crashLab) chainAfterKill(t *testing.T, server *chainServer, before map[string]int, when string) {
+func (l *crashLab) chainAfterKill(t *testing.T, server *namedServer, before map[string]int, when string) {
 	t.Helper()
 	id, answered := l.chainLogs(t)
 	atKill := server.count()

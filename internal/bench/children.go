@@ -24,29 +24,18 @@ const (
 	waitedChildren = 16
 )
 
-const parentDirective = "# Work\n\n```xml\n" + `<directive name="%[1]s" version="1.0.0">
-  <metadata>
-    <description>Is measured.</description>
-    <category>demo</category>
-    <author>bench</author>
-    <model tier="general" provider="demo/%[1]s-model"/>
-    <limits turns="4" tokens="500000" spend="5" spawns="200" depth="2"/>
-    <permissions><execute><tool>rye/agent/threads/thread_directive</tool><directive>demo/*</directive></execute></permissions>
-  </metadata>
-</directive>
-` + "```\n\nDivide the work.\n"
+// parentDirective returns a directive that may start threads.
+func parentDirective(name string) string {
+	return measuredDirective{name: name, model: name + "-model", body: "Divide the work.",
+		limits:      `turns="4" tokens="500000" spend="5" spawns="200" depth="2"`,
+		permissions: "<tool>rye/agent/threads/thread_directive</tool><directive>demo/*</directive>"}.text()
+}
 
-const childDirective = "# Part\n\n```xml\n" + `<directive name="%[1]s" version="1.0.0">
-  <metadata>
-    <description>Is measured.</description>
-    <category>demo</category>
-    <author>bench</author>
-    <model tier="general" provider="demo/%[1]s-model"/>
-    <limits turns="2" tokens="20000" spend="0.02"/>
-    <permissions><execute><tool>rye/file-system/read</tool></execute></permissions>
-  </metadata>
-</directive>
-` + "```\n\nDo a part.\n"
+// childDirective returns a directive that a parent starts.
+func childDirective(name string) string {
+	return measuredDirective{name: name, model: name + "-model", body: "Do a part.",
+		limits: `turns="2" tokens="20000" spend="0.02"`, permissions: "<tool>rye/file-system/read</tool>"}.text()
+}
 
 const manyAllowance = `schema_version: "1.0.0"
 category: agent
@@ -126,7 +115,7 @@ func (b *bench) children() error {
 		if name == "late" || name == "part" {
 			text = childDirective
 		}
-		files[filepath.Join(dir, ".ai/directives/demo", name+".md")] = fmt.Sprintf(text, name)
+		files[filepath.Join(dir, ".ai/directives/demo", name+".md")] = text(name)
 		files[filepath.Join(dir, ".ai/tools/demo", name+"-model.yaml")] = fmt.Sprintf(threadModel, server.URL+"/"+name)
 	}
 	for path, text := range files {

@@ -50,18 +50,35 @@ provider:
     scripted: {window: 40000, max_output: 4000, input: [text], prices: {input: "0", output: "0"}}
 `
 
-const threadDirective = "# Work\n\n```xml\n" + `<directive name="%s" version="1.0.0">
+// measuredDirective is a directive whose thread is measured.
+type measuredDirective struct {
+	name, model string
+	limits      string // attributes
+	permissions string // inside of execute
+	outputs     string
+	body        string
+}
+
+func (d measuredDirective) text() string {
+	return fmt.Sprintf("# Work\n\n```xml\n"+`<directive name="%s" version="1.0.0">
   <metadata>
     <description>Is measured.</description>
     <category>demo</category>
     <author>bench</author>
     <model tier="general" provider="demo/%s"/>
-    <limits turns="6" tokens="50000" spend="0.20"/>
-    <permissions><execute><tool>rye/file-system/read</tool></execute></permissions>
+    <limits %s/>
+    <permissions><execute>%s</execute></permissions>
   </metadata>
   %s
 </directive>
-` + "```\n\nDo it.\n"
+`+"```\n\n%s\n", d.name, d.model, d.limits, d.permissions, d.outputs, d.body)
+}
+
+// threadDirective returns a directive of some turns that may read files.
+func threadDirective(name, model, outputs string) string {
+	return measuredDirective{name: name, model: model, outputs: outputs, body: "Do it.",
+		limits: `turns="6" tokens="50000" spend="0.20"`, permissions: "<tool>rye/file-system/read</tool>"}.text()
+}
 
 // modelServer answers with three turns again and again, or streams tokens.
 type modelServer struct {
@@ -131,9 +148,9 @@ func (b *bench) threads() error {
 		".ai/tools/demo/model.yaml":       fmt.Sprintf(threadModel, server.URL),
 		".ai/tools/demo/stream.yaml":      fmt.Sprintf(threadModel, server.URL+"/tokens"),
 		".ai/tools/demo/late.yaml":        fmt.Sprintf(threadModel, server.URL+"/held"),
-		".ai/directives/demo/held.md":     fmt.Sprintf(threadDirective, "held", "late", outputs),
-		".ai/directives/demo/three.md":    fmt.Sprintf(threadDirective, "three", "model", outputs),
-		".ai/directives/demo/streamed.md": fmt.Sprintf(threadDirective, "streamed", "stream", ""),
+		".ai/directives/demo/held.md":     threadDirective("held", "late", outputs),
+		".ai/directives/demo/three.md":    threadDirective("three", "model", outputs),
+		".ai/directives/demo/streamed.md": threadDirective("streamed", "stream", ""),
 		"a.md":                            "A.\n", "b.md": "B.\n",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
