@@ -133,7 +133,10 @@ func (w *shellWalk) makeScript(c shellCommand, args, scripts []shellWord) {
 		w.doubt(dynamic, c.shown)
 	}
 	for _, a := range args {
-		name, _, set := strings.Cut(a.text, "=")
+		name, value, set := strings.Cut(a.text, "=")
+		if set && isName(strings.TrimRight(name, "?:+")) && strings.ContainsAny(value, ";|&`\n") { // recipes have it in their texts
+			w.joined(c, []shellWord{a.after(len(a.text) - len(value))})
+		}
 		name = strings.TrimRight(name, "?:+!")
 		if set && (name == "SHELL" || name == ".SHELLFLAGS" || name == "MAKEFLAGS") || strings.Contains(a.text, "$(shell") || strings.Contains(a.text, "${shell") || set && strings.HasSuffix(strings.SplitN(a.text, "=", 2)[0], "!") {
 			w.doubt(dynamic, c.shown)

@@ -71,6 +71,42 @@ func TestShellCorpus(t *testing.T) {
 	}
 }
 
+// TestShellHeldOut: of commands that were labelled before a rule was changed for one, at most
+// 1 % of the harmless ones need a person, and all that compute a program or code. With -v it
+// prints which of the others run.
+func TestShellHeldOut(t *testing.T) {
+	k := shippedRisk(t)
+	for _, name := range []string{"heldout1", "heldout2"} {
+		all, asked := map[string]int{}, map[string]int{}
+		for _, c := range corpus(t, name) { // its first column is the label
+			_, command, ok := strings.Cut(c.command, "\t")
+			if !ok || !strings.Contains("h D S P C N", c.kind) {
+				t.Fatalf("%s: needs label, kind, source and command: %q", name, c.command)
+			}
+			asks := slices.ContainsFunc(k.Shell(command), func(d Danger) bool { return d.Tier == T4 })
+			all[c.kind]++
+			switch {
+			case asks:
+				asked[c.kind]++
+				if c.kind == "h" {
+					t.Logf("%s: a question for %q", name, command)
+				}
+			case c.kind == "C":
+				t.Errorf("%s: no question for %q", name, command)
+			case c.kind != "h" && c.kind != "N":
+				t.Logf("%s: no question for %q, labelled %s", name, command, c.kind)
+			}
+		}
+		t.Logf("%s: of %v asked %v", name, all, asked)
+		if all["h"] < 500 || all["C"] < 10 {
+			t.Errorf("%s has %v, want 500 harmless and 10 computed commands", name, all)
+		}
+		if asked["h"]*100 > all["h"] {
+			t.Errorf("%s: a question for %d of %d harmless commands, at most 1 %% are allowed", name, asked["h"], all["h"])
+		}
+	}
+}
+
 // TestNoPermitCoversComputed: an answer for more than one call, by its reasons or by the
 // beginning of the command, is not offered for a command that the shell computes, and one that
 // was given does not reach it.

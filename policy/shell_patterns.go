@@ -375,7 +375,10 @@ func (p shellPattern) hasFlag(args []shellWord, flag string) bool {
 			continue // if it is the option, nothing is left
 		}
 		at := strings.LastIndexAny(a.marked, allMarks)
-		end := a.marked[at+1:]
+		if !strings.ContainsAny(a.marked, string([]byte{markWords, markLoose})) { // one word, or words with these parts
+			at = strings.IndexAny(a.marked, allMarks)
+		}
+		end := strings.NewReplacer(string(rune(markValue)), "", string(rune(markPath)), "", string(rune(markWord)), "", string(rune(markGlob)), "").Replace(a.marked[at+1:])
 		switch {
 		case a.many():
 			return true
