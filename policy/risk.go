@@ -1,6 +1,9 @@
 package policy
 
 import (
+	"bytes"
+	"sync"
+
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
@@ -17,6 +20,33 @@ type Risk struct {
 	classes  map[Tier]Class
 	patterns []shellPattern
 	table    shellTable
+	// commands returns the Risk with patterns and table, nil if this one has them.
+	commands func() (*Risk, error)
+}
+
+// ClassesOf returns the beginning of a text of RiskID: what precedes the patterns of commands. It
+// is a tenth of the text of the system, and gives items their classes without the rest.
+func ClassesOf(text []byte) []byte {
+	if i := bytes.Index(text, []byte("\npatterns:")); i >= 0 {
+		return text[:i+1]
+	}
+	return text
+}
+
+// WithCommands returns a Risk of what ClassesOf returned, which reads the rest once, when the
+// first text of a shell is examined.
+func (k *Risk) WithCommands(read func() (*Risk, error)) *Risk {
+	out := *k
+	out.commands = sync.OnceValues(read)
+	return &out
+}
+
+// whole returns the Risk with patterns and table.
+func (k *Risk) whole() (*Risk, error) {
+	if k.commands == nil {
+		return k, nil
+	}
+	return k.commands()
 }
 
 // riskRule gives the items that a pattern includes a class.

@@ -87,8 +87,12 @@ func readStages(m *tree.Reader, stages []any) (out [2][]string) {
 }
 
 // Shell returns the dangerous patterns that a text of the shell matches, the highest
-// tier first.
+// tier first. Without the patterns each text is one that a person must read.
 func (k *Risk) Shell(text string) []Danger {
+	k, err := k.whole()
+	if err != nil {
+		return []Danger{{ID: unparsed, Tier: T4, Text: text, unread: true, whole: text}}
+	}
 	s := k.table.scan(text)
 	out := s.unclear
 	for _, p := range k.patterns {

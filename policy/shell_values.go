@@ -37,7 +37,12 @@ func (k *Risk) ShellValues(parts []string, number func(i int) bool) []ShellValue
 	}
 	v := &shellValues{parts: parts, number: number, mark: "ryevalue", found: map[int]ShellValue{}, table: &shellTable{}}
 	if k != nil {
-		v.table = &k.table
+		all, err := k.whole()
+		if err != nil {
+			v.unreadable()
+			return v.sorted()
+		}
+		v.table = &all.table
 	}
 	whole := strings.Join(parts, "")
 	for strings.Contains(whole, v.mark) {

@@ -146,6 +146,9 @@ func readOptional(root *space.Root, rel string) ([]byte, error) {
 // metadata extracts and validates the metadata of an item. It uses the cache if
 // the same bytes were read before with the same id.
 func (r *Resolver) metadata(it *Item) (item.Metadata, []diag.Finding) {
+	if it.part != nil {
+		return partOf(it)
+	}
 	key := metaKey{it.Ref, it.Digest, it.Extractor, it.Type.Ext}
 	if e, ok := r.cache.get(key); ok {
 		it.kept = e.kept

@@ -67,6 +67,7 @@ type Resolver struct {
 	riskMu  sync.Mutex
 	risk    *policy.Risk // of the layers that riskKey names
 	riskKey string
+	classes judgedRisk // of the system alone, see systemRisk
 
 	manifestMu sync.Mutex
 	listed     map[*space.Root]map[string]listing
@@ -139,7 +140,8 @@ type Item struct {
 	plain   [sha256.Size]byte // see ReadDigest; zero if it is not known yet
 	walked  bool              // see Walked
 	kept    *kept
-	Skipped bool // Meta was not read: it is known that nothing is found in it
+	part    func([]byte) []byte // of Bytes, that the metadata is read from; nil for all
+	Skipped bool                // Meta was not read: it is known that nothing is found in it
 }
 
 // Path returns the item's display path.

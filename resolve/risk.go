@@ -17,8 +17,12 @@ const riskKey = "risk"
 
 // Risk returns the risk classes of the configuration policy.RiskID. Its layers are read
 // and verified at each call. They are interpreted again only if one of them has changed:
-// every call of an item needs the classes, and a graph makes thousands of calls.
+// every call of an item needs the classes, and a graph makes thousands of calls. If the only
+// layer is that of the system, what is about commands of a shell is read when it is needed.
 func Risk(ctx context.Context, r *Resolver) (*policy.Risk, error) {
+	if risk, err := r.systemRisk(ctx); risk != nil || err != nil {
+		return risk, err
+	}
 	layers, key, err := permittingLayers(ctx, r, policy.RiskID)
 	if err != nil {
 		return nil, err
@@ -46,11 +50,14 @@ func permittingLayers(ctx context.Context, r *Resolver, id string) (layers []pol
 	}
 	layers = make([]policy.Layer, len(s.Layers))
 	for i, it := range s.Layers {
-		wide := r.widens(it.Root, it.Verdict.Signer)
-		layers[i] = policy.Layer{Name: it.Path(), Doc: &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, Wide: wide}
-		key += fmt.Sprintf("%q %s %t\n", it.Path(), it.Digest, wide)
+		layers[i] = r.permittingLayer(it)
+		key += fmt.Sprintf("%q %s %t\n", it.Path(), it.Digest, layers[i].Wide)
 	}
 	return layers, key, nil
+}
+
+func (r *Resolver) permittingLayer(it *Item) policy.Layer {
+	return policy.Layer{Name: it.Path(), Doc: &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, Wide: r.widens(it.Root, it.Verdict.Signer)}
 }
 
 // widens reports whether a layer in root that signer signed may permit more than those

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/stdlib"
@@ -266,5 +267,21 @@ func TestYAMLIsStrict(t *testing.T) {
 		if _, fs := yamlx.Parse(b); len(fs) > 0 {
 			t.Errorf("%s: %v", p, fs)
 		}
+	}
+}
+
+// TestRiskOfTheSystem wants the classes and the patterns of the embedded bundle, which are
+// read at different times.
+func TestRiskOfTheSystem(t *testing.T) {
+	k, err := resolve.Risk(t.Context(), resolver(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := k.Rate(item.Ref{Kind: item.Tool, ID: "rye/file-system/read"}, ""); err != nil || got.Class != policy.T0 {
+		t.Errorf("class %+v, %v", got, err)
+	}
+	found := k.Shell("rm -rf /")
+	if len(found) == 0 || found[0].ID != "rm-recursive" || len(k.Shell("echo hi")) > 0 {
+		t.Errorf("the patterns found %v", found)
 	}
 }
