@@ -18,7 +18,7 @@ func TestThreatModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := threatRows(string(text))
-	for prefix, n := range map[string]int{"T": 30, "V": 68, "P": 15, "E": 12, "M": 10, "S": 11} {
+	for prefix, n := range map[string]int{"T": 43, "V": 68, "P": 16, "E": 14, "M": 10, "S": 15} {
 		for i := range n {
 			if id := fmt.Sprintf("%s%d", prefix, i+1); len(rows[id]) != 1 {
 				t.Errorf("%s has %d rows", id, len(rows[id]))
@@ -32,6 +32,55 @@ func TestThreatModel(t *testing.T) {
 			}
 		}
 	}
+}
+
+// fewAttempts are the rows of attackers and of the sandbox with fewer scripts than two, and
+// how many they have. The list only becomes shorter.
+var fewAttempts = map[string]int{
+	"T8": 1, "T8a": 1, "T8b": 0, "T10": 1, "T16": 1, "T19": 1, "T21": 1, "T27": 1,
+	"T30": 1, "T32": 1, "T33": 1, "T34": 1, "S6": 1, "S10": 1, "S12": 1, "S14": 0,
+	"S15": 1,
+}
+
+// Each promise about an attacker and about the sandbox was attacked by two scripts: through
+// the program, as an attacker would.
+func TestThreatAttempts(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "threat-model.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := threatRows(string(text))
+	for id, list := range rows {
+		for _, row := range list {
+			if problem := attemptsProblem(id, row); problem != "" {
+				t.Error(problem)
+			}
+		}
+	}
+	for id := range fewAttempts {
+		if len(rows[id]) == 0 {
+			t.Errorf("fewAttempts has %s, which is not a row", id)
+		}
+	}
+	none := threatCells("| T1 | a | `sign/line_test.go:TestV16Time` | holds |")
+	if attemptsProblem("T1", none) == "" {
+		t.Error("a promise without a script passes")
+	}
+}
+
+func attemptsProblem(id string, row []string) string {
+	state, _, _ := strings.Cut(row[len(row)-1], ":")
+	if id == "" || !strings.Contains("TS", id[:1]) || state == "later" {
+		return ""
+	}
+	n := strings.Count(row[len(row)-2], ".txtar`")
+	switch few, listed := fewAttempts[id]; {
+	case !listed && n < 2:
+		return fmt.Sprintf("%s names %d scripts with attempts: two are needed", id, n)
+	case listed && n != few:
+		return fmt.Sprintf("%s names %d scripts with attempts: change fewAttempts, which has %d", id, n, few)
+	}
+	return ""
 }
 
 // A row that names what is not there, or promises without a test, is seen.
@@ -54,7 +103,7 @@ func TestThreatModelFaults(t *testing.T) {
 // threatRows returns the cells of the rows with an id, and those of the faults
 // of the original under "".
 func threatRows(text string) map[string][][]string {
-	id := regexp.MustCompile(`^[TVPEMS][0-9]+$`)
+	id := regexp.MustCompile(`^[TVPEMS][0-9]+[a-z]?$`)
 	out := map[string][][]string{}
 	for line := range strings.Lines(text) {
 		row := threatCells(line)
