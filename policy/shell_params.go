@@ -141,6 +141,9 @@ func (k *Risk) RenderShellParams(schema any, params *interpolate.Template, scope
 		}
 		return nil, e
 	}
+	if err := k.optionValues(schema, params, scope); err != nil {
+		return nil, err
+	}
 	v, err := params.RenderQuoted(scope, func(names []string) func(string) string {
 		if marked, _ := shellMark(schema, names); marked {
 			return tmpl.ShellQuote
@@ -151,6 +154,28 @@ func (k *Risk) RenderShellParams(schema any, params *interpolate.Template, scope
 		return nil, diag.New(diag.ValidationFailed, "%w", err).WithReason("graph_path")
 	}
 	return v, nil
+}
+
+// optionValues returns an error for a value that would be an option of a program: a text that
+// begins with - where an argument begins, without -- before it.
+func (k *Risk) optionValues(schema any, params *interpolate.Template, scope any) (err error) {
+	params.Texts(func(at string, names []string, text *interpolate.Template) {
+		if marked, _ := shellMark(schema, names); !marked || err != nil {
+			return
+		}
+		literal, exprs := text.Parts()
+		for _, u := range k.shellOptions(literal) {
+			v, missing := exprs[u.value].Value(scope)
+			if s, ok := v.(string); missing != nil || !ok || len(s) < 2 || s[0] != '-' {
+				continue
+			}
+			value := "${" + exprs[u.value].Path.String() + "}"
+			err = diag.New(diag.ValidationFailed, "the parameter %s: the value of %s begins with - and would be an option of %s", at, value, u.program).
+				WithReason("shell_value_option").WithDetail("value", value)
+			return
+		}
+	})
+	return err
 }
 
 // Reason returns the reason of a finding about the use, which selects the hint.

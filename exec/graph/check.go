@@ -36,14 +36,16 @@ func CheckHooks(doc *tree.Doc) []diag.Finding {
 }
 
 // CheckValues returns the mistakes of a graph by which a value becomes a part of a program,
-// without the rest: what a run would refuse. schema returns the config_schema of an item, nil
+// without the rest: what a run would refuse, and {NAME} where a value was meant. schema returns the config_schema of an item, nil
 // if it is not known. risk may be nil.
 func CheckValues(doc *tree.Doc, risk *policy.Risk, schema func(item.Ref) any) []diag.Finding {
 	g, _ := parseAll(item.Ref{}, "", doc)
 	v := &validator{g: g, risk: risk}
 	g.actions(func(a *Action, node string) {
 		if ref, ok := a.Ref(); ok && a.Verb == policy.Execute && ref.Kind == item.Tool && !a.unclear {
-			v.shellValues(a, node, policy.CallSchema(ref, schema(ref), a.Params, policy.ConstantText, schema))
+			called := policy.CallSchema(ref, schema(ref), a.Params, policy.ConstantText, schema)
+			v.shellValues(a, node, called)
+			v.bracedNames(a, node, called)
 		}
 	})
 	return v.out

@@ -358,10 +358,12 @@ func (v *validator) actions(ctx context.Context) {
 			v.warn(a.path, "graph_uncached", "node %s: the result of a thread is not cached, because a model answers differently each time", node)
 		}
 		v.params(a, node, ref, d)
-		v.shellValues(a, node, policy.CallSchema(ref, d.Schema, a.Params, policy.ConstantText, func(called item.Ref) any {
+		schema := policy.CallSchema(ref, d.Schema, a.Params, policy.ConstantText, func(called item.Ref) any {
 			inner, _, _ := v.items.Describe(ctx, called)
 			return inner.Schema
-		}))
+		})
+		v.shellValues(a, node, schema)
+		v.bracedNames(a, node, schema)
 	})
 }
 
@@ -379,6 +381,35 @@ func (v *validator) shellValues(a *Action, node string, schema any) {
 		f := v.errorf(path+"."+u.At, "node %s: the parameter %s%s: %s would become a part of the program that the shell reads", node, u.At, line, u)
 		*f = f.WithReason(u.Reason())
 		f.Facts = u.Facts()
+	}
+}
+
+// bracedNames warns about {NAME} in a text of the shell where NAME is a value of the graph.
+func (v *validator) bracedNames(a *Action, node string, schema any) {
+	if a.Params == nil || a.unclear {
+		return
+	}
+	path := strings.TrimSuffix(a.path, "item_id") + "params"
+	inputs, _ := v.g.doc.Root["config_schema"].(map[string]any)
+	declared, _ := inputs["properties"].(map[string]any)
+	read := func(name string) string {
+		first, _, deeper := strings.Cut(name, ".")
+		switch {
+		case declared[first] != nil:
+			return "${inputs." + name + "}"
+		case v.g.stateKeys[first] != nil:
+			return "${state." + name + "}"
+		case deeper && slices.Contains([]string{"inputs", "state", "result", "run", "env", "error"}, first):
+			return "${" + name + "}"
+		}
+		return ""
+	}
+	for _, b := range policy.BracedNames(schema, a.Params, func(name string) bool { return read(name) != "" }) {
+		line := ""
+		if b.Line > 1 {
+			line = fmt.Sprintf(", line %d", b.Line)
+		}
+		v.warn(path+"."+b.At, "braced_name", "node %s: the parameter %s%s: {%s} is not a template and stays as it is; the value is %s", node, b.At, line, b.Name, read(b.Name))
 	}
 }
 

@@ -225,6 +225,26 @@ func (t *Template) texts(at string, names []string, do func(string, []string, *T
 	}
 }
 
+// Literals calls do for every text, also one without an expression, with the keys and the
+// indexes that lead to it, the path that they are, and the literal texts of Parts.
+func (t *Template) Literals(do func(at string, names, literal []string)) { t.literals("", nil, do) }
+
+func (t *Template) literals(at string, names []string, do func(string, []string, []string)) {
+	below := func(name string) []string { return append(names[:len(names):len(names)], name) }
+	if s, ok := t.constant.(string); ok {
+		do(at, names, []string{s})
+	} else if len(t.parts) > 0 {
+		literal, _ := t.Parts()
+		do(at, names, literal)
+	}
+	for i, e := range t.list {
+		e.literals(tree.Index(at, i), below(strconv.Itoa(i)), do)
+	}
+	for i, k := range t.keys {
+		t.vals[i].literals(tree.Join(at, k), below(k), do)
+	}
+}
+
 // Parts returns the expressions of a text, and the literal texts before, between and after
 // them: one more than there are expressions.
 func (t *Template) Parts() (literal []string, exprs []*Expr) {
