@@ -3,13 +3,17 @@ package exec
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/sandbox"
+	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/commitindex"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/policy"
@@ -57,6 +61,7 @@ func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) 
 		return s, func(*proc.Result) error { return nil }, nil
 	}
 	g := e.grant(c)
+	e.makeRecords(g)
 	index, err := e.index(&g, c, cmd)
 	if err != nil {
 		return nil, nil, err
@@ -161,6 +166,18 @@ func (e *Executor) grant(c *Confinement) grant {
 		g.Read = append(slices.Clone(g.Read), dir)
 	}
 	return grant{g}
+}
+
+// makeRecords makes the directory for the logs of runs if a program could write it. An error is
+// not one of this run: the run that has a log reports it.
+func (e *Executor) makeRecords(g grant) {
+	dir := filepath.Join(e.p.Project, e.p.Records)
+	if e.p.Project == "" || e.p.Records == "" || !slices.ContainsFunc(g.Write, func(at string) bool { return within(real(e.p.Project), at) }) {
+		return
+	}
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		_ = atomicfile.Project(e.p.Project).MkdirAll(filepath.ToSlash(e.p.Records))
+	}
 }
 
 // contains reports whether a program with the grant can read a directory.

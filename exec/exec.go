@@ -53,6 +53,10 @@ type Params struct {
 	Warm *sandbox.Warm
 	// Listings are those of earlier runs of the process, or nil.
 	Listings *sandbox.Listings
+	// Records is the directory below Project that has the logs of runs, "" for none. It exists
+	// before a program starts that writes the project: what rye makes there meanwhile would be
+	// taken for a protected path that the program made.
+	Records string
 	// Git finds what the settings of git name. Nil reads those of a repository only.
 	Git *runsoutside.Finder
 	// Unconfined reports whether the user's allowance names an item that signer signed, so

@@ -4,11 +4,9 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/exec"
-	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/threads"
-	"github.com/ryeos/rye/threads/transcript"
 )
 
 // broker returns the function that opens the connection of a program to the verbs, nil
@@ -22,13 +20,6 @@ func (p *Project) broker() func(context.Context, policy.Held) (exec.Connection, 
 		b, err := agent.NewBroker(ctx, held, p.Env.Home(), p.forBroker().workspace)
 		if err != nil {
 			return nil, err
-		}
-		// A graph that the program runs writes its log there. A protected path that did not
-		// exist when the program started would be taken for one that the program made.
-		if dir := p.Spaces.ProjectDir; dir != "" {
-			if err := atomicfile.Project(dir).MkdirAll(transcript.Dir); err != nil {
-				return nil, err
-			}
 		}
 		if t, r := threads.From(ctx), runOf(ctx); t != nil && r != nil {
 			b.Around((&threadProgram{r: r, t: t, run: ctx, held: held}).do)

@@ -21,6 +21,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/stdlib"
+	"github.com/ryeos/rye/threads/transcript"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -198,7 +199,7 @@ func (p *Project) newExecutor() *exec.Executor {
 		locked = p.Lock.Lock
 	}
 	return exec.New(exec.Params{
-		Resolver: p.Resolver, Cache: p.cache, Project: p.Spaces.ProjectDir, Dir: dir, UserSpace: p.Spaces.UserDir,
+		Resolver: p.Resolver, Cache: p.cache, Project: p.Spaces.ProjectDir, Records: transcript.Dir, Dir: dir, UserSpace: p.Spaces.UserDir,
 		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self, Ladder: p.Env.Ladder, Warm: p.Env.Warm, Listings: p.seen, Git: p.gitFinder(), Applet: p.Env.Applet,
 		Boundary: boundary, Fixed: fixed, Ceiling: p.ceiling, Approve: p.approve, Removed: p.removed, Unconfined: p.unconfined, Lock: locked, System: p.System, Locked: p.Env.KeepsLock(), Grace: p.Env.Grace,
 		Warn: p.warnDrift(), Keys: p.Env.keys, Consent: p.consent(), Consented: p.consented, Natives: p.natives(), Provider: p.provide, Broker: p.broker(), Now: p.Env.Now,
