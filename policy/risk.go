@@ -17,7 +17,8 @@ type Risk struct {
 	rules []riskRule   // of the user, then of the system: the first match applies
 	raise [][]riskRule // of each layer that only raises: its first match
 
-	classes  map[Tier]Class
+	classes map[Tier]Class
+	// Both are those of whole: this Risk may have been read without them.
 	patterns []shellPattern
 	table    shellTable
 	// commands returns the Risk with patterns and table, nil if this one has them.

@@ -64,3 +64,18 @@ func TestCommandsLater(t *testing.T) {
 		t.Errorf("without the commands: %v", got)
 	}
 }
+
+// TestOptionsLater wants the programs that print their arguments to be known from the table.
+func TestOptionsLater(t *testing.T) {
+	whole, err := ReadRisk([]Layer{systemLayer(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := (&Risk{}).WithCommands(func() (*Risk, error) { return whole, nil })
+	if got := k.shellOptions([]string{"printf ", ""}); len(got) > 0 {
+		t.Errorf("an argument of printf is an option: %v", got)
+	}
+	if got := k.shellOptions([]string{"make ", ""}); len(got) != 1 {
+		t.Errorf("the first argument of make: %v", got)
+	}
+}

@@ -21,7 +21,10 @@ func (k *Risk) shellOptions(parts []string) (out []optionUse) {
 	if len(parts) < 2 || k == nil {
 		return nil
 	}
-	v := &shellValues{parts: parts, mark: "ryevalue", table: &k.table}
+	v := &shellValues{parts: parts, mark: "ryevalue", table: &shellTable{}}
+	if all, err := k.whole(); err == nil { // else more values are refused
+		v.table = &all.table
+	}
 	for whole := strings.Join(parts, ""); strings.Contains(whole, v.mark); {
 		v.mark += "x"
 	}
