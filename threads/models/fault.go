@@ -55,7 +55,8 @@ func Unreachable(a *Address, err error) error {
 		return fail(diag.Network, "service_host", "no host has the name %s", dns.Name)
 	case strings.Contains(text, "server gave HTTP response to HTTPS client"), strings.Contains(text, "first record does not look like a TLS handshake"):
 		return fail(diag.Network, "service_http", "the server speaks http, not https: write http:// in the address")
-	case strings.Contains(text, "malformed HTTP response"), strings.Contains(text, "malformed HTTP status"):
+	case strings.Contains(text, "malformed HTTP response"), strings.Contains(text, "malformed HTTP status"),
+		strings.Contains(text, "readLoopPeekFail"): // it sent something before it was asked
 		return fail(diag.Network, "service_https", "what the server sends is not HTTP: it may speak https (write https://), or a different program uses the port")
 	case errors.As(err, &name):
 		return fail(diag.Network, "service_certificate", "its certificate is for a different name than %s: %s", a.hostname(), name.Error())
