@@ -143,3 +143,12 @@ func (b *builder) passed(path string, signed time.Time) {
 		b.store.floor, b.store.floorFrom = signed, path
 	}
 }
+
+// passedOwn is passed for a verified document of the user's directory, if an own key signed
+// it. A document of another origin does not raise the time: the thief of an own key could
+// stop every check with a date in the future.
+func (b *builder) passedOwn(signer sign.Fingerprint, path string, signed time.Time) {
+	if b.store.keys[signer].own() != nil {
+		b.passed(path, signed)
+	}
+}

@@ -71,6 +71,9 @@ func (b *builder) foreignRevocations() {
 			continue
 		}
 		e.revoke(d)
+		if !d.seen && !d.served && d.tier == TierUser {
+			b.passedOwn(d.Signer, d.Path, d.Signed)
+		}
 	}
 }
 
@@ -124,6 +127,9 @@ func (b *builder) revocationLists() {
 		if err := d.SignedBy(by.public); err != nil {
 			b.report(d.Path, doc.SignatureFinding(err))
 			continue
+		}
+		if d.tier == TierUser {
+			b.passedOwn(d.Signer, d.Path, d.Signed)
 		}
 		for _, digest := range d.Listed {
 			if !here[digest] && f.missing == "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -206,6 +207,20 @@ func witnessKey(n byte) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(s[:])
 }
 
+// logKey is the key of the log of newFixture.
+func logKey(t *testing.T) ed25519.PrivateKey {
+	t.Helper()
+	secret, _, err := GenerateKey(seed(7), "rye.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := base64.StdEncoding.DecodeString(secret[strings.LastIndex(secret, "+")+1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ed25519.NewKeyFromSeed(raw[1:])
+}
+
 // TestWitnesses is V59.
 func TestWitnesses(t *testing.T) {
 	f := newFixture(t, 3)
@@ -227,6 +242,10 @@ func TestWitnesses(t *testing.T) {
 	}
 	other = cosign(other, "w1.example", 1, now)
 	foreign := append(append([]byte{}, msg...), other[strings.LastIndex(string(other), "— "):]...)
+	own, err := Cosign(msg, "w0.example", logKey(t), now)
+	if err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		name    string
 		msg     []byte
@@ -241,12 +260,14 @@ func TestWitnesses(t *testing.T) {
 		{"future cosignature", cosign(msg, "w1.example", 1, now.Add(time.Hour)), 1, ErrQuorum, 0},
 		{"cosignature of another origin", foreign, 0, ErrSignature, 0},
 		{"one key under two names", cosign(cosign(msg, "w1.example", 1, now), "w1b.example", 1, now), 2, ErrQuorum, 1},
+		{"the key of the log as a witness", own, 1, ErrQuorum, 0},
+		{"the key of the log and a witness", cosign(own, "w1.example", 1, now), 2, ErrQuorum, 1},
 		{"one witness twice", cosign(cosign(msg, "w1.example", 1, now), "w1.example", 1, now), 2, ErrQuorum, 1},
 	}
 	for _, tt := range tests {
 		v := f.verifier()
 		v.Now, v.Quorum = func() time.Time { return now }, tt.quorum
-		v.Witnesses = []string{key("w1.example", 1), key("w1b.example", 1), key("w2.example", 2)}
+		v.Witnesses = []string{key("w1.example", 1), key("w1b.example", 1), key("w2.example", 2), WitnessKey("w0.example", logKey(t).Public().(ed25519.PublicKey))}
 		c, err := v.Verify(tt.msg)
 		if !errors.Is(err, tt.want) || err == nil && len(c.Witnesses) != tt.signers {
 			t.Errorf("%s: %v, want %v with %d signers", tt.name, err, tt.want, tt.signers)
