@@ -15,7 +15,7 @@ type BracedName struct {
 }
 
 // BracedNames returns the {NAME} in the texts of the shell of a call for which value returns
-// true: in other programs of this kind such a name is a value. A person wrote it for one.
+// true. Other template languages replace it by the value, so its author may expect that.
 func BracedNames(schema any, params *interpolate.Template, value func(name string) bool) (out []BracedName) {
 	// {NAME} or {NAME.KEY} without $, another brace or a backslash before it
 	braced := regexp.MustCompile(`(^|[^$\\{])\{([a-zA-Z_][a-zA-Z0-9_]*(?:\.[a-zA-Z0-9_]+)*)\}`)

@@ -14,9 +14,9 @@ type optionUse struct {
 }
 
 // shellOptions returns the values in a text of ShellValues with which an argument of a program
-// begins, by themselves or by a variable that has nothing else. An argument after --, one
-// after an option, whose value it can be, and those of programs that print their arguments or
-// evaluate tests are not among them.
+// begins, directly or by a variable. It leaves out arguments after --, an argument after an
+// option, because it can be the option's value, and the arguments of programs that print them
+// or evaluate tests.
 func (k *Risk) shellOptions(parts []string) (out []optionUse) {
 	if len(parts) < 2 || k == nil {
 		return nil
@@ -74,11 +74,11 @@ func (v *shellValues) options(call *syntax.CallExpr, variables map[string][]int)
 	}
 	starts := v.table.has(name, func(p *program) bool { return p.starts })
 	for i, arg := range call.Args[1:] {
-		if arg.Lit() == "--" && !starts { // sudo -- make VALUE: it is that of sudo
+		if arg.Lit() == "--" && !starts { // sudo -- make VALUE: this -- ends the options of sudo only
 			return out
 		}
 		if before := call.Args[i].Lit(); i > 0 && strings.HasPrefix(before, "-") {
-			continue // it is after --, or can be the value of that option
+			continue // it can be the value of this option
 		}
 		if value, ok := v.leading(arg.Parts); ok {
 			out = append(out, optionUse{value, name})

@@ -64,7 +64,8 @@ func (r *Resolver) systemRisk(ctx context.Context) (*policy.Risk, error) {
 	return risk, nil
 }
 
-// partOf reads the metadata of a part of an item. It is not kept: it is not that of the item.
+// partOf reads the metadata of a part of an item. The cache does not keep it, because
+// the metadata of the whole item has more.
 func partOf(it *Item) (item.Metadata, []diag.Finding) {
 	m, fs := it.Extractor.Read(it.Type, it.part(it.Bytes))
 	return m, diag.WithPath(append(fs, validate(it, &m, diag.Failed(fs))...), it.Path())

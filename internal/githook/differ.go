@@ -39,7 +39,7 @@ func (r *run) difference(it *resolve.Item) (*difference, error) {
 			from = "the work tree, which has no such file"
 		}
 	case r.hiddenEdits(name):
-		// The file equals the staged text for now, so the difference is that from the last commit.
+		// The manager has reset the file to the staged text. Show what differs from the last commit.
 		from, label = "the file, whose edits another program has put away", " (last commit)"
 		if before, err = r.committed(name); err != nil {
 			return nil, err
