@@ -56,7 +56,7 @@ var interpreters = sync.OnceValue(func() []string {
 // matter also if they do not exist.
 func words(text, top string) (named, started []string) {
 	for _, word := range []string{"$(git rev-parse --show-toplevel)", "`git rev-parse --show-toplevel`", "${GIT_WORK_TREE}", "$GIT_WORK_TREE", "${PWD}", "$PWD"} {
-		text = strings.ReplaceAll(text, word, top)
+		text = strings.ReplaceAll(text, word, filepath.ToSlash(top)) // in a shell \ is an escape
 	}
 	text = strings.TrimPrefix(strings.TrimSpace(text), "!")
 	first := true

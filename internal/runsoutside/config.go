@@ -70,7 +70,7 @@ func (v value) path(base, home string) (string, bool) {
 	switch {
 	case p == "":
 		return "", false
-	case p == "~" || strings.HasPrefix(p, "~/"):
+	case v.text == "~" || strings.HasPrefix(v.text, "~/"):
 		if home == "" {
 			return "", false
 		}

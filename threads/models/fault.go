@@ -49,7 +49,7 @@ func Unreachable(a *Address, err error) error {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
 	switch {
-	case errors.Is(err, syscall.ECONNREFUSED) || strings.Contains(text, "actively refused"):
+	case errors.Is(err, syscall.ECONNREFUSED), strings.Contains(text, "actively refused"), strings.Contains(text, "Connection refused"): // Windows, Wine
 		return fail(diag.Network, "service_refused", "no server accepts connections at this address: it is not running, or has a different port")
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return fail(diag.Network, "service_host", "no host has the name %s", dns.Name)
