@@ -102,7 +102,7 @@ type Row struct {
 	When  string
 }
 
-// Table returns the rows of every code, in the order of docs/errors.md.
+// Table returns the rows of every code, in the order of docs/reference/errors.md.
 func Table() []Row { return table() }
 
 // Lookup returns the row of a code.

@@ -36,7 +36,7 @@ func ref(s string) item.Ref {
 	return r
 }
 
-// exampleLock is the lock that docs/format shows.
+// exampleLock is the lock that docs/reference/format shows.
 func exampleLock(t testing.TB) *Lock {
 	t.Helper()
 	link := func(s string) Link { return Link{ref(s), digestOf(s)} }
@@ -62,13 +62,13 @@ func exampleLock(t testing.TB) *Lock {
 	return l
 }
 
-// TestLockGolden compares what is rendered with the file that docs/format
+// TestLockGolden compares what is rendered with the file that docs/reference/format
 // shows; RYE_UPDATE_GOLDEN=1 writes it.
 func TestLockGolden(t *testing.T) {
 	l := exampleLock(t)
 	got := l.Render()
 	if os.Getenv("RYE_UPDATE_GOLDEN") == "1" {
-		if err := os.WriteFile("../docs/format/examples/packages/rye.lock", got, 0o644); err != nil {
+		if err := os.WriteFile("../docs/reference/format/examples/packages/rye.lock", got, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -433,7 +433,7 @@ func FuzzParseLock(f *testing.F) {
 }
 
 // TestFieldsAreDocumented fills every field and looks for each in the table of
-// its kind in docs/format/lock.md.
+// its kind in docs/reference/format/lock.md.
 func TestFieldsAreDocumented(t *testing.T) {
 	l := exampleLock(t)
 	l.Revoked.Documents = []item.Digest{digestOf("r")}
@@ -448,7 +448,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 		for _, f := range r.fields {
 			n++
 			if f.key != "rye-lock" && (!ok || !strings.Contains(table, "`"+f.key+"`")) {
-				t.Errorf("docs/format/lock.md does not describe %s of a %s", f.key, name.kind)
+				t.Errorf("docs/reference/format/lock.md does not describe %s of a %s", f.key, name.kind)
 			}
 		}
 	}

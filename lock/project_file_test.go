@@ -11,10 +11,10 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// example reads one of the files that docs/format shows.
+// example reads one of the files that docs/reference/format shows.
 func example(t testing.TB, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "docs", "format", "examples", "packages", name))
+	b, err := os.ReadFile(filepath.Join("..", "docs", "reference", "format", "examples", "packages", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,23 +212,23 @@ func TestManifestHash(t *testing.T) {
 	}
 }
 
-// TestManifestVectors holds the vectors of docs/format/manifest.md.
+// TestManifestVectors holds the vectors of docs/reference/format/manifest.md.
 func TestManifestVectors(t *testing.T) {
 	page := string(docPage(t, "manifest.md"))
 	for _, text := range []string{"rye: 1", "{rye: 1, name: github.com/x/y, require: {github.com/a/b: v1.0.0}, exclude: {github.com/a/b: [v1.1.0]}}"} {
 		m := manifest(t, text)
 		for _, want := range []string{"`" + text + "`", "`" + m.Hash() + "`"} {
 			if !strings.Contains(page, want) {
-				t.Errorf("docs/format/manifest.md lacks %s", want)
+				t.Errorf("docs/reference/format/manifest.md lacks %s", want)
 			}
 		}
 		if m.Hash() != m.Settings() && !strings.Contains(page, "`"+m.Settings()+"`") {
-			t.Errorf("docs/format/manifest.md lacks %s", m.Settings())
+			t.Errorf("docs/reference/format/manifest.md lacks %s", m.Settings())
 		}
 	}
 	for _, key := range sectionNames() {
 		if !strings.Contains(page, "\n| `"+key+"` |") {
-			t.Errorf("docs/format/manifest.md does not describe %s", key)
+			t.Errorf("docs/reference/format/manifest.md does not describe %s", key)
 		}
 	}
 }
@@ -285,10 +285,10 @@ func FuzzParseManifest(f *testing.F) {
 	})
 }
 
-// docPage reads a page of docs/format.
+// docPage reads a page of docs/reference/format.
 func docPage(t testing.TB, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "docs", "format", name))
+	b, err := os.ReadFile(filepath.Join("..", "docs", "reference", "format", name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// TestTreeGolden holds the vectors of docs/format/lock.md.
+// TestTreeGolden holds the vectors of docs/reference/format/lock.md.
 func TestTreeGolden(t *testing.T) {
 	hello := TreeFile{Path: ".ai/tools/demo/hello.py", Mode: ModeExecutable, Size: 15, Digest: digestOf("print(\"hello\")\n")}
 	readme := TreeFile{Path: "README.md", Mode: ModeRegular, Size: 7, Digest: digestOf("# Demo\n")}
@@ -20,11 +20,11 @@ func TestTreeGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(page, "`"+got+"`") {
-			t.Errorf("docs/format/lock.md lacks %s, the hash of %d files", got, len(files))
+			t.Errorf("docs/reference/format/lock.md lacks %s, the hash of %d files", got, len(files))
 		}
 		for _, f := range files {
 			if line := string(f.line()); !strings.Contains(page, line) {
-				t.Errorf("docs/format/lock.md lacks the line %q", line)
+				t.Errorf("docs/reference/format/lock.md lacks the line %q", line)
 			}
 		}
 	}

@@ -93,7 +93,7 @@ func respell(r *rand.Rand, name string) string {
 
 // TestProtectedPage wants a page for users that names every row.
 func TestProtectedPage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "docs", "mcp.md"))
+	page, err := os.ReadFile(filepath.Join("..", "docs", "how-to", "mcp.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

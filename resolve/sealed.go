@@ -14,7 +14,7 @@ type Seal struct {
 	Reason string
 }
 
-// Seals returns the sealed items. docs/design/sealed.md has the same list; a test
+// Seals returns the sealed items. docs/dev/design/sealed.md has the same list; a test
 // compares them.
 func Seals() []Seal {
 	return []Seal{

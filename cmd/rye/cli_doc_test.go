@@ -11,10 +11,10 @@ import (
 )
 
 func TestCommandDocument(t *testing.T) {
-	golden(t, filepath.Join("..", "..", "docs", "cli.md"), []byte(commandDocument()))
+	golden(t, filepath.Join("..", "..", "docs", "reference", "cli.md"), []byte(commandDocument()))
 }
 
-// commandDocument renders docs/cli.md from the table of commands.
+// commandDocument renders docs/reference/cli.md from the table of commands.
 func commandDocument() string {
 	root := hostWorld().RootCommand()
 	var b strings.Builder

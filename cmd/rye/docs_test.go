@@ -44,7 +44,7 @@ func docPages(t *testing.T) []string {
 	t.Helper()
 	root := filepath.Join("..", "..")
 	pages := []string{filepath.Join(root, "README.md")}
-	for _, pattern := range []string{"docs/*.md", "docs/design/*.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md", "docs/dev/design/*.md"} {
 		more, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)
@@ -309,7 +309,7 @@ func TestExampleDirectiveIsTested(t *testing.T) {
 
 // The page runs exactly the files of the example threads.
 func TestExampleThreadsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "thread-examples.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "thread-examples.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,14 +324,14 @@ func TestExampleThreadsAreDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Contains(page, append([]byte("/"+filepath.Base(file)+"\"\n"), b...)) {
-			t.Errorf("docs/thread-examples.md does not contain the text of %s", filepath.Base(file))
+			t.Errorf("docs/how-to/thread-examples.md does not contain the text of %s", filepath.Base(file))
 		}
 	}
 }
 
 // The page runs exactly the files of the examples.
 func TestExampleGraphsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "graph-examples.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "graph-examples.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func TestExampleGraphsAreDocumented(t *testing.T) {
 		}
 		name := filepath.Base(file)
 		if block := "```yaml title=\".ai/tools/examples/" + name + "\"\n" + string(b) + "```\n"; !bytes.Contains(page, []byte(block)) {
-			t.Errorf("docs/graph-examples.md does not contain the text of %s", name)
+			t.Errorf("docs/how-to/graph-examples.md does not contain the text of %s", name)
 		}
 	}
 }

@@ -33,10 +33,10 @@ func golden(t *testing.T, path string, got []byte) {
 }
 
 func TestErrorsDocument(t *testing.T) {
-	golden(t, filepath.Join("..", "..", "docs", "errors.md"), []byte(errorsDocument()))
+	golden(t, filepath.Join("..", "..", "docs", "reference", "errors.md"), []byte(errorsDocument()))
 }
 
-// errorsDocument renders docs/errors.md from the table of package diag.
+// errorsDocument renders docs/reference/errors.md from the table of package diag.
 func errorsDocument() string {
 	var b strings.Builder
 	b.WriteString("# Error codes\n\nGenerated from `diag.Table()` by `go test ./cmd/rye` with `RYE_UPDATE_GOLDEN=1`; do not edit.\n")

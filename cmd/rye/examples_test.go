@@ -159,7 +159,7 @@ var titled = regexp.MustCompile("(?ms)^```+[a-z]+ title=\"([^\"]+)\"\n(.*?)^```"
 
 // pageSetting returns those of the page of the example threads.
 func pageSetting(t *testing.T) map[string]string {
-	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "thread-examples.md"))
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "thread-examples.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/ryeos/rye/stdlib"
 )
 
-// formatExamples are the files that docs/format shows.
-const formatExamples = "../../docs/format/examples"
+// formatExamples are the files that docs/reference/format shows.
+const formatExamples = "../../docs/reference/format/examples"
 
-// TestFormatJSON compares what docs/format/json.md shows with what the program
+// TestFormatJSON compares what docs/reference/format/json.md shows with what the program
 // prints about the example project, at a fixed time, for a user who holds the
 // key of the examples. RYE_UPDATE_GOLDEN=1 writes it.
 func TestFormatJSON(t *testing.T) {

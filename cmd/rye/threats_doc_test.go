@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// TestThreatModel holds docs/threat-model.md against the tree: every threat and
+// TestThreatModel holds docs/reference/threat-model.md against the tree: every threat and
 // vector has one row, every test that a row names exists, and what holds is
 // shown by one.
 func TestThreatModel(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "threat-model.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "threat-model.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ var fewAttempts = map[string]int{
 // Each promise about an attacker and about the sandbox was attacked by two scripts: through
 // the program, as an attacker would.
 func TestThreatAttempts(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "threat-model.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "threat-model.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

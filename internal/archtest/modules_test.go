@@ -10,7 +10,7 @@ import (
 const modulesGolden = "testdata/modules.txt"
 
 // TestLinkedModules compares the modules that cmd/rye links on any system with
-// the reviewed list. State the reason for a new one in docs/design/dependencies.md.
+// the reviewed list. State the reason for a new one in docs/dev/design/dependencies.md.
 func TestLinkedModules(t *testing.T) {
 	var all []string
 	for _, goos := range systems() {
@@ -33,10 +33,10 @@ func TestLinkedModules(t *testing.T) {
 	}
 }
 
-// TestModulesAreExplained checks that docs/design/dependencies.md names every
+// TestModulesAreExplained checks that docs/dev/design/dependencies.md names every
 // direct requirement of go.mod.
 func TestModulesAreExplained(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/design/dependencies.md")
+	doc, err := os.ReadFile("../../docs/dev/design/dependencies.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestModulesAreExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range unexplained(string(mod), string(doc)) {
-		t.Errorf("docs/design/dependencies.md has no reason for %s", path)
+		t.Errorf("docs/dev/design/dependencies.md has no reason for %s", path)
 	}
 	if got := unexplained("require (\n\texample.test/a v1.0.0\n\texample.test/b v1.0.0 // indirect\n)\nrequire example.test/c v0.1.0\n", "`example.test/c`"); !slices.Equal(got, []string{"example.test/a"}) {
 		t.Errorf("requirements without a reason: %q", got)

@@ -29,7 +29,7 @@ func TestRegistryAttacks(t *testing.T) {
 // those that exist. It returns all scripts, and the names on the page.
 func rulesPage(t *testing.T, name string, least int) (scripts, named map[string]bool) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/design/" + name)
+	page, err := os.ReadFile("../../docs/dev/design/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func layers() []layer {
 			{"internal/testkit", set("resolve/space", "stdlib", "bundle", "trust", "trust/doc", "internal/extract", "sign", "item")},
 			{"internal/selfhost", set()},
 			{"internal/archtest", set()},
-			{"docs/format", set()},
+			{"docs/reference/format", set()},
 			{"packages/source/sourcetest", set("packages/source", "lock")},
 			{"registry/log/logtest", set()},
 			{"internal/mcpclient/mcptest", set()},

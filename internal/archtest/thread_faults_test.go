@@ -10,7 +10,7 @@ import (
 // TestThreadFaults: each fault on the page about the threads of the original names a test
 // or a script, and each of them exists.
 func TestThreadFaults(t *testing.T) {
-	page, err := os.ReadFile("../../docs/design/thread-faults.md")
+	page, err := os.ReadFile("../../docs/dev/design/thread-faults.md")
 	if err != nil {
 		t.Fatal(err)
 	}

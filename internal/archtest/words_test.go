@@ -264,7 +264,7 @@ func wordsOf(t *testing.T, name, text string) []wordSource {
 		return goWords(t, name, text, inTest)
 	case ext == ".txtar" || inTest && (ext == ".txt" || ext == ".md"):
 		return lineWords(scopeTest, name, text)
-	case slices.Contains([]string{".md", ".txt", ".yaml", ".yml", ".sh", ".toml"}, ext) && !strings.Contains(name, "docs/format/examples/"):
+	case slices.Contains([]string{".md", ".txt", ".yaml", ".yml", ".sh", ".toml"}, ext) && !strings.Contains(name, "docs/reference/format/examples/"):
 		return lineWords(scopeText, name, text)
 	}
 	return nil

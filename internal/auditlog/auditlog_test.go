@@ -88,7 +88,7 @@ func list(rep *Report) string {
 	return strings.Join(out, "; ")
 }
 
-// The bytes are those of docs/format.
+// The bytes are those of docs/reference/format.
 func TestBytes(t *testing.T) {
 	l := newLog(t)
 	add(t, l, 2)

@@ -15,7 +15,7 @@ func importHints() map[situation]string {
 		{diag.ItemNotFound, "import_empty"}:     "name the directory that contains .ai",
 		{diag.Legacy, "original_import"}:        "use {use}",
 		{diag.Legacy, "left_bundle"}:            "`rye bundle create` in the copy writes one of today's format",
-		{diag.Legacy, "left_reader"}:            "the program has its own; if you changed them, write an extractor item (docs/design/extractors.md)",
+		{diag.Legacy, "left_reader"}:            "the program has its own; if you changed them, write an extractor item (docs/dev/design/extractors.md)",
 		{diag.Legacy, "left_library"}:           "the program has its own; if you changed a file, copy it under another id",
 		{diag.Legacy, "left_server"}:            "{command}",
 		{diag.Legacy, "left_link"}:              "copy what it contains if an item needs it",

@@ -104,7 +104,7 @@ func newSARIF(fs []diag.Finding, locate Locate) sarifLog {
 func newSARIFRule(row diag.Row) sarifRule {
 	when := strings.ToUpper(row.When[:1]) + row.When[1:] + "."
 	rule := sarifRule{ID: string(row.Code), ShortDescription: sarifText{when}, FullDescription: sarifText{when}, Default: sarifSeverity{"error"}}
-	rule.Help = sarifText{"See docs/errors.md."}
+	rule.Help = sarifText{"See docs/reference/errors.md."}
 	if hint := CodeHint(row.Code); hint != "" {
 		if strings.HasPrefix(hint, "rye ") {
 			hint = "run `" + hint + "`"

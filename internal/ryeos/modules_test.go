@@ -11,7 +11,7 @@ import (
 // RYE_UPDATE_GOLDEN=1 writes it.
 func TestModulesDocument(t *testing.T) {
 	const head = "| The tool imports | Use |\n|---|---|\n"
-	page := filepath.Join("..", "..", "docs", "migrating-from-python.md")
+	page := filepath.Join("..", "..", "docs", "how-to", "migrating-from-python.md")
 	b, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-const sealedPage = "../../docs/design/sealed.md"
+const sealedPage = "../../docs/dev/design/sealed.md"
 
 // The page shows the list of the code; RYE_UPDATE_GOLDEN=1 writes it there.
 func TestSealedPage(t *testing.T) {

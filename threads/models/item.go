@@ -39,7 +39,7 @@ func (w *Wish) Check() error {
 		return diag.New(diag.Usage, "adding the provider %s: %q is not the name of a variable", ref.ID, w.Key)
 	}
 	if w.Dialect == provider.Mapped {
-		return diag.New(diag.Usage, "adding the provider %s: an item with the dialect mapped describes the request and the stream of a service: it is written by hand, as docs/format/provider.md describes, and signed with rye sign", ref.ID)
+		return diag.New(diag.Usage, "adding the provider %s: an item with the dialect mapped describes the request and the stream of a service: it is written by hand, as docs/reference/format/provider.md describes, and signed with rye sign", ref.ID)
 	}
 	if w.Dialect != "" && !slices.Contains(Dialects(), w.Dialect) {
 		return diag.New(diag.Usage, "adding the provider %s: the dialect %q is not one of %s", ref.ID, w.Dialect, strings.Join(Dialects(), ", "))

@@ -118,7 +118,7 @@ func schemaOf(t reflect.Type) map[string]any {
 	return map[string]any{}
 }
 
-// blockSchema returns the schema of a block of any type. docs/format/events.md states which
+// blockSchema returns the schema of a block of any type. docs/reference/format/events.md states which
 // members each type has.
 func blockSchema() map[string]any {
 	properties := map[string]any{"input": map[string]any{}, "wire": map[string]any{"type": "object"}}

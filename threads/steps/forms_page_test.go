@@ -11,10 +11,10 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 )
 
-// docs/loop.md has the form of each step between two marks, and docs/format/steps.json has the
+// docs/reference/loop.md has the form of each step between two marks, and docs/reference/format/steps.json has the
 // schemas. RYE_UPDATE_GOLDEN=1 writes both. A changed type is a difference.
 func TestLoopPageForms(t *testing.T) {
-	const page, begin, end = "../../docs/loop.md", "<!-- forms of the steps, written by RYE_UPDATE_GOLDEN=1 go test ./threads/steps -run LoopPageForms -->\n", "<!-- end of the forms -->\n"
+	const page, begin, end = "../../docs/reference/loop.md", "<!-- forms of the steps, written by RYE_UPDATE_GOLDEN=1 go test ./threads/steps -run LoopPageForms -->\n", "<!-- end of the forms -->\n"
 	old, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestLoopPageForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{page: head + begin + "\n```text\n" + formText("input", InputForm()) + "```\n\n" + b.String() + end + foot, "../../docs/format/steps.json": string(schemas) + "\n"} {
+	for file, want := range map[string]string{page: head + begin + "\n```text\n" + formText("input", InputForm()) + "```\n\n" + b.String() + end + foot, "../../docs/reference/format/steps.json": string(schemas) + "\n"} {
 		got, _ := os.ReadFile(file)
 		if string(got) == want {
 			continue

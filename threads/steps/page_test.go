@@ -13,10 +13,10 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 )
 
-// blocks returns the blocks of docs/loop.md in a language.
+// blocks returns the blocks of docs/reference/loop.md in a language.
 func blocks(t *testing.T, language string) []string {
 	t.Helper()
-	b, err := os.ReadFile("../../docs/loop.md")
+	b, err := os.ReadFile("../../docs/reference/loop.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func blocks(t *testing.T, language string) []string {
 	return out
 }
 
-// The examples of docs/loop.md do what the page states.
+// The examples of docs/reference/loop.md do what the page states.
 func TestLoopPage(t *testing.T) {
 	yaml := blocks(t, "yaml")
 	if len(yaml) != 2 {
@@ -62,13 +62,13 @@ func TestLoopPage(t *testing.T) {
 
 // The page lists every step.
 func TestLoopPageListsSteps(t *testing.T) {
-	b, err := os.ReadFile("../../docs/loop.md")
+	b, err := os.ReadFile("../../docs/reference/loop.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name := range All() {
 		if !strings.Contains(string(b), "`"+name+"`") {
-			t.Errorf("docs/loop.md does not list %s", name)
+			t.Errorf("docs/reference/loop.md does not list %s", name)
 		}
 		if _, err := os.Stat("../../stdlib/.ai/tools/" + Dir + name + ".yaml"); err != nil {
 			t.Error(err)

@@ -1,6 +1,6 @@
 // Package doc reads and writes trust documents: keys, grants, endorsements,
 // revocations, rotations, publishers and registries. A document is a signed TOML file with a
-// name that its content determines. docs/format/trust-documents.md describes the
+// name that its content determines. docs/reference/format/trust-documents.md describes the
 // format.
 //
 // The package checks the syntax, the file name and, where the key that must sign
