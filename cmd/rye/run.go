@@ -53,8 +53,9 @@ A tool in rye.lock runs only with the locked chain. --locked refuses every item 
 is not in the lock.
 
 A directive is followed by a model, within its permissions and limits: its outputs are
-on stdout, what happens is on stderr and in .ai/threads. rye run prompt TEXT needs no
-directive. --print prints the text with its inputs for another agent instead.
+on stdout, what happens is on stderr and in .ai/threads. rye run prompt TEXT… needs no
+directive; rye -p TEXT… and rye "TEXT WITH BLANKS" are the same. Text from a pipe is
+added to it, or is the prompt if there is no other. --print prints the text with its inputs for another agent instead.
 
 --replay THREAD answers each call of the model from the log of an earlier thread: it
 needs no model and no key, and costs nothing. A request that differs from the recorded
@@ -65,7 +66,8 @@ one is printed as a difference, and is an error with --strict.`,
 			"rye run tool demo/hello name=world --dev",
 			"rye run knowledge rye/core/trust-model",
 			"rye run directive team/triage file=issue.md --limit spend=0.20",
-			"rye run prompt 'Which files here have no tests?'",
+			"rye -p 'Which files here have no tests?'",
+			"git diff | rye -p Review this change",
 			"rye run directive rye/core/create_tool --print name=greet",
 		},
 		Codes: []diag.Code{diag.ToolNotFound, diag.HashMismatch, diag.KeyUnknown, diag.ValidationFailed, diag.UnknownParameter,
@@ -103,8 +105,12 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 		}
 	}
 	e.OnlyRuns = true
+	args, err := promptArgs(ctx, c, o.params == "-")
+	if err != nil {
+		return err
+	}
 	if !o.dryRun && !o.print && !o.async {
-		c.OnClose(e.Prestart(c.Args))
+		c.OnClose(e.Prestart(args))
 	}
 	h, err := e.Open(ctx, project.Strict)
 	if err != nil {
@@ -114,9 +120,9 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 		return err
 	}
 	h.Prefetch(ctx)
-	ref, rest, err := project.RefArgs(ctx, h, promptArgs(c.Args))
+	ref, rest, err := project.RefArgs(ctx, h, args)
 	if err != nil {
-		return err
+		return notPrompt(err, args)
 	}
 	if ref.Kind == item.Directive && !o.dryRun && !o.print && !o.thread.explain {
 		h.PrefetchThread(ctx)
@@ -159,14 +165,6 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 		return onlyGraphs(ref, "--async and --events")
 	}
 	return runText(ctx, c, h, req)
-}
-
-// promptArgs replaces "prompt TEXT" by the directive that does what a text asks for.
-func promptArgs(args []string) []string {
-	if len(args) == 2 && args[0] == "prompt" {
-		return []string{"directive", "rye/agent/core/base", "prompt=" + args[1]}
-	}
-	return args
 }
 
 // readParams reads --params: JSON, a file or stdin.

@@ -164,6 +164,8 @@ type watcher struct {
 	view *activity.View
 	open bool // a line of streamed text has no end yet
 
+	printed answerShown
+
 	counting bool          // the last line of the terminal counts the time of a wait
 	done     chan struct{} // ends the counting; nil if nothing counts
 }
@@ -251,7 +253,11 @@ func (w *watcher) line(l transcript.Line) {
 		return
 	}
 	shown := w.view.Event(&l)
+	if l.Event == "model_request" {
+		w.printed.begins()
+	}
 	if shown.Streamed != "" {
+		w.printed.adds(shown.Streamed)
 		w.uncount()
 		fmt.Fprint(w.c.UI.Stderr, shown.Streamed)
 		w.open = !strings.HasSuffix(shown.Streamed, "\n")
@@ -311,7 +317,7 @@ func (w *watcher) end(r *threads.Result, err error) error {
 				return merr
 			}
 			u.Raw(string(b))
-		} else {
+		} else if !w.printed.has(r.Text) || !oneTerminal(w.c) {
 			u.Text(r.Text)
 		}
 	}

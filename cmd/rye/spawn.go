@@ -47,11 +47,15 @@ call that needs an approval does.`,
 }
 
 func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
+	args, err := promptArgs(ctx, c, o.params == "-")
+	if err != nil {
+		return err
+	}
 	p, err := openLocked(ctx, c, &o.locked)
 	if err != nil {
 		return err
 	}
-	ref, rest, err := project.RefArgs(ctx, p, promptArgs(c.Args))
+	ref, rest, err := project.RefArgs(ctx, p, args)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unicode"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -86,6 +87,8 @@ func SortArgs(root *Command, words []string) (*line, error) {
 			}
 		case word == "--":
 			s.Dash = len(s.Args)
+		case word == promptFlag && len(s.Path) == 1:
+			s.prompt()
 		default:
 			s.flag(word)
 		}
@@ -114,12 +117,36 @@ func (s *sorter) positional(word string) error {
 		s.Args = append(s.Args, word)
 		return nil
 	}
+	if sub == nil && len(s.Path) == 1 && isSentence(word) && s.at == len(s.words) {
+		s.prompt()
+		return s.positional(word)
+	}
 	if sub == nil {
 		return unknownCommand(s.Path, word)
 	}
 	s.Path = append(s.Path, sub)
 	s.Flags = append(s.Flags, nil)
 	return nil
+}
+
+// promptFlag asks one question: rye -p TEXT… is rye run prompt TEXT….
+const promptFlag = "-p"
+
+// prompt reads on as if the words "run prompt" had been typed. A program without that
+// command has no prompts.
+func (s *sorter) prompt() {
+	run := s.cmd().sub("run")
+	if run == nil {
+		s.problem(unknownFlag(s.Path, promptFlag))
+		return
+	}
+	s.Path, s.Flags = append(s.Path, run), append(s.Flags, nil)
+	s.Args = append(s.Args, "prompt")
+}
+
+// isSentence reports whether a word cannot be a misspelled command: it has a blank in it.
+func isSentence(word string) bool {
+	return strings.ContainsFunc(strings.TrimSpace(word), unicode.IsSpace)
 }
 
 func (s *sorter) flag(word string) {
@@ -343,6 +370,7 @@ func otherNames() map[string]string {
 	return map[string]string{
 		"install": "rye sync (or rye add SOURCE)", "i": "rye sync", "ci": "rye sync --frozen", "get": "rye add SOURCE",
 		"uninstall": "rye remove BUNDLE", "rm": "rye remove BUNDLE", "ls": "rye list", "upgrade": "rye update",
+		"ask": "rye -p TEXT", "chat": "rye -p TEXT", "prompt": "rye -p TEXT",
 		"exec": "rye run", "cat": "rye show", "check": "rye verify", "publish": "rye bundle publish", "mod": "rye lock",
 		"cache clean": "rye cache gc", "cache clear": "rye cache gc", "cache prune": "rye cache gc",
 	}
@@ -353,6 +381,9 @@ func unknownCommand(path []*Command, word string) *diag.Error {
 	err := diag.New(diag.UnknownCommand, "reading arguments: %q has no command %q", PathName(path), word)
 	names := parent.subNames()
 	err.WithDetail("command", PathName(path))
+	if isSentence(word) && len(path) == 1 {
+		return err.WithReason("sentence")
+	}
 	if other := otherNames()[strings.TrimPrefix(PathName(path)+" "+word, path[0].Name+" ")]; other != "" {
 		return err.WithReason("other_name").WithDetail("nearest", other)
 	}

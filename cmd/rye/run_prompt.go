@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/promptinput"
+)
+
+// promptArgs replaces "prompt TEXT…" by the directive that does what a text asks for. taken
+// states that another flag reads standard input.
+func promptArgs(ctx context.Context, c *cli.Call, taken bool) ([]string, error) {
+	if c.Args[0] != "prompt" {
+		return c.Args, nil
+	}
+	text, err := promptinput.Read(ctx, promptinput.Params{
+		Words: c.Args[1:], Stdin: c.Stdin, Terminal: taken || c.Isatty(c.Stdin),
+		Waiting: func() { c.UI.Note("waiting for the end of standard input; </dev/null gives none") },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []string{"directive", "rye/agent/core/base", "prompt=" + text}, nil
+}
+
+// notPrompt explains the error about a word with blanks that was to name an item.
+func notPrompt(err error, args []string) error {
+	var e *diag.Error
+	if len(args) == 1 && strings.ContainsAny(args[0], " \n") && diag.CodeOf(err) == diag.Usage && errors.As(err, &e) {
+		return e.WithReason("prompt_ref").WithDetail("name", args[0])
+	}
+	return err
+}
+
+// oneTerminal reports whether results and messages appear on the same screen.
+func oneTerminal(c *cli.Call) bool {
+	out, ok := c.World.Stdout.(*os.File)
+	msg, also := c.World.Stderr.(*os.File)
+	if !ok || !also || !c.Isatty(out) || !c.Isatty(msg) {
+		return false
+	}
+	a, aerr := out.Stat()
+	b, berr := msg.Stat()
+	return aerr == nil && berr == nil && os.SameFile(a, b)
+}
+
+// answerShown remembers what a person has seen of the answer that the model writes now.
+type answerShown struct{ text strings.Builder }
+
+// begins forgets the answer before.
+func (a *answerShown) begins() { a.text.Reset() }
+
+// adds appends a part that was printed.
+func (a *answerShown) adds(part string) { a.text.WriteString(part) }
+
+// has reports whether all of a text was printed.
+func (a *answerShown) has(text string) bool {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		lines = append(lines, string(cli.Line(line)))
+	}
+	return strings.TrimSpace(text) != "" && strings.TrimSpace(a.text.String()) == strings.TrimSpace(strings.Join(lines, "\n"))
+}
