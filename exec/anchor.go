@@ -47,6 +47,8 @@ type anchorRules struct {
 }
 
 // anchorSet is the verified files of an anchor, before they are copied.
+// The root is the directory of the tool or its parent, never the project or all of tools: the
+// files are copied and verified for each run.
 type anchorSet struct {
 	rules *anchorRules
 	base  string          // the directory, below .ai
@@ -137,6 +139,8 @@ func (e *Executor) anchorFiles(ctx context.Context, tool *resolve.Item, r *ancho
 }
 
 // anchorFile returns one verified file, nil if it is left out.
+// An untrusted file is refused by name if it has an extension that the runtime lists. Otherwise
+// it is left out of the copy.
 func (e *Executor) anchorFile(ctx context.Context, root *space.Root, entry space.Entry, r *anchorRules) (*resolve.Item, error) {
 	required := slices.Contains(r.extensions, path.Ext(entry.Rel))
 	it, err := e.p.Resolver.File(ctx, root, entry.Rel)

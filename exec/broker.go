@@ -63,6 +63,7 @@ const brokerModule = "rye"
 
 // asksForBroker reports whether the tool of a chain states sandbox.broker. Whether its
 // program gets one is known when the sandbox is selected.
+// On Windows such a tool is refused: a program gets no descriptor there.
 func (c *Chain) asksForBroker() bool { return statesBroker(c.Tool()) }
 
 func statesBroker(tool *resolve.Item) bool {
@@ -72,6 +73,8 @@ func statesBroker(tool *resolve.Item) bool {
 
 // brokerEnv sets the variables of a program that asks for the broker: the descriptor,
 // and those by which it finds the library for it.
+// The library is config.lib_env of the runtime, set only for programs with the broker: others
+// pay nothing for it. Node gets --import by NODE_OPTIONS, because modules ignore NODE_PATH.
 func (e *Executor) brokerEnv(ctx context.Context, p *Plan, cfg *config, env, vars map[string]string) error {
 	env[brokerVar] = brokerFD
 	if len(cfg.LibEnv) == 0 {

@@ -17,6 +17,11 @@ import (
 
 // grants are the paths of this machine that a profile permits, absolute and with all
 // links followed.
+// {project} outside of a project is the working directory, unless it contains the home directory
+// or files of rye.
+//
+// A path is not granted if it leads out of the project by a link, contains the home directory,
+// or belongs to rye, ssh or gpg. The result and --dry-run have a note.
 type grants struct {
 	project string // "" if the run has none
 	home    string
@@ -58,6 +63,8 @@ func (e *Executor) locations(ref item.Ref, signer string) locations {
 
 // toolCache returns the directory for {cache}. Tools of one id that different people
 // sign do not share it: one could change what the other reads.
+// Each id and signer has a cache of its own: a tool of the same id with another signer does not
+// change what it reads.
 func (e *Executor) toolCache(ref item.Ref, signer string) string {
 	if e.p.Cache == "" {
 		return ""

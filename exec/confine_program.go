@@ -22,6 +22,8 @@ type Program struct {
 
 // Confine changes cmd, whose path is absolute, so that the program starts in its
 // sandbox, and returns the isolation that applies. finish completes the run.
+// rye serve as an MCP server of another project is not confined: it starts its programs in
+// sandboxes of their own, and the kernel refuses one inside another.
 func (e *Executor) Confine(ctx context.Context, p Program, cmd *proc.Cmd) (applied *Sandbox, finish func(*proc.Result) error, err error) {
 	c, err := e.confinement(ctx, stating{ref: p.Ref, declared: p.Declared, own: p.Profile, all: p.Profile, def: p.Default}, p.Held)
 	if err != nil {

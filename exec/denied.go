@@ -193,6 +193,8 @@ func keysOf(found []denial) []string {
 }
 
 // reasonOf returns the reason whose hint is about a denial.
+// It is "protected" for a protected path, and "fs.create" for a new entry that the rung landlock
+// cannot permit.
 func reasonOf(d denial) string {
 	switch d.Key {
 	case "net":

@@ -113,6 +113,8 @@ func (e *Executor) packages(ctx context.Context, c *Chain) (*packages, error) {
 
 // lockedDeps returns the wheels that the lock has for a tool. Each requirement must be
 // among them.
+// Signing without uv writes no wheels, with a warning, because it must not depend on a network.
+// Then rye run reports LOCK_STALE until rye lock.
 func (e *Executor) lockedDeps(tool *resolve.Item, block *pep723.Block) ([]lock.Dep, error) {
 	if tool.Root.Space != space.Project || tool.Root.Bundled() {
 		return nil, diag.New(diag.MissingDependency, "running %s: packages are locked for the project's own tools only, and it is in %s", tool.Ref, tool.Root.Label()).

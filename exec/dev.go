@@ -12,6 +12,8 @@ import (
 
 // DevProfile is what a tool without a valid signature gets at most: the project without
 // its protected paths, a private temporary directory, no network and no broker.
+// What the item's sandbox states to read does not apply: no person has reviewed it. What rye
+// runs in its own process (graphs, requests, file tools) needs a signature.
 func DevProfile() policy.Profile {
 	off := false
 	paths := func() *[]string { return &[]string{"{project}", "{tmp}"} }

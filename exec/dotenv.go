@@ -21,6 +21,9 @@ const maxDotenv = 64 << 10
 // dotenvNames are the variables that an element takes from the project's .env. The
 // file is not signed, and no list has every variable that makes some program load
 // code, so signed items name what may be taken.
+//
+// Names are listed, because a list of forbidden names alone always lacks some (COMPILER_PATH,
+// CARGO_HOME). A listed name that is forbidden stops the run.
 type dotenvNames struct {
 	named    []string // NAME, or PREFIX_*
 	declared bool     // dotenv: true, the names in pass of the chain

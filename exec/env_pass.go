@@ -13,6 +13,9 @@ import (
 // pass adds the variables of the caller's environment that an element names in
 // env_config.pass, such as an API key, else the key that the user stored. Only this
 // chain receives them. They override the project's .env, which is not signed.
+//
+// No other variable of the caller is passed. The HTTP primitive and the web search remove the
+// values from results and errors; the output of another program is not filtered.
 func (e *Executor) pass(p *Plan, ec *envConfig, vars map[string]string) {
 	for _, name := range ec.pass {
 		v, set := proc.Lookup(e.p.Environ, name)

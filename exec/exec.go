@@ -127,6 +127,8 @@ func New(p Params) *Executor {
 
 // Chain is a tool and the elements that execute it, ending in a primitive. Every
 // element is verified and every adjacent pair is valid.
+// A chain is resolved for each run. Its files must be read and checked in any case, and
+// comparing the pairs costs microseconds.
 type Chain struct {
 	Elements []*resolve.Item
 }

@@ -210,6 +210,8 @@ func (e *Executor) versionManager(ctx context.Context, ref item.Ref, ic *interpr
 
 // managerProfile returns the sandbox of a version manager: a script that starts
 // programs, and reads the versions that the project and the user selected.
+// No class applies to a version manager: the runtime names it. It reads the project, its own
+// directories and lists of versions, writes temporary files, and has no network.
 func managerProfile() policy.Profile {
 	return policy.Profile{
 		Read: &[]string{"{project}", "~/.tool-versions", "~/.asdfrc", "~/.asdf", "~/.pyenv", "~/.rbenv"}, Write: &[]string{"{tmp}"},

@@ -109,6 +109,8 @@ func (e *Executor) Uses(ctx context.Context, elements []*resolve.Item) ([]*resol
 func Reads(elements []*resolve.Item) bool { return len(reads(elements)) > 0 }
 
 // reads returns the configurations that a chain reads.
+// The configurations are merged and verified here, so that one program checks trust, lock and
+// project.
 func reads(elements []*resolve.Item) (ids []string) {
 	if elements[0].Ref.Kind != item.Tool {
 		return nil

@@ -11,6 +11,8 @@ import (
 )
 
 // Edit sets or removes one entry of rye.yaml.
+// Only the lines of the entry change. Comments and an empty section stay, so removing may leave
+// "require:".
 type Edit struct {
 	Section string   // require, use, prefer, replace or exclude
 	Key     string   // a bundle id, for prefer a ref

@@ -118,6 +118,8 @@ func (it *Item) SameText(o *Item) bool {
 }
 
 // Dep is one wheel. A name and version has one for each platform that was locked.
+// Each platform adds its own wheel of the locked version: a lock for all platforms at once would
+// have up to a hundred digests for a package.
 type Dep struct {
 	Name    string // normalized: lower case, with - as separator
 	Version string

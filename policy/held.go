@@ -41,6 +41,9 @@ func (h Held) With(g Grant) Held {
 //
 // Search without an id asks whether the kind may be searched at all, which a
 // capability for one item of the kind permits; with an id, whether the item is shown.
+//
+// More than 64 grants are LIMIT_EXCEEDED here and not where one is added: an append that fails
+// could be ignored, and the call would keep its wider list.
 func (h Held) Allows(v Verb, ref item.Ref) error {
 	doing := "checking permission to " + string(v) + " " + ref.String()
 	if v == Search && ref.ID == "" {

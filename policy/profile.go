@@ -38,6 +38,7 @@ const (
 )
 
 // ExecAny permits every program.
+// The class T2 excludes it by exec_any: a profile cannot express "any list".
 const ExecAny = "any"
 
 // Limits are the resource limits of one process and its children; zero is absent.

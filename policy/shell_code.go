@@ -61,6 +61,8 @@ func (p *program) readsCode(args []shellWord) bool {
 
 // script needs a person for a script of awk, sed or make that is computed, or that starts a
 // program. It collects the files that a script writes.
+// Code of other languages is not read, except for texts that start a program or delete, and the
+// scripts of awk and sed.
 func (w *shellWalk) script(p *program, c shellCommand, args []shellWord) {
 	var scripts []shellWord
 	operand, given := -1, false

@@ -25,6 +25,10 @@ const (
 func (a shellWord) computed() bool { return strings.ContainsAny(a.marked, allMarks) }
 
 // chosen reports whether the text computes a part of the word.
+// The user space cannot name commands whose output may be evaluated, such as rbenv init -: the
+// output can be chosen by a file of the project. So these harmless commands ask.
+//
+// "rm *" asks, because a file can have the name -rf; "rm *.o" and "rm ./*" do not.
 func (a shellWord) chosen() bool { return strings.ContainsAny(a.marked, "\x03\x04\x05") }
 
 // many reports whether the word can become any words.

@@ -158,6 +158,8 @@ func (k *Risk) RenderShellParams(schema any, params *interpolate.Template, scope
 
 // optionValues returns an error for a value that would be an option of a program: a text that
 // begins with - where an argument begins, without -- before it.
+// After an option nothing is refused: -m ${title} is usual, and the table lacks options. Behind
+// sudo, env and the like only a -- directly before the value is one of the program.
 func (k *Risk) optionValues(schema any, params *interpolate.Template, scope any) (err error) {
 	params.Texts(func(at string, names []string, text *interpolate.Template) {
 		if marked, _ := shellMark(schema, names); !marked || err != nil {

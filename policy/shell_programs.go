@@ -188,6 +188,8 @@ func (p *program) subcommands(args []shellWord, starts []int) (out []int) {
 const maxAnywhere = 60
 
 // maxReadings bounds the readings of the arguments of one command.
+// Where the arity of an option is not known, both readings are examined: a table of all options
+// would be wrong where a program is newer.
 const maxReadings = 8
 
 func add(list []int, n int) []int {

@@ -426,6 +426,8 @@ func (t *shellTaint) isInterpreter(name string) bool {
 }
 
 // readsInput reports whether a command reads its program from its input.
+// A shell that reads its program from another command is T4, whatever the command: the question
+// cannot show the text. The static text of echo, printf and a here-document is read instead.
 func (t *shellTaint) readsInput(c shellCommand) bool {
 	if len(c.argv) == 0 {
 		return false
@@ -487,6 +489,8 @@ func (t *shellTaint) useOptions(args []taintedWord, where string) {
 }
 
 // useScript reports values in the program of awk and sed: the first operand, or that of -e.
+// A variable in code that has a text of its own, such as sed "s/$a/$b/", is not asked about: the
+// author of the command did not choose the value. Code that is only a value asks.
 func (t *shellTaint) useScript(args []taintedWord) {
 	given := slices.ContainsFunc(args, func(w taintedWord) bool { return w.text == "-e" || w.text == "-f" })
 	for i := 0; i < len(args); i++ {

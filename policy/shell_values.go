@@ -30,6 +30,10 @@ type ShellValue struct {
 // they are: variables that have them can be read as arithmetic. It may be nil.
 //
 // A nil Risk knows shells and interpreters, and no programs that start others.
+//
+// The value is a word in single quotes in the text, not a variable of the environment: the
+// question, the rules and the log would show the variable instead of what runs. A value in $(…)
+// is refused: old versions of bash read it in another way, and in backticks quotes are not safe.
 func (k *Risk) ShellValues(parts []string, number func(i int) bool) []ShellValue {
 	n := len(parts) - 1
 	if n <= 0 {
@@ -144,6 +148,8 @@ func parseShell(text string) *syntax.File {
 }
 
 // positions reports the values that are not in a plain word.
+// A graph that was signed before this rule runs if all its values are plain words. No setting
+// permits more: the value is the attacker's.
 func (v *shellValues) positions(file *syntax.File) {
 	safe := map[int]int{}
 	eachNode(file, func(n syntax.Node, above []syntax.Node) {

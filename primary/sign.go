@@ -335,6 +335,7 @@ func signFinding(path string, err error) diag.Finding {
 }
 
 // targets returns the files that the targets of a call name, each once, by path.
+// A path has no wildcards, because the shell expands them.
 func (v *Verbs) targets(ctx context.Context, call SignCall) ([]signTarget, error) {
 	seen := map[string]bool{}
 	var out []signTarget

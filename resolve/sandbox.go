@@ -50,6 +50,10 @@ func checkCap(s string) error {
 // sandbox returns findings about the keys sandbox and calls, and about a sandbox that
 // exceeds the risk class that the item declares. An item that declares none gets its
 // class where it runs.
+//
+// The lock has what an item states: hosts without ports, writes, reads outside of the project,
+// programs and the class. It has no limits. A removed key gets the default of its class, which
+// the user's configuration defines, so no update asks about that.
 func (r *Resolver) sandbox(ctx context.Context, it *Item) []diag.Finding {
 	if it.Ref.Kind != item.Tool || it.Support() {
 		return nil

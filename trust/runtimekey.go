@@ -18,6 +18,8 @@ const RuntimeWord = "runtime"
 
 // Records returns the namespaces of knowledge in which rye writes down what runs and
 // threads did. The runtime key signs items nowhere else.
+// Records for search and list are knowledge of the project below graphs/ and threads/ that a
+// runtime key of this account signed. What a person keeps there is found as any item.
 func Records() []string { return []string{"graphs/", "threads/"} }
 
 // IsRecord reports whether an item is in a namespace of records.

@@ -71,6 +71,7 @@ func runGraphResume(ctx context.Context, c *cli.Call, o *graphOptions, step bool
 }
 
 // resumeRun continues a run of a graph.
+// A run that failed continues at the node that failed, as a new step.
 func resumeRun(ctx context.Context, c *cli.Call, p *project.Project, id string, o project.GraphOptions) error {
 	run, call, err := p.ResumeCall(ctx, id)
 	if err != nil {

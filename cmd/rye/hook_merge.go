@@ -26,6 +26,9 @@ the name of the item.`,
 	}
 }
 
+// runHookMerge merges one file. Where both branches changed one item, it takes one entry of
+// rye.lock, and the hook of the commit writes the right one. Two changes of bundles are
+// resolved by rye lock.
 func runHookMerge(ctx context.Context, c *cli.Call) error {
 	git, err := gitcmd.New(gitcmd.Params{Dir: c.Base, Cwd: c.Dir, Environ: c.Environ()})
 	if err != nil {

@@ -33,6 +33,8 @@ const (
 )
 
 // approval is the state of the question about one call of a node in flight.
+// A run has no other store: the row is ask_opened in its log, the answer is in the inbox. It is
+// bound to the text of the question, which contains the command; another text asks again.
 type approval struct {
 	ask    *askData
 	answer *answerData

@@ -8,6 +8,9 @@ import (
 // cacheKey returns the key of a call's result, "" if it is not kept. A call with the
 // same key has the same item and runtime, parameters, permissions, lock and project.
 // The item was resolved and verified before.
+//
+// It has the project and the digests of the chain: without a lock two projects would share
+// results. The sources of grants are left out, so graphs with equal permissions share.
 func (w *walker) cacheKey(a *Action, t Target, params map[string]any) string {
 	if !a.Cache || w.p.Results == nil || t.Graph || t.Thread || t.Whole == "" {
 		return ""

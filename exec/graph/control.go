@@ -116,6 +116,8 @@ func answerQuestion(ctx context.Context, project, id, node, text, by string, now
 
 // late returns an error if the run took another answer before this one was written: the question
 // is closed, and the answer is still in the inbox, where a later question would find it.
+// The rule for events (the newest of one name) would let a late answer replace one that was
+// accepted.
 func late(ctx context.Context, project, id, run, node string, approval bool) error {
 	s, err := Deepest(ctx, project, id)
 	if err != nil || s.ID != run || slices.ContainsFunc(s.asks, func(a askData) bool { return a.Node == node && a.Approval == approval }) {

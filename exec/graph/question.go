@@ -24,6 +24,7 @@ type OpenQuestion struct {
 
 // ErrNoAnswer is the error of Params.Ask if the person who was asked does not answer
 // now. The question stays open, and the run suspends.
+// A client that declines leaves the question open: another person may answer it.
 var ErrNoAnswer = errors.New("no answer")
 
 // inboxPause is the time between two reads of the inbox while a person is asked.

@@ -65,6 +65,7 @@ type Call struct {
 }
 
 // Child is the run of a graph, or the thread of a directive, that a node calls.
+// A directive that states no permissions may do nothing, as at the command line.
 type Child struct {
 	Run, Parent string
 	Depth       int // levels above

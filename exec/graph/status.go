@@ -43,6 +43,8 @@ type Summary struct {
 
 // StartedBy reports whether a caller with these permissions, or what it called, started
 // the run: the permissions of the run begin with them.
+// An agent reaches the runs whose recorded permissions begin with its own. A user at a terminal
+// reaches all. No thread is needed, so the rule applies to MCP clients too.
 func (s *Summary) StartedBy(held policy.Held) bool {
 	if len(held) == 0 || len(s.held) < len(held) {
 		return false

@@ -48,6 +48,8 @@ func (in *inbox) started() {
 }
 
 // finish waits for the last message. The helper has sent it, or has ended.
+// A run that is cancelled before its program starts is cancelled, not SANDBOX_UNAVAILABLE,
+// although the helper reports that it ended early.
 func (in *inbox) finish() {
 	in.once.Do(func() { // it was not started
 		unix.Close(in.fd)

@@ -351,6 +351,10 @@ func (l *layout) steps() []confine.Step {
 // pidMax returns the highest process number for the namespace of a program that root
 // starts, 0 for others: the kernel applies RLIMIT_NPROC to them. Before Linux 6.14 the
 // number is one for the whole machine and must not be changed.
+//
+// The program has the user's id, so that its files belong to the user, and RLIMIT_NPROC does not
+// apply to root. Another id would need idmapped mounts, which overlay file systems do not
+// support.
 func pidMax(processes int64) int64 {
 	const reserved, helper = 300, 64 // numbers that are used once only; threads of the helper, and a reserve
 	var u unix.Utsname

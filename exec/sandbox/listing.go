@@ -10,6 +10,10 @@ import (
 // process that runs many programs, before the next one. The time of the last change of a
 // directory is the kernel's, and no program can set it. Listings is used only on file
 // systems that are known to keep this time (see stampOf). The zero value is empty.
+//
+// A listing is kept if the last change is 3 s old: file systems count in steps of up to 2 s. A
+// program cannot set the change time. File servers and programs in user space may keep any time,
+// so their directories are listed each time, and so are mount points.
 type Listings struct {
 	mu    sync.Mutex
 	dirs  map[listingKey]listing

@@ -442,6 +442,8 @@ func (g *guard) below(rel string, depth int, all bool, fn func(at string, isDir 
 }
 
 // isInstalled reports whether a package manager fills a directory.
+// There only .git and .ai are protected; elsewhere all rows of the table are, to a depth of four
+// directories.
 func isInstalled(name string) bool {
 	switch name {
 	case "node_modules", "site-packages", "vendor", ".venv", "venv":

@@ -22,6 +22,10 @@ const starterFrom = 4
 
 // starter is the process that starts helpers in namespaces for this one. What it cannot
 // do this process does itself, as for the first helpers.
+// A new user namespace excludes vfork, so each start copies the page tables of the process that
+// does it; the starter is small. It is not dumpable but while it clones, because only root can
+// write the ids of a process that is not. In a cgroup rye starts helpers itself: clone3 refuses
+// an exit signal with the same parent.
 type starter struct {
 	self string
 	wait time.Duration // starterWait, if not 0

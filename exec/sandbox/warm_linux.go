@@ -18,6 +18,9 @@ import (
 // Warm starts helpers before it is known what they confine: their start and the decisions
 // about a run go on at the same time. At most one waits; a helper serves one program. It
 // has the starter of the process, too.
+//
+// The helper starts before the project is read, if there are two processors: its start takes as
+// long as the decisions. It has no descriptors, and ends if no run fits.
 type Warm struct {
 	self    string
 	ladder  func() Ladder

@@ -13,6 +13,8 @@ import (
 
 // Command describes one verb or subcommand: the help text, the completion and
 // the check of its arguments all follow from it.
+// In every command, --dry-run shows and changes nothing, and --check fails if something would
+// change.
 type Command struct {
 	Name  string
 	Group string // heading in the list of commands

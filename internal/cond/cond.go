@@ -5,6 +5,8 @@
 // Every mistake is found at compilation. An evaluation has no errors, no side
 // effects and no clock: a comparison whose path is missing, or whose values have
 // different types, is false. The package does not know which paths exist.
+//
+// A path with the value null exists, and equals null only.
 package cond
 
 import (

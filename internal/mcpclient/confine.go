@@ -27,6 +27,9 @@ func DefaultSandbox() policy.Profile {
 // user has written the paths, and sees what they grant in the question. A file of a
 // package grants the package with those next to it, a program its directory, any other
 // file itself. Home, directories above it and hidden ones in it are never granted.
+//
+// A file without a package grants its directory if it is a program, else itself. A hidden
+// directory of the home, where credentials are, grants nothing unless it is in node_modules.
 func (s *Server) NamedFiles(home string) []string {
 	var out []string
 	for _, arg := range s.Args {
@@ -110,6 +113,9 @@ func packageOf(file string) string {
 
 // Confine starts the program of a server in its sandbox. identity names the server for
 // {cache}: servers with the same one share it.
+// A server item without the key sandbox has the default of rye mcp add, not that of its class:
+// it was signed before the key existed. {cache} is one directory for each command, arguments,
+// names of variables and sandbox.
 type Confine func(ctx context.Context, s *Server, identity string, held policy.Held, c *proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error)
 
 // sandboxData returns the sandbox as plain values, nil if the server states none.

@@ -18,6 +18,8 @@ import (
 // runAccount is what a run of a graph may spend on threads: an account in the ledger of
 // the user, which is opened for the first thread. A run that another one called has an
 // account of its own, below that one's, only if its graph limits spend.
+//
+// turns and tokens bound each thread below the run, because a graph has no calls of its own.
 type runAccount struct {
 	p      *Project
 	run    string

@@ -33,6 +33,8 @@ const (
 
 // graphResults returns the store of results of nodes with cache_result, nil without a
 // cache.
+// The result of a graph is not kept: the graph can ask a person, and an answer must not be
+// cached.
 func (p *Project) graphResults() graph.Results {
 	if p.cache == "" {
 		return nil

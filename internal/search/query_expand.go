@@ -12,6 +12,7 @@ const maxSuggestions = 3
 
 // maxDistance returns the number of typing errors to tolerate in a word: short
 // words have too many similar words.
+// Words of three letters are not corrected: most of them are one letter from another word.
 func maxDistance(word string) int {
 	switch n := utf8.RuneCountInString(word); {
 	case n < 4:

@@ -94,6 +94,8 @@ func (x *Index) shown(q *question) func(location) bool {
 }
 
 // note explains a result without matches, or without an item that has all words.
+// A restricted search has no suggestions of words: a corrected word can be one that only hidden
+// items have.
 func (r *ranking) note(q *question) string {
 	var corrected, missing []string
 	for _, w := range r.unknown {

@@ -80,6 +80,8 @@ func (b *Broker) Around(make func(ctx context.Context, w *Workspace, req Request
 
 // Definitions returns all four verbs: a call without permission is an error that names
 // the missing capability.
+// No verb is hidden from a program. A call that no grant permits is answered with the missing
+// capability and its source.
 func (b *Broker) Definitions(ctx context.Context) (*Definitions, error) {
 	w, err := b.open(ctx)
 	if err != nil {
@@ -99,6 +101,7 @@ func (b *Broker) Definitions(ctx context.Context) (*Definitions, error) {
 
 // Call executes one request of the program. The reply is complete: a program reads
 // more than a model. Each call is recorded.
+// A call that was refused for the limit of calls at once did not begin, so it is not recorded.
 func (b *Broker) Call(ctx context.Context, req Request) *Reply {
 	start := time.Now()
 	env := b.call(joined{ctx, b.run}, req)

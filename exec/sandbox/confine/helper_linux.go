@@ -42,6 +42,9 @@ func failed(name, what string, err error) error {
 // thread and to the program that it starts. It is not the main thread, so that the
 // program cannot signal the helper where Landlock scopes signals. The main thread receives
 // signals and measures the program.
+//
+// A run ends when the helper reports that no process of the program is left. The kernel needs 1
+// ms more for the namespaces, and rye does not wait for it.
 func run() int {
 	p := &program{ready: make(chan struct{})}
 	go func() {

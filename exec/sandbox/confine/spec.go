@@ -13,6 +13,10 @@
 // rest of a start, for every program that is started. Go initialises this one before
 // them because of what it does not import: nothing that needs reflect, strconv or strings
 // (encoding/json, fmt, golang.org/x/sys/unix).
+//
+// The helper begins in an init function and not in main: other packages need milliseconds to
+// initialise, and each run would pay twice. This package imports nothing that needs reflect, so
+// Go initialises it before all others.
 package confine
 
 // Command is the first argument of the helper. With Early as the second one it is started

@@ -264,6 +264,8 @@ func (p *program) reap() bool {
 
 // reapAll waits until no process of the namespace is left but this one: the parent takes
 // End as the end of everything that could write.
+// The helper stays as process 1 of the namespace: a process 1 ignores signals without a handler,
+// so abort would not end a program that had this number.
 func (p *program) reapAll() {
 	for {
 		if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil && err != syscall.EINTR {
@@ -302,6 +304,8 @@ func (p *program) watch() {
 }
 
 // over measures, and returns the first limit that all processes together exceed.
+// All processes together are measured every 50 ms (landlock: 250 ms). The limits of the kernel
+// apply to each process in addition.
 func (p *program) over(t *table, used *ledger) *excess {
 	w := p.spec.Watch
 	ticks, written := used.measure(t, p.spec.Namespaces, p.io)

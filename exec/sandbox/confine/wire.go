@@ -9,6 +9,9 @@ import (
 // Protocol is the version of what the two processes send each other. They are the same
 // executable, unless it was replaced while a process of rye runs: that is refused. A
 // change of a type in this package, or of what the helper does with it, increments it.
+//
+// The form is binary, because a reader of JSON needs reflect. A rye that was replaced while it
+// runs is SANDBOX_UNAVAILABLE.
 const Protocol = 3
 
 const (

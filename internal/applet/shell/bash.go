@@ -3,6 +3,9 @@
 //
 // It does not restrict the command. The sandbox does, before this process
 // starts.
+//
+// The item rye/bash/bash is offline, as every T3 item without the key. A copy of it in the
+// project or the user space can permit a network. Its caches are in {cache}.
 package shell
 
 import (
@@ -24,6 +27,8 @@ const (
 )
 
 // Applets returns the applets by name.
+// Of all applets, bash and lsp are in the sandbox, because they start programs. The code of the
+// others keeps them in the project and to public hosts; their results state the rung "applet".
 func Applets() map[string]wire.Func { return map[string]wire.Func{"bash": runBash} }
 
 type bashResult struct {

@@ -45,6 +45,8 @@ type toolStats struct {
 
 // runTelemetry summarises the record of runs of this machine. The record has no
 // parameters and no results.
+// A record of a run is its item, time, duration and code. It has no messages: the output of a
+// tool belongs to its caller.
 func runTelemetry(_ context.Context, p wire.Params, in map[string]any) (any, error) {
 	a := wire.NewArgs(in, "item", "limit", "ref")
 	item := a.String("item", "all")

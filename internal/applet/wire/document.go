@@ -56,6 +56,7 @@ type failure struct {
 }
 
 // Error is the error of a result document. Reason is the case of the code.
+// An applet never names a command line: the process that started it maps the reason to a hint.
 type Error struct {
 	Code      diag.Code      `json:"code"`
 	Message   string         `json:"message"`
