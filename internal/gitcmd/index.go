@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"github.com/ryeos/rye/internal/openat"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
+
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // Indexed lists the files of the index at or below some paths relative to the top, in
@@ -16,7 +18,7 @@ import (
 //
 // It reads the file itself: for a large index, git and the pipe from it need five times
 // as long. What it does not know (a split or sparse index, entries that are not merged,
-// a file that is damaged) is left to git.
+// an extension that may change the list, a file that is damaged) is left to git.
 func (r *Repo) Indexed(ctx context.Context, paths ...string) ([]Entry, error) {
 	if wanted, ok := literal(paths); ok {
 		if b, err := openat.ReadRegular(r.Index(), maxIndex); err == nil {
@@ -73,6 +75,7 @@ const (
 	flagExtended = 0x4000
 	flagStage    = 0x3000
 	flagIntended = 0x2000 // of the extended flags
+	flagsKnown   = 0x6000 // of the extended flags: intended, and skip-worktree
 )
 
 // parseIndex returns the entries at or below the wanted paths, all if there are none. ok
@@ -118,7 +121,11 @@ func (r *indexReader) entry() (e indexEntry, ok bool) {
 		if r.version == 2 || r.end-start < fixed+2 {
 			return e, false
 		}
-		e.intended = r.uint16(start+fixed)&flagIntended != 0
+		extended := r.uint16(start + fixed)
+		if extended&^flagsKnown != 0 { // git refuses the others
+			return e, false
+		}
+		e.intended = extended&flagIntended != 0
 		fixed += 2
 	}
 	switch e.mode {
@@ -128,7 +135,7 @@ func (r *indexReader) entry() (e indexEntry, ok bool) {
 	}
 	r.at = start + fixed
 	if r.version == 4 {
-		ok = r.compressed()
+		ok = r.compressed(int(flags & maxNameField))
 	} else {
 		ok = r.padded(start, int(flags&maxNameField))
 	}
@@ -156,7 +163,8 @@ func (r *indexReader) padded(start, length int) bool {
 }
 
 // compressed reads how many bytes of the last name are dropped, and what follows the rest.
-func (r *indexReader) compressed() bool {
+// The name has the given length, from which git computes where the next entry begins.
+func (r *indexReader) compressed(length int) bool {
 	drop, ok := r.number()
 	if !ok || drop > len(r.name) {
 		return false
@@ -167,7 +175,7 @@ func (r *indexReader) compressed() bool {
 	}
 	name := r.name[:len(r.name)-drop] + r.text[r.at:r.at+n]
 	r.at += n + 1
-	return r.follows(name)
+	return (length == len(name) || length == maxNameField) && r.follows(name)
 }
 
 // number reads the kind of number that git uses for offsets in packs.
@@ -195,20 +203,71 @@ func (r *indexReader) follows(name string) bool {
 	return true
 }
 
-// optional reports whether only extensions follow that can be ignored: their names begin
-// with a capital letter.
+// optional reports whether only extensions follow that change neither what git lists nor
+// whether it reads the index. Those of a split or sparse index, of the file system monitor
+// and of reading with several threads do; so may one that this program does not know.
 func (r *indexReader) optional() bool {
 	for r.at < r.end {
-		if r.end-r.at < 8 || r.text[r.at] < 'A' || r.text[r.at] > 'Z' {
+		if r.end-r.at < 8 {
 			return false
 		}
-		size := int64(r.uint32(r.at + 4))
-		if size > int64(r.end-r.at-8) {
+		name, size := r.text[r.at:r.at+4], int64(r.uint32(r.at+4))
+		if r.at += 8; size > int64(r.end-r.at) {
 			return false
 		}
-		r.at += 8 + int(size)
+		data := r.text[r.at : r.at+int(size)]
+		switch r.at += int(size); name {
+		case "REUC", "UNTR", "EOIE": // of what a merge resolved, of untracked files, and where the entries end
+		case "TREE":
+			if !r.isTree(data) {
+				return false
+			}
+		default:
+			return false
+		}
 	}
 	return true
+}
+
+// isTree reports whether the extension TREE is one as git writes it: each directory with the
+// number of its entries (-1 if it changed since), that of its directories and the name of
+// its tree. git refuses an index with a directory twice. It sorts them by length first.
+func (r *indexReader) isTree(data string) bool {
+	var open []treeLevel // of the directories whose directories follow
+	for first := true; first || len(open) > 0; first = false {
+		name, rest, ok := strings.Cut(data, "\x00")
+		counts, rest, hasLine := strings.Cut(rest, "\n")
+		entries, dirs, hasBoth := strings.Cut(counts, " ")
+		n, err := strconv.Atoi(dirs)
+		if count, bad := strconv.Atoi(entries); !ok || !hasLine || !hasBoth || err != nil || bad != nil || n < 0 || first != (name == "") {
+			return false
+		} else if count >= 0 {
+			if len(rest) < r.hash {
+				return false
+			}
+			rest = rest[r.hash:]
+		}
+		if data = rest; !first {
+			above := &open[len(open)-1]
+			if len(name) < len(above.last) || len(name) == len(above.last) && name <= above.last {
+				return false
+			}
+			above.last = name
+			above.left--
+		}
+		open = append(open, treeLevel{left: n})
+		for len(open) > 0 && open[len(open)-1].left == 0 {
+			open = open[:len(open)-1]
+		}
+	}
+	return data == ""
+}
+
+// treeLevel is a directory of the extension TREE: how many of its directories are not read
+// yet, and the last one that was.
+type treeLevel struct {
+	left int
+	last string
 }
 
 func (r *indexReader) uint16(at int) uint16 { return uint16(r.text[at])<<8 | uint16(r.text[at+1]) }
