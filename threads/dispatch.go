@@ -35,7 +35,8 @@ type Dispatched struct {
 }
 
 // PendingCall is a call of the newest answer that has no result. Problem states why it
-// cannot be made, or is "".
+// cannot be made, or is "". Input is what the tool receives, with the defaults of its schema:
+// a hook that judges the call must read nothing else.
 type PendingCall struct {
 	CallID  string          `json:"call_id"`
 	Name    string          `json:"name"`
@@ -61,15 +62,30 @@ func (t *Thread) Pending() []PendingCall {
 			continue
 		}
 		tool, problem := t.offered(c.Name)
+		input := c.Input
 		if problem == "" {
-			_, problem = t.fits(tool, c)
+			input, problem = t.received(tool, c)
 		}
 		if unread := unreadable(a, c); unread != "" {
 			problem = unread
 		}
-		out = append(out, PendingCall{CallID: c.ID, Name: c.Name, Ref: tool.Ref, Digest: tool.Digest, Tier: tool.Tier, Input: c.Input, Problem: problem})
+		out = append(out, PendingCall{CallID: c.ID, Name: c.Name, Ref: tool.Ref, Digest: tool.Digest, Tier: tool.Tier, Input: input, Problem: problem})
 	}
 	return out
+}
+
+// received returns the arguments that a tool receives as JSON, those of the model if they do
+// not fit.
+func (t *Thread) received(tool Offered, call message.Block) (json.RawMessage, string) {
+	input, problem := t.fits(tool, call)
+	if problem != "" {
+		return call.Input, problem
+	}
+	b, err := jsonx.Marshal(input)
+	if err != nil {
+		return call.Input, err.Error()
+	}
+	return b, ""
 }
 
 // LastCalls returns the calls of the newest answer, without what is needed to make them.

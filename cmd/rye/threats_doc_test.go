@@ -107,7 +107,7 @@ func threatRows(text string) map[string][][]string {
 	for line := range strings.Lines(text) {
 		row := threatCells(line)
 		switch {
-		case len(row) < 3 || strings.HasPrefix(row[0], "---") || row[1] == "Attacker" || row[1] == "Attempt" || row[1] == "Input" || row[1] == "Fault":
+		case len(row) < 3 || strings.HasPrefix(row[0], "---") || row[1] == "Attacker" || row[1] == "Attempt" || row[1] == "Input" || row[1] == "Fault" || row[1] == "Readers":
 		case id.MatchString(row[0]):
 			out[row[0]] = append(out[row[0]], row)
 		case len(row) == 3:

@@ -361,7 +361,11 @@ func (r *threadRun) conversationFile(t *threads.Thread) (string, error) {
 func conversationText(id string, lines []transcript.Line) (string, error) {
 	var b strings.Builder
 	for i := range lines {
-		line, err := jsonx.Marshal(readableLine(&lines[i]))
+		readable, err := readableLine(&lines[i])
+		var line []byte
+		if err == nil {
+			line, err = jsonx.Marshal(readable)
+		}
 		if err != nil {
 			return "", diag.New(diag.Internal, "writing the conversation of %s: %w", id, err)
 		}
@@ -372,9 +376,12 @@ func conversationText(id string, lines []transcript.Line) (string, error) {
 }
 
 // readableLine returns a line without reasoning, which is encrypted or of no use to
-// others than its service.
-func readableLine(l *transcript.Line) map[string]any {
-	v, _ := jsonx.ParseMessage(l.Data)
+// others than its service. It reads the data as a native step does: every line of a log.
+func readableLine(l *transcript.Line) (map[string]any, error) {
+	v, err := jsonx.Record(l.Data)
+	if err != nil {
+		return nil, err
+	}
 	data, _ := v.(map[string]any)
 	if blocks, ok := data["blocks"].([]any); ok {
 		kept := make([]any, 0, len(blocks))
@@ -386,7 +393,7 @@ func readableLine(l *transcript.Line) map[string]any {
 		}
 		data["blocks"] = kept
 	}
-	return map[string]any{"seq": l.Seq, "time": l.Time, "event": l.Event, "data": data}
+	return map[string]any{"seq": l.Seq, "time": l.Time, "event": l.Event, "data": data}, nil
 }
 
 func asObject(v any) (map[string]any, error) {
