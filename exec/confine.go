@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
@@ -138,9 +139,12 @@ func (e *Executor) confine(ctx context.Context, p *Plan) error {
 	}
 	p.Sandbox = c
 	if c.Applet = e.enforcesItself(p); c.Applet || c.Unconfined {
-		return nil
+		return e.checkReadOnly(c, tool.Ref)
 	}
-	if err := e.unenforced(ctx, c, tool, stated.all.Net, p.Held); err != nil || c.Unconfined {
+	if err := e.unenforced(ctx, c, tool, stated.all.Net, p.Held); err != nil {
+		return err
+	}
+	if err := e.checkReadOnly(c, tool.Ref); err != nil || c.Unconfined {
 		return err
 	}
 	c.Rung = string(e.ladder().Best)
@@ -158,6 +162,19 @@ func (e *Executor) confine(ctx context.Context, p *Plan) error {
 	programs = append(programs, e.admitServers(c, p)...)
 	e.locate(c, tool.Ref, tool.Verdict.Signer.String(), programs, p.Env)
 	c.grants.fixed = append(append(c.grants.fixed, fixed...), readable(ctx)...)
+	return nil
+}
+
+// checkReadOnly returns an error if a program could write a project that tools only read.
+func (e *Executor) checkReadOnly(c *Confinement, ref item.Ref) error {
+	switch {
+	case !e.p.Boundary.ReadOnly || c.Applet:
+		return nil
+	case c.Unconfined:
+		return diag.New(diag.PolicyDenied, "running %s: the tools of this thread change no file, and this one has no sandbox", ref).WithReason("read_only")
+	case e.ladder().Best == sandbox.Basic:
+		return diag.New(diag.SandboxUnavailable, "running %s: the tools of this thread change no file, and this system cannot keep a program from it", ref).WithReason("read_only")
+	}
 	return nil
 }
 

@@ -43,6 +43,7 @@ type locations struct {
 	project, home, cache string
 	self, store          string // this program, and its cache
 	copied               bool   // the project is a working copy
+	readOnly             bool   // no program writes the project
 	private              []policy.Private
 	seen                 links.Seen // of one run
 }
@@ -54,7 +55,7 @@ func (e *Executor) locations(ref item.Ref, signer string) locations {
 		home, _ = proc.Lookup(e.p.Environ, "USERPROFILE")
 	}
 	seen := links.Seen{}
-	loc := locations{project: e.p.Boundary.Project, home: seen.Real(home), copied: e.p.Boundary.Copy, private: e.p.Boundary.Private, cache: e.toolCache(ref, signer), self: e.p.Self, store: seen.Real(e.p.Cache), seen: seen}
+	loc := locations{project: e.p.Boundary.Project, home: seen.Real(home), copied: e.p.Boundary.Copy, readOnly: e.p.Boundary.ReadOnly, private: e.p.Boundary.Private, cache: e.toolCache(ref, signer), self: e.p.Self, store: seen.Real(e.p.Cache), seen: seen}
 	if loc.project == "" && e.p.Dir != "" && !loc.around(seen.Real(e.p.Dir)) {
 		loc.project = seen.Real(e.p.Dir) // outside a project, the working directory
 	}
@@ -117,8 +118,13 @@ func (loc locations) grants(p policy.Profile) grants {
 				g.cache = loc.cache
 				g.own = g.own || list.to == &g.sockets
 			default:
-				if at, ok := loc.resolve(path, list.write, &g); ok {
+				at, ok := loc.resolve(path, list.write, &g)
+				switch {
+				case !ok:
+				case !list.write || !loc.keeps(at):
 					*list.to = append(*list.to, at)
+				case list.to == &g.write:
+					g.read = append(g.read, at)
 				}
 			}
 		}
@@ -133,6 +139,12 @@ func (loc locations) grants(p policy.Profile) grants {
 		}
 	}
 	return g
+}
+
+// keeps reports whether no program changes a path: it is in a project that is read-only, or
+// contains it.
+func (loc locations) keeps(at string) bool {
+	return loc.readOnly && (within(at, loc.project) || within(loc.project, at))
 }
 
 // resolve returns the real path of one path of a profile.

@@ -32,6 +32,12 @@ func (e *Executor) Confine(ctx context.Context, p Program, cmd *proc.Cmd) (appli
 	// rye serve starts its programs in sandboxes of their own, which it could not create
 	// in another one.
 	c.Applet = len(cmd.Argv) > 1 && cmd.Argv[1] == "serve" && real(cmd.Path) == real(e.p.Self)
+	// The programs of such a server are not those of this thread.
+	served := *c
+	served.Applet, served.Unconfined = false, c.Unconfined || c.Applet
+	if err := e.checkReadOnly(&served, p.Ref); err != nil {
+		return nil, nil, err
+	}
 	if !c.Unconfined && !c.Applet {
 		e.locate(c, p.Ref, p.Owner, []string{cmd.Path}, cmd.Env)
 	}

@@ -117,9 +117,9 @@ func (e *Executor) index(g *grant, c *Confinement, cmd *proc.Cmd) (*commitindex.
 // has its own, of which nothing reaches the project without a person.
 func (e *Executor) repositories(c *Confinement) sandbox.Repositories {
 	switch {
-	case e.p.Boundary.Copy:
+	case e.p.Boundary.Copy && !e.p.Boundary.ReadOnly:
 		return sandbox.CloneRepositories
-	case c.Profile.Git == policy.GitCommit:
+	case c.Profile.Git == policy.GitCommit && !e.p.Boundary.ReadOnly:
 		return sandbox.CommitRepositories
 	}
 	return sandbox.ReadRepositories

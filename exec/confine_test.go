@@ -16,6 +16,36 @@ import (
 	"github.com/ryeos/rye/policy"
 )
 
+// A program that may write a directory in which the read-only project is, or one in it, reads it.
+func TestReadOnlyGrants(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"home/work/app/sub", "home/other"} {
+		if err := os.MkdirAll(filepath.Join(base, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	home := filepath.Join(base, "home")
+	profile := policy.Profile{
+		Read: &[]string{}, Write: &[]string{"{project}", "{project}/sub", "~/work", "~/work/app/sub", "~/other"}, Sockets: &[]string{"{project}/sub", "~/other"},
+	}
+	for readOnly, want := range map[bool][]string{false: {"work/app", "work/app/sub", "work", "work/app/sub", "other"}, true: {"other"}} {
+		loc := locations{seen: links.Seen{}, project: filepath.Join(home, "work", "app"), home: home, readOnly: readOnly}
+		g := loc.grants(profile)
+		for i, path := range want {
+			want[i] = filepath.Join(home, filepath.FromSlash(path))
+		}
+		if !slices.Equal(g.write, want) {
+			t.Errorf("read-only %t: writes %v, want %v", readOnly, g.write, want)
+		}
+		if readOnly && (len(g.read) != 4 || !slices.Equal(g.sockets, want)) {
+			t.Errorf("reads %v, connects to %v", g.read, g.sockets)
+		}
+	}
+}
+
 func profileJSON(t *testing.T, p policy.Profile) string {
 	b, err := json.Marshal(p)
 	if err != nil {

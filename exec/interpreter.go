@@ -82,7 +82,7 @@ func absolute(path, dir string) string {
 // consent asks whether a program in the project may run. A program elsewhere needs
 // no consent: an attacker who can change it can change rye too.
 func (e *Executor) consent(in *Interpreter) error {
-	if !inside(in.Path, e.p.Project) && !(e.p.Boundary.Copy && inside(in.Path, e.p.Dir)) {
+	if !inside(in.Path, e.p.Project) && !(e.seesOther() && inside(in.Path, e.p.Dir)) {
 		return nil
 	}
 	in.Local = true
@@ -115,6 +115,12 @@ func (e *Executor) program(p *Plan, command string) (string, error) {
 		p.Interpreters = append(p.Interpreters, in)
 	}
 	return path, nil
+}
+
+// seesOther reports whether the tools work in another directory than that of the project: in a
+// copy of it, or outside of projects.
+func (e *Executor) seesOther() bool {
+	return e.p.Boundary.Copy || e.p.Project == "" && e.p.Boundary.Project != ""
 }
 
 // DigestFile hashes a regular file of any size; links are followed.

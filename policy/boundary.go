@@ -31,6 +31,8 @@ type Boundary struct {
 	// Copy marks a working copy of the project. It is below a private directory, which
 	// stays private outside of the copy.
 	Copy bool `json:"copy,omitempty"`
+	// ReadOnly marks that tools write no file at all.
+	ReadOnly bool `json:"read_only,omitempty"`
 }
 
 // GitSettings name the files of git's settings of the user and the machine.
@@ -57,6 +59,9 @@ func (b Boundary) CheckProject() error {
 // CheckWrite returns an error if tools do not write a path relative to the
 // project. given is the path in the error.
 func (b Boundary) CheckWrite(rel, given string) error {
+	if b.ReadOnly {
+		return diag.New(diag.PolicyDenied, "writing %q: the tools of this thread read files and change none", given).WithReason("read_only")
+	}
 	if dir, ok := b.Own(rel); ok {
 		return diag.New(diag.PolicyDenied, "writing %q: tools do not write files of %s", given, dir.What).WithReason("protected_path")
 	}

@@ -77,12 +77,17 @@ const (
 	Here     = "here"     // in the project
 	Worktree = "worktree" // in a copy of a commit of it
 	FullCopy = "copy"     // in a copy of all its files
+	Read     = "read"     // in the project, of which they change no file
 )
 
 // WorkingCopy is where the tools of a thread work.
 type WorkingCopy struct {
 	Mode string `json:"mode"`
 	Copy string `json:"copy,omitempty"` // the id of the copy, that of the thread that it was made for
+	// Dir is the directory of the person that tools see outside of projects. Empty marks that
+	// they see an empty one in its place.
+	Dir   string `json:"dir,omitempty"`
+	Empty bool   `json:"empty,omitempty"`
 }
 
 // UnmarshalJSON reads also the mode alone.

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/activity"
 )
 
@@ -43,6 +44,19 @@ func priceLine(p *project.ModelPrices) string {
 	return line
 }
 
+// showWhere adds where the log of a thread is, and what its tools see.
+func showWhere(t *cli.Table, p *project.ThreadPlan) {
+	t.Add("log", "in "+p.Logs)
+	switch w := p.Workspace; {
+	case w.Empty:
+		t.Add("files", "none: tools see an empty directory in place of "+w.Dir+", because "+p.Why)
+	case w.Mode == threads.Read:
+		t.Add("files", p.Dir+", which tools do not change")
+	default:
+		t.Add("files", p.Dir)
+	}
+}
+
 func showPlan(u *cli.UI, p *project.ThreadPlan, whole bool) {
 	t := &cli.Table{}
 	t.Add("directive", fmt.Sprintf("%s, signed by %s, %s", p.Ref, p.Directive.Owner, p.Directive.Space))
@@ -63,6 +77,7 @@ func showPlan(u *cli.UI, p *project.ThreadPlan, whole bool) {
 	if p.NoModel != "" {
 		t.Add("model", "none: "+p.NoModel)
 	}
+	showWhere(t, p)
 	l := p.Limits
 	t.Add("limits", fmt.Sprintf("%d turns, %d tokens, $%s, %d s", l.Turns, l.Tokens, activity.Money(l.Spend), l.DurationSeconds))
 	t.Add("capabilities", orNone(p.Permits))

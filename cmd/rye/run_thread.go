@@ -68,7 +68,7 @@ func (o *threadOptions) flags() []cli.Flag {
 // copyFlags choose where the tools of a new thread work.
 func (o *threadOptions) copyFlags() []cli.Flag {
 	return []cli.Flag{
-		cli.String(&o.workspace, "workspace", "where the tools of a directive's thread work: `here`, worktree (a copy of the project at HEAD) or copy (one of all its files)"),
+		cli.String(&o.workspace, "workspace", "where the tools of a directive's thread work: `here`, read (they change no file), worktree (a copy of the project at HEAD) or copy (one of all its files)"),
 		cli.Bool(&o.carry, "carry", "with --workspace worktree, begin with the uncommitted changes of tracked files"),
 	}
 }
@@ -84,10 +84,14 @@ func (o *threadOptions) replayFlags() []cli.Flag {
 
 // options returns what the project needs to start a thread.
 func (o *threadOptions) options(c *cli.Call, call primary.Call) *project.ThreadOptions {
-	return &project.ThreadOptions{
+	out := &project.ThreadOptions{
 		Ref: call.Ref, Args: call.Args, Params: call.Params, Held: call.Held, Limits: o.limits, Model: o.model, Provider: o.provider,
 		Message: o.message, AnyPath: true, NoSuspend: o.noSuspend, Workspace: o.workspace, Carry: o.carry, Ask: askAboutRisk(c), Decide: askAboutCall(c), Answer: askAboutThread(c),
 	}
+	if askAboutRisk(c) != nil {
+		out.Permit = c.ConfirmWithin
+	}
+	return out
 }
 
 // runThread does the work of a directive with a model.

@@ -52,11 +52,19 @@ func (p *Project) privateDirs(seen links.Seen) []policy.Private {
 	}
 	// A cache or a home around the project protects only what is outside of it.
 	for _, d := range []struct{ path, what string }{{p.cache, "rye's cache"}, {home, "your home directory"}} {
-		if d.path != "" && !contains(d.path, p.Spaces.ProjectDir, seen) {
+		if d.path != "" && !contains(d.path, p.worksAt(), seen) {
 			add(d.what, false, d.path)
 		}
 	}
 	return out
+}
+
+// worksAt returns the directory of the project, or that of the person outside of projects.
+func (p *Project) worksAt() string {
+	if p.seenDir != nil {
+		return p.seenDir.Dir
+	}
+	return p.Spaces.ProjectDir
 }
 
 // contains reports whether path is dir or below it, with all links followed.

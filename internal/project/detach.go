@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -84,6 +85,9 @@ func (p *Project) detach(ctx context.Context, id string, input []byte, args []st
 		return nil, diag.Doing("starting "+id, err)
 	}
 	defer out.Close()
+	if p.seenDir != nil { // a project above it is not the one of the process
+		args = append(slices.Clone(args), "--project", p.Spaces.ProjectDir)
+	}
 	process, wait, err := proc.Detach(proc.Detached{Path: p.Env.Self, Args: args, Dir: p.Spaces.ProjectDir, Env: p.Env.Environ(), Input: input, Output: out})
 	if err != nil {
 		p.removeUnstarted(ctx, id)

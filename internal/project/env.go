@@ -34,10 +34,12 @@ type Env struct {
 	Locked    bool          // use only what rye.lock names, also outside of CI
 	AsCI      bool          // judge as in CI
 	Unlocked  bool          // the user gave --locked=false, which is honoured in CI too
-	OnlyRuns  bool          // the command asks for the entries of few items of the lock, as a run does
-	NoMemo    bool          // compute what the memo knows, too
-	Offline   bool
-	Key       string // which key signs: a fingerprint, an owner or a file
+	// ThreadLogs marks a command about threads: outside of projects it uses those of the account.
+	ThreadLogs bool
+	OnlyRuns   bool // the command asks for the entries of few items of the lock, as a run does
+	NoMemo     bool // compute what the memo knows, too
+	Offline    bool
+	Key        string // which key signs: a fingerprint, an owner or a file
 
 	Surface  string    // what asks for signatures; "" is the command line
 	Command  string    // the verb, for the record of runs

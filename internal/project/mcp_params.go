@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/ryeos/rye/exec"
@@ -29,13 +30,7 @@ func (p *Project) mcpParams() mcpclient.Params {
 
 // McpOptions are the options of external servers that are not started for a chain.
 func (p *Project) McpOptions() mcpclient.Options {
-	dir := p.Spaces.ProjectDir
-	if dir == "" {
-		dir = p.Env.Base
-	}
-	if p.copied != nil {
-		dir = p.copied.Dir()
-	}
+	dir := cmp.Or(p.toolDir(), p.Env.Base)
 	return mcpclient.Options{
 		Version: p.Env.Version, Dir: dir, Project: p.Spaces.ProjectDir, Consent: p.consent(), Offline: p.Env.Offline,
 		Confine: p.confineServer,

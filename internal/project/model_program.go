@@ -119,10 +119,7 @@ func (p *Project) startProgram(ctx context.Context, in *exec.NativeCall, server 
 	}
 	profile.Sockets = &sockets
 	out, pipe := io.Pipe()
-	dir := p.Spaces.ProjectDir
-	if p.copied != nil {
-		dir = p.copied.Dir()
-	}
+	dir := p.toolDir()
 	cmd := proc.Cmd{
 		Path: path, Argv: argv, Dir: dir, Env: env, Stdin: bytes.NewReader(stdin), Timeout: in.Timeout, MaxStdout: -1, MaxStderr: 16 << 10,
 		OnStdout: func(b []byte) { _, _ = pipe.Write(b) }, // a reader that has left reads nothing more

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/sandbox"
+	"github.com/ryeos/rye/internal/account"
 	"github.com/ryeos/rye/internal/memo"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/internal/userdirs"
@@ -53,6 +54,8 @@ type Project struct {
 	seen        *sandbox.Listings // what searches for protected paths remember, nil for nothing
 	settings    *agent.Settings   // of the server that opened the project, else nil
 	copied      *workcopy.Copy    // where the tools work, nil for the project itself
+	seenDir     *account.Seen     // what they see outside of projects, else nil
+	readOnly    bool              // tools change no file
 	allowance   *readAllowance
 	prices      *readPrices
 
@@ -97,6 +100,9 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	p.index = p.newIndex()
 	p.Executor = p.newExecutor()
 	p.Verbs = p.newVerbs()
+	if e.ThreadLogs && p.Dirs.Account() != "" {
+		return inAccount(p)
+	}
 	return p, nil
 }
 
@@ -119,6 +125,12 @@ func (p *Project) open(ctx context.Context, m Mode, system *bundle.Opening) erro
 	}
 	if p.Spaces, err = space.Discover(where); err != nil {
 		return err
+	}
+
+	// The directory of the account is not a project: it has logs, and no items.
+	if dir := p.Dirs.Account(); dir != "" && p.Spaces.ProjectDir == dir {
+		p.Spaces = ofAccount(p.Spaces, dir)
+		p.seenDir, p.readOnly = seenIn(p, e.Base), true
 	}
 
 	// The owner of the project: before any file of it is read.
@@ -188,18 +200,23 @@ func (p *Project) newExecutor() *exec.Executor {
 	boundary := p.boundary(dir)
 	p.seen = p.listings()
 	var fixed []string
+	project := p.Spaces.ProjectDir
 	if c := p.copied; c != nil {
 		dir, boundary = c.Dir(), p.copyBoundary(boundary)
 		if c.Objects != "" {
 			fixed = []string{c.Objects}
 		}
 	}
+	if p.seenDir != nil {
+		dir, boundary, project = p.toolDir(), p.seenBoundary(boundary), ""
+	}
+	boundary.ReadOnly = p.readOnly
 	var locked *lock.Lock
 	if p.Lock != nil {
 		locked = p.Lock.Lock
 	}
 	return exec.New(exec.Params{
-		Resolver: p.Resolver, Cache: p.cache, Project: p.Spaces.ProjectDir, Records: transcript.Dir, Dir: dir, UserSpace: p.Spaces.UserDir,
+		Resolver: p.Resolver, Cache: p.cache, Project: project, Records: transcript.Dir, Dir: dir, UserSpace: p.Spaces.UserDir,
 		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self, Ladder: p.Env.Ladder, Warm: p.Env.Warm, Listings: p.seen, Git: p.gitFinder(), Applet: p.Env.Applet,
 		Boundary: boundary, Fixed: fixed, Ceiling: p.ceiling, Approve: p.approve, Removed: p.removed, Unconfined: p.unconfined, Lock: locked, System: p.System, Locked: p.Env.KeepsLock(), Grace: p.Env.Grace,
 		Warn: p.warnDrift(), Keys: p.Env.keys, Consent: p.consent(), Consented: p.consented, Natives: p.natives(), Provider: p.provide, Broker: p.broker(), Now: p.Env.Now,

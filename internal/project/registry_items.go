@@ -304,6 +304,8 @@ func (r registryItems) Adopt(ctx context.Context, it *agent.RegistryItem, ask fu
 			WithDetail("bundle", it.From.Bundle).WithDetail("item", it.From.Ref.String())
 	}
 	switch {
+	case p.readOnly:
+		return nil, fail(diag.PermissionDenied, "registry_copy", "it is not installed, and a thread that changes no file installs nothing")
 	case p.copied != nil:
 		return nil, fail(diag.PermissionDenied, "registry_copy", "it is not installed, and a thread that works in a copy of the project installs nothing")
 	case a.Registry == "deny" || a.Registry != "run" && a.Registry != "ask":

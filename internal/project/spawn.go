@@ -18,16 +18,17 @@ import (
 
 // threadStart is what the process of a detached thread reads from its stdin.
 type threadStart struct {
-	ThreadID string         `json:"thread_id"`
-	Ref      string         `json:"ref"`
-	Params   map[string]any `json:"params"`
-	Limits   []string       `json:"limits"`
-	Model    string         `json:"model"`
-	Provider string         `json:"provider"`
-	Message  string         `json:"message"`
-	Call     string         `json:"call,omitempty"`
-	Copy     string         `json:"copy,omitempty"` // the id of a working copy
-	Relayed  bool           `json:"relayed,omitempty"`
+	ThreadID string               `json:"thread_id"`
+	Ref      string               `json:"ref"`
+	Params   map[string]any       `json:"params"`
+	Limits   []string             `json:"limits"`
+	Model    string               `json:"model"`
+	Provider string               `json:"provider"`
+	Message  string               `json:"message"`
+	Call     string               `json:"call,omitempty"`
+	Copy     string               `json:"copy,omitempty"` // the id of a working copy
+	Sees     *threads.WorkingCopy `json:"sees,omitempty"` // what its tools see, if they change no file or it is outside of projects
+	Relayed  bool                 `json:"relayed,omitempty"`
 	// Attachments are prepared, with their content.
 	Attachments []message.Block `json:"attachments,omitempty"`
 	Locked      bool            `json:"locked"`
@@ -50,8 +51,8 @@ type Spawned struct {
 // when the log has the start of the thread. A thread that another one starts is admitted by
 // the registry first, and leaves nothing if it does not begin.
 func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned, err error) {
-	if p.Spaces.ProjectDir == "" {
-		return nil, diag.New(diag.ConfigError, "starting %s: a thread is recorded in a project, and this directory is not in a project", o.Ref).WithReason("no_project")
+	if p, err = inAccount(p); err != nil {
+		return nil, err
 	}
 	prepared, err := p.PrepareThread(ctx, o)
 	if err != nil {
@@ -83,6 +84,13 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 	}
 	if in.copied != nil {
 		start.Copy = in.copied.ID
+	}
+	if in.readOnly || in.seenDir != nil {
+		w := in.workingCopy()
+		start.Sees = &w
+	}
+	if err := in.prepareAccount(); err != nil {
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -147,6 +155,11 @@ func (e *Env) RunThreadProcess(ctx context.Context, in io.Reader) (err error) {
 		return diag.New(diag.Usage, "reading what to start: attachments: %w", err)
 	}
 	o.attached = true
+	if w := m.object("sees"); w != nil {
+		o.Sees = &threads.WorkingCopy{}
+		o.Sees.Mode, _ = w["mode"].(string)
+		o.Sees.Dir, _ = w["dir"].(string)
+	}
 	list, _ := m["limits"].([]any)
 	for _, v := range list {
 		limit, _ := v.(string)

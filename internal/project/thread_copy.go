@@ -28,12 +28,18 @@ func (p *Project) copiesDir() (string, error) {
 
 // workingCopy returns where the tools of the project's threads work.
 func (p *Project) workingCopy() threads.WorkingCopy {
-	if p.copied == nil {
-		return threads.WorkingCopy{Mode: threads.Here}
+	w := threads.WorkingCopy{Mode: threads.Here}
+	switch {
+	case p.copied != nil && p.copied.All:
+		w.Mode, w.Copy = threads.FullCopy, p.copied.ID
+	case p.copied != nil:
+		w.Mode, w.Copy = threads.Worktree, p.copied.ID
 	}
-	w := threads.WorkingCopy{Mode: threads.Worktree, Copy: p.copied.ID}
-	if p.copied.All {
-		w.Mode = threads.FullCopy
+	if p.readOnly {
+		w.Mode = threads.Read
+	}
+	if p.seenDir != nil {
+		w.Dir, w.Empty = p.seenDir.Dir, p.seenDir.Empty
 	}
 	return w
 }
@@ -64,6 +70,9 @@ func (p *Project) copyBoundary(b *policy.Boundary) *policy.Boundary {
 // refuseItems returns the error of the verbs that write items, nil if they may: those of a
 // working copy would write into the project.
 func (p *Project) refuseItems() error {
+	if p.readOnly {
+		return readsOnly("writing an item")
+	}
 	if p.copied == nil {
 		return nil
 	}
@@ -72,24 +81,35 @@ func (p *Project) refuseItems() error {
 
 // worksIn returns the project with tools that work where the options of a thread state.
 func (p *Project) worksIn(ctx context.Context, o *ThreadOptions, id string) (*Project, error) {
-	switch {
-	case o.Copy != "":
+	if o.Copy != "" {
 		c, err := p.openCopy(o.Copy)
 		if err != nil {
 			return nil, err
 		}
-		return p.inCopy(c), nil
+		p = p.inCopy(c)
+	}
+	if o.Sees != nil {
+		return sees(p, *o.Sees)
+	}
+	switch {
+	case o.Copy != "":
+		return p, nil
+	case o.Carry && o.Workspace != threads.Worktree:
+		return nil, carryError()
+	case o.Workspace == threads.Read:
+		return reading(p, true), nil
+	case p.seenDir != nil && o.Above == nil && o.Workspace == threads.Here:
+		return hereOutside(ctx, p, o)
+	case p.readOnly && p.seenDir != nil && o.Above == nil && o.Workspace != "":
+		return nil, diag.New(diag.Usage, "starting %s: --workspace %s needs a project", o.Ref, o.Workspace).WithReason("copy_outside")
+	case p.readOnly && o.Workspace != "":
+		return nil, readsOnly("starting " + o.Ref.String())
 	case o.Workspace == "" || o.Workspace == threads.Here && p.copied == nil:
-		if o.Carry {
-			return nil, carryError()
-		}
 		return p, nil
 	case o.Workspace == "overlay":
 		return nil, diag.New(diag.Usage, "starting %s: rye has no overlay, because a directory can be the upper one of a single mount, and each tool and child has mounts of its own; --workspace copy gives the thread all files of the project too", o.Ref)
 	case o.Workspace != threads.Worktree && o.Workspace != threads.FullCopy:
-		return nil, diag.New(diag.Usage, "starting %s: %q is not a working copy; it must be here, worktree or copy", o.Ref, o.Workspace)
-	case o.Carry && o.Workspace != threads.Worktree:
-		return nil, carryError()
+		return nil, diag.New(diag.Usage, "starting %s: %q is not a working copy; it must be here, read, worktree or copy", o.Ref, o.Workspace)
 	}
 	params, err := p.copyParams(ctx, o, id)
 	if err != nil {
@@ -164,14 +184,14 @@ func (p *Project) openCopy(id string) (*workcopy.Copy, error) {
 
 // inCopyOf returns the project with tools that work where those of a thread did.
 func (p *Project) inCopyOf(id string, s *threads.Started) (*Project, error) {
-	if s.Workspace.Copy == "" {
-		return p, nil
+	if s.Workspace.Copy != "" {
+		c, err := p.copyOf(id, s)
+		if err != nil {
+			return nil, err
+		}
+		p = p.inCopy(c)
 	}
-	c, err := p.copyOf(id, s)
-	if err != nil {
-		return nil, err
-	}
-	return p.inCopy(c), nil
+	return sees(p, s.Workspace)
 }
 
 // copyOf opens the working copy of a thread.
@@ -335,6 +355,9 @@ func (p *Project) DiffCopy(ctx context.Context, id string, stat bool) (*CopyDiff
 // ApplyCopy brings what a thread changed in its working copy to where the caller works. Only
 // a person gets protected paths, by naming them.
 func (p *Project) ApplyCopy(ctx context.Context, id string, paths []string, check, person bool) (*workcopy.Applied, error) {
+	if p.readOnly && !check {
+		return nil, readsOnly("applying the working copy of " + id)
+	}
 	c, err := p.ThreadCopy(ctx, id, true)
 	if err != nil {
 		return nil, err

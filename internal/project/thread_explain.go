@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,27 +16,32 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/steps"
+	"github.com/ryeos/rye/threads/transcript"
 )
 
 // ThreadPlan is what a thread of a directive would use, without starting it.
 type ThreadPlan struct {
-	Ref       string             `json:"ref"`
-	Directive primary.Element    `json:"directive"`
-	Extends   []primary.Element  `json:"extends"`
-	Inputs    map[string]any     `json:"inputs"`
-	Outputs   []item.Input       `json:"outputs"`
-	NoModel   string             `json:"no_model,omitempty"` // why none can be used here
-	Models    []PlannedModel     `json:"models"`             // the first is used, the others are its fallbacks
-	Limits    threads.Limits     `json:"limits"`
-	Permits   []string           `json:"capabilities"`
-	Sandbox   *policy.Profile    `json:"sandbox,omitempty"`
-	Tools     []PlannedTool      `json:"tools"`
-	Hooks     []string           `json:"hooks"`
-	Context   []string           `json:"context"`
-	Checks    []string           `json:"checks"`
-	Loop      threads.Identity   `json:"loop"`
-	Steps     []threads.Identity `json:"steps"`
-	Findings  []diag.Finding     `json:"findings,omitempty"` // permissions that offer nothing
+	Ref       string              `json:"ref"`
+	Directive primary.Element     `json:"directive"`
+	Extends   []primary.Element   `json:"extends"`
+	Inputs    map[string]any      `json:"inputs"`
+	Outputs   []item.Input        `json:"outputs"`
+	NoModel   string              `json:"no_model,omitempty"` // why none can be used here
+	Models    []PlannedModel      `json:"models"`             // the first is used, the others are its fallbacks
+	Limits    threads.Limits      `json:"limits"`
+	Permits   []string            `json:"capabilities"`
+	Sandbox   *policy.Profile     `json:"sandbox,omitempty"`
+	Tools     []PlannedTool       `json:"tools"`
+	Hooks     []string            `json:"hooks"`
+	Context   []string            `json:"context"`
+	Checks    []string            `json:"checks"`
+	Logs      string              `json:"logs"` // the directory with the log of the thread
+	Workspace threads.WorkingCopy `json:"workspace"`
+	Dir       string              `json:"directory"`               // that its tools see
+	Why       string              `json:"directory_why,omitempty"` // why they see an empty one
+	Loop      threads.Identity    `json:"loop"`
+	Steps     []threads.Identity  `json:"steps"`
+	Findings  []diag.Finding      `json:"findings,omitempty"` // permissions that offer nothing
 }
 
 // PlannedModel is a model of a plan.
@@ -61,6 +67,10 @@ type PlannedTool struct {
 
 // PlanThread returns what a thread would use.
 func (p *Project) PlanThread(ctx context.Context, o *ThreadOptions) (*ThreadPlan, error) {
+	p, err := planned(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
 	prepared, err := p.PrepareThread(ctx, o)
 	if err != nil {
 		return nil, err
@@ -71,6 +81,10 @@ func (p *Project) PlanThread(ctx context.Context, o *ThreadOptions) (*ThreadPlan
 		Ref: prepared.Ref, Directive: primary.ElementOf(prepared.Item), Extends: []primary.Element{}, Inputs: prepared.Inputs, Outputs: d.Outputs,
 		Limits: prepared.Limits, Permits: d.Permissions.Texts(), Sandbox: d.Permissions.Sandbox, Hooks: []string{}, Context: []string{}, Checks: []string{},
 		Loop: threads.Identity{Ref: prepared.Loop.Ref.String(), Digest: prepared.Loop.Digest},
+		Logs: filepath.Join(p.Spaces.ProjectDir, filepath.FromSlash(transcript.Dir)), Workspace: p.workingCopy(), Dir: p.toolDir(),
+	}
+	if p.seenDir != nil {
+		out.Why = p.seenDir.Why
 	}
 	if prepared.NoModel != nil {
 		out.NoModel = diag.Typed(prepared.NoModel).Error()
@@ -101,6 +115,15 @@ func (p *Project) PlanThread(ctx context.Context, o *ThreadOptions) (*ThreadPlan
 	}
 	out.Steps, err = p.loopSteps(ctx, prepared.Loop)
 	return out, err
+}
+
+// planned returns the project in which a thread would work. It makes no copy.
+func planned(ctx context.Context, p *Project, o *ThreadOptions) (*Project, error) {
+	p, err := inAccount(p)
+	if err != nil || o.Workspace == threads.Worktree || o.Workspace == threads.FullCopy {
+		return p, err
+	}
+	return p.worksIn(ctx, o, "")
 }
 
 // plannedModel describes a model with the host and the prices of its provider.

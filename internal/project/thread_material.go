@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -63,9 +64,18 @@ func (r *threadRun) facts(ctx context.Context) steps.Facts {
 	if r.o.Facts != nil {
 		return *r.o.Facts
 	}
-	f := steps.Facts{Date: r.p.Env.Now().UTC().Format(time.DateOnly), System: runtime.GOOS, Project: filepath.Base(r.p.Spaces.ProjectDir), Workspace: r.p.workingCopy().Mode}
+	w := r.p.workingCopy()
 	if r.o.Replay != nil {
-		f.Workspace = r.o.Replay.Started.Workspace.Mode
+		w = r.o.Replay.Started.Workspace
+	}
+	f := steps.Facts{Date: r.p.Env.Now().UTC().Format(time.DateOnly), System: runtime.GOOS, Project: filepath.Base(cmp.Or(w.Dir, r.p.Spaces.ProjectDir)), Workspace: w.Mode}
+	switch {
+	case w.Empty:
+		f.Project, f.Workspace = "none", "an empty directory; files cannot be written"
+	case w.Mode == threads.Read:
+		f.Workspace = "read: files cannot be changed"
+	}
+	if r.o.Replay != nil {
 		f.Date, _, _ = strings.Cut(r.o.Replay.Started.Time, "T")
 		f.Environment = r.o.Replay.Environment()
 		return f
@@ -82,8 +92,13 @@ func (r *threadRun) facts(ctx context.Context) steps.Facts {
 
 // toolDir returns the directory in which the tools of the project work.
 func (p *Project) toolDir() string {
-	if p.copied != nil {
+	switch {
+	case p.copied != nil:
 		return p.copied.Dir()
+	case p.seenDir != nil && p.seenDir.Empty:
+		return p.emptyDir()
+	case p.seenDir != nil:
+		return p.seenDir.Dir
 	}
 	return p.Spaces.ProjectDir
 }
@@ -294,6 +309,10 @@ type RenderedThread struct {
 
 // RenderThread composes the prompt of a thread without starting it.
 func (p *Project) RenderThread(ctx context.Context, o *ThreadOptions) (*RenderedThread, error) {
+	p, err := planned(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
 	prepared, err := p.PrepareThread(ctx, o)
 	if err != nil {
 		return nil, err

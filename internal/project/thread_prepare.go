@@ -60,9 +60,13 @@ type ThreadOptions struct {
 	Above     *threadRun                    // the thread of this process that starts the new one
 	Child     *threads.Spawned              // of a thread that another one started
 	Call      string                        // the key of the call that starts it, "" for none
-	Workspace string                        // here or worktree; "" is where the caller works
-	Carry     bool                          // a worktree begins with the uncommitted changes
-	Copy      string                        // the id of the working copy that was made for the thread
+	Workspace string                        // here, read, worktree or copy; "" is where the caller works
+	// Permit asks the person whether tools may write in a directory that is not a project; nil
+	// if no person is present.
+	Permit func(ctx context.Context, question string) (bool, error)
+	Sees   *threads.WorkingCopy // what the tools of the process of a thread see
+	Carry  bool                 // a worktree begins with the uncommitted changes
+	Copy   string               // the id of the working copy that was made for the thread
 	// Replay answers the thread from a recording; nil calls a model.
 	Replay *threads.Replay
 	// NoFallback leaves out the other models of the directive.

@@ -26,8 +26,8 @@ import (
 
 // StartThread runs a directive with a model until the thread rests.
 func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (res *threads.Result, err error) {
-	if p.Spaces.ProjectDir == "" {
-		return nil, diag.New(diag.ConfigError, "running %s: a run is recorded in a project, and this directory is not in a project", o.Ref).WithReason("no_project")
+	if p, err = inAccount(p); err != nil {
+		return nil, err
 	}
 	prepared, err := p.PrepareThread(ctx, o)
 	if err != nil {
@@ -47,6 +47,9 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (res *threa
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.p.dropUnused(ctx, r.id)) }()
+	if err := r.p.prepareAccount(); err != nil {
+		return nil, err
+	}
 	if r.attachments, err = attachments(ctx, r.p, o, prepared); err != nil {
 		return nil, err
 	}

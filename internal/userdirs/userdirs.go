@@ -35,6 +35,10 @@ func For(getenv func(string) string, goos string) Dirs {
 // Trust is the directory of the user's trust documents, "" when unknown.
 func (d Dirs) Trust() string { return below(d.Config, "trust") }
 
+// Account is the directory with the logs of threads that belong to no project, "" when
+// unknown.
+func (d Dirs) Account() string { return below(d.State, "account") }
+
 // Keys is the directory of the user's key files, "" when unknown.
 func (d Dirs) Keys() string { return below(d.Data, "keys") }
 

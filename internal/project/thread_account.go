@@ -1,0 +1,127 @@
+package project
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/account"
+	"github.com/ryeos/rye/internal/links"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/threads"
+)
+
+// inAccount returns the project itself, or for a caller outside of projects one with the logs
+// of the account: its items are those of the user and the system, and its tools see the
+// current directory, read-only.
+func inAccount(p *Project) (*Project, error) {
+	if p.seenDir != nil || p.Spaces.ProjectDir != "" && space.IsProject(p.Spaces.ProjectDir) {
+		return p, nil
+	}
+	dir := p.Dirs.Account()
+	if dir == "" {
+		return nil, diag.New(diag.FileSystemError, "starting a thread: this directory is not in a project, and the environment names no state directory for its log").WithReason("no_state_directory")
+	}
+	own := *p
+	own.Spaces = ofAccount(p.Spaces, dir)
+	own.seenDir = seenIn(p, p.Env.Base)
+	return reading(&own, true), nil
+}
+
+// ofAccount returns spaces without those of a project.
+func ofAccount(s *space.Spaces, dir string) *space.Spaces {
+	out := *s
+	out.ProjectDir = dir
+	out.Roots = slices.DeleteFunc(slices.Clone(s.Roots), func(r *space.Root) bool { return r.Space == space.Project })
+	return &out
+}
+
+// seenIn returns what tools see of a directory.
+func seenIn(p *Project, dir string) *account.Seen {
+	var private []string
+	for _, d := range p.privateDirs(links.Seen{}) {
+		if !d.Readable {
+			private = append(private, d.Path)
+		}
+	}
+	s := account.See(account.Params{Dir: dir, Home: p.Env.Home(), Private: private, Sudo: p.Env.sudoUser()})
+	return &s
+}
+
+// reading returns the project with tools that change no file, or that do.
+func reading(p *Project, readOnly bool) *Project {
+	own := *p
+	own.readOnly = readOnly
+	own.Executor = own.newExecutor()
+	own.Verbs = own.newVerbs()
+	return &own
+}
+
+// sees returns the project with tools that see what those of a thread did.
+func sees(p *Project, w threads.WorkingCopy) (*Project, error) {
+	switch {
+	case w.Dir != "" && p.seenDir == nil:
+		return nil, diag.New(diag.ThreadState, "opening the directory of the thread: it works outside of projects, in %s", w.Dir)
+	case w.Dir != "":
+		own := *p
+		own.seenDir = seenIn(p, w.Dir)
+		return reading(&own, w.Mode != threads.Here || own.seenDir.Empty), nil
+	case w.Mode == threads.Read:
+		return reading(p, true), nil
+	}
+	return p, nil
+}
+
+// hereOutside returns the project of the account with tools that write the current directory.
+// It asks the person, unless nothing is started.
+func hereOutside(ctx context.Context, p *Project, o *ThreadOptions) (*Project, error) {
+	s := p.seenDir
+	switch {
+	case s.Empty:
+		return nil, diag.New(diag.PolicyDenied, "starting %s: tools do not write in %s: %s", o.Ref, p.Env.Base, s.Why).WithReason("here_refused")
+	case o.Plan:
+		return reading(p, false), nil
+	case o.Permit == nil:
+		return nil, diag.New(diag.ApprovalRequired, "starting %s: %s is not a project, and a person at a terminal permits tools to write in it", o.Ref, s.Dir).WithReason("here_outside")
+	}
+	yes, err := o.Permit(ctx, "Let the tools of this thread write in "+s.Dir+", which is not a project?")
+	if err != nil {
+		return nil, err
+	}
+	if !yes {
+		return nil, diag.New(diag.ApprovalDenied, "starting %s: cancelled; nothing started", o.Ref)
+	}
+	return reading(p, false), nil
+}
+
+// readsOnly returns the error of what a thread that only reads may not do.
+func readsOnly(doing string) *diag.Error {
+	return diag.New(diag.PolicyDenied, "%s: the tools of this thread read files and change none", doing).WithReason("read_only")
+}
+
+// seenBoundary returns the boundary of tools that see a directory outside of projects.
+func (p *Project) seenBoundary(b *policy.Boundary) *policy.Boundary {
+	b.Project = realPath(p.toolDir(), links.Seen{})
+	b.Copy = b.Copy || p.seenDir.Empty // it is below a private directory
+	return b
+}
+
+// emptyDir is the path of the directory that tools see in place of one that is not for them.
+func (p *Project) emptyDir() string { return filepath.Join(p.Dirs.Account(), account.Empty) }
+
+// prepareAccount makes the directories of a thread that starts outside of projects.
+func (p *Project) prepareAccount() error {
+	if p.seenDir == nil {
+		return nil
+	}
+	if err := account.Make(p.Spaces.ProjectDir); err != nil {
+		return err
+	}
+	if !p.seenDir.Empty {
+		return nil
+	}
+	_, err := account.EmptyDir(p.Spaces.ProjectDir)
+	return err
+}
