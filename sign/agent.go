@@ -13,12 +13,20 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Agent is a connection to an ssh-agent. A call whose ctx ends closes the
-// connection, so that an agent that waits for a person cannot hang its caller.
+// Time that an agent has for an answer. It may ask a person before it signs. A hook or
+// a job of CI must not wait for a broken one forever.
+const (
+	agentAnswers = 5 * time.Second
+	agentSigns   = 2 * time.Minute
+)
+
+// Agent is a connection to an ssh-agent. A call whose ctx ends, or that takes too long,
+// closes the connection, so that an agent that waits for a person cannot hang its caller.
 // Calls must not overlap.
 type Agent struct {
-	conn   io.ReadWriteCloser
-	client agent.ExtendedAgent
+	conn           io.ReadWriteCloser
+	client         agent.ExtendedAgent
+	answers, signs time.Duration
 }
 
 // AgentKey is one key an agent holds.
@@ -44,20 +52,30 @@ func DialAgent(ctx context.Context, socket string) (*Agent, error) {
 
 // NewAgent returns a client of the agent at the other end of conn, which Close
 // closes.
-func NewAgent(conn io.ReadWriteCloser) *Agent { return &Agent{conn, agent.NewClient(conn)} }
+func NewAgent(conn io.ReadWriteCloser) *Agent {
+	return &Agent{conn, agent.NewClient(conn), agentAnswers, agentSigns}
+}
 
 // Close ends the connection.
 func (a *Agent) Close() error { return a.conn.Close() }
 
-// call runs f. The end of ctx closes the connection, which interrupts f.
-func (a *Agent) call(ctx context.Context, doing string, f func() error) error {
+// call runs f for at most the given time. Its end and the end of ctx close the connection,
+// which interrupts f.
+func (a *Agent) call(ctx context.Context, doing string, within time.Duration, f func() error) error {
+	late := diag.New(diag.AuthFailed, "%s: the ssh-agent has not answered within %s", doing, within).WithReason("agent_refused")
+	ctx, cancel := context.WithTimeoutCause(ctx, within, late)
+	defer cancel()
 	stop := context.AfterFunc(ctx, func() { a.conn.Close() })
 	defer stop()
 	err := f()
 	if err == nil {
 		return nil
 	}
-	if cause := context.Cause(ctx); cause != nil {
+	cause := context.Cause(ctx)
+	if cause == error(late) {
+		return late
+	}
+	if cause != nil {
 		return diag.New(diag.Cancelled, "%s: %w", doing, cause)
 	}
 	return diag.New(diag.AuthFailed, "%s: %w", doing, err).WithReason("agent_refused")
@@ -66,7 +84,7 @@ func (a *Agent) call(ctx context.Context, doing string, f func() error) error {
 // List returns the agent's keys. Refused is set for those that cannot sign.
 func (a *Agent) List(ctx context.Context) ([]AgentKey, error) {
 	var held []*agent.Key
-	err := a.call(ctx, "listing the ssh-agent's keys", func() (err error) {
+	err := a.call(ctx, "listing the ssh-agent's keys", a.answers, func() (err error) {
 		held, err = a.client.List()
 		return err
 	})
@@ -125,7 +143,7 @@ func (a *Agent) Add(ctx context.Context, priv ed25519.PrivateKey, comment string
 	if lifetime < 0 || secs > math.MaxUint32 || lifetime%time.Second != 0 {
 		return diag.New(diag.Usage, "adding a key to the ssh-agent: %v is not a lifetime in whole seconds", lifetime)
 	}
-	return a.call(ctx, "adding a key to the ssh-agent", func() error {
+	return a.call(ctx, "adding a key to the ssh-agent", a.signs, func() error {
 		return a.client.Add(agent.AddedKey{
 			PrivateKey: priv, Comment: comment, LifetimeSecs: uint32(secs), ConfirmBeforeUse: confirm,
 		})
@@ -148,7 +166,7 @@ func (s *agentSigner) Sign(ctx context.Context, msg []byte) ([]byte, error) {
 		return nil, diag.New(diag.Internal, "signing: %w", err)
 	}
 	var sig *ssh.Signature
-	err = s.agent.call(ctx, "signing with the ssh-agent", func() (err error) {
+	err = s.agent.call(ctx, "signing with the ssh-agent", s.agent.signs, func() (err error) {
 		sig, err = s.agent.client.Sign(key, msg)
 		return err
 	})

@@ -148,6 +148,20 @@ func TestAgentThatNeverAnswers(t *testing.T) {
 	wantCode(t, "cancelled", err, diag.Cancelled)
 }
 
+// A limit of time ends a call without a ctx that ends.
+func TestAgentThatIsLate(t *testing.T) {
+	mine, theirs := net.Pipe()
+	defer theirs.Close()
+	go theirs.Read(make([]byte, 5))
+	a := NewAgent(mine)
+	a.answers = time.Millisecond
+	_, err := a.List(context.Background())
+	wantCode(t, "late", err, diag.AuthFailed)
+	if err != nil && !bytes.Contains([]byte(err.Error()), []byte("has not answered within 1ms")) {
+		t.Errorf("no reason: %v", err)
+	}
+}
+
 func TestDialAgent(t *testing.T) {
 	ctx := context.Background()
 	_, err := DialAgent(ctx, "")

@@ -141,6 +141,9 @@ func (e *Env) agentSigner(ctx context.Context, fp sign.Fingerprint) sign.Signer 
 	}
 	s, err := a.Signer(ctx, fp)
 	if err != nil {
+		if diag.CodeOf(err) == diag.AuthFailed { // a broken agent, not one without the key
+			e.Person.note("rye: warning: %v", err)
+		}
 		_ = a.Close()
 		return nil
 	}
