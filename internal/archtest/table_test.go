@@ -88,7 +88,7 @@ func layers() []layer {
 			{"registry/server", set("internal/search", "registry/log", "registry/wire", "trust", "trust/doc", "lock", "sign", "item")},
 			{"registry/witness", set("registry/log")},
 			{"registry/wire", set("registry/log", "bundle", "lock", "sign", "item")},
-			{"registry/log", set()},
+			{"registry/log", set("sign")},
 		}},
 		{"Verified items", []entry{
 			{"verify", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/extract", "item")},

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
+
+	"github.com/ryeos/rye/sign"
 )
 
 // Types of signatures of a note: the log's own, and those of witnesses.
@@ -95,6 +97,10 @@ func parseKey(key string, kind byte) (*witness, error) {
 	if hash != fmt.Sprintf("%08x", w.hash) {
 		return nil, fmt.Errorf("reading key %q: its hash is %08x", key, w.hash)
 	}
+	// Under a weak key any text has a signature that verifies: it proves nothing of its owner.
+	if err := sign.CheckKey(w.key); err != nil {
+		return nil, fmt.Errorf("reading key %q: %w", key, err)
+	}
 	return w, nil
 }
 
@@ -120,6 +126,9 @@ func KeyName(key string) string { name, _, _ := strings.Cut(key, "+"); return na
 func (v Verifier) Verify(msg []byte) (*Checkpoint, error) {
 	if len(msg) > MaxCheckpoint {
 		return nil, ErrNote
+	}
+	if err := CheckKey(v.Key); err != nil {
+		return nil, fmt.Errorf("reading key %q of the log: %w", v.Key, err)
 	}
 	own, err := note.NewVerifier(v.Key)
 	if err != nil {
