@@ -64,8 +64,6 @@ func (e *Executor) locations(ref item.Ref, signer string) locations {
 
 // toolCache returns the directory for {cache}. Tools of one id that different people
 // sign do not share it: one could change what the other reads.
-// Each id and signer has a cache of its own: a tool of the same id with another signer does not
-// change what it reads.
 func (e *Executor) toolCache(ref item.Ref, signer string) string {
 	if e.p.Cache == "" {
 		return ""

@@ -65,6 +65,8 @@ func (e *Executor) passed(p *Plan) []string {
 // mayPass returns nil if the chain passes no variable on, or if each item may
 // decide where variables go (resolve.Resolver.Provider). Items are elements of
 // the chain or files that it uses.
+//
+// No item may pass variables that begin with RYE_.
 func (e *Executor) mayPass(p *Plan, items ...*resolve.Item) error {
 	c := p.Chain
 	names := e.passed(p)

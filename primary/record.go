@@ -55,6 +55,8 @@ type signedItem struct {
 
 // batch signs files in memory, logs many signatures at once and then writes the
 // files: an fsync of the log for each file would take as long as signing it.
+// Files appear after all signatures of their batch are on the disk in the log. A file that
+// changed meanwhile is refused.
 type batch struct {
 	verbs   *Verbs
 	reports []SignReport

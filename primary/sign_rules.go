@@ -111,6 +111,10 @@ func signerLabel(it *resolve.Item) string {
 }
 
 // byPattern ends the reason of a file that a pattern does not sign.
+// A pattern signs what has no signature and what the user changed, also merges of two lines of
+// own keys. It skips malformed lines and lines of the earlier format. Below drafts/ it signs
+// nothing that a person has not signed as it is: an agent can write a line that names the
+// person's key.
 const byPattern = "_by_pattern"
 
 // notSigned returns the warning for a file that is not signed.
@@ -163,6 +167,7 @@ type Replaced struct {
 
 // draftDiff returns the difference between a draft and the last version that a
 // person signed, "" if there is none. Signature lines are left out.
+// Without a terminal the name is the answer, and the difference is in the report.
 func (c SignCall) draftDiff(ctx context.Context, it *resolve.Item) string {
 	if c.LastByPerson == nil {
 		return ""

@@ -14,6 +14,8 @@ import (
 
 // Upgraded is the status of a file whose valid signature of the earlier format was
 // replaced by one of the current format.
+// Text after an old signature on its line is not upgraded: the original dropped it unread, and
+// it may be an encoding declaration.
 const Upgraded SignStatus = "upgraded"
 
 // upgrade computes the signed form of an item whose signature of the earlier format

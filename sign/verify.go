@@ -141,6 +141,8 @@ func unsigned() *diag.Error {
 }
 
 // verify checks the parts that inline and detached signatures have in common.
+// R of small order is refused, although the equation may be satisfied: no correct signer makes
+// one.
 func (sp Split) verify(sub Subject, keys Keys, proofs Proofs) error {
 	if err := sub.Check(); err != nil {
 		return err

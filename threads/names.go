@@ -57,6 +57,8 @@ func (t *Thread) notOffered(name string, names []string) string {
 }
 
 // promptTools returns the tools that the model was offered.
+// The prompt of the modes text and schema is tools.prompt of the item, because a project may
+// want to change it.
 func (t *Thread) promptTools() []Offered {
 	if t.prompt == nil {
 		return nil

@@ -261,6 +261,9 @@ func (t *Thread) window() int64 {
 // withinWindow lowers the maximum of an answer to what the request leaves of the window: many
 // services refuse both together if they are longer. It is halved, because each other figure
 // changes the beginning of a request.
+//
+// A service that refuses a request without a figure has the window of that request: the estimate
+// is on both sides.
 func (t *Thread) withinWindow(most int64) int64 {
 	window := t.window()
 	if window <= 0 {

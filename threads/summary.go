@@ -41,6 +41,8 @@ type Summary struct {
 }
 
 // ShorteningSummary is one time that the conversation became shorter.
+// It reads results that became references as they were, and cuts them only if the whole costs
+// more than the summary may.
 type ShorteningSummary struct {
 	Turn    int64  `json:"turn"` // after which it did
 	Step    string `json:"step"` // references or summary

@@ -12,6 +12,7 @@ import (
 type Bounds []Bound
 
 // Bound is one scope and the document that contains it.
+// A grant reaches at most as far as the key that signed it.
 type Bound struct {
 	Scope  doc.Scope `json:"scope"`
 	Source string    `json:"source"` // path of the document, or "compiled in"

@@ -73,6 +73,8 @@ func (b *builder) endorsed(d *permission, e, by *entry) bool {
 
 // endorsementValid reports whether the endorser is still an anchor that may
 // endorse, and whether its signature is still valid.
+// An endorsement ends with its endorser, because it is in a project. A grant stays valid until
+// its own end: new grants could be written into the user's directory too.
 func (b *basis) endorsementValid(now time.Time) (ok bool, reason string) {
 	d, e := b.grant, b.endorser
 	key := fmt.Sprintf("the key %s that signed %s", e.key.Short(), quoted(d.Path))

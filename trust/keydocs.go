@@ -59,6 +59,7 @@ func (b *builder) keyDocuments(tier Tier) {
 }
 
 // ignorePublic warns about a document about a key whose private key is public.
+// This applies in every tier.
 func (b *builder) ignorePublic(path string) {
 	b.report(path, diag.Warnf(diag.KeyUnknown, 1, 1, "ignored: the private key is public, so a document about this key proves nothing"))
 }
@@ -66,6 +67,9 @@ func (b *builder) ignorePublic(path string) {
 // conflict refuses both documents, because it is not known which one is right.
 // The scopes of both still apply. A project cannot cause a refusal this way, it
 // only gets the findings.
+//
+// Two documents about one key do not make it trusted, and both narrow it: the intended one is
+// not known.
 func (b *builder) conflict(e *entry, first, second *keyDocument) {
 	e.documents = append(e.documents, second)
 	e.conflict = e.conflict || first.tier != TierProject
@@ -128,6 +132,8 @@ func (b *builder) userGrants(self bool) []*permission {
 // narrowing collects every grant in the user's directory that can be read,
 // by any signer: if the own key behind a grant is removed, the scope of the
 // grant must still apply.
+//
+// A grant whose signer is unknown still narrows: losing a key must not widen what it narrowed.
 func (b *builder) narrowing() {
 	for _, d := range b.docs.grants {
 		if d.tier != TierUser || !d.Named {

@@ -91,6 +91,7 @@ func (b *builder) readRoot(path string) {
 }
 
 // readNamed parses a document whose file may have any name.
+// If a document cannot be read, no key is trusted: it might be a revocation.
 func (b *builder) readNamed(from origin, path string) {
 	data, err := readDocument(TierUser, path)
 	if err != nil {

@@ -175,6 +175,8 @@ func (f freshness) stale(now time.Time) string {
 
 // ProjectRevocations returns the digests of the valid revocations in the project,
 // in order.
+// Revocations of a project apply, because they only remove trust. No other document in its trust
+// directory applies by itself.
 func (s *Store) ProjectRevocations() []item.Digest { return slices.Clone(s.fresh.project) }
 
 // projectRevocations fills what Store.ProjectRevocations returns.

@@ -111,6 +111,8 @@ func (e *entry) revokedAt(claimed time.Time) *revocation {
 
 // voids reports whether the revocation voids a signature with that claimed time.
 // A compromised key voids every time, because a thief can claim any.
+// All rotations of a compromised key are void, not only those after the cut-off: a thief chooses
+// the date.
 func (r *revocation) voids(claimed time.Time) bool {
 	return r.Reason == doc.ReasonCompromised || !claimed.Before(r.CutOff)
 }

@@ -65,6 +65,8 @@ is 0 if rye sign '*' would sign every item of the copy. Old keys come from
 	}
 }
 
+// runImport copies the items below .ai only: the rest of a project may be large, or a home
+// directory. The result replaces .ai; the old one remains for comparison.
 func runImport(ctx context.Context, c *cli.Call, o *importOptions) error {
 	switch {
 	case o.from == "" && len(c.Args) == 0:

@@ -149,6 +149,9 @@ func confirmAdd(c *cli.Call, yes bool, path string) error {
 }
 
 // addService asks a service what it is, tests it, and writes its item.
+// The service is asked and called with the item in memory, so that a failed test leaves nothing.
+// Only what was answered, loads and validates is signed. Without a terminal nothing is sent
+// without --yes: the service may get a key.
 func addService(ctx context.Context, c *cli.Call, p *project.Project, o *providerAddOptions) (*project.Service, error) {
 	s, err := project.NewService(ctx, p, o.wish)
 	if err != nil {

@@ -5,6 +5,10 @@
 // It does not make or verify signatures and has no keys. A process that can
 // write the log can also replace the whole log together with its head file; the
 // chain does not detect that.
+//
+// A log that is truncated or changed at its end stops signing until the user moves it; a state
+// that a killed process leaves is repaired. Signing checks the end only, to stay fast. Without a
+// directory for the log, rye signs nothing.
 package auditlog
 
 import (

@@ -7,6 +7,8 @@
 // different types, is false. The package does not know which paths exist.
 //
 // A path with the value null exists, and equals null only.
+//
+// An empty any or all is an error, as an empty mapping is.
 package cond
 
 import (

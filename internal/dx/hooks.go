@@ -80,7 +80,6 @@ func (d *directive) hookScalar(o option) any {
 }
 
 // mapping collects the values of one element.
-// An empty any or all is an error, as an empty mapping is.
 type mapping struct {
 	d    *directive
 	n    *node

@@ -17,6 +17,10 @@ import (
 // contains in any directory, each with the newest such commit. The commits are those
 // of all refs but the stash, and those of the last fetch. blobs is called when git has
 // listed the objects of these commits.
+//
+// The hook leaves such a blob unsigned and names the commit, whatever command staged it. It does
+// not ask: a question in every commit is answered without reading, and a hook may have no
+// terminal.
 func (r *Repo) Elsewhere(ctx context.Context, blobs func() []string) (map[string]string, error) {
 	fetched, err := r.fetched()
 	if err != nil {

@@ -15,6 +15,9 @@ import (
 // difference is what a person has to read before an item is signed whose staged text is
 // not that of the work tree: git add -p stages such a text, and so does another program
 // that writes the index.
+//
+// Bytes are compared, not names of objects: programs can write .git/objects. No setting and no
+// variable is the answer to the question, because a program could set it.
 type difference struct {
 	from string // what the staged text differs from
 	text string // the unified difference, without signature lines

@@ -211,6 +211,8 @@ func virama(r rune) bool {
 
 // unspaced reports whether r belongs to a script that writes words without spaces
 // between them and marks with a zero-width space where a line may break.
+// The zero-width space of Khmer and Thai, which no language accepts in a name, is a warning in
+// tools.
 func unspaced(r rune) bool {
 	return r >= 0xE00 && unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan,
 		unicode.Javanese, unicode.Balinese, unicode.Tai_Tham, unicode.Han, unicode.Hiragana, unicode.Katakana)

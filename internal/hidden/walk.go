@@ -96,6 +96,8 @@ func (s *scanner) selector(r, prev rune, selectors int, rest []byte) (class, boo
 
 // joiner reports whether a joiner has its intended use: between emoji, or within
 // a script that uses joiners.
+// There is no exception to sign: a joiner hides nothing there, and a switch set by the author
+// protects no reader.
 func joiner(r, prev, before rune, rest []byte) bool {
 	next, _ := utf8.DecodeRune(rest)
 	if r == zwj && prev > 0x7f && next > 0x7f && emoji(prev) && emoji(next) {

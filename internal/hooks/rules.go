@@ -220,6 +220,8 @@ func (c *checker) hook(h Hook) {
 }
 
 // control checks a control action that states what it decides.
+// A hook that decides what its event does not permit failed, and its on_failure decides. So a
+// broken guard of before_tool denies the call.
 func (c *checker) control(h Hook) {
 	if h.Action.ID != ControlID {
 		return

@@ -72,6 +72,8 @@ func (c *Client) send(ctx context.Context, h hop) (*http.Response, error) {
 
 // next returns the request that a redirect asks for. Another origin receives no
 // body and no header that could be a credential.
+// A request with a body follows no redirect to another host, also not a declared one: the body
+// may contain data for the first host.
 func (c *Client) next(h hop, status int, location string) (hop, error) {
 	ref, err := h.url.Parse(location)
 	if err != nil {

@@ -153,6 +153,8 @@ type specialRange struct {
 // special returns the ranges that the IANA registries of special addresses
 // reserve. The metadata services of clouds come first, since other ranges
 // contain them.
+//
+// A service of cloud metadata is permitted by its exact address only, not by a prefix or a name.
 func special() []specialRange {
 	const service = "the metadata service of a cloud, which returns credentials"
 	rows := []struct {

@@ -137,6 +137,8 @@ func Extension(mediaType string) string {
 
 // Check reads the header of a file and applies the limits. It decodes nothing. name is the
 // name of the file in errors.
+// The bound is on memory, computed from the header: images with 16 bits a sample and progressive
+// JPEG files need a multiple of others with the same pixels.
 func Check(name string, data []byte) (Info, error) {
 	info := Info{Type: Recognise(data), Bytes: len(data)}
 	switch {

@@ -26,6 +26,8 @@ type ExportedSkill struct {
 
 // ExportSkill writes the folder of a skill, without signatures, to a directory that does
 // not exist. It writes nothing if one file of the skill is not verified.
+// The signature covers SKILL.md only. A bundle manifest covers the other files of the folder; a
+// file that nothing covers is refused.
 func (p *Project) ExportSkill(ctx context.Context, ref item.Ref, to string) (*ExportedSkill, error) {
 	if ref.Kind != interop.KindSkill || !p.hasSkills(ctx) {
 		return nil, diag.New(diag.Usage, "exporting %s: it is not an item of the kind skill", ref).WithReason("export_kind")

@@ -88,8 +88,6 @@ func RefArgs(ctx context.Context, p *Project, args []string) (item.Ref, []string
 
 // fileRef returns the ref of an item's file. It returns an error if the ref
 // resolves to another file: a run would use that one.
-// A path names the item that resolves to that file. If its id resolves to a different file, run
-// refuses the path: it would run a file that the user did not name.
 func (p *Project) fileRef(ctx context.Context, root *space.Root, rel string) (item.Ref, error) {
 	table, err := p.Resolver.Table(ctx)
 	if err != nil {

@@ -97,6 +97,7 @@ func (g *AddedGrant) Later() bool {
 
 // AddGrant signs a grant and writes it, with the key document, into the user's trust
 // directory. A key has one grant: a new one replaces it.
+// A grant is signed, so that a file dropped into the trust directory is not a grant.
 func (p *Project) AddGrant(ctx context.Context, g Grant) (*AddedGrant, error) {
 	signer, err := p.GrantSigner(ctx, g.Scope.May)
 	if err != nil {

@@ -15,6 +15,8 @@ import (
 
 // nodeThread is a thread that a node of a graph starts. The thread has an account below
 // that of the run, and the permissions and limits of the run apply to it.
+// The thread of a node does not continue in another one: it ends with CONTEXT_FULL, because the
+// run knows it by one id.
 type nodeThread struct {
 	run   *runAccount
 	call  graph.Call

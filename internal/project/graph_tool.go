@@ -123,8 +123,6 @@ func isPerson(ctx context.Context, held policy.Held) bool {
 
 // run returns the id of the run that the call names. A run that the caller does not
 // reach does not exist for it.
-// set by an agent is decided as a call of the tier T3 without a sandbox; the question shows the
-// values.
 func (c graphsCall) run(ctx context.Context) (string, error) {
 	word := c.text("run_id")
 	if word == "" {

@@ -31,6 +31,9 @@ const (
 
 // keyJournal returns the journal of changes of the user's keys. Its record is next to
 // the private keys, which only the user can read.
+// A record that git tracks, or in a directory that other users can write, is not used: it adds
+// trust. To recognise half a key and remove it could remove a key that the user restored from a
+// backup.
 func (p *Project) keyJournal() journal.Journal {
 	keys := p.Dirs.Keys()
 	return journal.Journal{

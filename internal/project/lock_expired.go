@@ -16,6 +16,9 @@ import (
 // baseExpired reports entries that the lock of the base does not have with the same
 // content and whose key has expired. The lock is the proof that a signature was made
 // before its key expired, so a new entry must not be its own proof.
+//
+// An item of an expired key is EXPIRED unless the lock names the key as a signer of the
+// manifest. Otherwise a bundle could bring what a stolen, expired key signed.
 func (p *Project) baseExpired(ctx context.Context, old *lock.Lock, report *verify.Report) error {
 	if !p.anyEnded() {
 		return nil
@@ -54,6 +57,8 @@ func recorded(l *lock.Lock, it lock.Item) bool {
 // RefuseRevived returns an error if rye.lock has an entry that the last commit does
 // not have and whose key has expired: an edit of the lock must not make the key
 // usable again. It does nothing if the last commit has no lock.
+//
+// The base of rye lock is the lock of the last commit.
 func (x *Packages) RefuseRevived(ctx context.Context) error {
 	p := x.project
 	if x.space != space.Project || p.Lock == nil || p.files == nil || !p.anyEnded() {

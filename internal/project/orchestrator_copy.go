@@ -20,6 +20,8 @@ func (o orchestration) diff(ctx context.Context) (any, error) {
 
 // apply brings what a thread changed to where the caller works: to the project, or to the
 // working copy of the caller.
+// It writes where the caller works: a thread in a copy would else write to the project, which no
+// person has confirmed. The call is decided as one of the tier T2.
 func (o orchestration) apply(ctx context.Context) (any, error) {
 	id, err := o.one(ctx)
 	if err != nil {

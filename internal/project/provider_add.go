@@ -319,6 +319,8 @@ func (p *Project) PreferProvider(ctx context.Context, s *ProviderState) (*Settin
 
 // LocalProviders returns the usable providers of this machine, without a key, whose
 // server answers.
+// The ports are data of the items: addresses of this machine that provider items without a key
+// name.
 func LocalProviders(ctx context.Context, all []*ProviderState) (out []*ProviderState) {
 	for _, s := range all {
 		addr := s.localAddress()

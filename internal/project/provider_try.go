@@ -202,6 +202,9 @@ func contentDigest(it *resolve.Item) item.Digest {
 
 // openTry registers a try in the ledger. Its maximum is twice what its calls can cost by
 // their size, and at least a cent: a service may count text that rye did not send.
+// The test is a thread of its own in the ledger: without it, a loop around the command could
+// spend beyond the day. The account has twice the estimate, at least one cent, because services
+// count system texts of their own.
 func (p *Project) openTry(ctx context.Context, report *TryReport, digest item.Digest) (*tryAccount, error) {
 	allowance, _, err := p.Allowance(ctx)
 	if err != nil {

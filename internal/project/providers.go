@@ -128,6 +128,8 @@ const askWithin = 2 * time.Second
 
 // AskProviders asks the services of the usable providers at once whether they are there,
 // and sets Answers. No key is sent.
+// Services are asked without a key, all at once and for at most two seconds. Any response of the
+// host is an answer.
 func AskProviders(ctx context.Context, p *Project, all []*ProviderState) {
 	within, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()

@@ -20,6 +20,9 @@ const (
 // within those of the thread and what it has left. While as many threads run as may, it
 // waits for one to end, and while running children hold the money that it needs, for what
 // they return.
+//
+// A start beyond concurrency tries again for 60 s without a row, so what a killed starter leaves
+// is always the same.
 func (r *threadRun) admit(ctx context.Context, child store.Thread, o *ThreadOptions, prepared *PreparedThread) (threads.Limits, error) {
 	l := prepared.Limits
 	a, _, err := r.p.Allowance(ctx)

@@ -183,6 +183,8 @@ func (p *Project) openCopy(id string) (*workcopy.Copy, error) {
 }
 
 // inCopyOf returns the project with tools that work where those of a thread did.
+// The copy is in graph_started: a run that a person answers later continues in it, and does not
+// write into the project.
 func (p *Project) inCopyOf(id string, s *threads.Started) (*Project, error) {
 	if s.Workspace.Copy != "" {
 		c, err := p.copyOf(id, s)

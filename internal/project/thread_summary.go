@@ -67,6 +67,9 @@ func newest(texts []string, tokens int64) []string {
 
 // summarizer has a conversation summarized by threads below its own: each has an account in
 // that of the thread, and its log.
+// A summary is a thread of its own below the chain: its money counts, spawns and depth do not.
+// Its id has the digest of the part of the conversation, so that a process that resumes does not
+// pay twice.
 type summarizer struct {
 	r   *threadRun
 	t   *threads.Thread

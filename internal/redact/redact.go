@@ -31,6 +31,8 @@ type Filter struct {
 }
 
 // form is one way to write a value.
+// A value is also found in base64 at each of the three offsets of a longer text, and as JSON
+// writes it. Values that overlap become one marker.
 type form struct {
 	text []byte
 	name string

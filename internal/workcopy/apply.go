@@ -34,6 +34,8 @@ type Options struct {
 }
 
 // plan is a decided change.
+// A conflict is also a file that was removed on one side and changed on the other, two different
+// new files, and changed files that are not text.
 type plan struct {
 	Dir   string `json:"dir"` // that it changes
 	Steps []step `json:"steps"`
@@ -59,6 +61,8 @@ type step struct {
 
 // Apply brings the changes of the copy to the project, or to the copy that it began with. A
 // file that changed there too is merged. If one cannot be, nothing is written.
+// The branch of a copy is not fetched: git would read a repository whose settings and objects a
+// tool wrote, and commits that no person reviewed would enter the project.
 func (c *Copy) Apply(ctx context.Context, o Options) (*Applied, error) {
 	dir := c.Project
 	if o.Into != nil {
@@ -256,6 +260,8 @@ func (c *Copy) merge(ctx context.Context, environ []string, ch *Change, ours []b
 
 // stage keeps what is to be written. With the plan, which is written last, the change is
 // decided: finish makes it, here or after this process was stopped.
+// The project is as before until the plan of all writes is on the disk. Then the next apply or
+// drop completes it.
 func (c *Copy) stage(dir string, steps []step) error {
 	base := atomicfile.Private(c.dir)
 	for i, s := range steps {

@@ -3,6 +3,8 @@
 //
 // It writes nothing: the command line owns the terminal. It does not decide which
 // threads a person may see, and JSON output does not use it.
+//
+// The watchdog reads through references (same_as): they are equal results.
 package activity
 
 import (

@@ -288,6 +288,8 @@ func (s *chatStream) end() (message.Response, error) {
 
 // stop returns why the answer ended, or an error if nothing proves that it is complete: a
 // reason, or the mark of the end after whole calls.
+// A reason that the service states proves the end. [DONE] alone proves it after whole calls
+// only, or with the quirk no_finish: a gateway writes it after a failed service too.
 func (s *chatStream) stop() (message.Stop, error) {
 	switch {
 	case !s.started:

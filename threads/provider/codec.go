@@ -199,6 +199,8 @@ func malformed(format string, args ...any) error {
 	return diag.New(diag.ParsingError, "reading the stream of the model: "+format, args...)
 }
 
+// incomplete is the error of a stream that ended early. A line of JSON that the end cuts off
+// is not an event.
 func incomplete(missing string) error {
 	return diag.New(diag.ProviderError, "reading the stream of the model: it ended before %s", missing).WithReason(streamIncomplete)
 }

@@ -87,6 +87,7 @@ func (a *attempt) counted(r *message.Response) message.Usage {
 }
 
 // raised returns counts that are at least the floors.
+// A lower maximum is reserved as the raised one.
 func (a *attempt) raised(u message.Usage, output int64) message.Usage {
 	input, output := max(0, a.least-u.InputTotal()), max(0, output-u.Output)
 	u.Input += input

@@ -13,6 +13,8 @@ const maxArgumentDepth = 100
 
 // geminiPieces is a call whose arguments arrive in pieces, each at a JSONPath. It ends with
 // a functionCall that does not continue.
+// An incomplete value is PARSING_ERROR, and so is MALFORMED_FUNCTION_CALL: nothing of the
+// answer runs, and the call is repeated once.
 type geminiPieces struct {
 	part  fields // members of the parts so far, with those of functionCall in call
 	call  fields

@@ -17,6 +17,8 @@ import (
 
 // mapping describes a service of the dialect mapped: a template of its request, and where
 // the parts of an answer are in an event of its stream.
+// cache_is_input and reasoning_is_output have no default, because a wrong one is a wrong cost.
+// body, quirks and cache are CONFIG_ERROR: request states everything that is sent.
 type mapping struct {
 	framing httpx.Framing
 	request map[string]any

@@ -33,6 +33,7 @@ const (
 
 // Quirk returns the quirk of a provider item by which answers with this oddity are read,
 // or "" if they are read without one.
+// There is no quirk usage_cumulative: for every service the last counts are used.
 func (o Oddity) Quirk() string {
 	switch o {
 	case NoFinish:

@@ -20,6 +20,8 @@ const ServerName = "rye"
 
 // Program is a program that calls a model by itself, with the login of the user, and whose
 // only tools are those of an MCP server of the thread.
+// It cannot renew its login in the sandbox: a token for renewal is valid once, and the login
+// file is read-only, so the login of the user would be lost.
 type Program struct {
 	Command []string // of the item, with placeholders
 	Server  []string // the command of the MCP server; set by the caller of Call
@@ -50,6 +52,8 @@ func argWords() []string {
 }
 
 // readProgram reads the command of a program.
+// Sessions of the programs are not used, because their home directory is gone: the next start
+// reads the conversation as a text.
 func readProgram(r *tree.Reader, c *Config) *Program {
 	if !isProgram(c.Dialect) {
 		for _, key := range []string{"program", "args"} {

@@ -238,6 +238,8 @@ type fullness struct {
 // cannot go on.
 //
 // Result: {ratio, tokens, window, pressure, limit, code, event}. event is what is recorded now.
+//
+// It reports pressure and the end. What follows is decided by compact.
 func continuation(ctx context.Context, in Input) (Output, error) {
 	c, err := config(ctx, in.Services, CoordinationConfig, ReadCoordination)
 	if err != nil {

@@ -27,6 +27,9 @@ const (
 // the definitions of the tools.
 //
 // Params: Material. Result: Prompt.
+//
+// The hooks of thread_started ran before: their texts are parts of the system text and of the
+// first message.
 func compose(ctx context.Context, in Input) (Output, error) {
 	m, err := params[Material]("compose", in)
 	if err != nil {

@@ -63,6 +63,8 @@ type guardResult struct {
 //
 // Params: {results: [Result with result_tokens and page], accepts}. Result: {results: [Guarded],
 // artifacts: [StoredArtifact]}.
+//
+// Line numbers and metadata of results stay: edit_lines and rye_artifact need them.
 func resultGuard(ctx context.Context, in Input) (Output, error) {
 	p, err := params[guardParams]("result_guard", in)
 	if err != nil {

@@ -405,6 +405,8 @@ func (r *hookRun) decision(h *Hook, data any) (c, unread *Control, err error) {
 
 // addText keeps the text in the result of a thread_started hook. An item that only an
 // agent or the runtime signed is not an instruction.
+// The output of a hook's tool has trust="result": the tool is trusted, and its output is
+// material.
 func (r *hookRun) addText(h *Hook, id string, data any) error {
 	s := ""
 	switch v := data.(type) {

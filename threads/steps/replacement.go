@@ -9,6 +9,7 @@ import (
 )
 
 // Replaced is what a model reads in place of turns.
+// The reasoning of turns that stay does too: the model and the service are the same.
 type Replaced struct {
 	Directive string // that summarized
 	Summary   string

@@ -191,6 +191,8 @@ func (o *Owner) Settle(ctx context.Context, id string, actual policy.USD, assume
 
 // Settled returns what a call cost, whether that is assumed, and ok false if its reservation is
 // open or unknown.
+// A call whose answer is in the log, and whose settlement is not here, is settled with the cost
+// in the log.
 func (o *Owner) Settled(ctx context.Context, id string) (cost policy.USD, assumed, ok bool, err error) {
 	err = o.store.read(ctx, "reading a reservation in", func(t *tx) error {
 		r, exists, err := t.reservation(id)

@@ -73,6 +73,8 @@ func (t *tx) release(thread string) error {
 
 // payChild settles the reservation of a parent for its child. What the child spent
 // beyond it was added to overspent of all above when it happened.
+// Overspent money makes no room: it is added to all threads above at once, so a reservation
+// always fits into the maximum.
 func (t *tx) payChild(r reservation, actual policy.USD) error {
 	if _, err := t.Exec("UPDATE reservations SET status = 'settled', settled = ? WHERE id = ?", int64(actual), r.id); err != nil {
 		return err

@@ -41,6 +41,10 @@ func (m Terms) Part(left, ask policy.USD) (part policy.USD, ok bool) {
 // removes it again. The error is LIMIT_EXCEEDED or BUDGET_EXCEEDED with the detail limit, and
 // retryable if only the number of running threads is in the way, or the money that running
 // children of the thread hold.
+//
+// depth and spawns are columns that the admitting transaction writes; the message and the token
+// of the process do not widen them. A child also has at most the duration that its parent has
+// left.
 func (o *Owner) Spawn(ctx context.Context, child Thread, ask Share, terms Terms, running policy.Concurrency) (got Share, err error) {
 	err = o.write(ctx, "starting a child in", func(t *tx) error {
 		switch _, err := t.account(child.ID); {

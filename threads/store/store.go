@@ -5,6 +5,9 @@
 //
 // The logs of threads are the truth, the database is computed from them. The package
 // does not read logs, does not know prices, and does not decide what a thread may do.
+//
+// Turns and tokens of a thread are in its log, and calls are counted from the reservations. A
+// reservation has the model, because hooks and fallbacks call other models than the thread's.
 package store
 
 import (

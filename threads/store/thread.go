@@ -50,6 +50,9 @@ type Owner struct {
 // continue it. The caller holds the lock of the thread's log, so that no other process
 // is its owner. The maximum of an existing thread changes only to one that contains
 // what is spent and reserved.
+//
+// It returns a fence, which every later write carries. The system releases the lock when a
+// process dies, so the owner is known without a lease.
 func (s *Store) Register(ctx context.Context, th Thread, b Budget) (*Owner, error) {
 	o := &Owner{store: s, thread: th.ID, periods: b.Periods}
 	err := s.write(ctx, "registering a thread in", func(t *tx) error {

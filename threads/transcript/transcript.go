@@ -70,12 +70,12 @@ func Base(project, id string) atomicfile.Base {
 func (p *Params) base() atomicfile.Base { return Base(p.Project, p.ID) }
 
 // Keys returns the public half of a runtime key of this user account.
-// No checkpoint is needed after each node: the sandbox hides .ai/threads from every tool, and a
-// person who can write there can also answer questions.
 type Keys func(sign.Fingerprint) (public []byte, ok bool)
 
 // Log is a log that this process writes. Several goroutines may call its methods: a
 // thread and the graph of its loop have one log.
+// No checkpoint is needed after each node of a graph: the sandbox hides .ai/threads from every
+// tool, and a person who can write there can also answer questions.
 type Log struct {
 	p    Params
 	file *os.File

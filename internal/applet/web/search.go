@@ -124,6 +124,7 @@ func decodeBackend(a wire.Args, common limits) *backend {
 
 // choose returns the named backend, or the first default backend whose variables
 // are all set.
+// If the chosen service fails, no other one is used.
 func (c *searchConfig) choose(name string, env map[string]string) (*backend, error) {
 	var ids []string
 	for _, b := range c.backends {
