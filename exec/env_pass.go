@@ -16,6 +16,9 @@ import (
 //
 // No other variable of the caller is passed. The HTTP primitive and the web search remove the
 // values from results and errors; the output of another program is not filtered.
+//
+// The author of the address decides where a token goes: items of the system, of the user's own
+// key (not an agent's) and of providers get variables. The space of the item is irrelevant.
 func (e *Executor) pass(p *Plan, ec *envConfig, vars map[string]string) {
 	for _, name := range ec.pass {
 		v, set := proc.Lookup(e.p.Environ, name)

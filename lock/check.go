@@ -170,6 +170,10 @@ func (l *Lock) CheckSystem(now Link, system System) error {
 // otherSystem returns the error for a system item that has other bytes in this
 // program than in the one that wrote the lock. Only a lock of format 1.0 records the
 // version of that program.
+//
+// A changed system item is LOCK_STALE in verify and with --locked. Any other run warns: a new
+// release of rye must not stop scripts that did not ask for --locked. A system item without an
+// entry may run, because it is verified with the program's manifest.
 func (l *Lock) otherSystem(ref item.Ref, want Link, now item.Digest, system System) error {
 	was, is := "locked", "this program has"
 	if l.System.Version != "" {

@@ -58,6 +58,8 @@ type Known struct {
 
 // State is what rye.yaml, rye.lock and rye.sum contain. The texts are nil for
 // files that do not exist.
+// An empty rye.lock is an error: it would be read as a lock without entries. An empty rye.yaml
+// has no requirements.
 type State struct {
 	ProjectText, LockText, SumText []byte
 

@@ -84,6 +84,9 @@ func RequiresRye(b []byte) string {
 // comparable: a development build, or a commit of a repository without a release. A
 // pseudo-version after a release is compared as the pre-release that it is. A range
 // that is not valid is left to ParseProjectFile.
+//
+// It is checked when a project is opened, and is in no hash of the lock. Development builds pass
+// with a note: their versions are not comparable.
 func CheckProgram(b []byte, program string) (known bool, err error) {
 	want := RequiresRye(b)
 	bounds, bad := parseRyeRange(want)

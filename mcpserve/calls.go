@@ -24,6 +24,9 @@ var errShutdown = errors.New("the server ends")
 // calls are the calls that run or wait. The SDK starts every call at once, and a
 // server that ends does not cancel its handlers or wait for them: the program of
 // a tool would outlive the server.
+//
+// Calls that run when the input ends have half a second to finish, so that requests can come
+// from a file.
 type calls struct {
 	slots chan struct{} // one element for each running call
 	limit int           // of running and waiting calls

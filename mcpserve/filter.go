@@ -12,6 +12,8 @@ import (
 // filter is a transport that keeps rules of the protocol which the SDK leaves to
 // transports: a cancelled request gets no response, an id is used by one pending
 // request, and every error has a code.
+//
+// Batches are refused in every revision: no client sends them.
 type filter struct {
 	mcp.Transport
 	pending *pending

@@ -55,6 +55,7 @@ func (p *pending) count() int {
 
 // idInUse is the error for a request whose id is pending. It is sent without the
 // id, which belongs to the response to the earlier request.
+// The refusal has no id: a client would take it as the response to the first request.
 func idInUse(id jsonrpc.ID) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("a request with the id %#v has no answer yet: give each its own id", id.Raw())}
 }

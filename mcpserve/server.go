@@ -127,6 +127,7 @@ func addTool(server *mcp.Server, t *mcp.Tool, h mcp.ToolHandler) (err error) {
 
 // cacheable permits one client to cache a result for d. Shared caches must not:
 // the contents of a project are private.
+// Changes of lists are not announced. The tools are read once, because clients keep them.
 func cacheable(d time.Duration) mcp.Cacheable {
 	return mcp.Cacheable{TTLMs: int(d.Milliseconds()), CacheScope: "private"}
 }

@@ -134,6 +134,8 @@ func (s *sessions) removeEnded() {
 // longestIdle returns the session that has been idle for longest, "" if all are
 // busy. A call may run without a request: its client can disconnect and read
 // the result later.
+//
+// Never one with a stream or a call.
 func (s *sessions) longestIdle() string {
 	oldest := ""
 	for id, one := range s.all {

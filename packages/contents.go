@@ -81,6 +81,8 @@ func (e *Engine) describeItems(ctx context.Context, st *state, s *solver, l *loc
 }
 
 // offers are the bundles that provide each item with which a change could collide.
+// Two bundles with one id are refused before anything is written: the lock would be one that rye
+// lock --check refuses.
 type offers struct {
 	mu      sync.Mutex
 	project *lock.ProjectFile

@@ -14,6 +14,12 @@
 // lock records, with an .ai directory of its own. A directory below .ai/bundles
 // is an install directory if and only if its name contains "@". Files are
 // written below <base>/.ai/cache first and renamed when they are complete.
+//
+// A changed text of an existing tool needs no consent: the grant is the consent to run what the
+// key signs, and a question for every patch release would make --yes a habit. A new tool or
+// directive needs it. So does a change of an item that replaces another one. The first time only
+// items that replace others are asked about. rye sync asks about what it locks itself, not about
+// a lock that a colleague changed.
 package packages
 
 import (

@@ -19,6 +19,9 @@ const Preferred lock.Op = "preferred"
 // effective since the lock was written: reserved items, and those that are used
 // instead of the items of another space. The lock records one hash for all settings,
 // so after any change of them every such item is listed.
+//
+// A new prefer is effective when the manifest hash of the lock has it; rye lock asks before it
+// writes the hash. The lock has no list of preferences: one hash is enough to refuse.
 func (s *solver) describePrefers(ctx context.Context, l *lock.Lock, changes []Change) ([]Change, error) {
 	if s.st.lock == nil || slices.ContainsFunc(s.st.locks(), func(was *lock.Lock) bool { return was.Manifest == l.Manifest }) {
 		return changes, nil

@@ -16,6 +16,7 @@ import (
 )
 
 // firstSeen is when each version, by its sight key, was first seen here.
+// The time of a registry's log is not used: its operator chooses it.
 type firstSeen map[string]time.Time
 
 // sightKey names a version and its commit: a tag that moved is a new version.

@@ -25,6 +25,7 @@ func (r Rule) Signed(signers []string) int {
 
 // CheckSigners returns THRESHOLD for the first rule whose threshold the signers
 // of a release do not reach.
+// Rules of rye.yaml, of policy.yaml and of publisher documents are the same rule here.
 func CheckSigners(m lock.Module, rules []Rule, signers []string) error {
 	for _, r := range rules {
 		if n := r.Signed(signers); n < r.Threshold {

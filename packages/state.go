@@ -69,6 +69,8 @@ func (st *state) locks() []*lock.Lock {
 }
 
 // pins returns the lock entry of every locked version.
+// It changes only when it lacks the entry of a locked bundle, so that locks do not conflict in
+// every merge.
 func (st *state) pins() (map[lock.Module]lock.Bundle, error) { return lock.Pins(st.locks()...) }
 
 // previous returns the lock entry of a bundle, whatever its version, or nil.

@@ -247,6 +247,9 @@ func describe(found []Danger) string {
 // Rule returns all reasons for which a person is asked, without what differs between two
 // calls of the item: an answer for the thread permits calls with the same reasons. It is ""
 // if they do not state what a call does, so that such an answer is not offered.
+//
+// It has all reasons for the question without the arguments: ids of patterns, tier, and a rung
+// below the minimum. A program of the thread and its model have separate answers.
 func (d Decision) Rule() string {
 	var out []string
 	for _, x := range d.dangers() {

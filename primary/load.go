@@ -16,6 +16,9 @@ import (
 )
 
 // LoadCall is one request to read an item, or to copy it.
+// An agent may read an untrusted item of the project or user space without hidden characters,
+// with a warning first: it must be able to read the draft that it edits. Such an item is never
+// copied.
 type LoadCall struct {
 	Ref  item.Ref
 	Held policy.Held // the permissions of the caller; nil permits nothing

@@ -91,6 +91,8 @@ func (r *Resolver) Extractor(ctx context.Context, k item.Kind) (*extract.Extract
 	return e.ext, e.err
 }
 
+// loadExtractor loads an extractor. A broken one stops runs; sign, verify and trust continue
+// with the builtin minimum and report it.
 func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Extractor, error) {
 	ref := extractorRef(k)
 	var ext *extract.Extractor

@@ -65,6 +65,8 @@ func (r *Resolver) expand(ctx context.Context, it *Item, d *directive.Directive)
 
 // inherit merges a directive with those that it extends. within are the directives that
 // led here.
+// Permissions are the child's, each within those of the base. A child that asks for more is
+// refused by sign, verify and at use.
 func (r *Resolver) inherit(ctx context.Context, it *Item, within []item.Ref) (*directive.Directive, []*Item, error) {
 	d, err := r.declared(ctx, it)
 	if err != nil || d.Extends.IsZero() {
@@ -194,6 +196,8 @@ func (r *Resolver) checkBases(ctx context.Context, it *Item, d *directive.Direct
 
 // extendsMissing reports a base that does not exist. If it can be in a bundle that is
 // not installed, that is a warning.
+// A missing item of a context or hook is a warning: it may belong to a bundle or a later
+// version.
 func extendsMissing(it *Item, base item.Ref, err error) *diag.Finding {
 	f := at(it, extendsKey, diag.SeverityError, "extends %q: no directive of this name exists", base.ID)
 	var e *diag.Error

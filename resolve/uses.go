@@ -19,6 +19,9 @@ import (
 // targets of its hooks. Of the configurations that it reads, it returns the layers of
 // the project's own items. A name that contains a template is not fixed. A missing
 // target is an error only if the item extends it; others are returned as findings.
+//
+// A missing base is an error of sign and verify; a warning if a locked bundle is not installed.
+// Ids below rye/ that this version lacks are warnings.
 func (r *Resolver) Uses(ctx context.Context, it *Item, reads ...string) ([]*Item, []diag.Finding, error) {
 	u := &usage{r: r, found: map[item.Ref]*Item{}}
 	if err := u.names(ctx, it, []item.Ref{it.Ref}); err != nil {

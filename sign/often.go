@@ -21,6 +21,8 @@ const (
 )
 
 // multiples has j+1 times 256^i times a point in row i, column j.
+// From the 257th signature of a key on, for up to four keys of a process. Tests compare the
+// result with crypto/ed25519, also for keys of small and mixed order.
 type multiples [32][128]edwards25519.Point
 
 func newMultiples(p *edwards25519.Point) *multiples {

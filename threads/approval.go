@@ -35,6 +35,7 @@ const (
 
 // inboxPause is the time between two reads of the inbox while a process waits for an
 // answer.
+// The process records the first answer that it sees; a later command is refused.
 const inboxPause = 200 * time.Millisecond
 
 // Question is what a person is asked about a call. Its text has everything that a yes permits.
@@ -80,6 +81,8 @@ type Decision struct {
 }
 
 // asked is a question about a call that the log has.
+// If the process was killed while it asked, the answer of a command is that to the open
+// question, within its time.
 type asked struct {
 	askedData
 	reply *Reply // nil without an answer

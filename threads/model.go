@@ -58,6 +58,7 @@ func WithKey(ctx context.Context, key string) context.Context {
 
 // WalkKey returns the key of a node of a walk of the loop, which are numbered from 1: a thread
 // that rested walks again, and the keys of the graph are equal in every walk.
+// The keys of the graph repeat: a second resume would replay an answer of the first.
 func WalkKey(walk int, key string) string {
 	if walk < 2 {
 		return key
@@ -482,6 +483,8 @@ func (t *Thread) missed(ctx context.Context, at *attempt, s *Service, err error)
 
 // Failed returns the facts of the failed attempt that is not yet classified, its number
 // and its cost; nil if the log has none.
+// A program that swallows the failure of the service does not hide it: the failure is classified
+// as if the program had reported it.
 func (t *Thread) Failed() (facts map[string]any, number int64, cost policy.USD) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -546,6 +549,8 @@ func (p *pending) data() errorData {
 }
 
 // missedBefore records a failed attempt that nothing classified.
+// A call that a crash interrupted is settled in full and recorded as model_error with the id
+// interrupted.
 func (t *Thread) missedBefore(ctx context.Context) error {
 	if t.failure == nil {
 		return nil

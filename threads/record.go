@@ -129,6 +129,8 @@ type addedData struct {
 	Blocks []message.Block `json:"blocks"`
 }
 
+// requestData is the data of model_request. Resuming needs the reservation, the size that the
+// next estimate is based on, and the node that asked.
 type requestData struct {
 	Turn        int64      `json:"turn"`
 	Attempt     int64      `json:"attempt"`

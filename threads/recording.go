@@ -22,6 +22,8 @@ import (
 
 // Recording is the log of a thread, whose answers another thread gets in place of those of
 // a model. It is for one thread.
+// It has no chain, times and costs: a redacted transcript no longer has the hashes that its
+// checkpoints sign.
 type Recording struct {
 	ID      string
 	Started *Started

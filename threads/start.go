@@ -137,6 +137,7 @@ func (t *Thread) walk(ctx context.Context, lines []transcript.Line) (*Result, er
 	return t.end(context.WithoutCancel(ctx), ctx.Err() != nil, err)
 }
 
+// timeOver is the end of a thread at its duration. It has no hooks: no time is left for them.
 func (t *Thread) timeOver() error {
 	return exceeded(diag.LimitExceeded, t.id, "duration_seconds", int64(t.elapsed()/time.Second), t.p.Limits.DurationSeconds)
 }
@@ -201,6 +202,8 @@ func (t *Thread) rests() bool { return t.ending != nil && t.ending.State == Susp
 
 // localServer is the reason of a failed call whose hint needs the address: nothing
 // listens there.
+// No attempt is repeated for an address of this machine: 15 s would only state that nothing
+// listens.
 const localServer = "local_server"
 
 // judge decides about a loop that ended without directive_return.

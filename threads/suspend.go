@@ -28,6 +28,7 @@ type Suspension struct {
 }
 
 // Ask is a question whose answer the thread waits for: it goes on, or it ends.
+// After a limit, a yes is suspended again at the same limit: only resume --limit raises it.
 type Ask struct {
 	ID       string `json:"id"`
 	To       string `json:"to"` // person, or parent
@@ -44,6 +45,8 @@ type suspendedData struct {
 }
 
 // suspended takes the suspension in which the loop ended.
+// The thread of a node ends with APPROVAL_REQUIRED instead, and the run continues it: a run
+// cannot wait for an answer to its thread.
 func (t *Thread) suspended(r *Result, s *Suspension) error {
 	if s == nil {
 		s = &Suspension{Reason: ByRequest}
@@ -97,6 +100,7 @@ func suspension(lines []transcript.Line) (*Suspension, error) {
 
 // ResumeNode returns the node of the loop at which a suspended thread goes on, "" if the
 // log does not state one.
+// A hook of before_model would otherwise suspend the thread again.
 func ResumeNode(lines []transcript.Line) string {
 	// A process that was killed before its walk began has recorded lines after the rest.
 	for i := len(lines) - 1; i >= 0 && lines[i].Event != "graph_started"; i-- {
@@ -121,6 +125,8 @@ func declined(lines []transcript.Line) bool {
 }
 
 // accept records that a person has a suspended thread go on.
+// With headless: suspend no person is waited for before. An answer later than
+// suspended_timeout_seconds is refused.
 func (t *Thread) accept(ctx context.Context, lines []transcript.Line) error {
 	s, err := suspension(lines)
 	if err != nil || s == nil || s.Ask == nil || s.Reason == ByApproval { // the call reads its answer itself

@@ -10,6 +10,8 @@ import (
 )
 
 // capsOf returns the capabilities that the item at a path of a bundle requests.
+// An entry without signer, manifest, caps or exec is refused and not completed: completing it
+// would hide the edit.
 func (p LockParams) capsOf(name string, text []byte) []string {
 	rel, below := strings.CutPrefix(name, space.Dir+"/")
 	at, known := p.table.Classify(rel)

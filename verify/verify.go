@@ -96,6 +96,7 @@ func Root(ctx context.Context, p Params, root *space.Root) (*Report, error) {
 
 // Below verifies everything at or below rel in a root. If rel is a detached
 // signature, it verifies the signed file.
+// Files of an unknown directory below .ai are a warning: rye does not use them.
 func Below(ctx context.Context, p Params, root *space.Root, rel string) (*Report, error) {
 	w := &walk{p: p, root: root}
 	var err error

@@ -61,6 +61,9 @@ func unknownSigner(err error) (lock.Module, bool) {
 
 // firstContact asks whether to trust the signer of a release, or compares it with the
 // fingerprint that the user gave, and writes the grant.
+// A scope has one list of kinds and one of ids, so a key of "tool gh/x" and "knowledge lab/y"
+// may sign "tool lab/y" too: the question shows both lists. The grant names no release. It is
+// written before the release is judged again, and stays if the release changed.
 func firstContact(ctx context.Context, c *cli.Call, o *addOptions, m lock.Module, refused error) (*packages.Inspection, error) {
 	headless := c.UI.AsJSON || !c.Isatty(c.Stdin)
 	if headless && o.trust == "" {

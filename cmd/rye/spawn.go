@@ -78,6 +78,7 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 }
 
 // threadProcessCommand is the process of a thread that rye spawn started.
+// It reads what to do from stdin, a pipe that is closed afterwards, on every system.
 func threadProcessCommand() *cli.Command {
 	return &cli.Command{
 		Name: "thread-process", Hidden: true, Usage: "run a thread that another process of rye describes on stdin",

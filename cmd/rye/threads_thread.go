@@ -227,6 +227,7 @@ func decideThread(ctx context.Context, c *cli.Call, p *project.Project, id, call
 }
 
 // yesOrNo reads the answer to what a thread asks.
+// rye threads resume is a yes; only deny, or answer ID no, is a no.
 func yesOrNo(text string) (yes bool, err error) {
 	switch strings.ToLower(text) {
 	case "yes", "y", "true":

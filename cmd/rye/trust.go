@@ -97,6 +97,7 @@ func (o *permissionOptions) scope(c *cli.Call, document *doc.Key) (doc.Scope, er
 
 // scopeOf is scope for a key of which the wish is known. At a terminal Enter takes the
 // value shown. A wish for everything is not shown: who presses Enter would give it.
+// A document that asks for every kind or id gives no default: Enter would grant everything.
 func (o *permissionOptions) scopeOf(c *cli.Call, key sign.Fingerprint, wish doc.Scope) (doc.Scope, error) {
 	s := doc.Scope{Kinds: o.kinds, Namespaces: o.namespaces, May: o.may}
 	if len(s.May) == 0 {

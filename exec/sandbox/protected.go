@@ -116,6 +116,10 @@ func (g *guard) pin(abs string) {
 // keepsNumbers reports whether a directory keeps its inode number while it exists: some
 // file servers and programs in user space give it another one when it is read again, and
 // the user's own files would be taken for those of the program.
+//
+// Two runs in one project do not race: descriptors and inode numbers identify files, and
+// directories above repositories and .ai have mounts, so no run renames them. A lock for the
+// time of a run would serialise servers.
 func keepsNumbers(dir string) bool {
 	device, _ := trackedDevice(dir)
 	return device != 0

@@ -130,6 +130,9 @@ func (b Base) stage(dir *openat.Folder, name string, c content) (*Pending, error
 }
 
 // useTarget keeps the temporary file in the directory of the target.
+// Next to the target, git takes temporary files in after a crash. The writer has a lock on its
+// file, and the next process removes what is not locked: a limit of age would keep some and
+// remove others too early.
 func (p *Pending) useTarget() {
 	if p.tmp != nil {
 		_ = p.tmp.Close()

@@ -95,6 +95,7 @@ func (p Permissions) Expand(lookup map[string]policy.Set) (Permissions, []string
 }
 
 // Texts returns the capabilities as texts.
+// Only these texts of knowledge are locked.
 func (p Permissions) Texts() []string {
 	var out []string
 	for _, c := range p.Caps {

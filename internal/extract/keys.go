@@ -36,6 +36,9 @@ func readKeys(r *tree.Reader) map[string][]string {
 // "key: value" next to metadata. Elsewhere in a program a name may be an ordinary
 // variable or a comment: there only a name that resembles a key that the file does not
 // have is reported.
+//
+// Unknown keys are refused in every verb, in bundles as well: a key that nothing reads may be a
+// restriction.
 func (e *Extractor) UnknownKeys(t FileType, src []byte, m *item.Metadata) []diag.Finding {
 	if e.Keys == nil {
 		return nil

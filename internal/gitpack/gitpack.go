@@ -4,6 +4,10 @@
 // It expects every byte to be hostile. Each size is compared with a limit before
 // memory is allocated for it, and the work of one index or one store is bounded. It
 // does not compare objects of a store with their names, which its callers do.
+//
+// go-git's index of a pack allocates what the header states, and reads every object whole: 1.7
+// MB took 3 GB. Here every size is limited before it is allocated, so the decoder needs no
+// process of its own.
 package gitpack
 
 import (

@@ -40,6 +40,9 @@ func Match(text, id string) bool {
 // MatchRepository is Match for every address of a repository: it also compares the
 // addresses of pattern and id without scheme, user, port, the ".git" of the repository and
 // the case of letters. A rule about one address of a repository applies to all.
+//
+// Otherwise a project evades a rule of the machine by another address. policy.sources allows, so
+// it compares exactly.
 func MatchRepository(text, id string) bool {
 	if Match(text, id) {
 		return true

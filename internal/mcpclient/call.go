@@ -176,6 +176,9 @@ func poolKey(s *Server, o Options) string {
 
 // unchanged returns an error if the server's current description of a tool differs
 // from the signed one.
+// A changed definition is HASH_MISMATCH and not a question: rye mcp refresh asks. Each tool has
+// the digest of the server's command or address, so a change of the server's item alone cannot
+// redirect locked tools.
 func unchanged(it *resolve.Item, stub *Stub, tools []Tool) error {
 	i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == stub.Tool })
 	if i < 0 {

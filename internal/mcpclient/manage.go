@@ -17,6 +17,8 @@ import (
 
 // shell is the tool that starts any command. A caller who may execute it may also
 // have an unsigned server started, and send any header to any address.
+// The response of a server that is asked so is described by status and media type and never
+// quoted.
 const shell = "rye/bash/bash"
 
 // manage lists the servers. It refuses changes, which only the user makes, with

@@ -4,6 +4,9 @@
 //
 // It does not ask the user and does not sign: its callers do. It is not an MCP
 // server (see mcpserve) and does not decide permissions (see policy).
+//
+// The client is not an applet: connections live as long as the process, so its functions are
+// behind the native primitive.
 package mcpclient
 
 import (

@@ -151,6 +151,8 @@ func exactNumber(n json.Number) any {
 // float, or a json.Number beyond 64 bits.
 func plain(b json.RawMessage) (any, error) { return decode(b, plainNumber) }
 
+// plainNumber reports whether YAML keeps a number. Numbers beyond 64 bits are stored as they
+// are, in items only: files that rye decides by refuse them.
 func plainNumber(n json.Number) any {
 	switch v := jsonx.Number(n.String()).(type) {
 	case float64:

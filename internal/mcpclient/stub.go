@@ -87,6 +87,7 @@ func StubItem(s *Server, t Tool) ([]byte, error) {
 
 // described returns the description, or a text for a missing one: an item must have
 // a description.
+// An edited description survives a refresh, because the digest is of the server's own one.
 func (t Tool) described(server string) string {
 	if t.Description != "" {
 		return t.Description

@@ -202,6 +202,9 @@ func (h *Project) inGit(ctx context.Context, p *GitProject, root *space.Root, wh
 
 // gitLayers returns the bundles of a lock in git's objects: vendored ones are
 // there, those that git ignores are where this machine has installed them.
+// For bundles that git ignores, the files installed on this machine are compared with the
+// manifest that the revision locks. Without them the items of the project are compared with
+// their entries, so that a bare repository can verify a push.
 func (sl *SpaceLock) gitLayers(disk *space.Root, p *GitProject) ([]space.Layer, error) {
 	layers, err := sl.Layers()
 	for i, l := range layers {

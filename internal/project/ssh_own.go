@@ -78,6 +78,7 @@ func (p *Project) sshFileSigner(private string, public ed25519.PublicKey) (sign.
 
 // AgentSSHKeys returns the keys of the ssh-agent that can become keys of rye: the
 // Ed25519 keys that are not yet.
+// A key with a grant has no start: a release from before the grant is the usual case.
 func (p *Project) AgentSSHKeys(ctx context.Context) ([]sign.SSHKey, error) {
 	a, err := sign.DialAgent(ctx, p.Env.Getenv("SSH_AUTH_SOCK"))
 	if err != nil {

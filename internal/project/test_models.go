@@ -39,6 +39,7 @@ func (m ModelChoice) String() string {
 }
 
 // ModelRun is one directive with one model.
+// The tools run in the project, as those of a thread without --workspace.
 type ModelRun struct {
 	Test      string        `json:"test"`
 	Directive string        `json:"directive,omitempty"`

@@ -158,6 +158,8 @@ func (p *Project) replayTest(ctx context.Context, f *testfile.File, held policy.
 }
 
 // changedTools returns the tools whose results were recorded and whose files are others now.
+// Tools of the system are compared by what the model reads of them: each release would otherwise
+// fail every test.
 func (p *Project) changedTools(ctx context.Context, f *testfile.File) ([]testfile.Difference, error) {
 	calls, err := threads.CallsOf(f.Recorded.Events)
 	if err != nil {

@@ -48,6 +48,8 @@ type GCReport struct {
 // RemoveThreads removes the logs of threads and runs that have completed, with the whole
 // tree or not at all. A tree stays if any of it runs, is suspended, can be resumed, is
 // damaged, or is young. The store keeps what the threads cost.
+//
+// Trees that rest are kept, because they can be resumed. The registry keeps the accounts.
 func (p *Project) RemoveThreads(ctx context.Context, o GCOptions) (*GCReport, error) {
 	if err := p.retention(ctx, &o); err != nil {
 		return nil, err

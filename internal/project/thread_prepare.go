@@ -230,6 +230,7 @@ func (out *PreparedThread) stepCaps() policy.Set {
 }
 
 // loopCaps are those for the steps, and for the model that the directive names.
+// A loop that calls another item needs what the directive permits.
 func (out *PreparedThread) loopCaps() policy.Set {
 	caps := out.stepCaps()
 	for _, s := range out.Services {

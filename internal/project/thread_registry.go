@@ -221,6 +221,7 @@ func (p *Project) FindThread(prefix string) (string, error) {
 
 // settleOrphan records the end of a thread whose process was stopped, and asks the threads
 // that it started to end as child_policy states.
+// It writes thread_error with the reason, so that the registry can be computed from logs.
 func (p *Project) settleOrphan(ctx context.Context, id string) error {
 	params, err := p.GraphParams(ctx, policy.Person())
 	if err != nil {

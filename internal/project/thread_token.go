@@ -82,6 +82,11 @@ func (p *Project) realDir() (string, error) {
 
 // permitted returns TOKEN_INVALID, and ends the thread, if its token has expired or was
 // revoked. It is nil for a thread without one, which a person or a run started.
+// A thread that a person starts or resumes at a terminal has no token, but the permissions of
+// that person.
+//
+// Of the verdicts only REVOKED ends a running thread: a grant that is removed applies to the
+// next one.
 func (a *threadAccount) permitted(ctx context.Context) error {
 	if a == nil || a.token == nil {
 		return nil

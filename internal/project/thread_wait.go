@@ -142,6 +142,7 @@ func (w *waiter) process(ctx context.Context, id string) (watched bool) {
 }
 
 // closeWait is how long a waiter waits for the process of a thread that rests.
+// Then the costs are final.
 const closeWait = 2 * time.Second
 
 // closed waits until the processes of the threads that rest have closed the logs: after

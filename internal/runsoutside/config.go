@@ -21,6 +21,7 @@ const (
 
 // reader reads configurations of git. It follows every include, also a conditional one: its
 // condition can hold for another branch, directory or remote than those of this moment.
+// git alone answers for the present branch and directory, and costs 3 ms of each run.
 type reader struct {
 	home string
 	read map[string]bool

@@ -13,6 +13,9 @@ const maxSuggestions = 3
 // maxDistance returns the number of typing errors to tolerate in a word: short
 // words have too many similar words.
 // Words of three letters are not corrected: most of them are one letter from another word.
+//
+// Words of eight letters or more are found at distance 2 with a quarter of the weight, if no
+// word is at distance 1.
 func maxDistance(word string) int {
 	switch n := utf8.RuneCountInString(word); {
 	case n < 4:
@@ -30,6 +33,8 @@ const (
 )
 
 // inflected is the share of the frequency of an inflected form of a word.
+// Inflected words have a quarter of the frequency: on the tuning questions they raised the MRR
+// from 0.81 to 0.87.
 const inflected = 0.25
 
 // Limits of the other spellings of a word.

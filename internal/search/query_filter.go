@@ -11,6 +11,8 @@ import (
 )
 
 // filters returns the words before a colon that restrict the items.
+// signed-by uses the signature line without verification: only the hits that are shown are
+// verified, and their trust gives the verdict.
 func filters() []string { return []string{"type", "space", "ns", "signed-by"} }
 
 // toolTypeField is the field with the tool_type of a tool. A word in it restricts

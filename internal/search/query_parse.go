@@ -182,6 +182,9 @@ func (p *parser) unary() (node, error) {
 	return n, err
 }
 
+// primary reads a word, a field or a group. Operators are in capitals: "search and replace" is
+// three words. An unknown field is an error, because a mistyped titel:x must not find nothing. A
+// colon at the end of a word is punctuation.
 func (p *parser) primary() (node, error) {
 	if p.end() {
 		return nil, p.fail(p.at, "the query ends where a word is expected")

@@ -129,6 +129,8 @@ func (q *question) narrow() bool {
 }
 
 // hit opens an item. An item with an error is a hit, too.
+// An id of several spaces is one hit, the item that runs. If that does not match, the next one
+// is, marked as shadowed.
 func (x *Index) hit(ctx context.Context, s *ranker, m match) Hit {
 	at := s.location(m.doc)
 	root := s.roots[at.root]

@@ -41,6 +41,8 @@ type Params struct {
 }
 
 // Query is one query. The zero value lists the first items of every space.
+// The options of the original (fields, filters, fuzzy, proximity) are in the text of the query.
+// There are no filters by date or version.
 type Query struct {
 	Text   string              // words, operators and fields; "" or "*" is every item
 	Scope  string              // a kind, optionally with a namespace: "tool.rye.core.*"; "" or "all" is every kind

@@ -93,6 +93,8 @@ func failed(err error, meta any) *diag.Envelope {
 	return &diag.Envelope{Error: newFailure(e), Metadata: meta}
 }
 
+// search answers a search. Descriptions of untrusted items are not shown: a model would read
+// them as instructions.
 func (w *Workspace) search(ctx context.Context, held policy.Held, args map[string]any) (any, error) {
 	if text(args, "space") == search.RegistrySpace {
 		return w.searchRegistry(ctx, held, args)

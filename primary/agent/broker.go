@@ -74,6 +74,9 @@ func NewBroker(ctx context.Context, held policy.Held, home string, open func(ctx
 
 // Around sets what makes the calls of the program, in place of Workspace.Do: in a thread,
 // they are the thread's. It must be called before the first call.
+// A program that replaces a step makes its requests here. A program that returned the requests
+// was the alternative: hooks decide one after another, so it would need a dialogue. The actions
+// are also recorded as calls of the program.
 func (b *Broker) Around(make func(ctx context.Context, w *Workspace, req Request) *diag.Envelope) {
 	b.around = make
 }

@@ -17,6 +17,8 @@ import (
 
 // Definition is one of the four verbs as a model reads it. The texts and the
 // schema come from the item tool:rye/primary/NAME.
+// item_type has every kind that an extractor declares, except config: one layer of a
+// configuration has no meaning by itself.
 type Definition struct {
 	Name         string
 	Title        string
@@ -96,6 +98,9 @@ func (w *Workspace) define(ctx context.Context, name string) (d *Definition, ref
 // change the arguments of a verb, nor the effects that clients are shown. So an
 // override that is refused does not end the server: the system's texts are used,
 // and refused is the reason.
+//
+// A project changes the texts of the verbs only. A false "read-only" hint would let clients run
+// a verb without asking, and a looser schema would execute a mistyped dry_run.
 func (w *Workspace) verbItems(ctx context.Context, name string) (own, override *resolve.Item, refused, err error) {
 	ref := verbRef(name)
 	override, refused = w.Verbs.Resolver().Find(ctx, ref)

@@ -41,6 +41,8 @@ func (w *Workspace) missing(ctx context.Context, verb string, args map[string]an
 
 // ownDraft marks the error of a draft that is not signed, or changed since: the agent
 // signs it with the tool sign.
+// Files next to a tool that only an agent signed (anchors, libraries, sinks, configurations)
+// need rye.draft, whatever the signer of the tool.
 func ownDraft(args map[string]any, err error) error {
 	ref, bad := refOf(args)
 	var e *diag.Error

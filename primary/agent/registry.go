@@ -45,6 +45,7 @@ func (r RegistryRef) String() string {
 }
 
 // RegistryItem is an item of a release in the cache.
+// At a terminal, rye add is the way to such an item: it locks what runs.
 type RegistryItem struct {
 	From      RegistryRef // with the version that was fetched
 	Item      *resolve.Item
@@ -83,6 +84,8 @@ type RegistryHit struct {
 
 // Unverified is the word for what a registry states about a release: its signature is
 // checked by load and by execute.
+// Segments are not in the log, and asking for the index of each hit would show the registry what
+// was searched. load and execute prove and verify.
 const Unverified = "unverified"
 
 // registryMark separates the id of an item from its bundle.
@@ -130,6 +133,8 @@ func (w *Workspace) searchRegistry(ctx context.Context, held policy.Held, args m
 }
 
 // loadRegistry returns an item that is not installed.
+// A release whose signer is unknown, or may not release it, is shown with a warning. Every other
+// refusal is an error without the text.
 func (w *Workspace) loadRegistry(ctx context.Context, req Request, from RegistryRef, args map[string]any) (any, error) {
 	if text(args, "destination") != "" || text(args, "source") != "" {
 		return nil, diag.New(diag.ValidationFailed, "loading %s: an item of a registry has no source and is not copied; leave source and destination out", from)

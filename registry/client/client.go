@@ -7,6 +7,9 @@
 // tiles, indexes with their ETags, and evidence about a registry that showed two
 // histories. The package does not judge signatures of bundles, does not install, and asks
 // no user.
+//
+// Revocations are read when versions are resolved, of the namespaces whose index is read. A
+// locked install asks for archives only.
 package client
 
 import (

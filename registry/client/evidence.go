@@ -54,6 +54,8 @@ func (h *Host) note(t log.Tree) *log.Checkpoint {
 
 // equivocation writes the evidence, which stops all operations with the registry, and
 // returns the error.
+// A lock whose checkpoint the log lacks is not a proof: it is not signed by the log, and an edited
+// one could stop a registry for everyone.
 func (h *Host) equivocation(e *evidence) error {
 	name := h.c.p.Now().UTC().Format("20060102T150405Z")
 	dir := h.dir.Path(evidenceDir + "/" + name)

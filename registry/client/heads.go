@@ -18,6 +18,9 @@ import (
 // heads are the newest entries about versions, and the revocations, as far as this account
 // read the log. An index or a list that lacks one of them is older than the checkpoint,
 // although each of its lines is proven.
+//
+// The log has no proof that an entry is the newest about a bundle, so at the first contact an
+// older one can be withheld. A signed map from bundles to their newest entries would close this.
 type heads struct {
 	Read        int64            `json:"read"`        // the entries before this number were read, or skipped
 	Newest      map[string]int64 `json:"newest"`      // by "ID VERSION"

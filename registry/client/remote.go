@@ -75,6 +75,8 @@ func conditional(etag string) http.Header {
 func uncached() http.Header { return http.Header{"Cache-Control": {"no-cache"}} }
 
 // getWith is get with a header.
+// An answer that fails a check is tried at the next address, except a moved version and two
+// histories: another address does not undo those.
 func (r *remote) getWith(ctx context.Context, path string, limit int64, header http.Header, use func(file) error) error {
 	if r.offline {
 		return notCached(path + " of registry " + r.host)

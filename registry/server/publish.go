@@ -19,6 +19,9 @@ import (
 )
 
 // request is a write request: the statement, the body, and who sent it.
+// A repeated publication is refused: the version is used, and the index shows it.
+// Keys of the namespace must sign the items of a bundle, as its manifest: a client that trusts
+// the namespace can use all of it.
 type request struct {
 	statement *wire.Signed
 	body      []byte

@@ -23,6 +23,7 @@ import (
 
 // Tree is the static files of a registry in a directory: of a server, an export or a
 // mirror.
+// It has no pages: they would be a second form of everything, without find.
 type Tree struct {
 	Dir  string
 	Host string

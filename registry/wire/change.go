@@ -13,6 +13,8 @@ import (
 
 // StatementsPath is the directory of the signed statements that the log names by their
 // digests.
+// They are public: without the text, a monitor could not distinguish a yank by the publisher
+// from one by the operator.
 const StatementsPath = "/statements"
 
 // StatementPath is where a registry serves the signed statement with a digest.

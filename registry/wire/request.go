@@ -20,6 +20,7 @@ const (
 const MaxRequest = 256 << 10
 
 // Binding is the body of bind: the key of the statement proves the namespace.
+// The log names fingerprints only.
 type Binding struct {
 	V        int    `json:"v"`
 	Method   string `json:"method"`

@@ -177,6 +177,8 @@ func (r *Root) LockedSigner(key sign.Fingerprint) bool {
 }
 
 // Offers reports whether the space sees an item of the root.
+// Completion reads names of files only, to be fast. It offers an id whatever its signature, and
+// the parameters of a tool that verifies.
 func (r *Root) Offers(ref item.Ref) bool {
 	return r.layer == nil || r.Provides(ref) && (r.layer.Offers == nil || r.layer.Offers(ref))
 }

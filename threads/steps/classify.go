@@ -44,6 +44,7 @@ type Pattern struct {
 }
 
 // Policy is when a call is repeated.
+// The pause has no other bound: the policy states its max, and the time of the thread bounds it.
 type Policy struct {
 	Type      string // exponential, use_header, fixed or none
 	Base, Max time.Duration

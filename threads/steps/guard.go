@@ -44,6 +44,8 @@ type StoredArtifact struct {
 }
 
 // guardParams are the parameters of result_guard.
+// The call itself cuts a result, before tool_result is recorded: a later node would need a
+// second record of what the model reads.
 type guardParams struct {
 	Results []struct {
 		Result

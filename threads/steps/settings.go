@@ -129,6 +129,8 @@ func (c *Resilience) Budget(u Usage, own int64, page bool) int64 {
 }
 
 // Defaults are the parts of config:agent/agent that a directive can state itself.
+// The default limits of money fill the window of the dearest shipped model once
+// (TestDefaultsFillWindow).
 type Defaults struct {
 	Limits               Limits
 	MaxOutput, MinOutput int64 // tokens of one answer

@@ -145,6 +145,8 @@ func All() map[string]Step {
 
 // Called returns the steps that rye or a hook calls, in addition to those that a loop names:
 // the name of each.
+// result_guard is called by the kernel, control and emitter by hooks. Each is resolved before
+// the thread begins, so a missing step is refused without a log.
 func Called() []string { return []string{"result_guard", "control", "emitter"} }
 
 // event returns an event whose data is a struct.

@@ -24,6 +24,7 @@ type Process struct {
 }
 
 // Lease is what the registry knows about the owner of a running thread.
+// A waiter finds the process by the owner of the lock of the log, and not here.
 type Lease struct {
 	Row
 	Owner Process

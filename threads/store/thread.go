@@ -39,6 +39,8 @@ const stateRunning = "running"
 
 // Owner is the process that writes the rows of one thread. Another process that takes
 // the thread over gets a higher fence; every later write of this one fails then.
+// The lock file of a log can be removed, so each write compares the fence, and the log its size
+// before each line.
 type Owner struct {
 	store   *Store
 	thread  string

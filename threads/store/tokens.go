@@ -39,6 +39,7 @@ func (s *Store) TakeToken(ctx context.Context, id, thread string) error {
 }
 
 // CheckToken returns TOKEN_INVALID if a token was revoked.
+// It is called before each call of the model and of a tool. The thread ends with TOKEN_INVALID.
 func (s *Store) CheckToken(ctx context.Context, id, thread string) error {
 	return s.read(ctx, "checking a token in", func(t *tx) error {
 		_, err := t.token(id, thread)

@@ -5,6 +5,9 @@
 // A token does not prove that a person permitted something: it binds what was permitted
 // to one thread, one project, one directive and a time. Which tokens were used or revoked
 // is in the registry (threads/store).
+//
+// A token has sources, one for each entry of held, so that a refusal names what lacks the
+// capability. It has no risk: the process reads the allowance of the same account.
 package token
 
 import (

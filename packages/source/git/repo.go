@@ -79,6 +79,10 @@ func (r *repo) configured(conf *config) string {
 // pick returns the transport to use, and whether another may be tried after it. The
 // git command is used wherever git has a setting for the address: insteadOf, a
 // proxy, certificates, headers, credentials.
+//
+// The own client refuses an address for which git's configuration has insteadOf or a proxy: a
+// second implementation of these rules would differ, and the name of a private repository would
+// reach the wrong host.
 func (r *repo) pick(ctx context.Context) (Remote, bool, error) {
 	conf, err := r.s.config(ctx)
 	if err != nil {
