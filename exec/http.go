@@ -153,7 +153,8 @@ func located(c *Chain, vs []schema.Violation) []diag.Finding {
 		f := diag.Errorf(diag.ConfigError, 0, 0, "%s %s", path, v.Message)
 		f.Path = c.Tool().Path()
 		for key := path; key != ""; key = key[:max(strings.LastIndexAny(key, ".["), 0)] {
-			if i := slices.IndexFunc(c.Elements, func(el *resolve.Item) bool { return el.Meta.Pos[key].Line > 0 }); i >= 0 {
+			// What is missing is missing in the tool: no primitive has a fault that it reports.
+			if i := slices.IndexFunc(c.Elements[:len(c.Elements)-1], func(el *resolve.Item) bool { return el.Meta.Pos[key].Line > 0 }); i >= 0 {
 				pos := c.Elements[i].Meta.Pos[key]
 				f.Path, f.Line, f.Column = c.Elements[i].Path(), pos.Line, pos.Column
 				break

@@ -25,6 +25,11 @@ func parseManifest(b []byte, what string, known []string) (*ProjectFile, []diag.
 		return nil, []diag.Finding{diag.Errorf(diag.TooLarge, 0, 0,
 			"the %s has %d bytes, at most %d are allowed", what, len(b), MaxProjectFile)}
 	}
+	// Before YAML, whose messages about the markers name something else.
+	if line := conflictLine(b); line > 0 {
+		f := diag.Errorf(diag.ParsingError, line, 1, "the file contains conflict markers of a merge")
+		return nil, []diag.Finding{f.WithReason("conflict_markers")}
+	}
 	doc, fs := yamlx.Parse(b)
 	if diag.Failed(fs) {
 		return nil, fs

@@ -187,6 +187,7 @@ func (v *Verbs) signItem(ctx context.Context, f signTarget, it *resolve.Item, ca
 		return rep, SignedFile{}, nil
 	}
 	rep, out, err := v.signedForm(ctx, it, call, r.keep)
+	rep.notePlain(it, !f.walked)
 	if err != nil || rep.Status != Signed {
 		return rep, out, err
 	}
@@ -212,7 +213,9 @@ type SignedFile struct {
 // Prepare validates an item and computes its signed form. It writes nothing: if
 // the status is Signed, the caller must call Record and then write the file.
 func (v *Verbs) Prepare(ctx context.Context, held policy.Held, it *resolve.Item, s sign.Signer) (SignReport, SignedFile, error) {
-	return v.signedForm(ctx, it, SignCall{Held: held, Signer: s}, false)
+	rep, out, err := v.signedForm(ctx, it, SignCall{Held: held, Signer: s}, false)
+	rep.notePlain(it, false)
+	return rep, out, err
 }
 
 // signedForm is Prepare for a call. With keep the signature of the item stays.
@@ -289,6 +292,17 @@ func (v *Verbs) executor(ctx context.Context, it *resolve.Item) []diag.Finding {
 	f := diag.Warnf(diag.ExecutorNotFound, max(at.Line, 1), at.Column, "executor_id %q does not exist, so the tool cannot run", id)
 	f.Path = it.Path()
 	return []diag.Finding{f.WithReason("runtime_missing")}
+}
+
+// notePlain adds a warning about a support file that a person may take for a tool.
+func (r *SignReport) notePlain(it *resolve.Item, named bool) {
+	if !r.Support || len(r.Findings) > 0 {
+		return // a finding has the reason
+	}
+	if f := it.Extractor.Plain(it.Type, it.Rel, it.Bytes, it.Root.Executable(it.Rel), named); f != nil {
+		f.Path = it.Path()
+		r.Findings = append(r.Findings, *f)
+	}
 }
 
 // noteReplaced adds a warning if signing removes text that is not a signature.
@@ -492,7 +506,10 @@ func (v *Verbs) Match(ctx context.Context, word string) ([]resolve.Entry, error)
 	if pattern == "*" {
 		pattern = "**"
 	}
-	table, err := v.p.Resolver.Table(ctx)
+	table, err := v.p.Resolver.Readable(ctx)
+	if err == nil && kind != "" && table.Kind(item.Kind(kind)) == nil && item.CheckKind(item.Kind(kind)) == nil {
+		_, err = v.p.Resolver.Extractor(ctx, item.Kind(kind))
+	}
 	if err != nil {
 		return nil, err
 	}

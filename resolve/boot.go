@@ -56,7 +56,10 @@ type readers struct {
 	kinds   map[item.Kind]*kindEntry
 	parsers map[string]*parserEntry
 	table   *extract.Table // of all kinds, nil before it is complete
-	notes   []Note         // why an extractor was skipped
+	// What Readable returned, nil before, and the errors of the kinds that it has not.
+	readable *extract.Table
+	refused  map[item.Kind]error
+	notes    []Note // why an extractor was skipped
 }
 
 // sharedReaders returns the readers of another Resolver, nil if r could read other ones.
@@ -103,11 +106,8 @@ func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Ext
 		}
 		ext, fs = extract.Parse(doc, func(id string) (string, error) { return r.codec(ctx, id) })
 		ext.Source = it.Digest
-		if ext.Kind != k {
-			// First, because it explains the findings that follow.
-			fs = append([]diag.Finding{diag.Errorf(diag.ConfigError, 1, 1, "an extractor at %s must declare kind %s, not %s", ref.ID, k, ext.Kind)}, fs...)
-		}
-		return fs
+		// First, because it explains the findings that follow.
+		return append(kindFinding(ref, ext, k), fs...)
 	})
 	if err == nil {
 		return ext, nil
@@ -117,6 +117,24 @@ func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Ext
 		return b, nil
 	}
 	return nil, err
+}
+
+// kindFinding returns the finding about an extractor that is at the path of another kind.
+func kindFinding(ref item.Ref, ext *extract.Extractor, k item.Kind) []diag.Finding {
+	if ext.Kind == k {
+		return nil
+	}
+	return []diag.Finding{diag.Errorf(diag.ConfigError, 1, 1, "an extractor at %s must declare kind %s, not %s", ref.ID, k, ext.Kind)}
+}
+
+// codecOf returns the codec that a parser item names.
+func codecOf(doc *tree.Doc) (string, []diag.Finding) {
+	codec, _ := doc.Root["codec"].(string)
+	if extract.HasCodec(codec) {
+		return codec, nil
+	}
+	p := doc.At("codec")
+	return codec, []diag.Finding{diag.Errorf(diag.ConfigError, max(p.Line, 1), p.Column, "codec %q is not one of %s", codec, strings.Join(extract.Codecs(), ", "))}
 }
 
 // bootValues returns the values of a boot file. load has parsed a YAML file; any
@@ -157,12 +175,9 @@ func (r *Resolver) loadParser(ctx context.Context, id string) (codec string, err
 		if diag.Failed(fs) {
 			return fs
 		}
-		codec, _ = doc.Root["codec"].(string)
-		if !extract.HasCodec(codec) {
-			p := doc.At("codec")
-			fs = append(fs, diag.Errorf(diag.ConfigError, max(p.Line, 1), p.Column, "codec %q is not one of %s", codec, strings.Join(extract.Codecs(), ", ")))
-		}
-		return fs
+		var found []diag.Finding
+		codec, found = codecOf(doc)
+		return append(fs, found...)
 	})
 	return codec, err
 }

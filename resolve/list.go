@@ -119,7 +119,10 @@ func (r *Resolver) Ref(ctx context.Context, word string) (item.Ref, error) {
 	if err := item.CheckID(word); err != nil {
 		return item.Ref{}, err
 	}
-	table, err := r.Table(ctx)
+	table, err := r.Readable(ctx)
+	if err == nil {
+		err = r.refusedID(word)
+	}
 	if err != nil {
 		return item.Ref{}, err
 	}

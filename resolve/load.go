@@ -22,11 +22,16 @@ import (
 // It may be an item, a support file, or a file that no extractor reads. The last
 // has a zero Ref and the verdict of the bundle manifest that lists it.
 func (r *Resolver) File(ctx context.Context, root *space.Root, rel string) (*Item, error) {
-	table, err := r.Table(ctx)
+	table, err := r.Readable(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, _ := table.Classify(rel)
+	p, known := table.Classify(rel)
+	if !known {
+		if err := r.Refused(rel); err != nil {
+			return nil, err
+		}
+	}
 	if p.Ref.IsZero() {
 		return r.asset(root, rel)
 	}

@@ -112,7 +112,9 @@ func (it *Item) selfContained() bool {
 		d := it.Directive()
 		return d.Extends.IsZero() && len(d.Context)+len(d.Hooks)+len(d.Permissions.Aliases) == 0 && !slices.ContainsFunc(d.Permissions.Caps, namesItem)
 	case item.Tool:
-		return it.Declared() == "" // a class is compared with the configuration of classes
+		// A class is compared with the configuration of classes, a graph with the items that
+		// it calls, the sinks of a stream with their items.
+		return it.Declared() == "" && it.Meta.ToolType != "graph" && it.Meta.Config["sinks"] == nil
 	}
 	return true
 }

@@ -248,7 +248,8 @@ func (it *Item) Usable() error {
 		}
 	}
 	if it.Support() {
-		return diag.New(diag.ToolNotFound, "finding %s: %s has no tool_type, so it is a support file, not a tool", it.Ref, it.Path())
+		return diag.New(diag.ToolNotFound, "finding %s: %s has no tool_type, so it is a support file, not a tool", it.Ref, it.Path()).
+			WithReason(extract.HeaderHint).WithDetail("header", extract.Header(it.Type))
 	}
 	return nil
 }

@@ -60,9 +60,12 @@ func runList(ctx context.Context, c *cli.Call, o *listOptions) error {
 	if err != nil {
 		return err
 	}
-	table, err := h.Resolver.Table(ctx)
+	table, err := h.Resolver.Readable(ctx)
 	if err != nil {
 		return err
+	}
+	for _, note := range h.Resolver.Notes() {
+		c.UI.Warn("%s", note.Finding)
 	}
 	for _, root := range h.Spaces.Roots {
 		if err := root.Ready(); err != nil {
@@ -81,6 +84,11 @@ func runList(ctx context.Context, c *cli.Call, o *listOptions) error {
 		items = append(items, more...)
 	}
 	if table.Kind(item.Kind(c.Arg(0))) == nil && c.Arg(0) != "" {
+		for _, refused := range h.Resolver.RefusedKinds() {
+			if string(refused.Kind) == c.Arg(0) {
+				return refused.Err
+			}
+		}
 		err := diag.New(diag.ItemNotFound, "listing items: %q is not a kind", c.Arg(0)).WithReason("kinds").WithDetail("kinds", kindNames(table))
 		if near := cli.Nearest(c.Arg(0), kindNames(table)); near != "" {
 			err = err.WithReason("nearest_kind").WithDetail("nearest", near)

@@ -15,6 +15,8 @@ func signHints() map[situation]string {
 		{diag.ApprovalRequired, "staged_differs"}:        "`rye sign --staged` at a terminal shows the difference and asks, then commit again; `git restore --staged {path}` takes it out of the commit",
 		{diag.HashMismatch, "changed_while_signing"}:     "review the file as it is now, then run the command again",
 		{diag.ParsingError, "conflict_markers"}:          "finish the merge: choose the lines to keep, and remove the markers",
+		{diag.ValidationFailed, "no_header"}:             "to make it a tool, add {header}; a file that only helps other tools needs nothing",
+		{diag.ToolNotFound, "no_header"}:                 "a tool begins with {header}",
 		{diag.ValidationFailed, "no_tool_type"}:          "add tool_type, for example script; or remove executor_id if it is a support file",
 		{diag.ValidationFailed, "own_key"}:               "remove the key, or begin a key of your own with x-",
 		{diag.ValidationFailed, "currency"}:              "convert the amount to US dollars, and remove spend_currency or write USD",

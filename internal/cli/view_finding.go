@@ -20,7 +20,11 @@ func (u *UI) Finding(f diag.Finding) {
 	if place != "" {
 		place += ": "
 	}
-	u.Out("%s%s: %s", place, u.Style(style, string(f.Code)), f.Message)
+	label := string(f.Code)
+	if f.Severity == diag.SeverityWarning && (strings.HasSuffix(label, "_ERROR") || strings.HasSuffix(label, "_FAILED")) {
+		label = "warning" // nothing failed
+	}
+	u.Out("%s%s: %s", place, u.Style(style, label), f.Message)
 }
 
 // hints prints each hint of the errors once, with the files that it is about if there

@@ -53,7 +53,7 @@ func (c *Checker) tool(ctx context.Context, it *resolve.Item) []diag.Finding {
 	switch it.Meta.ToolType {
 	case exec.ProviderType:
 		_, out = provider.Parse(it.Ref.ID, doc)
-	case "graph":
+	case GraphType:
 		out = graph.Check(ctx, it.Ref, it.Path(), doc, c.Graphs)
 	case mcpclient.ServerType:
 		_, err := mcpclient.ReadServer(it)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/owner"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -36,7 +37,8 @@ func (p *Project) AcceptDev(it *resolve.Item) error {
 		return err
 	}
 	if it.Support() {
-		return diag.New(diag.ToolNotFound, "finding %s: %s has no tool_type, so it is a support file, not a tool", it.Ref, it.Path())
+		return diag.New(diag.ToolNotFound, "finding %s: %s has no tool_type, so it is a support file, not a tool", it.Ref, it.Path()).
+			WithReason(extract.HeaderHint).WithDetail("header", extract.Header(it.Type))
 	}
 	return nil
 }

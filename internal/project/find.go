@@ -89,7 +89,10 @@ func RefArgs(ctx context.Context, p *Project, args []string) (item.Ref, []string
 // fileRef returns the ref of an item's file. It returns an error if the ref
 // resolves to another file: a run would use that one.
 func (p *Project) fileRef(ctx context.Context, root *space.Root, rel string) (item.Ref, error) {
-	table, err := p.Resolver.Table(ctx)
+	table, err := p.Resolver.Readable(ctx)
+	if err == nil {
+		err = p.Resolver.Refused(rel)
+	}
 	if err != nil {
 		return item.Ref{}, err
 	}

@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -11,6 +12,7 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/threads/steps"
 )
 
 // ValidateGraph returns every finding about a graph, which need not be signed.
@@ -22,20 +24,38 @@ func (p *Project) ValidateGraph(ctx context.Context, ref item.Ref) ([]diag.Findi
 	if !IsGraph(it) {
 		return nil, diag.New(diag.Usage, "validating %s: it is not a graph", ref).WithReason("not_graph").WithDetail("ref", ref.String())
 	}
-	fs := append(graph.Check(ctx, it.Ref, it.Path(), graphDoc(it), graphItems{p}), it.Findings...)
+	fs := append(graph.Check(ctx, it.Ref, it.Path(), graphDoc(it), p.graphItems()), it.Findings...)
 	diag.Sort(fs)
 	return fs, nil
 }
 
 // graphItems describes items for graph.Check.
-type graphItems struct{ p *Project }
+type graphItems struct {
+	r      *resolve.Resolver
+	find   func(context.Context, item.Ref) (*resolve.Item, error)
+	locked func(item.Ref) bool // nil: there is no lock
+	// partial states that an item which is not found may exist elsewhere.
+	partial bool
+}
+
+// graphItems describes the items as a run finds them.
+func (p *Project) graphItems() graphItems {
+	d := graphItems{r: p.Resolver, find: p.Resolver.Find}
+	if p.Lock != nil {
+		d.locked = p.wasTool
+	}
+	return d
+}
 
 // Describe implements graph.Items.
 func (d graphItems) Describe(ctx context.Context, ref item.Ref) (graph.Described, []string, error) {
-	it, err := d.p.Resolver.Find(ctx, ref)
+	it, err := d.find(ctx, ref)
+	if d.partial && diag.CodeOf(err).Class() == diag.ClassNotFound {
+		return graph.Described{}, nil, nil
+	}
 	if err != nil {
 		var similar []string
-		if entries, lerr := d.p.Resolver.All(ctx, ref.Kind); lerr == nil {
+		if entries, lerr := d.r.All(ctx, ref.Kind); lerr == nil {
 			for _, e := range entries {
 				similar = append(similar, e.Ref.ID)
 			}
@@ -45,15 +65,20 @@ func (d graphItems) Describe(ctx context.Context, ref item.Ref) (graph.Described
 	if ref.Kind == item.Directive {
 		return d.directive(ctx, it)
 	}
-	out := graph.Described{Graph: IsGraph(it), Output: it.Meta.Fields["output_schema"], Schema: it.Meta.Fields["config_schema"], Project: it.Root.Space == space.Project && d.p.Lock != nil}
+	out := graph.Described{Graph: IsGraph(it), Output: it.Meta.Fields["output_schema"], Schema: it.Meta.Fields["config_schema"], Project: it.Root.Space == space.Project && d.locked != nil}
+	if strings.HasPrefix(ref.ID, steps.Dir) {
+		// The thread puts what a node of its loop passes below params, next to what it
+		// knows of itself.
+		out.Schema = nil
+	}
 	if out.Project {
-		out.Locked = d.p.wasTool(ref)
+		out.Locked = d.locked(ref)
 	}
 	return out, nil, nil
 }
 
 // Risk implements graph.Items.
-func (d graphItems) Risk(ctx context.Context) *policy.Risk { return riskOf(ctx, d.p.Resolver) }
+func (d graphItems) Risk(ctx context.Context) *policy.Risk { return riskOf(ctx, d.r) }
 
 // riskOf returns what programs do with their arguments, nil if the configuration cannot be
 // read: then every run that asks for it fails.
@@ -67,7 +92,7 @@ func riskOf(ctx context.Context, r *resolve.Resolver) *policy.Risk {
 
 // directive describes a directive by its inputs, and by the result of its thread.
 func (d graphItems) directive(ctx context.Context, it *resolve.Item) (graph.Described, []string, error) {
-	parsed, _, err := d.p.Resolver.Directive(ctx, it)
+	parsed, _, err := d.r.Directive(ctx, it)
 	if err != nil {
 		return graph.Described{}, nil, err
 	}

@@ -42,7 +42,7 @@ func (e *Env) RegistryJudge() server.Judge {
 		}
 		spaces.Roots = append([]*space.Root{root}, spaces.Roots...)
 		j := &registryJudge{submission: s, files: files, root: root, store: store,
-			resolver: resolve.New(resolve.Params{Spaces: spaces, Trust: store, Check: checkItem, Lenient: true, NoCache: true})}
+			resolver: resolve.New(resolve.Params{Spaces: spaces, Trust: store, Check: checkSubmitted, Lenient: true, NoCache: true})}
 		return j.judge(ctx)
 	}
 }

@@ -225,7 +225,7 @@ func (p *Project) resolverOf(ctx context.Context, release *packages.Release) (*r
 		return nil, err
 	}
 	spaces.Roots = append(spaces.Roots, system.Roots...)
-	return resolve.New(resolve.Params{Spaces: spaces, Trust: cmp.Or(release.Trust, p.Trust), Check: checkItem, Lenient: true, NoCache: true}), nil
+	return resolve.New(resolve.Params{Spaces: spaces, Trust: cmp.Or(release.Trust, p.Trust), Check: checkSubmitted, Lenient: true, NoCache: true}), nil
 }
 
 // filesOf returns the files of a snapshot.

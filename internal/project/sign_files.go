@@ -76,7 +76,7 @@ func (h *Project) draftChecker(r *resolve.Resolver) *draft.Checker {
 	return &draft.Checker{
 		Resolver: r,
 		Executor: h.Executor.WithResolver(r),
-		Graphs:   graphItems{h},
+		Graphs:   h.graphItems(),
 	}
 }
 

@@ -97,7 +97,7 @@ func (p *Project) Walker() *resolve.Resolver {
 }
 
 func (p *Project) walking(spaces *space.Spaces) resolve.Params {
-	return resolve.Params{Spaces: spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: checkItem, Plain: p.plain(), Lenient: true, NoCache: true}
+	return resolve.Params{Spaces: spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: itemCheck(p.natives), Plain: p.plain(), Lenient: true, NoCache: true}
 }
 
 // With returns the spaces with another root in place of the project's.

@@ -11,6 +11,7 @@ package search
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
@@ -128,7 +129,7 @@ func (x *Index) Over(r *resolve.Resolver) *Index {
 // USAGE and the details "query" and "column", the position of the error in
 // characters from 1.
 func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
-	table, err := x.p.Resolver.Table(ctx)
+	table, err := x.p.Resolver.Readable(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +153,9 @@ func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 			return nil, err
 		}
 		res = x.answer(ctx, &ranker{lib, roots, ranks(roots)}, ask)
+	}
+	for _, refused := range x.p.Resolver.RefusedKinds() {
+		notes = append(notes, fmt.Sprintf("the items of kind %s are not searched: %s", refused.Kind, refused.Err))
 	}
 	res.Warnings = notes
 	if err := ctx.Err(); err != nil {

@@ -60,8 +60,11 @@ func (w *Workspace) Definitions(ctx context.Context, held policy.Held) (*Definit
 		out.Tools = append(out.Tools, *d)
 		out.refuse(refused)
 	}
-	_, err := w.Verbs.Resolver().Table(ctx)
+	_, err := w.Verbs.Resolver().Readable(ctx)
 	out.refuse(err)
+	for _, kind := range w.Verbs.Resolver().RefusedKinds() {
+		out.refuse(kind.Err)
+	}
 	return out, nil
 }
 
@@ -143,7 +146,7 @@ func withDescriptions(in map[string]any, it *resolve.Item) map[string]any {
 // the kinds are those that rye has compiled in; a call that needs the extractor
 // then reports the error.
 func (w *Workspace) kinds(ctx context.Context) []string {
-	table, err := w.Verbs.Resolver().Table(ctx)
+	table, err := w.Verbs.Resolver().Readable(ctx)
 	if err != nil {
 		table = extract.Boot()
 	}

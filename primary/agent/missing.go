@@ -22,7 +22,7 @@ func (w *Workspace) missing(ctx context.Context, verb string, args map[string]an
 	if w.Verbs.Resolver().Spaces().Of(space.Project) == nil {
 		return e.WithReason("no_project")
 	}
-	table, terr := w.Verbs.Resolver().Table(ctx)
+	table, terr := w.Verbs.Resolver().Readable(ctx)
 	if terr != nil {
 		return err
 	}
