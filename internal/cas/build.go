@@ -1,7 +1,6 @@
 package cas
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -97,15 +96,7 @@ func seal(dir string) error {
 
 // discard removes a directory of the store, with read-only directories in it. A
 // directory that cannot be removed now is swept later.
-func discard(path string) {
-	filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			os.Chmod(p, 0o700)
-		}
-		return nil
-	})
-	os.RemoveAll(path)
-}
+func discard(path string) { _ = openat.RemoveAll(path) }
 
 // sweepAll removes temporary directories of killed processes.
 func (s *Store) sweepAll() {
@@ -114,15 +105,32 @@ func (s *Store) sweepAll() {
 		now = s.Now
 	}
 	for _, kind := range []string{items, trees, snapshots} {
-		parent := filepath.Join(s.Dir, kind)
-		des, _ := os.ReadDir(parent)
-		for _, de := range des {
-			if !strings.HasPrefix(de.Name(), temporary) {
-				continue
+		_ = s.in(kind, func(dir *openat.Folder) error {
+			des, err := dir.Entries()
+			for _, de := range des {
+				if !strings.HasPrefix(de.Name(), temporary) {
+					continue
+				}
+				if fi, err := de.Info(); err == nil && now().Sub(fi.ModTime()) > stale {
+					_ = dir.RemoveAll(de.Name())
+				}
 			}
-			if fi, err := de.Info(); err == nil && now().Sub(fi.ModTime()) > stale {
-				discard(filepath.Join(parent, de.Name()))
-			}
-		}
+			return err
+		})
 	}
+}
+
+// in calls fn with an open directory of the store, which is not a link.
+func (s *Store) in(kind string, fn func(*openat.Folder) error) error {
+	root, err := openat.OpenFolder(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	dir, err := root.Sub(kind, 0)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return fn(dir)
 }

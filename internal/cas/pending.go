@@ -179,25 +179,29 @@ func (s *Store) SnapshotDir(key string) string { return filepath.Join(s.Dir, sna
 
 // Remove removes cas/key in one step: a reader sees all of it or nothing.
 func (s *Store) Remove(key string) error {
-	aside := filepath.Join(s.Dir, snapshots, temporary+key)
-	if err := os.Rename(s.SnapshotDir(key), aside); err != nil {
-		return err
-	}
-	discard(aside)
-	return nil
+	return s.in(snapshots, func(dir *openat.Folder) error {
+		_ = dir.RemoveAll(temporary + key) // of a process that was stopped here
+		if err := dir.Rename(key, dir, temporary+key); err != nil {
+			return err
+		}
+		_ = dir.RemoveAll(temporary + key) // what cannot be removed now is swept later
+		return nil
+	})
 }
 
 // Snapshots returns the keys in cas.
-func (s *Store) Snapshots() ([]string, error) {
-	des, err := os.ReadDir(filepath.Join(s.Dir, snapshots))
+func (s *Store) Snapshots() (out []string, err error) {
+	err = s.in(snapshots, func(dir *openat.Folder) error {
+		des, err := dir.Entries()
+		for _, de := range des {
+			if !strings.HasPrefix(de.Name(), ".") {
+				out = append(out, de.Name())
+			}
+		}
+		return err
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	}
-	var out []string
-	for _, de := range des {
-		if !strings.HasPrefix(de.Name(), ".") {
-			out = append(out, de.Name())
-		}
 	}
 	return out, err
 }

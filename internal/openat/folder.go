@@ -23,6 +23,27 @@ type Folder struct {
 // Path returns the path of the directory.
 func (f *Folder) Path() string { return f.path }
 
+// RemoveAll removes the file or directory at a path, also a tree with directories that their
+// owner may not read or write. Links above its last element are followed, no link below: what
+// a program exchanges for a link meanwhile is removed as a link. A path that does not exist is
+// not an error.
+func RemoveAll(path string) error {
+	dir, err := OpenFolder(filepath.Dir(path))
+	if isMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	for range 3 { // a program may add files meanwhile
+		if err = dir.RemoveAll(filepath.Base(path)); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
 // child returns the folder of an entry, or of a path below f, that h is open on.
 func (f *Folder) child(rel string, h handle) *Folder {
 	return &Folder{path: filepath.Join(f.path, filepath.FromSlash(rel)), rel: path.Join(f.rel, rel), handle: h}

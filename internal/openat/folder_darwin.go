@@ -13,3 +13,8 @@ func renameNew(from int, name string, to int, newName string) error {
 func exchange(from int, name string, to int, newName string) error {
 	return unix.RenameatxNp(from, name, to, newName, unix.RENAME_SWAP)
 }
+
+// unlock permits the owner of a directory everything. A link with the name is not followed.
+func unlock(dirfd int, name string) error {
+	return unix.Fchmodat(dirfd, name, 0o700, unix.AT_SYMLINK_NOFOLLOW)
+}

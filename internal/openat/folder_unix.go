@@ -225,7 +225,11 @@ func (f *Folder) RemoveAll(name string) error {
 	if err == nil || isMissing(err) {
 		return nil
 	}
-	fd, openErr := retry(func() (int, error) { return unix.Openat(f.fd(), name, openTo, 0) })
+	open := func() (int, error) { return unix.Openat(f.fd(), name, openTo, 0) }
+	fd, openErr := retry(open)
+	if openErr == unix.EACCES && unlock(f.fd(), name) == nil { // its owner may not read it
+		fd, openErr = retry(open)
+	}
 	if openErr != nil {
 		return err
 	}

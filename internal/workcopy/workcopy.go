@@ -193,7 +193,7 @@ func Create(ctx context.Context, p Params) (*Copy, error) {
 		err = c.stillMarked(mark)
 	}
 	if err != nil {
-		return nil, errors.Join(err, removeAll(c.dir))
+		return nil, errors.Join(err, openat.RemoveAll(c.dir))
 	}
 	final := filepath.Join(p.Dir, p.ID)
 	if err := os.Rename(c.dir, final); err != nil {
@@ -379,9 +379,9 @@ func Sweep(dir string, now time.Time) {
 		at := filepath.Join(dir, e.Name())
 		if err == nil && strings.HasPrefix(e.Name(), unfinished) && now.Sub(fi.ModTime()) > time.Hour {
 			gone := filepath.Join(dir, dropped+e.Name()) // as a whole: its maker may be slow
-			_ = errors.Join(removeAll(gone), os.Rename(at, gone), removeAll(gone))
+			_ = errors.Join(openat.RemoveAll(gone), os.Rename(at, gone), openat.RemoveAll(gone))
 		} else if strings.HasPrefix(e.Name(), dropped) {
-			_ = removeAll(at)
+			_ = openat.RemoveAll(at)
 		}
 	}
 }
@@ -398,27 +398,13 @@ func (c *Copy) Drop(ctx context.Context) error {
 		return err
 	}
 	gone := filepath.Join(filepath.Dir(c.dir), dropped+c.ID)
-	if err := errors.Join(removeAll(gone), os.Rename(c.dir, gone)); err != nil {
+	if err := errors.Join(openat.RemoveAll(gone), os.Rename(c.dir, gone)); err != nil {
 		return diag.New(diag.FileSystemError, "removing a working copy: %w", err)
 	}
-	if err := removeAll(gone); err != nil {
+	if err := openat.RemoveAll(gone); err != nil {
 		return diag.New(diag.FileSystemError, "removing a working copy: %w", err)
 	}
 	return nil
-}
-
-// removeAll removes a tree, also one with directories that their owner may not write.
-func removeAll(dir string) error {
-	if err := os.RemoveAll(dir); err == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
-		if e != nil && e.IsDir() {
-			_ = os.Chmod(at, 0o700) // a link is not a directory here
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }
 
 // lock keeps other processes from applying and dropping copies.
