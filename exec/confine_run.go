@@ -168,15 +168,17 @@ func (e *Executor) grant(c *Confinement) grant {
 	return grant{g}
 }
 
-// makeRecords makes the directory for the logs of runs if a program could write it. An error is
-// not one of this run: the run that has a log reports it.
+// makeRecords makes the directory for the logs of runs if a program could write it, and the one
+// for copies of files that rye creates meanwhile. An error is not one of this run: the run that
+// has a log reports it.
 func (e *Executor) makeRecords(g grant) {
-	dir := filepath.Join(e.p.Project, e.p.Records)
 	if e.p.Project == "" || e.p.Records == "" || !slices.ContainsFunc(g.Write, func(at string) bool { return within(real(e.p.Project), at) }) {
 		return
 	}
-	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		_ = atomicfile.Project(e.p.Project).MkdirAll(filepath.ToSlash(e.p.Records))
+	for _, dir := range []string{filepath.ToSlash(e.p.Records), atomicfile.Created} {
+		if _, err := os.Lstat(filepath.Join(e.p.Project, filepath.FromSlash(dir))); errors.Is(err, fs.ErrNotExist) {
+			_ = atomicfile.Project(e.p.Project).MkdirAll(dir)
+		}
 	}
 }
 

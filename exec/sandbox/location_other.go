@@ -15,6 +15,8 @@ func openAnchor(string) *anchor { return nil }
 
 func (*anchor) close() {}
 
+func (*anchor) created() map[string]identity { return nil }
+
 // location is the path of a directory.
 type location struct {
 	base *anchor

@@ -35,8 +35,9 @@ type guarded struct {
 	// pinned are the directories between the writable one and the paths that git and rye
 	// read: if a program could move one, a search at the same time would not find it.
 	pinned   map[string]bool
-	root     *anchor // the writable directory, nil if it is a file
-	complete bool    // false if the search reached a bound
+	root     *anchor             // the writable directory, nil if it is a file
+	created  map[string]identity // copies of files that rye created, as they were before the run
+	complete bool                // false if the search reached a bound
 }
 
 // identity names a directory, whatever its path is. The zero value is not known.
@@ -93,6 +94,9 @@ func (g *guard) find(project, root string, base *anchor) guarded {
 	g.base = base
 	out := g.search(project, root)
 	out.root = base
+	if !g.ended {
+		out.created = base.created()
+	}
 	out.parents = map[string]identity{}
 	want := map[string]bool{}
 	for _, p := range slices.Concat(out.fixed, out.secret, out.own, slices.Collect(maps.Keys(out.links)), slices.Collect(maps.Keys(out.pinned))) {

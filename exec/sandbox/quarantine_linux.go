@@ -72,7 +72,7 @@ func quarantine(project, root, to string, number int, before guarded, protect fu
 func (g guarded) added(before guarded, known map[string]bool, to string) (added []string) {
 	inTo := func(p string) bool { return to != "" && below(p, to) } // the result directory may be in .ai, which a first run creates
 	for _, p := range slices.Concat(g.fixed, g.secret) {
-		if (!known[p] || !g.same(before, p)) && !inTo(p) {
+		if (!known[p] || !g.same(before, p)) && !inTo(p) && !before.byRye(p) {
 			added = append(added, p)
 		}
 	}

@@ -118,6 +118,7 @@ func (b Base) stage(dir *openat.Folder, name string, c content) (*Pending, error
 	case diag.PathEscape, diag.NotRegular:
 		return nil, err
 	}
+	b.keep(dir, name, c.data)
 	p := &Pending{content: c, tmp: tmp, dir: dir, name: name}
 	if err != nil { // not writable, or there is no .ai
 		p.useTarget()
