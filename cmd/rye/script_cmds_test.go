@@ -17,7 +17,7 @@ import (
 type scriptCmd = func(ts *testscript.TestScript, neg bool, args []string)
 
 // scriptCommands are what the scripts know beside the words of testscript.
-// CONTRIBUTING.md describes them.
+// docs/dev/scripts.md describes them.
 func scriptCommands() map[string]scriptCmd {
 	return map[string]scriptCmd{
 		"crlf":       cmdCRLF,
