@@ -30,6 +30,10 @@ type Params struct {
 	// LeftOut returns which files are not part of the bundle, such as those that git
 	// ignores. Nil: all files are.
 	LeftOut LeftOut
+	// Converted returns which files git stores with other bytes than those of the tree, and
+	// the attribute that makes it do so. Users get the bytes of git, so such a file is
+	// refused. Nil: none.
+	Converted func(ctx context.Context, paths []string) (map[string]string, error)
 }
 
 // LeftOut returns which paths of an author's project belong to no bundle.
@@ -66,6 +70,12 @@ func Create(ctx context.Context, t Tree, p Params) ([]byte, error) {
 		left := p.LeftOut(ctx, paths)
 		paths = slices.DeleteFunc(paths, func(path string) bool { return left[path] })
 	}
+	var converted map[string]string
+	if p.Converted != nil {
+		if converted, err = p.Converted(ctx, paths); err != nil {
+			return nil, err
+		}
+	}
 	if len(paths) > MaxFiles {
 		return nil, diag.New(diag.TooLarge, "creating the manifest of %q: there are %d files, at most %d are allowed", p.ID, len(paths), MaxFiles)
 	}
@@ -77,12 +87,23 @@ func Create(ctx context.Context, t Tree, p Params) ([]byte, error) {
 		if err != nil {
 			bad = append(bad, finding(path, err))
 		}
+		if attribute := converted[path]; attribute != "" {
+			bad = append(bad, ConvertedFile(path, attribute))
+		}
 		m.Files = append(m.Files, f)
 	}
 	if err := diag.FromFindings("creating the manifest of "+p.ID, bad); err != nil {
 		return nil, err
 	}
 	return m.rendered()
+}
+
+// ConvertedFile returns the finding about a file that git stores with other bytes, because
+// of an attribute.
+func ConvertedFile(path, attribute string) diag.Finding {
+	f := diag.Errorf(diag.HashMismatch, 0, 0, "git does not store the bytes of this file: its attributes (%s) change them, so users do not get what was signed", attribute)
+	f.Path = path
+	return f.WithReason("converted", "value", path)
 }
 
 // rendered returns the bytes of a manifest that Parse accepts.

@@ -2,6 +2,7 @@ package packages
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,16 +28,19 @@ func (e *Engine) Add(ctx context.Context, p AddParams) (*Result, error) {
 		return nil, lockedError("add")
 	}
 	queries := p.Queries
-	return e.edit(ctx, func(st *state) ([]lock.Edit, error) {
+	var notes []string
+	r, err := e.edit(ctx, func(st *state) ([]lock.Edit, error) {
 		s, err := e.solver(st, st.project)
 		if err != nil {
 			return nil, err
 		}
 		versions := make([]string, len(queries))
+		misnamed := make([]string, len(queries))
 		errs := each(ctx, len(queries), func(i int) (err error) {
-			versions[i], err = s.requirement(ctx, queries[i])
+			versions[i], misnamed[i], err = s.requirement(ctx, queries[i])
 			return err
 		})
+		notes = slices.DeleteFunc(misnamed, func(s string) bool { return s == "" })
 		if err := joinErrors("adding", errs); err != nil {
 			return nil, err
 		}
@@ -48,51 +52,60 @@ func (e *Engine) Add(ctx context.Context, p AddParams) (*Result, error) {
 		}
 		return err
 	})
+	if r != nil {
+		r.Notes = append(notes, r.Notes...)
+	}
+	return r, err
 }
 
 func lockedError(verb string) error {
 	return diag.New(diag.LockStale, "running %s: it changes %s, which --locked forbids", verb, lock.LockFile).WithReason("locked_flag")
 }
 
-// requirement returns the version to write into require for a query.
-func (s *solver) requirement(ctx context.Context, q Query) (string, error) {
+// requirement returns the version to write into require for a query, and a note if the
+// repository has tags that look like releases and do not begin with v.
+func (s *solver) requirement(ctx context.Context, q Query) (version, note string, err error) {
 	id := q.ID.String()
 	if err := s.rules().Source(lock.Module{ID: id, Version: q.Version}, q.ID); err != nil {
-		return "", err
+		return "", "", err
 	}
 	for _, r := range s.project.Requires() {
 		if other, err := lock.ParseID(r.ID); err == nil && lock.LookOf(q.ID).Same(lock.LookOf(other)) {
-			return "", diag.New(diag.Usage, "adding %s: it is %s, which is required already", id, r.ID).
+			return "", "", diag.New(diag.Usage, "adding %s: it is %s, which is required already", id, r.ID).
 				WithReason("required_already").WithDetail("required", r.ID)
 		}
 	}
 	switch {
 	case q.ID.Kind == lock.PathID:
-		return lock.LocalVersion, nil
+		return lock.LocalVersion, "", nil
 	case q.Version == "" && s.project.Require[id] != "":
-		return s.project.Require[id], nil
+		return s.project.Require[id], "", nil
 	case lock.IsCommit(q.Version):
 		o, err := s.src.Resolve(ctx, q.ID, q.Version)
-		return o.Commit, err
+		return o.Commit, "", err
 	}
 	s.e.report(Resolving, lock.Module{ID: id, Version: q.Version})
 	if q.Version == "" || q.Version == source.Latest {
 		if b := s.st.previous(id); b != nil && q.Version == "" {
-			return b.Version, nil
+			return b.Version, "", nil
 		}
 		l, err := s.src.Versions(ctx, q.ID)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		if v := lock.Newest(q.ID, "", l.Names(), s.project.Exclude[id]); v != "" {
-			return v, nil
+			return v, "", nil
+		}
+		if n := len(l.Misnamed); n > 0 {
+			tag := l.Misnamed[n-1]
+			note = fmt.Sprintf("%s: its tag %s is not a release, because releases begin with v: the newest commit is required instead", id, tag)
 		}
 	}
 	o, err := s.src.Resolve(ctx, q.ID, q.Version)
 	if lock.IsPseudo(o.Version) {
-		return o.Commit, err
+		return o.Commit, note, err
 	}
-	return o.Version, err
+	return o.Version, note, err
 }
 
 // additions returns the edits for queries. A query without an item uses the

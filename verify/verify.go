@@ -39,6 +39,9 @@ type Params struct {
 	// work tree. It may be nil. An ignored file that is not trusted is counted only:
 	// it is in no commit, and nothing runs it.
 	Ignored func(ctx context.Context, paths []string) map[string]bool
+	// Filtered returns which of the paths, as findings name them, git stores with other
+	// bytes than those of the work tree, and the attribute that makes it do so. It may be nil.
+	Filtered func(ctx context.Context, paths []string) map[string]string
 	// Each is called for every item, trusted or not, by several goroutines. It may be nil.
 	Each func(ctx context.Context, it *resolve.Item) error
 	// Explain keeps every refused file with the steps of its judgement.
@@ -156,10 +159,11 @@ type walk struct {
 	named bool // the walk is one file that the user named: nothing is ignored
 	whole bool // the walk starts at the top of the root and includes the manifests
 
-	files  []string        // to judge
-	signed map[string]bool // files with a detached signature
-	held   []held          // refused files that git may ignore
-	report Report
+	files      []string        // to judge
+	signed     map[string]bool // files with a detached signature
+	attributes bool            // a directory of the walk has a file .gitattributes
+	held       []held          // refused files that git may ignore
+	report     Report
 }
 
 func (w *walk) finding(f diag.Finding, rel string) {
@@ -172,6 +176,9 @@ func (w *walk) collect(ctx context.Context, rel string) error {
 	sigs := map[string]string{} // signed file: its detached signature
 	ids := newCollisions()
 	err := w.root.Walk(rel, func(e space.Entry) error {
+		if path.Base(e.Rel) == ".gitattributes" {
+			w.attributes = true
+		}
 		if extract.Own(e.Rel) {
 			return ctx.Err()
 		}
@@ -205,6 +212,9 @@ func (w *walk) collect(ctx context.Context, rel string) error {
 	for base, rel := range sigs {
 		f := diag.Errorf(diag.Unsigned, 0, 0, "the detached signature has no file %s", path.Base(base))
 		w.finding(f.WithReason("no_file"), rel)
+	}
+	if err == nil {
+		w.filtered(ctx)
 	}
 	return err
 }

@@ -143,14 +143,21 @@ func (p Params) checkRequirements(text []byte) error {
 	}
 	m, fs := lock.ParseProjectFile(text)
 	if m != nil {
-		for _, need := range m.Requires() {
-			if id, err := lock.ParseID(need.ID); err == nil && id.Kind == lock.PathID {
-				at := m.Position("require", need.ID)
-				fs = append(fs, diag.Errorf(diag.Unresolvable, at.Line, at.Column, "it requires the local directory %s", need.ID).WithReason("local_requirement"))
-			}
-		}
+		fs = append(fs, LocalRequirements(m)...)
 	}
 	return diag.FromFindings("publishing "+p.ID, diag.WithPath(fs, lock.ProjectFileName))
+}
+
+// LocalRequirements returns a finding about each requirement that is a directory of the
+// author's computer, which no user has.
+func LocalRequirements(m *lock.ProjectFile) (findings []diag.Finding) {
+	for _, need := range m.Requires() {
+		if id, err := lock.ParseID(need.ID); err == nil && id.Kind == lock.PathID {
+			at := m.Position("require", need.ID)
+			findings = append(findings, diag.Errorf(diag.Unresolvable, at.Line, at.Column, "it requires the local directory %s", need.ID).WithReason("local_requirement"))
+		}
+	}
+	return findings
 }
 
 func (p Params) checkDemands(demands []Demand) error {

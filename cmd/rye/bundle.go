@@ -8,10 +8,14 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/bundle/release"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/sign"
 )
 
 func bundleCommand() *cli.Command {
@@ -130,10 +134,19 @@ func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) e
 	if err != nil {
 		return err
 	}
+	key := sign.FingerprintOf(signer.Public())
+	document, err := release.BringKeyDocument(h.Trust, dir, key)
+	if err != nil {
+		return err
+	}
 	m, _ := bundle.Parse(body)
 	file := bundle.ManifestPath(id)
-	return c.UI.Show(map[string]any{"bundle": m, "path": file, "digest": digest, "removed": removed, "left_out": left}, func() {
+	return c.UI.Show(map[string]any{"bundle": m, "path": file, "digest": digest, "removed": removed, "left_out": left, "key_document": document}, func() {
 		c.UI.Out("%s %s: %s listed in %s", m.ID, m.Version, plural(len(m.Files), "file"), file)
+		showKeyDocument(c.UI, dir, key, document)
+		for _, f := range localRequirements(dir) {
+			c.UI.Note("%s:%d:%d: %s: rye bundle publish refuses it, because users do not have it", f.Path, f.Line, f.Column, f.Message)
+		}
 		if len(left) > 0 {
 			c.UI.Note("left out: %s, which are records of runs or ignored by git", plural(len(left), "file"))
 		}
@@ -141,6 +154,31 @@ func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) e
 			c.UI.Note("removed %s of the previous manifest: ask the signers to run rye bundle sign %s again", plural(len(removed), "signature"), id)
 		}
 	})
+}
+
+// showKeyDocument prints which document of the signer's key was written into the directory
+// of the bundle, or that the directory has none.
+func showKeyDocument(u *cli.UI, dir string, key sign.Fingerprint, wrote string) {
+	switch {
+	case wrote != "":
+		u.Note("wrote %s: commit it, because users who do not have this key need it", wrote)
+	case !release.HasKeyDocument(dir, key):
+		u.Note("%s is missing, and this computer has no document of the key: users who do not have it cannot add the bundle", release.KeyDocument(key))
+	}
+}
+
+// localRequirements returns findings about what the rye.yaml of a bundle requires and no
+// user has. rye bundle publish refuses them; the author reads of them here.
+func localRequirements(dir string) []diag.Finding {
+	text, _, err := openat.Read(dir, lock.ProjectFileName, lock.MaxProjectFile)
+	if err != nil {
+		return nil // the file is not needed to create a manifest
+	}
+	m, _ := lock.ParseProjectFile(text)
+	if m == nil {
+		return nil
+	}
+	return diag.WithPath(release.LocalRequirements(m), lock.ProjectFileName)
 }
 
 // removeVoidSignatures removes the detached signatures that do not match body.

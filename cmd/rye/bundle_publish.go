@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/sign"
 )
 
 // publishOptions are the flags of rye bundle publish.
@@ -61,6 +62,9 @@ type published struct {
 	DryRun    bool               `json:"dry_run"`
 	Files     int                `json:"files"`
 	By        []bundle.Signature `json:"signatures"`
+	// MissingKeys are the signers of whom the commit has no document: only users who have
+	// these keys already can add the bundle.
+	MissingKeys []sign.Fingerprint `json:"missing_key_documents,omitempty"`
 }
 
 func runBundlePublish(ctx context.Context, c *cli.Call, o *publishOptions) error {
@@ -80,6 +84,11 @@ func runBundlePublish(ctx context.Context, c *cli.Call, o *publishOptions) error
 			return err
 		}
 		out.Created, out.Signed, out.Pushed, out.TagObject = done.Created, done.Signed, done.Pushed, r.Local.Object
+	}
+	for _, s := range out.By {
+		if s.Trusted() && !release.HasKeyDocument(h.Spaces.ProjectDir, s.Key) {
+			out.MissingKeys = append(out.MissingKeys, s.Key)
+		}
 	}
 	return c.UI.Show(out, func() { showPublished(c.UI, r, out) })
 }
@@ -106,6 +115,9 @@ func showPublished(u *cli.UI, r *release.Release, p *published) {
 		u.Out("would push %s to %s", p.Tag, p.Remote)
 	case !p.DryRun:
 		u.Note("The tag is only in this repository: rye bundle publish --push origin")
+	}
+	for _, key := range p.MissingKeys {
+		u.Note("A user who does not have the key %s cannot add this release: rye key export %s >%s", key.Short(), key.Short(), release.KeyDocument(key))
 	}
 	if major, _, _ := strings.Cut(p.Version, "."); len(major) > 1 || major > "1" {
 		u.Note("Projects require it with an id that ends in /v%s.", major)

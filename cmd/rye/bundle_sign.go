@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/bundle/release"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
@@ -54,14 +55,20 @@ func runBundleSign(ctx context.Context, c *cli.Call, o *bundleSignOptions) error
 	if err != nil {
 		return err
 	}
+	key := sign.FingerprintOf(signer.Public())
+	document, err := release.BringKeyDocument(h.Trust, dir, key)
+	if err != nil {
+		return err
+	}
 	if v, err = verifyBundle(ctx, h, tree, dir, v.id); err != nil {
 		return err
 	}
 	data := map[string]any{"bundle": v.id, "version": v.Manifest.Version, "status": status, "path": at,
-		"signatures": v.Signatures, "needs": v.Needs}
+		"signatures": v.Signatures, "needs": v.Needs, "key_document": document}
 	return c.UI.Show(data, func() {
 		showSignLine(c.UI, primary.SignReport{Ref: v.id + " " + v.Manifest.Version, Path: at, Status: status})
 		showSignatures(c.UI, v)
+		showKeyDocument(c.UI, dir, key, document)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/bundle/newuser"
 	"github.com/ryeos/rye/bundle/release"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -22,18 +23,23 @@ import (
 )
 
 func bundleVerifyCommand() *cli.Command {
+	var asUser bool
 	return &cli.Command{
 		Name: "verify", Usage: "verify a bundle's manifest and every file it lists", Args: "ID [DIR]",
 		Long: `Checks every signature of the manifest and every listed file, and reports files that
-are missing, extra or changed. Signatures of untrusted keys are shown but not used.`,
-		Examples: []string{"rye bundle verify acme-tools"},
+are missing, extra or changed. Signatures of untrusted keys are shown but not used.
+
+With --as-user rye then adds the current commit to a new project with an empty user
+directory, as a user who trusts only the fingerprint of the signer, and verifies it there.`,
+		Examples: []string{"rye bundle verify acme-tools", "rye bundle verify acme-tools --as-user"},
+		Flags:    []cli.Flag{cli.Bool(&asUser, "as-user", "add the commit as a new user does, and verify it")},
 		Complete: completeBundles,
 		Codes:    []diag.Code{diag.BundleFileMissing, diag.BundleFileExtra, diag.HashMismatch, diag.KeyUnknown, diag.Unsigned},
-		Run:      runBundleVerify,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runBundleVerify(ctx, c, asUser) },
 	}
 }
 
-func runBundleVerify(ctx context.Context, c *cli.Call) error {
+func runBundleVerify(ctx context.Context, c *cli.Call, asUser bool) error {
 	h, tree, dir, err := openBundle(ctx, c, c.Arg(1), "")
 	if err != nil {
 		return err
@@ -43,20 +49,57 @@ func runBundleVerify(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
+	if asUser && v.Err(v.id) == nil {
+		if v.NewUser, err = addAsNewUser(ctx, c, h, v); err != nil {
+			return err
+		}
+	}
 	return c.UI.Report(v.Err(v.id), v, v.Findings, func() {
 		for _, f := range v.Findings {
 			c.UI.Finding(f)
 		}
 		showSignatures(c.UI, v)
 		c.UI.Out("%s: %s checked, %d missing, %d extra, %d changed", v.id, plural(v.FilesChecked, "file"), len(v.Missing), len(v.Extra), len(v.Changed))
+		if v.NewUser != nil {
+			c.UI.Out("a new user who trusts %s adds and verifies it: %s", v.NewUser.Key, strings.Join(v.NewUser.Items, ", "))
+		}
 	})
+}
+
+// addAsNewUser adds the current commit of the project as a user who trusts the first
+// signer of the bundle and has nothing else.
+func addAsNewUser(ctx context.Context, c *cli.Call, h *project.Project, v *verifiedBundle) (*newuser.Outcome, error) {
+	repo, err := envOf(c).Repo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := repo.Commit(ctx, "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	differ, err := repo.Unclean(ctx, strings.TrimSuffix(h.PrefixIn(repo), "/"))
+	if err != nil {
+		return nil, err
+	}
+	if len(differ) > 0 {
+		c.UI.Note("The commit %s is added. It lacks the changes of %s: %s", commit[:12], plural(len(differ), "file"), strings.Join(differ[:min(len(differ), 3)], ", "))
+	}
+	source := "file://" + filepath.ToSlash(repo.WorkTree)
+	if folder := strings.TrimSuffix(h.PrefixIn(repo), "/"); folder != "" {
+		source += "//" + folder
+	}
+	if len(v.Signatures) == 0 {
+		return nil, diag.New(diag.Unsigned, "verifying %s as a new user: no key has signed its manifest", v.id)
+	}
+	return newuser.Add(ctx, newuser.Params{Program: envOf(c).Self, Source: source + "@" + commit, Key: v.Signatures[0].Key.String(), Environ: envOf(c).Environ()})
 }
 
 // verifiedBundle is the result of verifying a bundle of this project.
 type verifiedBundle struct {
 	*bundle.Report
-	Needs []release.Demand `json:"needs"`
-	id    string
+	Needs   []release.Demand `json:"needs"`
+	NewUser *newuser.Outcome `json:"new_user,omitempty"` // with --as-user
+	id      string
 }
 
 // verifyBundle verifies a bundle in the project of its author.

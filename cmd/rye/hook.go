@@ -251,6 +251,9 @@ func hookCommit(ctx context.Context, c *cli.Call, name string, o *hookRunOptions
 		}
 	}
 	noteLeft(c, s)
+	if signed > 0 {
+		warnCoauthor(ctx, c)
+	}
 	if name == "pre-merge-commit" && signed > 0 {
 		// git merge has written the tree of its commit before it runs the hook.
 		return diag.New(diag.Drift, "committing the merge: the index now has %s that git merge would leave out, so it stops", plural(signed, "more signature")).
@@ -292,6 +295,7 @@ func hookPush(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
+	warnCoauthor(ctx, c)
 	for _, rev := range revs {
 		if err := verifyPushed(ctx, c, repo, rev); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/coauthor"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/trust"
@@ -48,10 +49,18 @@ func runStatus(ctx context.Context, c *cli.Call, check bool) error {
 		return err
 	}
 	lines := statusLines(s)
+	var gap *coauthor.Gap
+	if s.Key.Signs {
+		gap = coauthorGap(ctx, c, h)
+	}
+	if gap != nil {
+		lines = append(lines, statusLine{"others", gap.Text(), gap.Next()})
+	}
 	data := struct {
 		*project.Status
-		Lines []statusLine `json:"lines"`
-	}{s, lines}
+		Others *coauthor.Gap `json:"others,omitempty"` // why others refuse what this user signs
+		Lines  []statusLine  `json:"lines"`
+	}{s, gap, lines}
 	fixes := slices.DeleteFunc(slices.Clone(lines), func(l statusLine) bool { return l.Fix == "" })
 	if !check || len(fixes) == 0 {
 		return c.UI.Show(data, func() { showStatus(c.UI, lines) })

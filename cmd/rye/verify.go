@@ -125,7 +125,7 @@ func verifyReport(ctx context.Context, c *cli.Call, h *project.Project, o *verif
 	}
 	defer src.Close()
 	report := &verify.Report{}
-	p := verify.Params{Resolver: src.Resolver, Trust: h.Trust, Ignored: src.Ignored, CountOnly: !c.UI.AsJSON && !c.UI.Detailed, Explain: o.explain}
+	p := verify.Params{Resolver: src.Resolver, Trust: h.Trust, Ignored: src.Ignored, Filtered: src.Filtered, CountOnly: !c.UI.AsJSON && !c.UI.Detailed, Explain: o.explain}
 	if len(c.Args) == 0 {
 		report.Findings = slices.Clone(h.BadTrust)
 		var judge *project.LockJudge

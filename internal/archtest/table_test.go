@@ -108,7 +108,9 @@ func layers() []layer {
 			{"threads/transcript", set("sign", "item")},
 		}},
 		{"Trust, files and permissions", []entry{
-			{"bundle/release", set("bundle", "trust", "trust/doc", "sign", "lock", "item")},
+			{"bundle/newuser", set()},
+			{"internal/coauthor", set("trust", "sign")},
+			{"bundle/release", set("bundle", "trust", "trust/doc", "sign", "lock", "item", "resolve/space")},
 			{"trust", set("trust/doc", "sign", "item")},
 			{"trust/doc", set("sign", "item")},
 			{"lock/sbom", set("lock", "item")},

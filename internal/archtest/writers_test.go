@@ -21,6 +21,7 @@ func writers() map[string]string {
 		"internal/applet/files":           "opens the project for the file tools with os.Root and checks each element",
 		"internal/gitcmd/copy.go":         "a new repository in a new directory",
 		"internal/commitindex":            "a new directory below the temporary directory of the system, for the index of one run",
+		"bundle/newuser":                  "a new directory below the temporary directory of the system, for one new user",
 		"internal/workcopy":               "opens copies and the project with os.Root, makes copies in new directories, and moves a copy away as a whole",
 		"internal/project/test_replay.go": "a new directory below the temporary directory of the system, for the log of a test",
 		"cmd/rye/tool_server.go":          "a new directory below the temporary directory of the system, for one socket",

@@ -10,6 +10,8 @@ const (
 // lockHints are those of packages lock, bundle and verify.
 func lockHints() map[situation]string {
 	return map[situation]string{
+		{diag.ExecutionFailed, "partial_clone"}:            "`git fetch --refetch --no-filter` completes the clone",
+		{diag.HashMismatch, "converted"}:                   "add the line `{value} -filter -text -ident -working-tree-encoding` to .gitattributes, then `git add --renormalize {value}`",
 		{diag.HashMismatch, "create"}:                      "review the change with `git diff`, then sign the file with `rye sign '*'`",
 		{diag.HashMismatch, "manifest"}:                    manifestChanged,
 		{diag.Unsigned, "manifest"}:                        manifestChanged,

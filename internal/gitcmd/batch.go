@@ -2,6 +2,7 @@ package gitcmd
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -23,6 +24,8 @@ type Batch struct {
 	fail  error // set once the stream is broken; every later Read returns it
 	later func() error
 	loose *looseReader // of blobs that git need not read, or nil
+
+	messages bytes.Buffer // stderr of git
 }
 
 // Batch starts git cat-file to read objects.
@@ -32,6 +35,7 @@ func (g *Git) Batch(ctx context.Context) (*Batch, error) {
 }
 
 func (b *Batch) start(cmd *exec.Cmd) error {
+	cmd.Stderr = &b.messages
 	in, err := cmd.StdinPipe()
 	if err == nil {
 		b.in = in
@@ -122,7 +126,9 @@ func (b *Batch) read(kind string, oids []string, limit int64, each func(i int, o
 			b.fail = err
 			_ = b.in.Close()
 			<-written
-			return broken(err)
+			_ = b.cmd.Wait() // completes the messages
+			b.fail = b.explained(err, oids[i])
+			return broken(b.fail)
 		}
 		each(i, o)
 	}
@@ -133,7 +139,28 @@ func (b *Batch) read(kind string, oids []string, limit int64, each func(i int, o
 }
 
 func broken(err error) error {
+	var e *diag.Error
+	if errors.As(err, &e) && e.Reason == partialClone {
+		return e
+	}
 	return diag.New(diag.ExecutionFailed, "reading objects from git cat-file: %w", err)
+}
+
+// partialClone is the reason of the error about an object that a clone with --filter left
+// out.
+const partialClone = "partial_clone"
+
+// explained returns why git ended before it had printed an object. In a partial clone git
+// starts to fetch the object and may not: only the user's own git commands fetch.
+func (b *Batch) explained(err error, oid string) error {
+	text := b.messages.String()
+	if !errors.Is(err, io.EOF) || text == "" {
+		return err
+	}
+	if strings.Contains(text, "promisor remote") || strings.Contains(text, "lazy fetching") {
+		return diag.New(diag.ExecutionFailed, "reading object %s: this clone was made with --filter and lacks it", oid[:min(len(oid), 12)]).WithReason(partialClone)
+	}
+	return errors.New(lastLine(text))
 }
 
 // next reads "OID KIND SIZE", the bytes, and a line feed; or "OID missing".

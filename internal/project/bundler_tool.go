@@ -74,6 +74,17 @@ func leftOutOf(e *Env, dir string) bundle.LeftOut {
 	return verify.LeftOut(gitcmd.IgnoredIn(gitcmd.Params{Dir: dir, Cwd: e.Cwd, Environ: e.Environ()}))
 }
 
+// convertedOf returns the files of a work tree that git stores with other bytes.
+func convertedOf(e *Env, dir string) func(ctx context.Context, paths []string) (map[string]string, error) {
+	return func(ctx context.Context, paths []string) (map[string]string, error) {
+		git, err := gitcmd.New(gitcmd.Params{Dir: dir, Cwd: e.Cwd, Environ: e.Environ()})
+		if err != nil || worktree(resolved(dir)) == "" {
+			return nil, nil // without git, or outside of a work tree
+		}
+		return git.Converted(ctx, paths)
+	}
+}
+
 // OwnBundles returns the ids of the bundles that the project has manifests of.
 func (p *Project) OwnBundles() []string {
 	root := p.Spaces.Of(space.Project)

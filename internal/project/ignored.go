@@ -23,3 +23,20 @@ func (p *Project) Ignored() func(ctx context.Context, paths []string) map[string
 		return git.Ignored(ctx, paths)
 	}
 }
+
+// Filtered returns which of the project's paths git stores with other bytes than those of
+// the work tree. It is nil for a project that is not on disk.
+func (p *Project) Filtered() func(ctx context.Context, paths []string) map[string]string {
+	root := p.Spaces.Of(space.Project)
+	if root == nil || !root.OnDisk() {
+		return nil
+	}
+	dir := p.Spaces.ProjectDir
+	return func(ctx context.Context, paths []string) map[string]string {
+		git, err := gitcmd.New(gitcmd.Params{Dir: dir, Cwd: p.Env.Cwd, Environ: p.Env.Environ()})
+		if err != nil || worktree(resolved(dir)) == "" {
+			return nil
+		}
+		return git.Filtered(ctx, paths)
+	}
+}

@@ -89,6 +89,7 @@ func (p *Project) ManifestParams(tree bundle.Tree, dir, id string) bundle.Params
 	}
 	out.ID = id
 	out.LeftOut = leftOutOf(p.Env, dir)
+	out.Converted = convertedOf(p.Env, dir)
 	if epoch := p.Env.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		out.SourceDateEpoch = epoch
 	}

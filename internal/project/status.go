@@ -44,6 +44,7 @@ type KeyStatus struct {
 	NotAfter    time.Time `json:"not_after,omitzero"`
 	Days        int       `json:"days_left"`
 	HasFile     bool      `json:"has_file"`         // the private key is a file on this machine
+	Signs       bool      `json:"signs"`            // a trusted file of the project is signed by it
 	Reason      string    `json:"reason,omitempty"` // why no key signs
 }
 
@@ -104,7 +105,7 @@ func (p *Project) Status(ctx context.Context) (*Status, error) {
 	if err := p.hookStatus(ctx, s); err != nil {
 		return nil, err
 	}
-	params, judge := verify.Params{Resolver: p.Walker(), Trust: p.Trust, Ignored: p.Ignored()}, p.LockJudge(ctx)
+	params, judge := verify.Params{Resolver: p.Walker(), Trust: p.Trust, Ignored: p.Ignored(), Filtered: p.Filtered()}, p.LockJudge(ctx)
 	if judge != nil {
 		params.Each = judge.Item
 	}
@@ -275,6 +276,7 @@ func (p *Project) usedEndings(report *verify.Report, s *Status) {
 	}
 	for _, f := range report.Files {
 		if f.Verdict.OK() && f.Space == string(space.Project) {
+			s.Key.Signs = s.Key.Signs || f.Verdict.Signer.String() == s.Key.Fingerprint
 			add(f.Verdict.Signer, cmp.Or(f.Ref, f.Path))
 		}
 	}

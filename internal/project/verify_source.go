@@ -24,6 +24,8 @@ type VerifySource struct {
 	Close  func()
 	// Ignored is verify.Params.Ignored.
 	Ignored func(ctx context.Context, paths []string) map[string]bool
+	// Filtered is verify.Params.Filtered.
+	Filtered func(ctx context.Context, paths []string) map[string]string
 	// others lists paths of the project outside of .ai; nil lists none.
 	others func(ctx context.Context) ([]string, error)
 }
@@ -63,7 +65,7 @@ func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySour
 	case w.All && len(w.Words) > 0:
 		return nil, diag.New(diag.Usage, "reading arguments: --all verifies everything and takes no arguments")
 	}
-	src := &VerifySource{Project: p, Ignored: p.Ignored(), Locate: func(word string) (*space.Root, string, bool) { return p.placeOf(word) }, Close: func() {}}
+	src := &VerifySource{Project: p, Ignored: p.Ignored(), Filtered: p.Filtered(), Locate: func(word string) (*space.Root, string, bool) { return p.placeOf(word) }, Close: func() {}}
 	switch {
 	case w.All:
 		src.Roots = p.Spaces.Roots

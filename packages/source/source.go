@@ -70,6 +70,8 @@ type Listing struct {
 	Versions []Version `json:"versions"` // oldest first
 	TagSum   string    `json:"tag_sum"`  // equal sums: no tag was added, removed or moved
 	Head     string    `json:"head"`     // commit of the default branch
+	// Misnamed are the tags that would be versions if they began with "v", such as 1.0.0.
+	Misnamed []string `json:"misnamed,omitempty"`
 }
 
 // Names returns the versions by name, oldest first.

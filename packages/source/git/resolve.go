@@ -3,6 +3,9 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/suggest"
@@ -43,7 +46,11 @@ func (s *Source) Resolve(ctx context.Context, id lock.ID, query string) (source.
 	if err := id.CheckVersion(query); err != nil {
 		return source.Origin{}, err
 	}
-	e := diag.New(diag.VersionNotFound, "resolving %s: %s has no version %s", id, l.URL, query)
+	misnamed := ""
+	if tag := prefixOf(id) + strings.TrimPrefix(query, "v"); slices.Contains(l.Misnamed, tag) {
+		misnamed = fmt.Sprintf("; its tag %s is not a release, because releases begin with v", tag)
+	}
+	e := diag.New(diag.VersionNotFound, "resolving %s: %s has no version %s%s", id, l.URL, query, misnamed)
 	if near := suggest.List(query, l.Names(), 3); len(near) > 0 {
 		return source.Origin{}, e.WithReason("nearest").WithDetail("nearest", near)
 	}

@@ -19,6 +19,9 @@ func listing(id lock.ID, url string, refs *Refs) *source.Listing {
 	for _, r := range refs.List {
 		tag, ok := strings.CutPrefix(r.Name, "refs/tags/")
 		v := strings.TrimPrefix(tag, prefixOf(id))
+		if ok && strings.HasPrefix(tag, prefixOf(id)) && id.CheckVersion("v"+v) == nil && !lock.IsPseudo("v"+v) {
+			l.Misnamed = append(l.Misnamed, tag)
+		}
 		if !ok || id.CheckVersion(v) != nil || lock.IsPseudo(v) || !slices.Contains(id.Tags(v), tag) {
 			continue
 		}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/coauthor"
+	"github.com/ryeos/rye/internal/project"
+)
+
+// coauthorGap returns what makes others refuse the signatures of this user; nil if they
+// accept them, or if the user has no key.
+func coauthorGap(ctx context.Context, c *cli.Call, h *project.Project) *coauthor.Gap {
+	key, err := h.OwnKey("")
+	if err != nil {
+		return nil
+	}
+	top := h.Spaces.ProjectDir
+	if repo, err := envOf(c).Repo(ctx); err == nil && repo.WorkTree != "" {
+		top = repo.WorkTree
+	}
+	info, _ := h.Trust.Key(key)
+	return coauthor.Find(coauthor.Params{Top: top, Trust: h.TrustParams, Key: key, Owner: info.Owner})
+}
+
+// warnCoauthor prints the gap in a hook of git. It opens the project only if there may
+// be one.
+func warnCoauthor(ctx context.Context, c *cli.Call) {
+	e := envOf(c)
+	repo, err := e.Repo(ctx)
+	if err != nil || repo.WorkTree == "" || !coauthor.Possible(repo.WorkTree, filepath.Join(c.Dir, ".ai", "trust")) {
+		return
+	}
+	h, err := e.Open(ctx, project.Lenient)
+	if err != nil || h.Spaces.ProjectDir == "" {
+		return // the hook reports what keeps it from working
+	}
+	if gap := coauthorGap(ctx, c, h); gap != nil {
+		c.UI.Note("rye: warning: %s", gap.Text())
+		c.UI.Note("rye: hint: %s", gap.Next())
+	}
+}

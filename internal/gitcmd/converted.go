@@ -1,0 +1,92 @@
+package gitcmd
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Filtered returns the files, relative to the directory of Git, whose bytes in git are
+// those that a program or an encoding makes of the file: the value is the attribute, such
+// as "filter=lfs". No program is started. Outside of a work tree no file is filtered.
+func (g *Git) Filtered(ctx context.Context, paths []string) map[string]string {
+	names := strings.NewReader(strings.Join(paths, "\x00") + "\x00")
+	out, err := g.run(ctx, names, "check-attr", "-z", "--stdin", "filter", "working-tree-encoding")
+	if err != nil {
+		return nil
+	}
+	filtered := map[string]string{}
+	fields := nulled(out)
+	for len(fields) >= 3 {
+		path, attribute, value := fields[0], fields[1], fields[2]
+		fields = fields[3:]
+		if value != "unspecified" && value != "unset" && value != "set" {
+			filtered[path] = attribute + "=" + value
+		}
+	}
+	return filtered
+}
+
+// Converted returns Filtered, and the files whose bytes git itself changes when it stores
+// them: line ends and $Id$. Their value is "text, eol or ident".
+func (g *Git) Converted(ctx context.Context, paths []string) (map[string]string, error) {
+	converted := g.Filtered(ctx, paths)
+	if converted == nil {
+		return nil, nil
+	}
+	var asked []string
+	for _, p := range paths {
+		if converted[p] == "" && !strings.ContainsRune(p, '\n') { // git reads a path a line
+			asked = append(asked, p)
+		}
+	}
+	if len(asked) == 0 {
+		return converted, nil
+	}
+	prefix, err := g.run(ctx, nil, "rev-parse", "--show-prefix") // hash-object reads paths from the top of the work tree
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	for _, p := range asked {
+		b.WriteString(strings.TrimSuffix(string(prefix), "\n") + p + "\n")
+	}
+	lines := b.String()
+	stored, err := g.guarded(ctx, strings.NewReader(lines), "hash-object", "--stdin-paths")
+	if err != nil {
+		return nil, err
+	}
+	plain, err := g.guarded(ctx, strings.NewReader(lines), "hash-object", "--no-filters", "--stdin-paths")
+	if err != nil {
+		return nil, err
+	}
+	storedNames, plainNames := strings.Fields(string(stored)), strings.Fields(string(plain))
+	if len(storedNames) != len(asked) || len(plainNames) != len(asked) {
+		return nil, unreadable("hash-object", string(stored))
+	}
+	for i, p := range asked {
+		if storedNames[i] != plainNames[i] {
+			converted[p] = "text, eol or ident"
+		}
+	}
+	return converted, nil
+}
+
+// HasAttributes reports whether a directory, or one of those above it up to the top of
+// its work tree, has a file .gitattributes.
+func HasAttributes(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".gitattributes")); err == nil {
+			return true
+		}
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return false
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return false
+		}
+		dir = parent
+	}
+}
