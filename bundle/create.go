@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/privatekey"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
@@ -149,10 +150,22 @@ func (p Params) file(t Tree, path string) (File, error) {
 	if err := intact(b); err != nil {
 		return File{Path: path}, err
 	}
+	if err := keyless(b); err != nil {
+		return File{Path: path}, err
+	}
 	if !t.Modes() {
 		executable = p.Executable != nil && p.Executable(path)
 	}
 	return File{Path: path, Digest: item.DigestOf(b), Size: int64(len(b)), Executable: executable, Signed: inlineSigned(b)}, nil
+}
+
+// keyless returns an error if a file of a bundle has a private key in it.
+func keyless(b []byte) error {
+	line := privatekey.Line(b, true)
+	if line == 0 {
+		return nil
+	}
+	return diag.New(diag.PolicyDenied, "line %d begins a private key, and each user of the bundle can read it", line).WithReason("private_key_listed")
 }
 
 // intact returns an error if a file has a signature line that does not match its

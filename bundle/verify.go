@@ -33,6 +33,9 @@ type VerifyParams struct {
 	// LeftOut is set for the work tree of the author: it returns the files that are not
 	// extra, because no bundle contains them. It is called only if there are any.
 	LeftOut LeftOut
+	// Shared is set for a bundle that others are about to get: a private key in a file is an
+	// error.
+	Shared bool
 }
 
 // Report is the outcome of Verify. Missing, Extra and Changed each have an
@@ -218,6 +221,9 @@ func (r *Report) file(p VerifyParams, f File) {
 	}
 	if !r.same(p, f, int64(len(b)), item.DigestOf(b), executable) {
 		return
+	}
+	if err := keyless(b); err != nil && p.Shared {
+		r.Findings = append(r.Findings, finding(f.Path, err))
 	}
 	if f.Signed != inlineSigned(b) {
 		r.add(diag.ValidationFailed, f.Path, "the manifest has inline_signed: %t, the file has %t", f.Signed, !f.Signed)

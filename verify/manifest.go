@@ -41,6 +41,7 @@ func (w *walk) manifest(ctx context.Context, rel string) error {
 	if w.root.Space == space.Project && !w.root.Bundled() && (w.root.OnDisk() || w.p.Ignored != nil) {
 		params.LeftOut = LeftOut(w.p.Ignored)
 	}
+	params.Shared = w.root.Space == space.Project && !w.root.Bundled() // its author is about to publish it
 	r, err := bundle.Verify(ctx, params)
 	if err != nil {
 		f := diag.Errorf(codeOf(err), 0, 0, "%s", err)

@@ -115,6 +115,7 @@ func leavesHints() map[situation]string {
 		{diag.FileSystemError, "two_hooks"}:       "merge the two by hand, then run `rye hook install` again",
 		{diag.FileSystemError, "edited_hook"}:     "move the additions to {kept}, which runs first, and delete the hook",
 		{diag.PolicyDenied, "secret_path"}:        "run `git rm --cached {path}`: it belongs to this machine, not into the repository",
+		{diag.PolicyDenied, "private_key_listed"}: "keep the key outside the bundle, or have git ignore its file, which leaves it out",
 		{diag.PolicyDenied, "private_key"}:        "run `git rm --cached {path}` and keep the key outside the repository",
 		{diag.NotRegular, "unmerged"}:             "resolve the conflict and add the file",
 		{diag.NotRegular, "submodule"}:            "add its files, or install it as a bundle",

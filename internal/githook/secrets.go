@@ -1,7 +1,6 @@
 package githook
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/privatekey"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -25,7 +25,7 @@ const (
 const maxKept = 8 << 20
 
 // secrets finds private keys among the staged files, whatever their names: anywhere in a
-// file below .ai, and elsewhere where keyIn finds them. It also finds files at
+// file below .ai, and elsewhere where privatekey.Line finds them. It also finds files at
 // protected paths that tools do not even read: transcripts and keys. It keeps the blobs below .ai, which are read again as items.
 func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error) {
 	var inside, outside []gitcmd.Change
@@ -63,7 +63,7 @@ func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error)
 		if budget -= o.Size; i < len(inside) && budget >= 0 && o.Data != nil && o.Size <= resolve.MaxItem {
 			s.read[o.OID] = o.Data
 		}
-		lines[i] = keyIn(o.Data, i < len(inside))
+		lines[i] = privatekey.Line(o.Data, i < len(inside))
 	})
 	for i, line := range lines {
 		if line == 0 {
@@ -98,55 +98,6 @@ func searched(ctx context.Context, git *gitcmd.Git, changes []gitcmd.Change) ([]
 		out = append(out, changes[i])
 	}
 	return out, nil
-}
-
-// keyLine returns the line where a private key begins, 0 if there is none. A key
-// is a PEM header of a private key (PKCS, OpenSSH, cosign, PGP) followed by
-// base64, so that a text about keys does not match, or the header of a PuTTY key.
-func keyLine(b []byte) int {
-	const begin = "-----BEGIN "
-	line := 1
-	for rest := b; ; {
-		i := bytes.Index(rest, []byte(begin))
-		if i < 0 {
-			break
-		}
-		line += bytes.Count(rest[:i], []byte{'\n'})
-		rest = rest[i+len(begin):]
-		label, after, ok := bytes.Cut(rest, []byte("-----"))
-		if ok && len(label) < 64 && bytes.Contains(label, []byte("PRIVATE KEY")) && holdsKey(after) {
-			return line
-		}
-	}
-	if bytes.HasPrefix(b, []byte("PuTTY-User-Key-File-")) {
-		return 1
-	}
-	return 0
-}
-
-// holdsKey reports whether the first 400 bytes have a run of at least 32 letters
-// of base64: directly, after headers ("Proc-Type: …"), indented, or after "\n" in
-// a quoted string.
-func holdsKey(after []byte) bool {
-	const window, minRun = 400, 32
-	run := 0
-	for _, c := range after[:min(len(after), window)] {
-		switch {
-		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '+', c == '/':
-			if run++; run >= minRun {
-				return true
-			}
-		default:
-			run = 0
-		}
-	}
-	return false
-}
-
-// firstText returns the number of the first line that is not blank.
-func firstText(b []byte) int {
-	blank := b[:len(b)-len(bytes.TrimLeft(b, " \t\r\n\xef\xbb\xbf"))]
-	return 1 + bytes.Count(blank, []byte{'\n'})
 }
 
 // word quotes a path as one argument of a shell command.

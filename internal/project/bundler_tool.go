@@ -64,7 +64,7 @@ func (c bundlerCall) bundle() (string, error) {
 
 // VerifyOwnBundle verifies a bundle of which dir is the work tree of its author.
 func (p *Project) VerifyOwnBundle(ctx context.Context, tree bundle.Tree, dir, id string) (*bundle.Report, error) {
-	return bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, LeftOut: leftOutOf(p.Env, dir),
+	return bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, LeftOut: leftOutOf(p.Env, dir), Shared: true,
 		Judge:            verify.JudgeManifest(p.Trust, string(space.Project), bundle.ManifestPath(id)),
 		JudgeCosignature: verify.JudgeCosignature(p.Trust, string(space.Project))})
 }

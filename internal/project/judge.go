@@ -87,7 +87,7 @@ func (j *registryJudge) judge(ctx context.Context) (*server.Content, []diag.Find
 		return nil, nil, err
 	}
 	defer done()
-	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id,
+	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, Shared: true,
 		Judge:            verify.JudgeManifest(j.store, string(space.Project), bundle.ManifestPath(id)),
 		JudgeCosignature: verify.JudgeCosignature(j.store, string(space.Project))})
 	if err != nil {

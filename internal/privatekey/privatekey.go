@@ -1,4 +1,7 @@
-package githook
+// Package privatekey finds private keys in the bytes of files, whatever their names.
+//
+// It does not read files, and it does not verify that what looks like a key is one.
+package privatekey
 
 import (
 	"bytes"
@@ -14,11 +17,11 @@ const maxSource = 64 << 10
 // maxDecoded is the number of bytes in base64 that are decoded for one key.
 const maxDecoded = 32 << 10
 
-// keyIn returns the line where a private key begins in a file, 0 if there is none. The text
+// Line returns the line where a private key begins in a file, 0 if there is none. The text
 // can be UTF-16. With anywhere, each key is found. Otherwise a text of at most maxSource bytes
 // is one that begins with a key; in larger files and in those that are not text, a whole key is
 // found anywhere, and so is one in base64 in every file.
-func keyIn(b []byte, anywhere bool) int {
+func Line(b []byte, anywhere bool) int {
 	if text := fromUTF16(b); text != nil {
 		b = text
 	}
@@ -126,4 +129,53 @@ func decodeBase64(b []byte) []byte {
 		return nil
 	}
 	return out[:n]
+}
+
+// keyLine returns the line where a private key begins, 0 if there is none. A key
+// is a PEM header of a private key (PKCS, OpenSSH, cosign, PGP) followed by
+// base64, so that a text about keys does not match, or the header of a PuTTY key.
+func keyLine(b []byte) int {
+	const begin = "-----BEGIN "
+	line := 1
+	for rest := b; ; {
+		i := bytes.Index(rest, []byte(begin))
+		if i < 0 {
+			break
+		}
+		line += bytes.Count(rest[:i], []byte{'\n'})
+		rest = rest[i+len(begin):]
+		label, after, ok := bytes.Cut(rest, []byte("-----"))
+		if ok && len(label) < 64 && bytes.Contains(label, []byte("PRIVATE KEY")) && holdsKey(after) {
+			return line
+		}
+	}
+	if bytes.HasPrefix(b, []byte("PuTTY-User-Key-File-")) {
+		return 1
+	}
+	return 0
+}
+
+// holdsKey reports whether the first 400 bytes have a run of at least 32 letters
+// of base64: directly, after headers ("Proc-Type: …"), indented, or after "\n" in
+// a quoted string.
+func holdsKey(after []byte) bool {
+	const window, minRun = 400, 32
+	run := 0
+	for _, c := range after[:min(len(after), window)] {
+		switch {
+		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '+', c == '/':
+			if run++; run >= minRun {
+				return true
+			}
+		default:
+			run = 0
+		}
+	}
+	return false
+}
+
+// firstText returns the number of the first line that is not blank.
+func firstText(b []byte) int {
+	blank := b[:len(b)-len(bytes.TrimLeft(b, " \t\r\n\xef\xbb\xbf"))]
+	return 1 + bytes.Count(blank, []byte{'\n'})
 }
