@@ -9,7 +9,6 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/stagedir"
-	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 )
 
@@ -46,13 +45,6 @@ func (e *Engine) Pull(ctx context.Context, q Query, base atomicfile.Base, name s
 		return nil, err
 	}
 	b, snap := &r.Bundle, r.Snapshot
-	seen, err := e.firstSights(ctx, []*lock.Bundle{b}, map[lock.Module]*source.Snapshot{b.Module(): snap})
-	if err == nil {
-		err = checkAge(e.rules(st.project), e.p.Now(), seen[sightKey(*b)], b.Module())
-	}
-	if err != nil {
-		return nil, err
-	}
 	out := &Pulled{ID: b.ID, Version: b.Version, Sum: b.Sum, Signers: nonNil(b.Signers), Caps: nonNil(b.Caps), Exec: nonNil(b.Exec), Items: []ReleaseItem{}, Notes: r.Notes}
 	for _, w := range r.warnings {
 		out.Notes = append(out.Notes, w.Message)

@@ -25,7 +25,7 @@ type Release struct {
 }
 
 // Release fetches a release and judges it: the id, the signatures, the signers before, and
-// the rules except for its age. The error is why it cannot be fetched, or why its id is
+// the rules, its age included. The error is why it cannot be fetched, or why its id is
 // refused; a refused release can still be read.
 func (e *Engine) Release(ctx context.Context, q Query) (*Release, error) {
 	st, err := e.load()
@@ -75,7 +75,20 @@ func (e *Engine) release(ctx context.Context, st *state, q Query) (*Release, err
 	if out.Refused == nil {
 		out.Refused = e.checkContinuity(was, &out.Bundle)
 	}
+	if locked := was != nil && was.Version == out.Bundle.Version; out.Refused == nil && !locked {
+		out.Refused = e.checkFirstSight(ctx, s.rules(), &out.Bundle, out.Snapshot)
+	}
 	return out, context.Cause(ctx)
+}
+
+// checkFirstSight refuses a release that this account knows for less time than the rules
+// allow.
+func (e *Engine) checkFirstSight(ctx context.Context, rules Rules, b *lock.Bundle, snap *source.Snapshot) error {
+	seen, err := e.firstSights(ctx, []*lock.Bundle{b}, map[lock.Module]*source.Snapshot{b.Module(): snap})
+	if err != nil {
+		return err
+	}
+	return checkAge(rules, e.p.Now(), seen[sightKey(*b)], b.Module())
 }
 
 // After adds the verdict of an engine of another space about the same release: its notes,
