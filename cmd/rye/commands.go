@@ -17,6 +17,7 @@ type verb struct {
 // has the name only. A new verb needs a file with a constructor and a row here.
 func commands(only string) []*cli.Command {
 	table := []verb{
+		{"setup", setupCommand},
 		{"init", initCommand},
 		{"import", importCommand},
 		{"export", exportCommand},

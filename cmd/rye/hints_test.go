@@ -142,7 +142,7 @@ func codesIn(err error) string {
 // one command in a circle.
 func repairs() []string {
 	return []string{
-		"AMBIGUOUS_ITEM mcp remove", "AMBIGUOUS_ITEM bundle publish", "APPROVAL_REQUIRED sign", "AUTH_REQUIRED key agent-add", "AUTH_REQUIRED provider add", "CONSENT_REQUIRED lock",
+		"AMBIGUOUS_ITEM mcp remove", "AMBIGUOUS_ITEM bundle publish", "APPROVAL_REQUIRED sign", "AUTH_REQUIRED key agent-add", "AUTH_REQUIRED setup", "CONSENT_REQUIRED lock",
 		"DRIFT lock", "DRIFT sign", "FILE_SYSTEM_ERROR cache gc", "FILE_SYSTEM_ERROR hook install", "FILE_SYSTEM_ERROR key new",
 		"HASH_MISMATCH sync", "ITEM_NOT_FOUND bundle publisher", "ITEM_NOT_FOUND list", "KEY_UNKNOWN registry add", "KEY_UNKNOWN registry remove", "KEY_UNKNOWN trust add",
 		"LOCK_MISMATCH lock", "LOCK_MISMATCH sync", "LOCK_MISSING lock", "LOCK_STALE lock", "POLICY_DENIED lock",

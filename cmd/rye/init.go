@@ -149,8 +149,11 @@ func noteProviders(ctx context.Context, c *cli.Call, h *project.Project) {
 	}
 	all, err := h.Providers(ctx)
 	usable := func(s *project.ProviderState) bool { return s.Usable && len(s.Keys) > 0 }
-	if err == nil && !slices.ContainsFunc(all, usable) && len(project.LocalProviders(ctx, all)) == 0 {
-		c.UI.Note("No model service is set up yet. Add one with rye provider add.")
+	if err != nil || slices.ContainsFunc(all, usable) {
+		return
+	}
+	if found, err := project.FindServices(ctx, h, all); err == nil && len(found.Choices) == 0 {
+		c.UI.Note("No model service is set up yet. Set one up with rye setup.")
 	}
 }
 

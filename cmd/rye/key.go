@@ -40,7 +40,8 @@ type keyOptions struct {
 	ssh                  string // the public key file, or sshAgent
 	may                  []string
 	noPassphrase         bool
-	ask                  bool // at a terminal, for what the flags leave out
+	passphrase           []byte // that the user has typed; nil: it is asked for
+	ask                  bool   // at a terminal, for what the flags leave out
 }
 
 // defaultExpiry is the validity of a new key.
@@ -196,8 +197,10 @@ func (m *madeKey) pair(ctx context.Context, c *cli.Call, h *project.Project, o *
 		return nil
 	}
 	var err error
-	if m.pass, err = newPassphrase(c, o.noPassphrase); err != nil {
-		return err
+	if m.pass = o.passphrase; m.pass == nil {
+		if m.pass, err = newPassphrase(c, o.noPassphrase); err != nil {
+			return err
+		}
 	}
 	if m.priv, err = sign.GenerateKey(c.Rand); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/setup"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/models"
 	"github.com/ryeos/rye/threads/provider"
@@ -21,6 +22,14 @@ type providerAddOptions struct {
 	window, maxOutput    int
 	key                  string // that signs
 	yes, noTest, replace bool
+
+	guided bool // rye setup asks: yes permits the signature, and nothing else
+	silent bool // nothing is asked, also at a terminal
+}
+
+// asks reports whether the command may ask the person.
+func (o *providerAddOptions) asks(c *cli.Call) bool {
+	return !o.silent && c.Isatty(c.Stdin) && !c.UI.AsJSON
 }
 
 func providerAddCommand() *cli.Command {
@@ -119,7 +128,7 @@ func runProviderAdd(ctx context.Context, c *cli.Call, o *providerAddOptions) err
 // tryAdded calls a provider that exists. A model that calls no tools can still write text.
 func tryAdded(ctx context.Context, c *cli.Call, p *project.Project, s *project.ProviderState, o *providerAddOptions) (*project.TryReport, error) {
 	report, err := p.TryProvider(ctx, s, project.TryOptions{Model: o.wish.Model, Ask: askAboutRisk(c), Confirm: func(worst policy.USD) error {
-		return confirmCost(c, o.yes, s.Ref, worst)
+		return confirmCost(c, o.yes && !o.guided, s.Ref, worst)
 	}})
 	var failed *diag.Error
 	if errors.As(err, &failed) && failed.Reason == project.NotCalled {
@@ -129,7 +138,9 @@ func tryAdded(ctx context.Context, c *cli.Call, p *project.Project, s *project.P
 	if err != nil {
 		return nil, err
 	}
-	c.UI.Note("%s answered in %d ms", s.Ref, report.Calls[0].LatencyMS)
+	if !o.guided && !o.silent {
+		c.UI.Note("%s answered in %d ms", s.Ref, report.Calls[0].LatencyMS)
+	}
 	return report, nil
 }
 
@@ -164,9 +175,12 @@ func addService(ctx context.Context, c *cli.Call, p *project.Project, o *provide
 	if err := serviceKey(ctx, c, p, s, o); err != nil {
 		return nil, err
 	}
-	options := project.ServiceOptions{NoTest: o.noTest, Confirm: func(worst policy.USD) error { return confirmCost(c, o.yes, s.Ref, worst) }}
-	if c.Isatty(c.Stdin) && !c.UI.AsJSON {
+	options := project.ServiceOptions{NoTest: o.noTest, Confirm: func(worst policy.USD) error { return confirmCost(c, o.yes && !o.guided, s.Ref, worst) }}
+	if o.asks(c) {
 		options.Choose = func(names []string) (string, error) { return chooseModel(c, names) }
+		if o.guided {
+			options.Choose = func(names []string) (string, error) { return setupModel(c, names) }
+		}
 	}
 	if err := s.Discover(ctx, options); err != nil {
 		for _, note := range s.Notes {
@@ -174,7 +188,13 @@ func addService(ctx context.Context, c *cli.Call, p *project.Project, o *provide
 		}
 		return nil, err
 	}
-	showDiscovered(c, s)
+	if o.guided || o.silent {
+		for _, note := range s.Notes {
+			c.UI.Warn("%s", note)
+		}
+	} else {
+		showDiscovered(c, s)
+	}
 	if err := s.Settle(ctx, o.replace); err != nil {
 		return nil, err
 	}
@@ -199,7 +219,7 @@ func serviceKey(ctx context.Context, c *cli.Call, p *project.Project, s *project
 	if err != nil {
 		return err
 	}
-	if !found && p.Env.Person.Secret != nil {
+	if !found && p.Env.Person.Secret != nil && !o.silent {
 		value, err := readKey(c, p.Env, o.wish.Key)
 		if err != nil {
 			return err
@@ -275,8 +295,14 @@ func providerToAdd(ctx context.Context, c *cli.Call, p *project.Project, name st
 	if i := slices.IndexFunc(all, func(s *project.ProviderState) bool { return s.Usable && len(s.Keys) > 0 }); i >= 0 {
 		return all[i], nil
 	}
-	if local := project.LocalProviders(ctx, all); len(local) > 0 {
-		return local[0], nil
+	found, err := project.FindServices(ctx, p, all)
+	if err != nil {
+		return nil, err
+	}
+	for _, choice := range found.Choices {
+		if choice.Kind == setup.Server && len(choice.Items) > 0 {
+			return p.FindProvider(ctx, choice.Items[0])
+		}
 	}
 	if !c.Isatty(c.Stdin) {
 		return nil, diag.New(diag.AuthRequired, "choosing a provider: no key is in the environment or stored, and no server of models answers on this machine").WithReason("no_usable_provider")
@@ -297,7 +323,7 @@ func ensureKeys(ctx context.Context, c *cli.Call, e *project.Env, p *project.Pro
 		if k.Short && o.wish.URL == "" { // otherwise the user has read it
 			c.UI.Warn("the key %s is shorter than 8 characters: it is used, and not hidden in logs", k.Name)
 		}
-		if k.Source != "" || e.Person.Secret == nil {
+		if k.Source != "" || e.Person.Secret == nil || o.silent {
 			continue
 		}
 		value, err := readKey(c, e, k.Name)

@@ -159,7 +159,7 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 		case o.thread.render:
 			return renderThread(ctx, c, h, req, &o.thread)
 		}
-		return runThread(ctx, c, h, req, &o.thread)
+		return runPrompt(ctx, c, e, h, req, &o.thread)
 	}
 	if o.async || o.thread.events {
 		return onlyGraphs(ref, "--async and --events")

@@ -8,7 +8,9 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/promptinput"
+	"github.com/ryeos/rye/primary"
 )
 
 // promptArgs replaces "prompt TEXT…" by the directive that does what a text asks for. taken
@@ -25,6 +27,22 @@ func promptArgs(ctx context.Context, c *cli.Call, taken bool) ([]string, error) 
 		return nil, err
 	}
 	return []string{"directive", "rye/agent/core/base", "prompt=" + text}, nil
+}
+
+// runPrompt does the work of a directive. Without a model it offers to set one up first.
+func runPrompt(ctx context.Context, c *cli.Call, e *project.Env, h *project.Project, req primary.Call, o *threadOptions) error {
+	err := runThread(ctx, c, h, req, o)
+	if err == nil {
+		return nil
+	}
+	ready, err := offerSetup(ctx, c, err)
+	if err != nil || !ready {
+		return err
+	}
+	if h, err = e.Open(ctx, project.Strict); err != nil {
+		return err
+	}
+	return runThread(ctx, c, h, req, o)
 }
 
 // notPrompt explains the error about a word with blanks that was to name an item.

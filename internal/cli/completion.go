@@ -36,7 +36,7 @@ rye is upgraded. SHELL is bash, zsh, fish or powershell.`,
 }
 
 func runCompletion(_ context.Context, c *Call) error {
-	b, err := completionScripts.ReadFile("completion/" + c.Args[0] + ".txt")
+	b, err := CompletionScript(c.Args[0])
 	if err != nil {
 		e := diag.New(diag.Usage, "printing completion: there is no script for shell %q", c.Args[0])
 		if near := Nearest(c.Args[0], shells()); near != "" {
@@ -45,6 +45,11 @@ func runCompletion(_ context.Context, c *Call) error {
 		return e.WithReason("values").WithDetail("values", shells())
 	}
 	return c.UI.Show(map[string]string{"shell": c.Args[0], "script": string(b)}, func() { c.UI.Text(string(b)) })
+}
+
+// CompletionScript returns the script of a shell.
+func CompletionScript(shell string) ([]byte, error) {
+	return completionScripts.ReadFile("completion/" + shell + ".txt")
 }
 
 // CompleteCommand answers the scripts: the words typed so far, the last one

@@ -2,11 +2,8 @@ package project
 
 import (
 	"context"
-	"fmt"
-	"net"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/credentials"
@@ -315,37 +312,4 @@ func (p *Project) PreferProvider(ctx context.Context, s *ProviderState) (*Settin
 		order[i] = string(b)
 	}
 	return p.PlanSettings(ctx, agentConfig, []string{"providers=[" + strings.Join(order, ", ") + "]"})
-}
-
-// LocalProviders returns the usable providers of this machine, without a key, whose
-// server answers.
-// The ports are data of the items: addresses of this machine that provider items without a key
-// name.
-func LocalProviders(ctx context.Context, all []*ProviderState) (out []*ProviderState) {
-	for _, s := range all {
-		addr := s.localAddress()
-		if !s.Usable || addr == "" || len(s.Keys) > 0 {
-			continue
-		}
-		d := net.Dialer{Timeout: 200 * time.Millisecond}
-		if c, err := d.DialContext(ctx, "tcp", addr); err == nil {
-			c.Close()
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// localAddress returns the host and port of this machine that the item names, or "".
-func (s *ProviderState) localAddress() string {
-	const host = "127.0.0.1:"
-	env, _ := s.item.Meta.Fields["env_config"].(map[string]any)
-	texts := []string{fmt.Sprint(env["env"]), fmt.Sprint(s.item.Meta.Fields["config"])}
-	for _, text := range texts {
-		if _, after, ok := strings.Cut(text, "//"+host); ok {
-			digits := after[:len(after)-len(strings.TrimLeft(after, "0123456789"))]
-			return host + digits
-		}
-	}
-	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/tree"
@@ -27,6 +28,11 @@ type Rules struct {
 
 	window, maxOutput, ollamaWindow int64
 	otherModels                     []string
+
+	// Local are addresses of this machine at which servers of models are looked for, and
+	// LocalWait is the time for all of them.
+	Local     []string
+	LocalWait time.Duration
 }
 
 // remedy is a change of an item that the text of a refusal asks for.
@@ -90,6 +96,9 @@ func ReadRules(root map[string]any) (*Rules, error) {
 	rules.window = sizes.Int("window", 32_768, 1, math.MaxInt32)
 	rules.maxOutput = sizes.Int("max_output", 8192, 1, math.MaxInt32)
 	rules.ollamaWindow = sizes.Int("ollama_window", 32_768, 1, math.MaxInt32)
+	local := top.Map("local")
+	rules.Local = local.Texts("urls", nil)
+	rules.LocalWait = time.Duration(local.Int("wait_ms", 300, 1, 60_000)) * time.Millisecond
 	return rules, diag.FromFindings("reading config:"+RulesConfig, top.Findings())
 }
 

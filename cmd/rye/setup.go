@@ -1,0 +1,436 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/setup"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+)
+
+// setupOptions are the flags of rye setup.
+type setupOptions struct {
+	provider string
+	ready    bool // there is a model now
+	asked    bool // a question waits for it: no first question is asked
+	add      providerAddOptions
+}
+
+func setupCommand() *cli.Command {
+	var o setupOptions
+	return &cli.Command{
+		Name: "setup", Group: "Items",
+		Usage: "set up a model, a key to sign with, and completion",
+		Long: `Looks for services of models that you can use at once: installed programs with a login,
+keys in the environment or stored, and servers on this machine that answer with a list of
+models. You choose one; rye calls it once, makes a key for you if you have none, puts the
+service first in your own config:agent/agent, offers the completion of your shell, and
+asks a first question. Each step can be skipped, and the command can be repeated.
+
+--yes asks nothing: it takes --provider, or else the first service that is found.
+--provider is a name of that list, the id of a provider item, or with --url the id of an
+item of your own that describes the service.`,
+		Examples: []string{
+			"rye setup",
+			"rye setup --yes --provider ollama --model qwen3:8b",
+			"rye setup --yes --provider mine/llm --url http://127.0.0.1:8080",
+		},
+		Codes: []diag.Code{diag.AuthRequired, diag.AuthFailed, diag.ToolNotFound, diag.ValidationFailed, diag.ProviderError, diag.Network, diag.Timeout, diag.ApprovalRequired},
+		Flags: []cli.Flag{
+			cli.Bool(&o.add.yes, "yes", "ask nothing"),
+			cli.String(&o.provider, "provider", "the service, by its `NAME`"),
+			cli.String(&o.add.wish.Model, "model", "the `MODEL` that threads use"),
+			cli.String(&o.add.wish.URL, "url", "the `URL` of a service without an item"),
+			cli.String(&o.add.wish.Key, "key-name", "with --url, the `VARIABLE` with its key"),
+			cli.String(&o.add.wish.InputPrice, "input-price", "with --url, `USD` for a million input tokens"),
+			cli.String(&o.add.wish.OutputPrice, "output-price", "with --url, `USD` for a million output tokens"),
+			cli.Bool(&o.add.noTest, "no-test", "do not call the service"),
+		},
+		Needs: []cli.Need{{Flag: &o.add.wish.URL, With: &o.provider}, {Flag: &o.add.wish.Key, With: &o.add.wish.URL},
+			{Flag: &o.add.wish.InputPrice, With: &o.add.wish.URL}, {Flag: &o.add.wish.OutputPrice, With: &o.add.wish.URL}},
+		Run: func(ctx context.Context, c *cli.Call) error { return runSetup(ctx, c, &o) },
+	}
+}
+
+// offerSetup sets up a model if a prompt has none and the person accepts, and reports whether
+// there is one then.
+func offerSetup(ctx context.Context, c *cli.Call, err error) (bool, error) {
+	if diag.CodeOf(err) != diag.AuthRequired || diag.Typed(err).Reason != "no_provider" || !c.Isatty(c.Stdin) || !c.Isatty(c.Stderr) || c.UI.AsJSON {
+		return false, err
+	}
+	answer, aerr := c.Ask("No model is set up. Set one up now? [Y/n] ")
+	if aerr != nil || answer != "" && !strings.HasPrefix(strings.ToLower(answer), "y") {
+		return false, cmp.Or(aerr, err)
+	}
+	o := &setupOptions{asked: true}
+	if serr := runSetup(ctx, c, o); serr != nil {
+		return false, serr
+	}
+	if !o.ready {
+		return false, err
+	}
+	return true, nil
+}
+
+// setupRun is one run of rye setup.
+type setupRun struct {
+	c    *cli.Call
+	o    *setupOptions
+	e    *project.Env
+	p    *project.Project
+	data map[string]any
+}
+
+func runSetup(ctx context.Context, c *cli.Call, o *setupOptions) error {
+	if !o.add.yes && (!c.Isatty(c.Stdin) || c.UI.AsJSON) {
+		return diag.New(diag.ApprovalRequired, "setting up: a person answers the questions at a terminal").WithReason("setup_terminal")
+	}
+	o.add.silent, o.add.guided = o.add.yes, !o.add.yes
+	o.add.yes, o.add.replace = true, true
+	s := &setupRun{c: c, o: o, e: envOf(c), data: map[string]any{}}
+	ready, err := s.model(ctx)
+	if err != nil {
+		return err
+	}
+	o.ready = ready
+	if o.add.guided {
+		if err := s.completion(); err != nil {
+			return err
+		}
+	}
+	return s.finish(ctx, ready)
+}
+
+// open opens the project again: it reads what was written.
+func (s *setupRun) open(ctx context.Context) (err error) {
+	s.p, err = s.e.Open(ctx, project.Strict)
+	return err
+}
+
+// model sets up the model, and reports whether there is one then.
+func (s *setupRun) model(ctx context.Context) (bool, error) {
+	if err := s.open(ctx); err != nil {
+		return false, err
+	}
+	choice, err := s.choice(ctx)
+	if err != nil || choice == nil {
+		return false, err
+	}
+	if err := s.key(ctx); err != nil {
+		return false, err
+	}
+	used, err := s.use(ctx, choice)
+	if err != nil {
+		return false, err
+	}
+	if err := project.MarkTested(ctx, s.p, []*project.ProviderState{used}); err != nil {
+		return false, err
+	}
+	return true, s.prefer(ctx, used)
+}
+
+// choice returns the service to use, nil if the person skips it.
+func (s *setupRun) choice(ctx context.Context) (*setup.Choice, error) {
+	o := s.o
+	if o.add.wish.URL != "" {
+		return &setup.Choice{Kind: setup.Server, Name: o.provider, URL: o.add.wish.URL}, nil
+	}
+	all, err := s.p.Providers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := project.FindServices(ctx, s.p, all)
+	if err != nil {
+		return nil, err
+	}
+	s.data["found"] = found.Choices
+	switch {
+	case o.provider != "":
+		return named(found, o.provider, o.add.wish.Model), nil
+	case o.add.silent && len(found.Choices) > 0:
+		return named(found, found.Choices[0].Name, o.add.wish.Model), nil
+	case o.add.silent:
+		return nil, diag.New(diag.AuthRequired, "setting up a model: nothing that can be used was found: %s", strings.Join(found.Tried, "; ")).WithReason("setup_nothing").WithDetail("tried", found.Tried)
+	}
+	return s.ask(ctx, found)
+}
+
+// named returns the service with a name: one that was found, else a provider item. A server
+// whose item does not have the wanted model gets an item of its own.
+func named(found *setup.Found, name, model string) *setup.Choice {
+	if choice, ok := found.ByName(name); ok && (choice.Provider == "" || model == "" || slices.Contains(choice.Models, model)) {
+		return &choice
+	}
+	return &setup.Choice{Provider: name, Name: name}
+}
+
+// ask shows what was found and asks for one of them, or for another one.
+func (s *setupRun) ask(ctx context.Context, found *setup.Found) (*setup.Choice, error) {
+	u := s.c.UI
+	for i, choice := range found.Choices {
+		u.Out("%3d  %-44s %s", i+1, choice.Title, choice.Name)
+	}
+	other := len(found.Choices) + 1
+	u.Out("%3d  another service: its URL, or the name of one with a key", other)
+	answer, err := s.c.Ask("Choose, s skips [1]: ")
+	if err != nil {
+		return nil, err
+	}
+	if answer == "" {
+		answer = "1"
+	}
+	n, nerr := strconv.Atoi(answer)
+	switch {
+	case strings.EqualFold(answer, "s"):
+		return nil, nil
+	case nerr == nil && n >= 1 && n < other:
+		return &found.Choices[n-1], nil
+	case nerr == nil && n == other:
+		if answer, err = s.c.Ask("URL, or anthropic, gemini, openai, openrouter: "); err != nil {
+			return nil, err
+		}
+	case nerr == nil:
+		return nil, diag.New(diag.Usage, "choosing a service: %d is not in the list", n)
+	}
+	if strings.Contains(answer, "://") || strings.Contains(answer, ".") || strings.Contains(answer, ":") {
+		return s.askService(ctx, answer)
+	}
+	return named(found, answer, s.o.add.wish.Model), nil
+}
+
+// askService asks for what the address of a service leaves open.
+func (s *setupRun) askService(ctx context.Context, address string) (*setup.Choice, error) {
+	secret, err := s.c.AskSecret("Its key, Enter for none (not shown): ")
+	if err != nil {
+		return nil, err
+	}
+	if value := strings.TrimSpace(string(secret)); value != "" {
+		s.o.add.wish.Key = setup.KeyVariable(address)
+		if err := s.e.Keys().Store(ctx, s.o.add.wish.Key, value); err != nil {
+			return nil, err
+		}
+	}
+	return &setup.Choice{Kind: setup.Server, Name: "service", URL: address}, nil
+}
+
+// setupModel asks which of several models is used; Enter takes the first one.
+func setupModel(c *cli.Call, names []string) (string, error) {
+	for i, name := range names {
+		c.UI.Out("%3d  %s", i+1, name)
+	}
+	answer, err := c.Ask("Model, its name or number [" + names[0] + "]: ")
+	if err != nil {
+		return "", err
+	}
+	if answer == "" {
+		return names[0], nil
+	}
+	if n, nerr := strconv.Atoi(answer); nerr == nil && n >= 1 && n <= len(names) {
+		return names[n-1], nil
+	}
+	if !slices.Contains(names, answer) {
+		return "", diag.New(diag.Usage, "choosing a model: the service has no model %q", answer)
+	}
+	return answer, nil
+}
+
+// key makes a key for a person who has none.
+func (s *setupRun) key(ctx context.Context) error {
+	if _, err := s.p.OwnKey(""); diag.CodeOf(err) != diag.AuthRequired {
+		return nil // another error is reported when something is signed
+	}
+	o := &keyOptions{owner: keyOwner(ctx, s.c, ""), kind: keyUser, expires: defaultExpiry}
+	switch {
+	case s.o.add.silent:
+		o.noPassphrase = !hasPassphraseFile(s.c)
+	default:
+		pass, err := setupPassphrase(s.c, o.owner)
+		if err != nil {
+			return err
+		}
+		o.passphrase, o.noPassphrase = pass, pass == nil
+	}
+	k, err := makeKey(ctx, s.c, s.p, o)
+	if err != nil {
+		return err
+	}
+	s.data["key"] = k
+	s.c.UI.Note("made the key %q, valid until %s; keep %s offline: anybody who has it can revoke the key", k.Owner, k.NotAfter.Format("2006-01-02"), k.Revocation)
+	return s.open(ctx)
+}
+
+// use calls the service, and writes an item for it if it has none.
+func (s *setupRun) use(ctx context.Context, choice *setup.Choice) (*project.ProviderState, error) {
+	add := &s.o.add
+	if choice.Provider == "" {
+		add.wish.URL, add.wish.ID = choice.URL, choice.Name
+		if !strings.Contains(add.wish.ID, "/") {
+			add.wish.ID = "mine/" + add.wish.ID
+		}
+		service, err := addService(ctx, s.c, s.p, add)
+		if err != nil {
+			return nil, err
+		}
+		s.data["item"] = service.Item
+		if service.Report != nil {
+			s.tested(service.Report)
+		}
+		if err := s.open(ctx); err != nil {
+			return nil, err
+		}
+		return s.p.FindProvider(ctx, service.Ref)
+	}
+	state, err := s.p.FindProvider(ctx, choice.Provider)
+	if err != nil {
+		return nil, err
+	}
+	if add.wish.Model != "" { // before anything is stored
+		if _, err := tierOf(state, add.wish.Model); err != nil {
+			return nil, err
+		}
+	}
+	if state, err = ensureKeys(ctx, s.c, s.e, s.p, state, add); err != nil {
+		return nil, err
+	}
+	if !add.noTest {
+		report, err := tryAdded(ctx, s.c, s.p, state, add)
+		if err != nil {
+			return nil, err
+		}
+		if report != nil {
+			s.tested(report)
+		}
+	}
+	return state, nil
+}
+
+// tested prints the outcome of the call.
+func (s *setupRun) tested(r *project.TryReport) {
+	s.data["test"] = r
+	s.c.UI.Note("Test call, at most $%s: %s answered in %d ms.", r.Worst, r.Model, r.Calls[0].LatencyMS)
+}
+
+// prefer puts a provider first in the configuration of the user, with the tier of the wanted model.
+func (s *setupRun) prefer(ctx context.Context, used *project.ProviderState) error {
+	s.data["provider"] = used.Ref
+	changes := []func() (*project.SettingChange, error){func() (*project.SettingChange, error) { return s.p.PreferProvider(ctx, used) }}
+	if model := s.o.add.wish.Model; model != "" {
+		tier, err := tierOf(used, model)
+		if err != nil {
+			return err
+		}
+		changes = append(changes, func() (*project.SettingChange, error) {
+			return s.p.PlanSettings(ctx, "agent/agent", []string{"default_tier=" + tier})
+		})
+	}
+	for _, plan := range changes {
+		change, err := plan()
+		if err != nil {
+			return err
+		}
+		if change == nil {
+			continue
+		}
+		if _, err := s.p.Set(ctx, change); err != nil {
+			return err
+		}
+		s.c.UI.Note("stored in %s (%s), signed", change.Ref, change.Path)
+		if err := s.open(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tierOf returns the tier for which a provider has a model: general if it is that one.
+func tierOf(s *project.ProviderState, model string) (string, error) {
+	for _, tier := range []string{"general", "fast", "high", "max"} {
+		if s.Tiers[tier] == model || tier == model && s.Tiers[tier] != "" {
+			return tier, nil
+		}
+	}
+	return "", diag.New(diag.Usage, "choosing the model %s: no tier of %s has it; those are %s", model, s.Ref, strings.Join(tierModels(s), ", ")).WithReason("setup_model")
+}
+
+func tierModels(s *project.ProviderState) (out []string) {
+	for _, tier := range []string{"fast", "general", "high", "max"} {
+		if m := s.Tiers[tier]; m != "" && !slices.Contains(out, m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// finish states what comes next, and asks the first question.
+func (s *setupRun) finish(ctx context.Context, ready bool) error {
+	if note := notInPath(s.c); note != "" {
+		s.c.UI.Note("%s", note)
+	}
+	if !ready {
+		return s.c.UI.Show(s.data, func() { s.c.UI.Out("No model is set up. rye setup can be repeated.") })
+	}
+	plan, err := s.p.PlanThread(ctx, &project.ThreadOptions{Ref: promptDirective(), Params: map[string]any{"prompt": "x"}, Held: policy.Person(), Plan: true})
+	if err == nil && len(plan.Models) > 0 {
+		s.data["model"] = plan.Models[0].Model
+		if plan.Models[0].Provider.Ref != s.data["provider"] {
+			s.c.UI.Warn("threads of this project use %s of %s: its own config:agent/agent comes before yours", plan.Models[0].Model, plan.Models[0].Provider.Ref)
+		}
+	}
+	if s.o.asked {
+		return nil
+	}
+	if s.o.add.silent {
+		return s.c.UI.Show(s.data, func() { s.c.UI.Out("Ready: rye \"What is here?\"") })
+	}
+	const first = "What is here?"
+	text, err := s.c.Ask("First question, s skips [" + first + "]: ")
+	if err != nil {
+		return err
+	}
+	switch {
+	case strings.EqualFold(text, "s"):
+		s.c.UI.Out("Ready: rye \"%s\"", first)
+		return nil
+	case text == "":
+		text = first
+	}
+	return runThread(ctx, s.c, s.p, primary.Call{Ref: promptDirective(), Params: map[string]any{"prompt": text}, Held: policy.Person()}, &threadOptions{})
+}
+
+// completion offers the completion of the shell.
+func (s *setupRun) completion() error {
+	c := s.c
+	shell, file := setup.CompletionFile(c.Getenv("SHELL"), s.e.Home(), c.Getenv)
+	if shell == "" {
+		return nil
+	}
+	script, err := cli.CompletionScript(shell)
+	if err != nil {
+		return diag.New(diag.Internal, "reading the completion of %s: %w", shell, err)
+	}
+	if file == "" {
+		c.UI.Note("completion for %s: rye completion %s --help", shell, shell)
+		return nil
+	}
+	if installed(file, script) {
+		return nil
+	}
+	yes, err := c.Confirm("Install completion for " + shell + " as " + file + "?")
+	if err != nil || !yes {
+		return err
+	}
+	if err := install(file, script); err != nil {
+		return err
+	}
+	s.data["completion"] = filepath.ToSlash(file)
+	c.UI.Note("completion works in the next %s", shell)
+	return nil
+}
