@@ -157,22 +157,50 @@ func scriptSetting(t *testing.T) map[string]string {
 
 var titled = regexp.MustCompile("(?ms)^```+[a-z]+ title=\"([^\"]+)\"\n(.*?)^```")
 
-// pageSetting returns those of the page of the example threads.
+// pageSetting returns the project of the page of the example threads, their scenario, and the
+// scripted model as rye provider add writes it.
 func pageSetting(t *testing.T) map[string]string {
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "thread-examples.md"))
-	if err != nil {
-		t.Fatal(err)
+	scenario, serr := os.ReadFile(filepath.Join("..", "..", "examples", "threads", "scenario.yaml"))
+	if err != nil || serr != nil {
+		t.Fatal(err, serr)
 	}
-	out := map[string]string{}
+	out := map[string]string{"scenario": string(scenario), ".ai/tools/examples/model.yaml": exampleModel, ".ai/config/agent/agent.yaml": exampleAgent}
 	for _, m := range titled.FindAllStringSubmatch(string(b), -1) {
 		switch m[1] {
-		case "../scenario.yaml":
-			out["scenario"] = m[2]
-		case "../model.yaml":
-			out[".ai/tools/examples/model.yaml"] = m[2]
-		case "README.md", "docs/prices.txt", "boats.go", "boats_test.go", ".ai/config/agent/agent.yaml":
+		case "README.md", "docs/prices.txt", "boats.go", "boats_test.go":
 			out[m[1]] = m[2]
 		}
 	}
 	return out
 }
+
+const exampleModel = `version: "1.0.0"
+tool_type: provider
+executor_id: rye/core/primitives/http_client
+category: examples
+description: A scripted model.
+config:
+  method: POST
+  url: "URL/v1/chat/completions"
+  body: "{request}"
+  mode: stream
+  framing: sse
+  sinks: ["null"]
+  allow_private: ["127.0.0.0/8"]
+  timeout: 60
+  retry: {max_attempts: 1}
+provider:
+  dialect: openai_chat
+  tiers: {general: scripted-1, fast: scripted-1}
+  tools: {mode: native}
+  body: {add: {stream_options: {include_usage: true}}}
+  models:
+    scripted-1: {window: 40000, max_output: 4000, input: [text], prices: {input: "1", output: "2"}}
+`
+
+const exampleAgent = `schema_version: "1.0.0"
+category: agent
+description: The providers of this project.
+providers: [examples/model]
+`

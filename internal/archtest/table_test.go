@@ -143,7 +143,8 @@ func layers() []layer {
 			{"internal/bench", set("internal/bench/rulemodel", "threads/provider/providertest", "threads/store", "policy", "internal/filelock", "registry/log", "registry/log/logtest")}, // what is measured without the program
 			{"internal/winecheck", set()},
 			{"internal/bench/rulemodel", set("threads/provider/providertest")},
-			{"internal/bench/hello", set("mcpserve", "primary/agent")}, // a bare server that rye serve is compared with
+			{"internal/bench/hello", set("mcpserve", "primary/agent")},      // a bare server that rye serve is compared with
+			{"examples/model-server", set("threads/provider/providertest")}, // for readers of the examples
 		}},
 	}
 }
