@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/tree"
@@ -68,11 +69,27 @@ type AutoApprove struct {
 // Approvals decides about questions.
 type Approvals struct {
 	AutoApprove
-	DenyFrom                *Tier // calls of this tier and above are refused; nil refuses none
-	TimeoutSeconds          int64 // a question without an answer is a denial after it
+	DenyFrom                *Tier  // calls of this tier and above are refused; nil refuses none
+	TimeoutSeconds          *int64 // a question without an answer is a denial after it; nil is without a bound at a terminal
 	Headless                string
 	SuspendedTimeoutSeconds int64
 	Tools                   ToolTiers
+}
+
+// unattendedTimeout bounds a question of an allowance without a time, if rye cannot see that a
+// person is at a terminal.
+const unattendedTimeout = 60 * time.Second
+
+// Timeout returns how long a question waits for its answer, 0 without a bound. atTerminal
+// states that a person is asked at a terminal of this process, or of one that waits for it.
+func (a Approvals) Timeout(atTerminal bool) time.Duration {
+	switch {
+	case a.TimeoutSeconds != nil:
+		return time.Duration(*a.TimeoutSeconds) * time.Second
+	case atTerminal:
+		return 0
+	}
+	return unattendedTimeout
 }
 
 // SandboxBounds bound the sandbox of every item.

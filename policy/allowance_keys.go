@@ -92,7 +92,7 @@ func approvalKeys() []allowanceKey {
 		tier("approvals.auto_approve_up_to.sandboxed", func(a *Allowance) *Tier { return &a.Approvals.Sandboxed }),
 		tier("approvals.auto_approve_up_to.unsandboxed", func(a *Allowance) *Tier { return &a.Approvals.Unsandboxed }),
 		keyOf("approvals.deny_from", func(a *Allowance) **Tier { return &a.Approvals.DenyFrom }, tierOrNull, lowerTier),
-		keyOf("approvals.timeout_seconds", func(a *Allowance) *int64 { return &a.Approvals.TimeoutSeconds }, whole(1, 3600), smaller[int64]),
+		keyOf("approvals.timeout_seconds", func(a *Allowance) **int64 { return &a.Approvals.TimeoutSeconds }, wholeOrNull(1, 3600), smallerOrNull),
 		keyOf("approvals.headless", func(a *Allowance) *string { return &a.Approvals.Headless }, oneOf("suspend", "deny"), stricter("suspend", "deny")),
 		keyOf("approvals.suspended_timeout_seconds", func(a *Allowance) *int64 { return &a.Approvals.SuspendedTimeoutSeconds }, whole(1, 30*86_400), smaller[int64]),
 		toolsKey(),
@@ -186,6 +186,17 @@ func smaller[T int64 | float64 | USD | Tier](have, want T) (T, bool) {
 	return min(have, want), want > have
 }
 
+// smallerOrNull is smaller for values of which nil is without a bound.
+func smallerOrNull(have, want *int64) (*int64, bool) {
+	switch {
+	case have == nil:
+		return want, false
+	case want == nil || *want > *have:
+		return have, true
+	}
+	return want, false
+}
+
 func lowerTier(have, want *Tier) (*Tier, bool) {
 	switch {
 	case have == nil:
@@ -230,6 +241,16 @@ func whole(low, high int64) reader[int64] {
 	return func(r *tree.Reader, key string) (int64, bool) {
 		n := r.Int(key, low-1, low, high)
 		return n, n >= low
+	}
+}
+
+func wholeOrNull(low, high int64) reader[*int64] {
+	return func(r *tree.Reader, key string) (*int64, bool) {
+		if r.Value(key) == nil {
+			return nil, true
+		}
+		n, ok := whole(low, high)(r, key)
+		return &n, ok
 	}
 }
 

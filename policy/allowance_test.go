@@ -56,7 +56,7 @@ const someKey = "ed25519:0000000000000000000000000000000000000000000000000000000
 // base is the user's layer of the tests: every key has a value from which one can go in
 // both directions.
 const base = `
-approvals: {auto_approve_up_to: {sandboxed: T2, unsandboxed: T1}, deny_from: T4, headless: deny, tools: {"tool:x/y": T3}}
+approvals: {auto_approve_up_to: {sandboxed: T2, unsandboxed: T1}, deny_from: T4, timeout_seconds: 60, headless: deny, tools: {"tool:x/y": T3}}
 children: {auto_approve_up_to: {sandboxed: T2, unsandboxed: T1}}
 spend: {warn_at: 0.5}
 providers: ["acme/**"]
@@ -83,7 +83,7 @@ func moves() map[string][2]string {
 			out[k.name()] = [2]string{"", "1"}
 		}
 	}
-	for name, most := range map[string]string{"limits.depth": "64", "limits.duration_seconds": "86100", "approvals.timeout_seconds": "3600",
+	for name, most := range map[string]string{"limits.depth": "64", "limits.duration_seconds": "86100", "approvals.timeout_seconds": "null",
 		"approvals.suspended_timeout_seconds": "2592000", "concurrency.threads": "4096", "concurrency.children": "4096", "concurrency.tool_calls": "4096",
 		"sandbox.limits.cpu_seconds": "86400", "sandbox.limits.open_files": "65536", "limits.turns": "100000", "limits.tokens": "100000000", "limits.spawns": "100000",
 		"sandbox.limits.memory_mb": "65536", "sandbox.limits.processes": "65536", "sandbox.limits.file_size_mb": "65536", "sandbox.limits.disk_mb": "65536", "sandbox.limits.files": "8388608"} {

@@ -81,7 +81,7 @@ type Decision struct {
 
 // Decide returns whether a call runs, needs an answer of a person, or is refused.
 func (a Allowance) Decide(c Call) Decision {
-	d := Decision{ref: c.Ref, call: c, Minimum: a.Sandbox.Minimum, Headless: a.Approvals.Headless, Timeout: time.Duration(a.Approvals.TimeoutSeconds) * time.Second}
+	d := Decision{ref: c.Ref, call: c, Minimum: a.Sandbox.Minimum, Headless: a.Approvals.Headless, Timeout: a.Approvals.Timeout(true)}
 	d.Tier, d.Why = c.Rating.Tier, c.Rating.Why
 	raised := T0 // by layers that only raise
 	if c.Rating.Tier > c.Rating.Class {
@@ -256,7 +256,7 @@ func (d Decision) Rule() string {
 		if x.unread {
 			return ""
 		}
-		out = append(out, "the dangerous pattern "+x.ID)
+		out = append(out, dangerRule+x.ID)
 	}
 	slices.Sort(out)
 	out = slices.Compact(out)
@@ -270,6 +270,22 @@ func (d Decision) Rule() string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// NeedsWord reports whether a yes to a question of a class and rule is the word yes and not a
+// key: the item is of the highest class itself, or it cannot be read what the call does.
+func NeedsWord(tier, rule string) bool {
+	if tier != T4.String() {
+		return false
+	}
+	for _, r := range strings.Split(rule, ", ") {
+		if !strings.HasPrefix(r, dangerRule) {
+			return true
+		}
+	}
+	return false
+}
+
+const dangerRule = "the dangerous pattern "
 
 // Ref returns the item of the call.
 func (d Decision) Ref() item.Ref { return d.ref }
@@ -303,6 +319,23 @@ func (d Decision) params() string {
 		return strings.ToValidUTF8(string(b[:maxQuoted]), "") + fmt.Sprintf(" and %d more bytes (%s)", len(b)-maxQuoted, item.DigestOf(b))
 	}
 	return string(b)
+}
+
+// Details returns lines about what the call may use, with all its parameters.
+func (d Decision) Details() []string {
+	sandbox := cmp.Or(d.call.Rung, "none")
+	if d.call.Enforced {
+		sandbox = "none is needed: a call in this process keeps to its permissions"
+	}
+	out := []string{
+		"item        " + d.ref.String() + " " + d.call.Digest.String(), "signer      " + d.call.Signer,
+		"risk        " + d.Tier.String() + " (" + d.Why + ")", "sandbox     " + sandbox, "capability  " + d.Capability(),
+	}
+	if b, err := json.MarshalIndent(d.call.Params, "", "  "); err == nil && len(d.call.Params) > 0 {
+		out = append(out, "parameters")
+		out = append(out, strings.Split(string(b), "\n")...)
+	}
+	return out
 }
 
 // Digest returns that of the item.

@@ -23,7 +23,9 @@ const (
 	// ForPrefix permits also later calls of the same capability whose dangerous commands all
 	// begin as those of this one.
 	ForPrefix = "prefix"
-	Deny      = "deny"
+	// LeftOpen states that the person who was asked for a thread of another process left.
+	LeftOpen = "left"
+	Deny     = "deny"
 )
 
 // The givers of an answer that are not persons.
@@ -32,6 +34,9 @@ const (
 	byGrant   = "grant" // an earlier answer for the thread
 	byNobody  = "error" // the terminal or the client could not be read
 )
+
+// unanswered is how long a question stays open that the allowance sets no time for.
+const unanswered = 7 * 24 * time.Hour
 
 // inboxPause is the time between two reads of the inbox while a process waits for an
 // answer.
@@ -49,20 +54,48 @@ type Question struct {
 	// answer for them is not offered. Within reports whether prefixes permit the call.
 	Prefixes []string
 	Within   func(prefixes []string) bool
-	// Timeout is how long a process waits for the answer, and Open how long the question of
-	// a suspended thread stays open. With 0 the thread is not suspended for it.
-	Timeout, Open time.Duration
-	// Ask asks the person who is present; nil if none is.
+	// Timeout is how long a process waits for the answer, 0 as long as the person is present.
+	Timeout time.Duration
+	// Open is how long the question of a suspended thread stays open if no person is present.
+	// With 0 the thread is not suspended for it.
+	Open time.Duration
+	// Left is how long the question stays open if the person who is present leaves without an
+	// answer. With 0 the thread is not suspended for it.
+	Left time.Duration
+	// Ask asks the person who is present; nil if none is. Its error is ErrLeft if the person
+	// left. The cause of the end of its context is an *Elsewhere if another surface answered.
 	Ask func(ctx context.Context) (Reply, error)
 	// Before is called before a new question is recorded; its error refuses the call.
 	Before func() error
 }
+
+// ErrLeft means that the person who was asked left without an answer: the question stays open.
+var ErrLeft = errors.New("the person left without an answer")
+
+// Elsewhere is the cause of the end of a question that another process answered.
+type Elsewhere struct {
+	Reply
+	At string // the terminal of that process, "" if it is not known
+}
+
+// Error states the answer.
+func (e *Elsewhere) Error() string {
+	at := "elsewhere"
+	if e.At != "" {
+		at = "on " + e.At
+	}
+	return "answered " + at + ": " + e.Decision
+}
+
+// AnsweredElsewhere marks the cause for what asks the person.
+func (e *Elsewhere) AnsweredElsewhere() {}
 
 // Reply is the answer to a question.
 type Reply struct {
 	Decision string
 	Feedback string // of a denial: the model reads it
 	By       string
+	Stop     bool // the person also stops the turn; it is not recorded
 }
 
 // Late reports whether the question was not answered in time.
@@ -78,6 +111,7 @@ type Decision struct {
 	Question item.Digest `json:"question"` // of its text: another text has no answer
 	By       string      `json:"-"`
 	Time     time.Time   `json:"-"`
+	At       string      `json:"-"` // the terminal at which it was given
 }
 
 // asked is a question about a call that the log has.
@@ -109,6 +143,7 @@ func (t *Thread) approve(ctx context.Context, c *ToolCall, q *Question, mayRest 
 	if err != nil {
 		return nil, err
 	}
+	leaves := mayRest && q.Left > 0 && c.By == ""
 	mayRest = mayRest && q.Open > 0 && c.By == ""
 	a, err := t.askedAbout(&d)
 	if err != nil {
@@ -133,18 +168,37 @@ func (t *Thread) approve(ctx context.Context, c *ToolCall, q *Question, mayRest 
 		return nil, nil
 	}
 	// A person who is present has the whole time for the answer.
-	if a == nil || q.Ask != nil && a.expires().Sub(t.p.Now()) < q.Timeout {
+	if left := time.Duration(0); a != nil {
+		left = a.expires().Sub(t.p.Now())
+		if q.Ask != nil && (left < q.Timeout || left <= 0) {
+			a = nil
+		}
+	}
+	if a == nil {
 		if a, err = t.ask(ctx, d, q); err != nil {
 			return nil, err
 		}
 	}
-	if q.Ask == nil {
-		t.mu.Lock()
-		t.waiting[c.ID] = a
-		t.mu.Unlock()
-		return nil, nil
+	if q.Ask != nil {
+		reply, err := t.await(ctx, a, q)
+		if !errors.Is(err, ErrLeft) {
+			return reply, err
+		}
+		if !leaves {
+			_, err := t.resolve(ctx, a, &Reply{Decision: Deny, By: byNobody})
+			return nil, err
+		}
+		if a.expires().Sub(t.p.Now()) < q.Left-time.Minute { // its time was that of a person who is present
+			q.Ask, q.Before, q.Open = nil, nil, q.Left
+			if a, err = t.ask(ctx, d, q); err != nil {
+				return nil, err
+			}
+		}
 	}
-	return t.await(ctx, a, q)
+	t.mu.Lock()
+	t.waiting[c.ID] = a
+	t.mu.Unlock()
+	return nil, nil
 }
 
 // question returns a question as the log has it.
@@ -231,8 +285,11 @@ func (t *Thread) ask(ctx context.Context, d askedData, q *Question) (*asked, err
 		}
 	}
 	open := q.Timeout
-	if q.Ask == nil {
+	switch {
+	case q.Ask == nil:
 		open = q.Open
+	case open == 0: // as long as the person is present, and after that as a thread that is suspended
+		open = max(q.Left, unanswered)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -274,7 +331,7 @@ func (t *Thread) answerOf(a *asked) (*Reply, error) {
 	case d.Question != item.DigestOf([]byte(a.Summary)), d.Time.After(a.expires()), d.Decision != Deny && !slices.Contains(a.Grants, d.Decision):
 		return nil, t.takeAnswer(a.ID)
 	}
-	return &Reply{d.Decision, d.Feedback, d.By}, nil
+	return &Reply{Decision: d.Decision, Feedback: d.Feedback, By: d.By}, nil
 }
 
 func (t *Thread) takeAnswer(id string) error {
@@ -309,52 +366,6 @@ func (t *Thread) grantOf(a *asked) {
 	}
 }
 
-// await waits for the first answer: of the person who is present, or of another process.
-// After the time of the question it is refused.
-func (t *Thread) await(ctx context.Context, a *asked, q *Question) (*Reply, error) {
-	type said struct {
-		reply Reply
-		err   error
-	}
-	within, cancel := context.WithCancel(ctx)
-	defer cancel()
-	answered := make(chan said, 1)
-	go func() {
-		r, err := q.Ask(within)
-		answered <- said{r, err}
-	}()
-	tick := time.NewTicker(inboxPause)
-	defer tick.Stop()
-	over := time.NewTimer(min(q.Timeout, max(a.expires().Sub(t.p.Now()), time.Second)))
-	defer over.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err() // the question stays open
-		case <-over.C:
-			return t.resolve(ctx, a, &Reply{Decision: Deny, By: ByTimeout})
-		case s := <-answered:
-			if ctx.Err() != nil || diag.CodeOf(s.err) == diag.Cancelled {
-				return nil, errors.Join(s.err, ctx.Err())
-			}
-			if s.err != nil {
-				_, err := t.resolve(ctx, a, &Reply{Decision: Deny, By: byNobody})
-				return nil, errors.Join(s.err, err)
-			}
-			if s.reply.Decision != Deny && !slices.Contains(a.Grants, s.reply.Decision) {
-				s.reply = Reply{Decision: Deny, By: s.reply.By} // an answer that was not offered
-			}
-			return t.resolve(ctx, a, &s.reply)
-		case <-tick.C:
-			if r, err := t.answerOf(a); err != nil {
-				return nil, err
-			} else if r != nil {
-				return t.resolve(ctx, a, r)
-			}
-		}
-	}
-}
-
 // askedLine applies a line of the log about a question or its answer.
 func (t *Thread) askedLine(event string, data []byte) error {
 	if event == evAsked {
@@ -367,7 +378,7 @@ func (t *Thread) askedLine(event string, data []byte) error {
 	err := into(data, &d)
 	for _, a := range t.asked {
 		if a.ID == d.ID && err == nil {
-			a.reply = &Reply{d.Decision, d.Feedback, d.By}
+			a.reply = &Reply{Decision: d.Decision, Feedback: d.Feedback, By: d.By}
 			t.grantOf(a)
 		}
 	}
@@ -406,6 +417,15 @@ type OpenQuestion struct {
 	Prefixes []string  `json:"prefixes,omitempty"`
 	Grants   []string  `json:"grants"`
 	Expires  time.Time `json:"expires"`
+	Tier     string    `json:"tier,omitempty"`
+
+	capability string
+	digest     item.Digest
+}
+
+// Details returns lines about what a call would use.
+func (q *OpenQuestion) Details() []string {
+	return []string{"call        " + q.CallID, "risk        " + q.Tier, "capability  " + q.capability, "item        " + q.digest.String()}
 }
 
 // OpenQuestions returns the questions about calls that the log of a thread has, and that
@@ -419,7 +439,7 @@ func OpenQuestions(project, id string) ([]OpenQuestion, error) {
 	for i, a := range t.asked {
 		again := slices.ContainsFunc(t.asked[i+1:], func(b *asked) bool { return b.CallID == a.CallID })
 		if a.reply == nil && !again {
-			out = append(out, OpenQuestion{a.ID, a.CallID, a.Summary, a.Rule, a.Prefixes, a.Grants, a.expires()})
+			out = append(out, OpenQuestion{a.ID, a.CallID, a.Summary, a.Rule, a.Prefixes, a.Grants, a.expires(), a.Tier, a.Capability, a.Digest})
 		}
 	}
 	return out, nil
@@ -431,7 +451,7 @@ func ReplyTo(project, id, question string) (*Reply, error) {
 	for i := range lines {
 		var d answeredData
 		if err == nil && lines[i].Event == evAnswered && into(lines[i].Data, &d) == nil && d.ID == question {
-			return &Reply{d.Decision, d.Feedback, d.By}, nil
+			return &Reply{Decision: d.Decision, Feedback: d.Feedback, By: d.By}, nil
 		}
 	}
 	return nil, err

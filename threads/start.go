@@ -105,7 +105,6 @@ func (t *Thread) startData() startedData {
 
 // walk runs the loop within the time of the thread, and records the end.
 func (t *Thread) walk(ctx context.Context, lines []transcript.Line) (*Result, error) {
-	left := time.Duration(t.p.Limits.DurationSeconds)*time.Second - t.elapsed()
 	owning, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
 	t.stop = lose
@@ -115,7 +114,7 @@ func (t *Thread) walk(ctx context.Context, lines []transcript.Line) (*Result, er
 		}
 		lose(err)
 	})()
-	within, cancel := context.WithTimeout(owning, max(left, 0))
+	within, cancel := t.within(owning)
 	defer cancel()
 	err := t.p.Loop(t.With(within), t, t.log, lines)
 	if err == nil {
@@ -136,6 +135,37 @@ func (t *Thread) walk(ctx context.Context, lines []transcript.Line) (*Result, er
 	}
 	return t.end(context.WithoutCancel(ctx), ctx.Err() != nil, err)
 }
+
+// within returns a context that ends when the time of the thread is over.
+func (t *Thread) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	inner, cancel := context.WithCancelCause(ctx)
+	t.mu.Lock()
+	t.limit = time.AfterFunc(max(t.timeLeft(), 0), func() { cancel(context.DeadlineExceeded) })
+	limit := t.limit
+	t.mu.Unlock()
+	return overtime{inner, ctx}, func() { limit.Stop(); cancel(nil) }
+}
+
+// overtime is a context whose error is DeadlineExceeded when the time of a thread is over.
+type overtime struct {
+	context.Context
+	outer context.Context
+}
+
+// Err implements context.Context.
+func (o overtime) Err() error {
+	if errors.Is(context.Cause(o.Context), context.DeadlineExceeded) {
+		return context.DeadlineExceeded
+	}
+	return o.Context.Err()
+}
+
+// AfterFunc has derived contexts watch the context inside without a goroutine.
+func (o overtime) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(o.Context, f) }
+
+// Value implements context.Context. It does not return the context inside, so that derived
+// contexts get the error of Err.
+func (o overtime) Value(key any) any { return o.outer.Value(key) }
 
 // timeOver is the end of a thread at its duration. It has no hooks: no time is left for them.
 func (t *Thread) timeOver() error {

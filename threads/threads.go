@@ -301,46 +301,52 @@ type Thread struct {
 	log   *transcript.Log
 	money Ledger
 
-	mu       sync.Mutex
-	began    time.Time
-	active   time.Duration // of earlier processes
-	prompt   *Prompt
-	entries  []entry // of the conversation, in order
-	results  map[string]*recordedResult
-	started  map[string]bool   // calls whose tool_call is recorded
-	asides   map[string]*aside // calls of programs, as an earlier process recorded them
-	made     map[string]int    // calls of programs of this process, by what they run for
-	byKey    map[string]*answer
-	attempts int64 // of the turn
-	misses   int64 // attempts of this process since the last answer
-	turns    int64 // answers
-	inTurn   bool  // turn_started is recorded for the next answer
-	usage    message.Usage
-	fresher  newTokens
-	last     *Previous     // of the last answer
-	fresh    int64         // bytes of the conversation since
-	short    shortened     // what of the conversation the model reads in another form
-	windows  map[int]int64 // that services stated, by index
-	spent    policy.USD
-	service  int // index into Services
-	failure  *pending
-	lastErr  error // of the last call of the model; nil if it answered
-	returned map[string]any
-	done     bool // returned is set
-	tries    map[string]int64
-	steps    []Identity
-	walks    int                    // of the loop, as the log has them
-	open     map[string]reservation // requests without an answer, by the id of their reservation
-	sent     map[string]bool        // reservations of the requests that the log has
-	skip     map[string]int         // events that a step in flight recorded before a crash, by key
-	ending   *Ending
-	next     *continuedData            // of the thread that goes on
-	refused  error                     // the last limit that was reached
-	schemas  map[string]*schema.Schema // of the tools, by their text
-	asked    []*asked                  // questions about calls that have not begun, the oldest first
-	grants   []grant
-	waiting  map[string]*asked // for whose answers the thread must be suspended, by the call
-	stop     func(error)
+	mu     sync.Mutex
+	began  time.Time
+	active time.Duration // of earlier processes
+	// The time in which a person was asked, which is not a part of elapsed: of the questions
+	// that are open now, holds is the number and heldSince the start.
+	held      time.Duration
+	holds     int
+	heldSince time.Time
+	limit     *time.Timer // ends the walk when the time is over
+	prompt    *Prompt
+	entries   []entry // of the conversation, in order
+	results   map[string]*recordedResult
+	started   map[string]bool   // calls whose tool_call is recorded
+	asides    map[string]*aside // calls of programs, as an earlier process recorded them
+	made      map[string]int    // calls of programs of this process, by what they run for
+	byKey     map[string]*answer
+	attempts  int64 // of the turn
+	misses    int64 // attempts of this process since the last answer
+	turns     int64 // answers
+	inTurn    bool  // turn_started is recorded for the next answer
+	usage     message.Usage
+	fresher   newTokens
+	last      *Previous     // of the last answer
+	fresh     int64         // bytes of the conversation since
+	short     shortened     // what of the conversation the model reads in another form
+	windows   map[int]int64 // that services stated, by index
+	spent     policy.USD
+	service   int // index into Services
+	failure   *pending
+	lastErr   error // of the last call of the model; nil if it answered
+	returned  map[string]any
+	done      bool // returned is set
+	tries     map[string]int64
+	steps     []Identity
+	walks     int                    // of the loop, as the log has them
+	open      map[string]reservation // requests without an answer, by the id of their reservation
+	sent      map[string]bool        // reservations of the requests that the log has
+	skip      map[string]int         // events that a step in flight recorded before a crash, by key
+	ending    *Ending
+	next      *continuedData            // of the thread that goes on
+	refused   error                     // the last limit that was reached
+	schemas   map[string]*schema.Schema // of the tools, by their text
+	asked     []*asked                  // questions about calls that have not begun, the oldest first
+	grants    []grant
+	waiting   map[string]*asked // for whose answers the thread must be suspended, by the call
+	stop      func(error)
 
 	linesMu sync.Mutex
 	lines   []transcript.Line // of the log
@@ -423,7 +429,13 @@ func (t *Thread) used() Usage {
 	return u
 }
 
-func (t *Thread) elapsed() time.Duration { return t.active + t.p.Now().Sub(t.began) }
+func (t *Thread) elapsed() time.Duration {
+	now := t.p.Now()
+	if t.holds > 0 {
+		now = t.heldSince
+	}
+	return t.active + now.Sub(t.began) - t.held
+}
 
 // Cost is what a thread has cost, in results and in thread.json.
 type Cost struct {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
@@ -19,6 +21,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -294,28 +297,31 @@ func progressLine(p graph.Progress) string {
 // askGraph asks a question of a graph at the terminal until the answer is one, or until
 // ctx ends, because an answer came from elsewhere. The end of the input leaves it open.
 func askGraph(ctx context.Context, c *cli.Call, q graph.Question) (v any, by string, err error) {
-	prompt := q.Text
-	if len(q.Choices) > 0 {
-		prompt += " [" + strings.Join(q.Choices, "/") + "]"
-	}
-	err = c.InTurn(ctx, func(ask func(string) (string, error)) error {
-		for {
-			text, err := ask(continued(prompt) + " ")
-			if diag.CodeOf(err) == diag.Usage {
-				return graph.ErrNoAnswer
-			}
-			if err != nil {
-				return err
-			}
-			why := ""
-			if v, why = q.Ask.Read(text); why == "" {
-				by = "person"
-				return nil
-			}
-			c.UI.PrintErr("this is not an answer: %s", why)
+	d := &dialog.Question{From: q.Run, Text: q.Text}
+	for i, choice := range q.Choices {
+		if len(q.Choices) < 10 {
+			d.Choices = append(d.Choices, dialog.Choice{Key: rune('1' + i), Label: choice, Words: []string{choice}})
 		}
-	})
-	return v, by, err
+	}
+	if len(d.Choices) == 0 {
+		if len(q.Choices) > 0 {
+			d.Text += " [" + strings.Join(q.Choices, "/") + "]"
+		}
+		d.Check = func(line string) string { _, why := q.Ask.Read(line); return why }
+	}
+	a, err := askAtTerminal(ctx, c, d)
+	switch {
+	case errors.Is(err, threads.ErrLeft):
+		return nil, "", graph.ErrNoAnswer
+	case err != nil:
+		return nil, "", err
+	}
+	text := a.Text
+	if a.Key != 0 {
+		text = q.Choices[a.Key-'1']
+	}
+	v, _ = q.Ask.Read(text)
+	return v, "person", nil
 }
 
 // showGraphResult prints the output of a run, and for a suspended one what wakes it.

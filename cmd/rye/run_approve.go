@@ -1,90 +1,150 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"os"
+	"slices"
 	"strings"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/termkeys"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 )
 
+// canAsk reports whether a person can be asked for permissions at the terminal.
+func canAsk(c *cli.Call) bool {
+	return !c.UI.AsJSON && !envOf(c).InCI() && c.Isatty(c.Stdin) && c.Isatty(c.Stderr)
+}
+
+// askAtTerminal asks a question with single keys, or with words where the terminal only appends
+// lines. The error is threads.ErrLeft if the input ends.
+func askAtTerminal(ctx context.Context, c *cli.Call, q *dialog.Question) (a dialog.Answer, err error) {
+	f, ok := c.Stdin.(*os.File)
+	if ok && !c.PlainTerminal() && !c.Reads() {
+		err = c.OwnTurn(ctx, func() error {
+			keys, kerr := termkeys.Open(f)
+			if kerr != nil {
+				ok = false
+				return nil
+			}
+			defer keys.Close()
+			s := &dialog.Screen{
+				In: keys, Out: c.Stderr, Size: func() (int, int) { return cli.TerminalSize(c.Stderr) },
+				Guard: c.QuestionGuard(), Bell: dialog.Notice(c.Getenv, "a question waits for you"),
+			}
+			defer c.UI.Above(s.Print)()
+			a, kerr = s.Ask(ctx, q)
+			return kerr
+		})
+	}
+	if !ok || c.PlainTerminal() || c.Reads() {
+		err = c.InTurn(ctx, func(ask func(string) (string, error)) (err error) {
+			a, err = dialog.Words(ctx, ask, q)
+			return err
+		})
+	}
+	var elsewhere *threads.Elsewhere
+	switch {
+	case errors.As(context.Cause(ctx), &elsewhere) && c.PlainTerminal():
+		c.UI.Note("%s", elsewhere.Error())
+	case diag.CodeOf(err) == diag.Usage:
+		c.UI.PrintErr("")
+		err = threads.ErrLeft
+	case errors.Is(err, dialog.ErrLeft):
+		err = threads.ErrLeft
+	}
+	return a, err
+}
+
 // askAboutThread returns the function that asks at the terminal what a suspended thread asks,
-// nil without one.
-func askAboutThread(c *cli.Call) func(ctx context.Context, question string) (string, error) {
-	if askAboutRisk(c) == nil {
+// nil without one. An error leaves the thread suspended.
+func askAboutThread(c *cli.Call) func(ctx context.Context, thread, question string) (string, error) {
+	if !canAsk(c) {
 		return nil
 	}
-	return func(ctx context.Context, question string) (string, error) {
-		return c.AskWithin(ctx, continued(question)+"\nyes continues the thread, no ends it, anything else leaves it suspended [later] ")
+	return func(ctx context.Context, thread, question string) (string, error) {
+		a, err := askAtTerminal(ctx, c, &dialog.Question{From: thread, Text: question, Choices: []dialog.Choice{
+			{Key: 'y', Label: "yes", Help: "the thread continues", Words: []string{"yes"}, Permits: true},
+			{Key: 'n', Label: "no", Help: "the thread ends", Words: []string{"no"}},
+			{Key: 'l', Label: "later", Help: "the thread stays suspended", Words: []string{"later"}},
+		}, Escape: 'l'})
+		return map[rune]string{'y': "yes", 'n': "no", 'l': "later"}[a.Key], err
 	}
 }
 
 // askAboutCall returns the function that asks at the terminal about a call of a thread, nil
-// without one. Only the words once and thread are a yes, and prefix if it is repeated for the
-// rule that is shown.
+// without one.
 func askAboutCall(c *cli.Call) project.Decide {
-	if askAboutRisk(c) == nil {
+	if !canAsk(c) {
 		return nil
 	}
-	return func(ctx context.Context, q project.Asked) (r threads.Reply, err error) {
-		err = c.InTurn(ctx, func(ask func(string) (string, error)) (err error) {
-			r, err = decide(q, ask)
-			return err
-		})
-		return r, err
+	return func(ctx context.Context, q project.Asked) (threads.Reply, error) {
+		a, err := askAtTerminal(ctx, c, callQuestion(q))
+		return replyTo(a), err
 	}
 }
 
-// decide asks about a call.
-func decide(q project.Asked, ask func(prompt string) (string, error)) (threads.Reply, error) {
-	prefix := ""
-	if len(q.Prefixes) > 0 {
-		prefix = " prefix those that begin with " + strings.Join(q.Prefixes, ", ") + ","
+// callQuestion describes what a person can answer about a call.
+func callQuestion(q project.Asked) *dialog.Question {
+	out := &dialog.Question{
+		From: q.Thread, Why: q.Rule, Text: q.Question, Details: q.Details, Escape: 'n', Queue: q.Queue,
+		Choices: []dialog.Choice{{Key: 'y', Label: "once", Help: "this call runs, this one time", Words: []string{"yes", threads.Once}, Permits: true}},
 	}
-	thread := ""
+	if policy.NeedsWord(q.Tier, q.Rule) {
+		out.Word = "yes"
+	}
 	if q.Rule != "" {
-		thread = " thread also later calls with " + q.Rule + ","
+		out.Choices = append(out.Choices, dialog.Choice{Key: 't', Label: "this thread", Help: "also later calls of this thread with " + q.Rule, Words: []string{threads.ForThread}, Permits: true})
 	}
-	answer, err := ask(continued(q.Question) + "\n" + continued("once runs it this time,"+thread+prefix) +
-		"\nanything else refuses, deny TEXT with a text for the model [deny] ")
-	if err == nil && prefix != "" && strings.EqualFold(answer, threads.ForPrefix) {
-		answer, err = ask(continued("Permit every command of this thread that begins with "+strings.Join(q.Prefixes, ", or with ")+"?") + " prefix again permits it [deny] ")
-		if strings.EqualFold(answer, threads.ForPrefix) {
-			return threads.Reply{Decision: threads.ForPrefix, By: "person"}, err
-		}
-		answer = threads.Deny
+	if len(q.Prefixes) > 0 {
+		begins := "begins with " + quotedList(q.Prefixes)
+		out.Choices = append(out.Choices, dialog.Choice{Key: 'p', Label: begins, Help: "also later commands of this thread that begin with " + quotedList(q.Prefixes), Words: []string{threads.ForPrefix}, Permits: true,
+			Confirm: "Permit every command of this thread that " + begins + "?"})
 	}
-	return replyOf(answer), err
+	refuse := dialog.Choice{Key: 'n', Label: "no", Help: "it does not run; Esc also stops the turn", Words: []string{"no", threads.Deny}}
+	if q.Thread != "" {
+		refuse.Line = "A line that the model reads, Enter for none: "
+	}
+	out.Choices = append(out.Choices, refuse)
+	return out
+}
+
+// quotedList returns texts in quotes.
+func quotedList(list []string) string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = `"` + s + `"`
+	}
+	return strings.Join(out, ", or with ")
+}
+
+// replyTo returns an answer about a call as threads record it.
+func replyTo(a dialog.Answer) threads.Reply {
+	decision := map[rune]string{'y': threads.Once, 't': threads.ForThread, 'p': threads.ForPrefix}[a.Key]
+	return threads.Reply{Decision: cmp.Or(decision, threads.Deny), Feedback: a.Text, By: "person", Stop: a.Stop}
+}
+
+// askAboutRisk returns the function that asks about a call at the terminal, nil without one.
+func askAboutRisk(c *cli.Call) exec.Ask {
+	if !canAsk(c) {
+		return nil
+	}
+	return func(ctx context.Context, question string) (bool, error) {
+		about := project.AskedOf(ctx)
+		q := callQuestion(project.Asked{Question: question, Tier: about.Tier, Rule: about.Rule, Details: about.Details})
+		q.Choices = slices.DeleteFunc(q.Choices, func(c dialog.Choice) bool { return c.Key == 't' }) // there is one call
+		a, err := askAtTerminal(ctx, c, q)
+		return a.Key == 'y', err
+	}
 }
 
 // continued shows that the later lines of a question are part of it. An item or a model may
 // have written them.
 func continued(question string) string { return strings.ReplaceAll(question, "\n", "\n  ") }
-
-// replyOf reads what a person typed.
-func replyOf(answer string) threads.Reply {
-	r := threads.Reply{Decision: threads.Deny, By: "person"}
-	word, text, _ := strings.Cut(answer, " ")
-	switch word = strings.ToLower(word); {
-	case (word == threads.Once || word == threads.ForThread) && text == "":
-		r.Decision = word
-	case word == threads.Deny:
-		r.Feedback = strings.TrimSpace(text)
-	}
-	return r
-}
-
-// askAboutRisk returns the function that asks about a call at the terminal, nil without
-// one. Only the word once is a yes: an empty line, or an answer to another question,
-// refuses.
-func askAboutRisk(c *cli.Call) exec.Ask {
-	if c.UI.AsJSON || envOf(c).InCI() || !c.Isatty(c.Stdin) || !c.Isatty(c.Stderr) {
-		return nil
-	}
-	return func(ctx context.Context, question string) (bool, error) {
-		answer, err := c.AskWithin(ctx, continued(question)+"\nonce runs it this time, anything else refuses [deny] ")
-		return strings.EqualFold(answer, "once"), err
-	}
-}

@@ -66,7 +66,17 @@ func runAs(change func(*cli.World)) int {
 	if now, err := time.Parse(time.RFC3339, os.Getenv("TEST_NOW")); err == nil {
 		w.Now = func() time.Time { return now }
 	}
-	w.Rung = os.Getenv("TEST_RUNG")
+	if file := os.Getenv("TEST_CLOCK"); file != "" { // has the seconds by which the clock is ahead
+		w.Now = func() time.Time {
+			b, _ := os.ReadFile(file)
+			n, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+			return time.Now().Add(time.Duration(n) * time.Second)
+		}
+	}
+	w.Rung, w.Guard = os.Getenv("TEST_RUNG"), -1 // a script types as soon as it sees a question
+	if d, err := time.ParseDuration(os.Getenv("TEST_GUARD")); err == nil {
+		w.Guard = d
+	}
 	if v := os.Getenv("TEST_VERSION"); v != "" { // test binaries have no version
 		w.Program.Version = v
 	}

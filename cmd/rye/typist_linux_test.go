@@ -67,7 +67,7 @@ func asks(shown []byte) bool {
 	if at := progressEnd.FindIndex(shown); at != nil {
 		shown = shown[:at[0]]
 	}
-	return bytes.HasSuffix(shown, []byte("] ")) || bytes.HasSuffix(shown, []byte("? "))
+	return bytes.HasSuffix(shown, []byte("] ")) || bytes.HasSuffix(shown, []byte("? ")) || bytes.HasSuffix(shown, []byte("Answer: "))
 }
 
 func TestAsks(t *testing.T) {

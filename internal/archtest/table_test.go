@@ -7,12 +7,12 @@ const module = "github.com/ryeos/rye"
 // diag and each other. A leaf has one idea and does not know items.
 func leaves() map[string]bool {
 	return set(
-		"internal/account", "internal/atomicfile", "internal/auditlog", "internal/cas", "internal/chainlog", "internal/commitindex", "internal/cond", "internal/credentials", "internal/cuttext", "internal/dotpath", "internal/dx", "internal/filelock", "internal/filestamp",
+		"internal/account", "internal/atomicfile", "internal/auditlog", "internal/cas", "internal/chainlog", "internal/commitindex", "internal/cond", "internal/credentials", "internal/cuttext", "internal/dialog", "internal/dotpath", "internal/dx", "internal/filelock", "internal/filestamp",
 		"internal/gitcmd", "internal/gitpack", "internal/glob",
 		"internal/header", "internal/hidden", "internal/httpfill", "internal/httpx", "internal/idpattern", "internal/interpolate", "internal/journal", "internal/jsonx", "internal/layered", "internal/legacy",
 		"internal/linediff", "internal/lineserver", "internal/links", "internal/mdmeta", "internal/media", "internal/memo", "internal/mvs", "internal/openat", "internal/owner", "internal/pep723", "internal/privatekey", "internal/proc", "internal/procwatch", "internal/pylit",
 		"internal/promptinput", "internal/recordtext", "internal/redact", "internal/resulttext", "internal/runlog", "internal/runsoutside",
-		"internal/schema", "internal/sqlite", "internal/stack", "internal/stagedir", "internal/startheap", "internal/stepsource", "internal/suggest", "internal/tmpl", "internal/touches", "internal/tomlx", "internal/tree",
+		"internal/schema", "internal/sqlite", "internal/stack", "internal/stagedir", "internal/startheap", "internal/stepsource", "internal/suggest", "internal/termkeys", "internal/tmpl", "internal/touches", "internal/tomlx", "internal/tree",
 		"internal/userdirs", "internal/volatile", "internal/wheels", "internal/winname", "internal/workcopy", "internal/yamlx",
 		"threads/compact", "threads/message",
 	)
@@ -181,7 +181,7 @@ func thirdParty() map[string]map[string]bool {
 		"golang.org/x/sync":                               everything(),
 		"github.com/go-git/go-git/v5":                     set("packages/source/git"),
 		"github.com/go-jose/go-jose/v4":                   set("registry/server"),
-		"golang.org/x/sys":                                set("exec/sandbox", "exec/sandbox/confine", "internal/proc", "internal/openat", "internal/testkit"),
+		"golang.org/x/sys":                                set("exec/sandbox", "exec/sandbox/confine", "internal/proc", "internal/openat", "internal/termkeys", "internal/testkit"),
 		"golang.org/x/term":                               set("internal/cli"),
 		"gopkg.in/yaml.v3":                                set("internal/yamlx"),
 		"modernc.org/sqlite":                              set("internal/sqlite"),

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 
@@ -75,6 +76,24 @@ func (c *Call) AskWithin(ctx context.Context, prompt string) (answer string, err
 // function. A line that was typed before a question is not an answer to it. A prompt can
 // have several lines.
 func (c *Call) InTurn(ctx context.Context, f func(ask func(prompt string) (string, error)) error) error {
+	return c.OwnTurn(ctx, func() error {
+		return f(func(prompt string) (string, error) {
+			if err := c.askable(prompt); err != nil {
+				return "", err
+			}
+			line, err := c.permission(ctx, prompt)
+			if errors.Is(err, errAskEnded) {
+				fmt.Fprintln(c.Stderr)
+				return "", ctx.Err()
+			}
+			return c.answer(prompt, line, err)
+		})
+	})
+}
+
+// OwnTurn calls f, which asks at the terminal in its own way. No other question is asked before
+// f returns. It returns the error of ctx if ctx ends first, and CANCELLED after an interrupt.
+func (c *Call) OwnTurn(ctx context.Context, f func() error) error {
 	leave, err := c.turn(ctx.Done())
 	switch {
 	case ctx.Err() != nil:
@@ -86,17 +105,23 @@ func (c *Call) InTurn(ctx context.Context, f func(ask func(prompt string) (strin
 		return err
 	}
 	defer leave()
-	return f(func(prompt string) (string, error) {
-		if err := c.askable(prompt); err != nil {
-			return "", err
+	_ = c.UI.Stdout.Flush()
+	err = f()
+	select {
+	case <-c.end():
+		if err != nil && diag.CodeOf(err) != diag.Cancelled {
+			return c.cancelled()
 		}
-		line, err := c.permission(ctx, prompt)
-		if errors.Is(err, errAskEnded) {
-			fmt.Fprintln(c.Stderr)
-			return "", ctx.Err()
-		}
-		return c.answer(prompt, line, err)
-	})
+	default:
+	}
+	return err
+}
+
+// Reads reports whether the read of an earlier question still waits for a line.
+func (c *Call) Reads() bool {
+	c.UI.asking.Lock()
+	defer c.UI.asking.Unlock()
+	return c.UI.reading != nil
 }
 
 // permission reads the line that is typed after a prompt. A read that began for an earlier
@@ -115,6 +140,10 @@ func (c *Call) permission(ctx context.Context, prompt string) (string, error) {
 			c.UI.PrintErr(discarded)
 		}
 		c.prompt(prompt)
+		if stale = c.early(ctx, f); stale {
+			fmt.Fprintln(c.Stderr)
+			continue
+		}
 		l, earlier := c.UI.nextLine(c.Stdin)
 		line, err := c.await(l, ctx.Done())
 		if !earlier || errors.Is(err, errAskEnded) || diag.CodeOf(err) == diag.Cancelled {
@@ -123,6 +152,35 @@ func (c *Call) permission(ctx context.Context, prompt string) (string, error) {
 		stale = line != ""
 	}
 	return "", errAskEnded
+}
+
+// Guard is the time after a question is printed in which nothing that is typed is an answer: a
+// person has not read it yet.
+const Guard = 500 * time.Millisecond
+
+// QuestionGuard returns the time of this run.
+func (w *World) QuestionGuard() time.Duration {
+	if w.Guard != 0 {
+		return max(w.Guard, 0)
+	}
+	return Guard
+}
+
+// early waits until a person can have read a question, and discards what was typed meanwhile.
+// It reports whether a line was.
+func (c *Call) early(ctx context.Context, f *os.File) bool {
+	if f == nil || c.Reads() {
+		return false
+	}
+	over := time.NewTimer(c.QuestionGuard())
+	defer over.Stop()
+	select {
+	case <-over.C:
+		return c.QuestionGuard() > 0 && proc.DropTyped(f)
+	case <-ctx.Done():
+	case <-c.end():
+	}
+	return false
 }
 
 // errAskEnded means that the caller no longer waits for the answer.

@@ -35,6 +35,8 @@ type UI struct {
 	asking  sync.Mutex    // of turn and reading
 	turn    chan struct{} // has an element while a question is open
 	reading *lineRead
+
+	above atomic.Pointer[func(write func())] // prints above the question that is drawn
 }
 
 // newUI reads the global switches straight from the words, so that even an
@@ -119,8 +121,22 @@ func (u *UI) Warn(format string, args ...any) {
 
 // PrintErr prints a line to stderr, after everything printed to stdout so far.
 func (u *UI) PrintErr(format string, args ...any) {
-	u.Stdout.Flush() // keeps the order when both streams are one terminal
-	fmt.Fprint(u.Stderr, diag.Redact(fmt.Sprintf(format+"\n", visible(args)...)))
+	write := func() {
+		u.Stdout.Flush() // keeps the order when both streams are one terminal
+		fmt.Fprint(u.Stderr, diag.Redact(fmt.Sprintf(format+"\n", visible(args)...)))
+	}
+	if above := u.above.Load(); above != nil {
+		(*above)(write)
+		return
+	}
+	write()
+}
+
+// Above has lines of stderr printed by a function until end is called: a question is drawn, and
+// they are printed above it.
+func (u *UI) Above(printer func(write func())) (end func()) {
+	u.above.Store(&printer)
+	return func() { u.above.Store(nil) }
 }
 
 // Metadata states which command made the document. Commands embed it to add

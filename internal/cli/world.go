@@ -25,6 +25,7 @@ type World struct {
 	Dir            string                       // working directory, "" when it cannot be known
 	Etc            string                       // directory of the machine's own files; "" means the system's
 	Rung           string                       // the strongest rung of the sandbox to use; "" means that of the system
+	Guard          time.Duration                // in which keys do not answer a question; 0 is that of the constant, negative none
 	Isatty         func(any) bool               // whether a stream is a terminal
 	Commands       func(only string) []*Command // all, or the one of this name
 }
@@ -33,6 +34,27 @@ type World struct {
 func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// TerminalSize returns the columns and rows of a terminal, 0 if the stream is not a terminal.
+func TerminalSize(stream any) (columns, rows int) {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return 0, 0
+	}
+	columns, rows, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return columns, rows
+}
+
+// PlainTerminal reports whether the terminal only appends lines: nothing is drawn again, and no
+// single keys are read.
+func (w *World) PlainTerminal() bool {
+	term := w.Getenv("TERM")
+	windows := w.Getenv("OS") == "Windows_NT" // sets no TERM
+	return w.Getenv("RYE_PLAIN") == "1" || w.Getenv("ACCESSIBLE") == "1" || term == "dumb" || term == "" && !windows
 }
 
 // TerminalWidth returns the columns of a terminal, 0 if the stream is not a terminal.

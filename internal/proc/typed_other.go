@@ -1,8 +1,8 @@
-//go:build !linux
+//go:build !linux && !darwin && !freebsd && !netbsd && !openbsd && !dragonfly && !windows
 
 package proc
 
 import "os"
 
-// DropTyped discards what was typed at a terminal, on Linux only.
+// DropTyped does nothing on this system.
 func DropTyped(*os.File) (line bool) { return false }

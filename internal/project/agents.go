@@ -233,7 +233,7 @@ func (p *Project) workspace(ctx context.Context) (*agent.Workspace, error) {
 		return nil, err
 	}
 	return &agent.Workspace{
-		Verbs: p.Verbs, Settings: s, AskTimeout: time.Duration(a.Approvals.TimeoutSeconds) * time.Second,
+		Verbs: p.Verbs, Settings: s, AskTimeout: a.Approvals.Timeout(atTerminal(ctx)),
 		Signer: func(ctx context.Context) (sign.Signer, error) { return p.agentsKey(ctx) },
 		May: func(fp sign.Fingerprint, ref item.Ref) bool {
 			k, ok := p.Trust.Key(fp)

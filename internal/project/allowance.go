@@ -80,6 +80,7 @@ func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) e
 		call.Child = r.o.isChild()
 	}
 	d := a.Decide(call)
+	d.Timeout = a.Approvals.Timeout(atTerminal(ctx))
 	start := starting(ctx)
 	if start == nil {
 		start = func(string, item.Digest, string, string) error { return nil }
@@ -98,6 +99,7 @@ func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) e
 	if person != nil { // a suspended thread waits longer
 		within = 0
 	}
+	ctx = context.WithValue(ctx, askedKey{}, &Asked{Tier: d.Tier.String(), Rule: d.Rule(), Prefixes: d.Prefixes(), Details: d.Details()})
 	q := &threads.Question{Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Digest: d.Digest(), Rule: d.Rule(), Prefixes: d.Prefixes(), Within: d.Within, Timeout: d.Timeout}
 	switch r, err := confirm(ctx, q, d.Headless == "suspend", ask); {
 	case err != nil:
@@ -112,6 +114,15 @@ func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) e
 		return d.Denied(r.Feedback)
 	}
 	return start(call.Ref.String(), call.Digest, d.Tier.String(), "approved")
+}
+
+// atTerminal reports whether a question of ctx reaches a person at a terminal: of this process,
+// or of one that waits for its thread. Otherwise it goes to the user of a client.
+func atTerminal(ctx context.Context) bool {
+	if r := spawner(ctx); r != nil && (r.o.ToClient || r.o.Relayed && !r.o.Attended) {
+		return false
+	}
+	return agent.AskingOf(ctx) == nil
 }
 
 // AgentSettings returns the configuration agent/mcp within the policy files, which

@@ -10,7 +10,8 @@ import (
 // The user has the time of the allowance to confirm a copy or a signature of an agent.
 func TestAgentsQuestionsEnd(t *testing.T) {
 	p := &Project{settings: &agent.Settings{}, allowance: &readAllowance{known: true}}
-	p.allowance.value.Approvals.TimeoutSeconds = 7
+	seconds := int64(7)
+	p.allowance.value.Approvals.TimeoutSeconds = &seconds
 	w, err := p.workspace(t.Context())
 	if err != nil || w.AskTimeout != 7*time.Second {
 		t.Errorf("%+v, %v", w, err)

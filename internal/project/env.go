@@ -39,6 +39,7 @@ type Env struct {
 	OnlyRuns   bool // the command asks for the entries of few items of the lock, as a run does
 	NoMemo     bool // compute what the memo knows, too
 	Offline    bool
+	Terminal   string // the name of the terminal at which a person gives answers, "" if it is not known
 	Key        string // which key signs: a fingerprint, an owner or a file
 
 	Surface  string    // what asks for signatures; "" is the command line

@@ -24,6 +24,7 @@ import (
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -348,16 +349,21 @@ func (d graphDispatcher) confirmer(ctx context.Context, c graph.Call, live bool)
 	if c.Approval != nil && c.Approval.Given != "" {
 		return func(_ context.Context, question string) (bool, error) { return question == c.Approval.Given, nil }
 	}
-	if call, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok && call.Confirm != nil {
-		return call.Confirm
-	}
+	var confirm exec.Ask
 	a := agent.AskingOf(ctx)
-	if a == nil || live && !a.Live {
+	switch call, ok := ctx.Value(graphOptionsKey{}).(*graphCall); {
+	case ok && call.Confirm != nil:
+		confirm = call.Confirm
+	case a == nil || live && !a.Live:
 		return nil
+	default:
+		confirm = func(ctx context.Context, question string) (bool, error) {
+			return a.Confirm(ctx, agent.Question{Run: c.RunID, Node: c.Node, Step: c.Step, Text: question})
+		}
 	}
 	return func(ctx context.Context, question string) (bool, error) {
-		yes, err := a.Confirm(ctx, agent.Question{Run: c.RunID, Node: c.Node, Step: c.Step, Text: question})
-		if errors.Is(err, agent.ErrNoAnswer) && c.Approval != nil {
+		yes, err := confirm(ctx, question)
+		if (errors.Is(err, agent.ErrNoAnswer) || errors.Is(err, threads.ErrLeft)) && c.Approval != nil && !live {
 			allowance, _, aerr := d.p.Allowance(ctx)
 			if aerr != nil {
 				return false, aerr

@@ -322,7 +322,7 @@ func (r registryItems) Adopt(ctx context.Context, it *agent.RegistryItem, ask fu
 	review := func([]packages.Change) error { return nil }
 	if a.Registry == "ask" {
 		review = func(changes []packages.Change) error {
-			return r.ask(ctx, it, changes, time.Duration(a.Approvals.TimeoutSeconds)*time.Second, ask)
+			return r.ask(ctx, it, changes, a.Approvals.Timeout(atTerminal(ctx)), ask)
 		}
 	}
 	if err := r.add(ctx, it, review); err != nil {

@@ -29,6 +29,7 @@ type threadStart struct {
 	Copy     string               `json:"copy,omitempty"` // the id of a working copy
 	Sees     *threads.WorkingCopy `json:"sees,omitempty"` // what its tools see, if they change no file or it is outside of projects
 	Relayed  bool                 `json:"relayed,omitempty"`
+	Attended bool                 `json:"attended,omitempty"`
 	// Attachments are prepared, with their content.
 	Attachments []message.Block `json:"attachments,omitempty"`
 	Locked      bool            `json:"locked"`
@@ -73,7 +74,7 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 	}
 	start := threadStart{
 		ThreadID: id, Ref: prepared.Item.Ref.String(), Params: prepared.Inputs,
-		Limits: o.Limits, Model: o.Model, Provider: o.Provider, Message: o.Message, Call: o.Call, Relayed: o.Relayed, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked, Program: p.Env.programText(),
+		Limits: o.Limits, Model: o.Model, Provider: o.Provider, Message: o.Message, Call: o.Call, Relayed: o.Relayed, Attended: o.Attended, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked, Program: p.Env.programText(),
 	}
 	in := p
 	if o.Above != nil {
@@ -149,7 +150,7 @@ func (e *Env) RunThreadProcess(ctx context.Context, in io.Reader) (err error) {
 	if err != nil {
 		return err
 	}
-	o := &ThreadOptions{ledger: ledger, ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.object("params"), Model: m.text("model"), Provider: m.text("provider"), Message: m.text("message"), Call: m.text("call"), Copy: m.text("copy"), Relayed: m.flag("relayed")}
+	o := &ThreadOptions{ledger: ledger, ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.object("params"), Model: m.text("model"), Provider: m.text("provider"), Message: m.text("message"), Call: m.text("call"), Copy: m.text("copy"), Relayed: m.flag("relayed"), Attended: m.flag("attended")}
 	defer func() { err = errors.Join(err, o.closeLedger()) }()
 	if o.Attach, err = readBlocks(m["attachments"]); err != nil {
 		return diag.New(diag.Usage, "reading what to start: attachments: %w", err)

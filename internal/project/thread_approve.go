@@ -20,8 +20,24 @@ type Decide func(ctx context.Context, q Asked) (threads.Reply, error)
 // Asked is what a person reads about a call: rule is what an answer for the whole thread
 // permits, and prefixes that for beginnings of commands, nil if it is not offered.
 type Asked struct {
+	Thread         string // whose call it is, "" outside of threads
 	Question, Rule string
 	Prefixes       []string
+	Tier           string   // the class of its risk
+	Details        []string // lines about what the call would use
+	// Queue returns the number of the question and of those that are open, nil for one.
+	Queue func() (at, of int)
+}
+
+type askedKey struct{}
+
+// AskedOf returns what is known about the call that ctx asks about, without its question. It is
+// empty for other questions.
+func AskedOf(ctx context.Context) Asked {
+	if a, ok := ctx.Value(askedKey{}).(*Asked); ok {
+		return *a
+	}
+	return Asked{}
 }
 
 // asksPerson asks about one call of a model, or of a program of a thread. ask is nil if no
@@ -47,7 +63,13 @@ func (r *threadRun) approver(ctx context.Context, c *threads.ToolCall) asksPerso
 		switch {
 		case ask != nil && own && r.o.Decide != nil:
 			q.Ask = func(ctx context.Context) (threads.Reply, error) {
-				return r.o.Decide(ctx, Asked{q.Text, q.Rule, q.Prefixes})
+				about := AskedOf(ctx)
+				about.Thread, about.Question, about.Rule, about.Prefixes = r.id, q.Text, q.Rule, q.Prefixes
+				reply, err := r.o.Decide(ctx, about)
+				if reply.Stop && err == nil && r.suspends() {
+					_, err = r.p.askToSuspend(context.WithoutCancel(ctx), r.id, "a person refused a call and stopped the turn", "person")
+				}
+				return reply, err
 			}
 		case ask != nil:
 			q.Ask = func(ctx context.Context) (threads.Reply, error) { return replyOf(ask(ctx, q.Text)) }
@@ -62,6 +84,13 @@ func (r *threadRun) approver(ctx context.Context, c *threads.ToolCall) asksPerso
 				return nil, err
 			}
 			q.Open = time.Duration(a.Approvals.SuspendedTimeoutSeconds) * time.Second
+		}
+		if q.Ask != nil && own && r.o.Below == nil && r.o.Replay == nil {
+			a, _, err := r.p.Allowance(ctx)
+			if err != nil {
+				return nil, err
+			}
+			q.Left = time.Duration(a.Approvals.SuspendedTimeoutSeconds) * time.Second
 		}
 		return c.Approve(ctx, q)
 	}
@@ -98,7 +127,10 @@ func confirm(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask)
 	if person := approver(ctx); person != nil {
 		return person(ctx, q, rests, ask)
 	}
-	within, cancel := context.WithTimeout(ctx, q.Timeout)
+	within, cancel := ctx, func() {}
+	if q.Timeout > 0 {
+		within, cancel = context.WithTimeout(ctx, q.Timeout)
+	}
 	defer cancel()
 	yes, err := ask(within, q.Text)
 	if ctx.Err() == nil && within.Err() != nil {
@@ -133,6 +165,7 @@ func decisionIn(project, id, question string) (*threads.Decision, error) {
 		if d.Question, err = item.ParseDigest(text); err != nil {
 			continue
 		}
+		d.At, _ = p["at"].(string)
 		d.Time, _ = time.Parse(time.RFC3339, m.Time)
 		return d, nil
 	}
@@ -174,6 +207,9 @@ func (p *Project) DecideCall(ctx context.Context, id, call string, r threads.Rep
 	payload := map[string]any{"decision": r.Decision, "question": item.DigestOf([]byte(q.Question)).String()}
 	if r.Feedback != "" {
 		payload["feedback"] = r.Feedback
+	}
+	if p.Env.Terminal != "" {
+		payload["at"] = p.Env.Terminal
 	}
 	dir := p.Spaces.ProjectDir
 	if err := graph.Send(dir, id, graph.Message{Kind: answerKind, Name: q.ID, Payload: payload, By: "person"}, p.Env.Now()); err != nil {

@@ -22,8 +22,8 @@ func (p *Project) ContinueThread(ctx context.Context, id string, o *ThreadOption
 }
 
 func (p *Project) attend(ctx context.Context, r *threads.Result, err error, o *ThreadOptions) (*threads.Result, error) {
-	for err == nil && o.Answer != nil && r.Status == threads.Suspended && r.Suspended.Ask != nil && r.Suspended.Ask.Limit == "" {
-		switch answer, aerr := o.Answer(ctx, r.Suspended.Ask.Question); {
+	for err == nil && o.Answer != nil && r.Status == threads.Suspended && r.Suspended.Ask != nil && r.Suspended.Ask.Limit == "" && r.Suspended.Reason != threads.ByApproval {
+		switch answer, aerr := o.Answer(ctx, r.ThreadID, r.Suspended.Ask.Question); {
 		case aerr != nil || !strings.EqualFold(answer, "yes") && !strings.EqualFold(answer, "no"):
 			return r, nil // it stays suspended
 		case strings.EqualFold(answer, "no"):

@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/store"
+	"github.com/ryeos/rye/threads/transcript"
 )
 
 type spawnerKey struct{}
@@ -37,6 +38,7 @@ func (p *Project) threadDirective(ctx context.Context, in exec.NativeCall) (map[
 	s, err := p.joined(ctx, o)
 	if s == nil && err == nil {
 		o.Relayed = wait && decide != nil
+		o.Attended = o.Relayed && atTerminal(ctx)
 		s, err = p.SpawnThread(ctx, o)
 	}
 	if err != nil {
@@ -54,7 +56,11 @@ func (p *Project) threadDirective(ctx context.Context, in exec.NativeCall) (map[
 		defer cancel()
 		go p.relay(within, s.ThreadID, decide)
 	}
-	waited, err := p.WaitThreads(ctx, []string{s.ThreadID}, time.Duration(s.Limits.DurationSeconds)*time.Second+placeWait, false)
+	limit := time.Duration(s.Limits.DurationSeconds)*time.Second + placeWait
+	waited, err := p.WaitThreads(ctx, []string{s.ThreadID}, limit, false)
+	for diag.CodeOf(err) == diag.Timeout && ctx.Err() == nil && p.hasAsked(s.ThreadID) {
+		waited, err = p.WaitThreads(ctx, []string{s.ThreadID}, limit, false) // its limit is without the time of its questions
+	}
 	if err != nil {
 		if ctx.Err() != nil && o.Above == nil { // it is cancelled with its client
 			_, cerr := p.EndRun(context.WithoutCancel(ctx), p.EndOfChain(s.ThreadID), threads.Cancelled)
@@ -67,6 +73,12 @@ func (p *Project) threadDirective(ctx context.Context, in exec.NativeCall) (map[
 		out["thread_id"], out["continued_by"] = s.ThreadID, waited[0].ID
 	}
 	return out, err
+}
+
+// hasAsked reports whether a thread of a chain asked a person about a call.
+func (p *Project) hasAsked(id string) bool {
+	lines, err := transcript.Read(p.Spaces.ProjectDir, p.EndOfChain(id))
+	return err == nil && slices.ContainsFunc(lines, func(l transcript.Line) bool { return l.Event == "approval_requested" })
 }
 
 // outcome returns how a thread rests, as its caller reads it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/touches"
@@ -96,34 +97,66 @@ func (r *threadRun) located(name string) string {
 // oneQuestion returns functions that ask a person about one thing at a time: calls that run
 // at the same time share the terminal.
 func oneQuestion(decide Decide, ask exec.Ask) (Decide, exec.Ask) {
-	turn := make(chan struct{}, 1)
-	enter := func(ctx context.Context) error {
-		select {
-		case turn <- struct{}{}:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	l := &questionLine{turn: make(chan struct{}, 1)}
 	var d Decide
 	var a exec.Ask
 	if decide != nil {
 		d = func(ctx context.Context, q Asked) (threads.Reply, error) {
-			if err := enter(ctx); err != nil {
+			leave, err := l.enter(ctx)
+			if err != nil {
 				return threads.Reply{}, err
 			}
-			defer func() { <-turn }()
+			defer leave()
+			q.Queue = l.queue
 			return decide(ctx, q)
 		}
 	}
 	if ask != nil {
 		a = func(ctx context.Context, question string) (bool, error) {
-			if err := enter(ctx); err != nil {
+			leave, err := l.enter(ctx)
+			if err != nil {
 				return false, err
 			}
-			defer func() { <-turn }()
+			defer leave()
 			return ask(ctx, question)
 		}
 	}
 	return d, a
+}
+
+// questionLine is the line of the questions that are open.
+type questionLine struct {
+	turn chan struct{}
+
+	mu         sync.Mutex
+	open, done int // done: that were answered since the line was empty
+}
+
+// enter waits for the turn of a question.
+func (l *questionLine) enter(ctx context.Context) (leave func(), err error) {
+	l.mu.Lock()
+	l.open++
+	l.mu.Unlock()
+	left := func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.open--
+		if l.done++; l.open == 0 {
+			l.done = 0
+		}
+	}
+	select {
+	case l.turn <- struct{}{}:
+		return func() { <-l.turn; left() }, nil
+	case <-ctx.Done():
+		left()
+		return nil, ctx.Err()
+	}
+}
+
+// queue returns the number of the question whose turn it is, and of all.
+func (l *questionLine) queue() (at, of int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.done + 1, l.done + l.open
 }

@@ -50,8 +50,10 @@ type ThreadOptions struct {
 	Ask           exec.Ask
 	Decide        Decide // asks about a call of the thread; nil: Ask does
 	Relayed       bool   // the process that waits for the thread asks a person about its calls
+	Attended      bool   // with Relayed: that process has a terminal
+	ToClient      bool   // Ask reaches the user of a client and not a terminal
 	// Answer asks the person what a suspended thread asks; nil if no person is present.
-	Answer    func(ctx context.Context, question string) (string, error)
+	Answer    func(ctx context.Context, thread, question string) (string, error)
 	Observe   threads.Observer
 	Started   func(*PreparedThread, string) // called with the id before the first step
 	Plan      bool                          // nothing is started: a model may be missing

@@ -3,12 +3,15 @@ package project
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/transcript"
@@ -62,17 +65,32 @@ const relayPause = 200 * time.Millisecond
 func (p *Project) relayOne(ctx context.Context, id string, q *threads.OpenQuestion, decide Decide) {
 	within, cancel := context.WithDeadline(ctx, q.Expires)
 	defer cancel()
+	within, end := context.WithCancelCause(within)
+	defer end(nil)
 	go func() { // another process answers first
 		for pause(within, relayPause) == nil {
 			if r, err := threads.ReplyTo(p.Spaces.ProjectDir, id, q.ID); err != nil || r != nil {
+				if r != nil {
+					end(&threads.Elsewhere{Reply: *r})
+				}
 				cancel()
 			}
 		}
 	}()
-	r, err := decide(within, Asked{"Thread " + id + ": " + q.Question, q.Rule, q.Prefixes})
+	r, err := decide(within, Asked{Thread: id, Question: "Thread " + id + ": " + q.Question, Rule: q.Rule, Prefixes: q.Prefixes, Tier: q.Tier, Details: q.Details()})
+	if errors.Is(err, threads.ErrLeft) {
+		_ = p.leave(id, q) // its process has ended otherwise
+		return
+	}
 	if err == nil && within.Err() == nil {
 		_, _, _ = p.DecideCall(ctx, id, q.ID, r, strings.Join(q.Prefixes, ", ")) // it was answered before, or its process has ended
 	}
+}
+
+// leave has the process of a thread suspend it with a question that the person left open.
+func (p *Project) leave(id string, q *threads.OpenQuestion) error {
+	payload := map[string]any{"decision": threads.LeftOpen, "question": item.DigestOf([]byte(q.Question)).String()}
+	return graph.Send(p.Spaces.ProjectDir, id, graph.Message{Kind: answerKind, Name: q.ID, Payload: payload, By: "person"}, p.Env.Now())
 }
 
 // growing is a file of which each part is read once.

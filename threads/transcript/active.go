@@ -8,31 +8,59 @@ import (
 )
 
 // Active returns how long processes worked on what a log records, from the first line with
-// the event start. What other processes record while none works does not count: the end of
-// one that was stopped, which may be found days later, and the answer of a person.
+// the event start, without the time in which they waited for the answer of a person. What other
+// processes record while none works is not a part of it: the end of one that was stopped, which
+// may be found days later, and the answer of a person.
 func Active(lines []Line, start string) (d time.Duration) {
 	var since, last time.Time // of the process that works, zero if none does
+	open := map[string]bool{} // questions
+	add := func(at time.Time) {
+		if len(open) == 0 && !since.IsZero() {
+			d += at.Sub(since)
+		}
+	}
 	for i := range lines {
 		l := &lines[i]
 		switch at := l.At(); {
 		case l.Event == start && since.IsZero() && last.IsZero(), l.Event == "thread_resumed" && !last.IsZero():
-			if !since.IsZero() { // stopped, and resumed before its end was recorded
-				d += last.Sub(since)
-			}
+			add(last) // stopped, and resumed before its end was recorded
 			since, last = at, at
+			clear(open)
 		case since.IsZero():
 		case markedLater(l):
-			d, since = d+last.Sub(since), time.Time{}
+			add(last)
+			since = time.Time{}
 		case isRest(l.Event):
-			d, since = d+at.Sub(since), time.Time{}
+			add(at)
+			since = time.Time{}
+			clear(open)
+		case l.Event == "approval_requested":
+			add(at)
+			since, last = at, at
+			open[questionOf(l)] = true
+		case l.Event == "approval_resolved":
+			if add(at); open[questionOf(l)] {
+				delete(open, questionOf(l))
+			}
+			since, last = at, at
 		default:
 			last = at
+			if len(open) > 0 {
+				since = at
+			}
 		}
 	}
-	if !since.IsZero() {
-		d += last.Sub(since)
-	}
+	add(last)
 	return d
+}
+
+// questionOf returns the id of the question that a line is about.
+func questionOf(l *Line) string {
+	var d struct {
+		ID string `json:"approval_id"`
+	}
+	_ = l.Decode(&d)
+	return d.ID
 }
 
 // isRest reports whether an event is the last one of a process.

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/threads/provider/providertest"
+)
+
+// asking is a project with a directive whose model calls bash, and a screen.
+func asking(t *testing.T, steps string) *screen {
+	t.Helper()
+	scenario, err := providertest.Parse("scenario", []byte("dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps:\n"+steps))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScreen(t, &providertest.Server{Scenario: scenario}, map[string]string{
+		".ai/directives/team/ask.md": strings.NewReplacer("name=\"count\"", "name=\"ask\"", "{input:file}", "it").Replace(askingDirective),
+		"d/x/file":                   "",
+	})
+	return s
+}
+
+const askingDirective = "# Ask\n\nWork.\n\n```xml\n<directive name=\"ask\" version=\"1.0.0\">\n<metadata><description>Ask.</description><category>team</category><author>ada</author>\n" +
+	"<model tier=\"general\" provider=\"team/model\"/><limits turns=\"8\" tokens=\"50000\" spend=\"0.20\" duration_seconds=\"60\"/>\n" +
+	"<permissions><execute><tool>rye/bash/bash</tool></execute></permissions></metadata>\n" +
+	"<outputs><output name=\"label\" type=\"string\" required=\"true\">A word.</output></outputs></directive>\n```\n\n1. Work.\n"
+
+const (
+	removes = "  - send: {calls: [{name: rye__bash__bash, input: {command: rm -r d/x}}]}\n"
+	returns = "  - send: {calls: [{name: directive_return, input: {label: done}}]}\n"
+)
+
+// at runs rye at a pseudo-terminal that can draw, with more variables.
+func (s *screen) at(env []string, args ...string) *terminal {
+	s.t.Helper()
+	master, tty, err := testkit.OpenPTY()
+	if err != nil {
+		s.t.Skip("no pseudo-terminal: ", err)
+	}
+	x := &terminal{t: s.t, master: master, tty: tty}
+	x.cmd = exec.Command("rye", args...)
+	x.cmd.Dir = s.dir
+	x.cmd.Env = append([]string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "USER=leo", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}, env...)
+	x.cmd.Stdin, x.cmd.Stdout, x.cmd.Stderr = tty, tty, tty
+	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := x.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = x.cmd.Process.Kill(); master.Close(); tty.Close() })
+	return x
+}
+
+// log returns the lines of the logs of the threads that have a text.
+func (s *screen) log(text string) []string {
+	s.t.Helper()
+	files, _ := filepath.Glob(filepath.Join(s.dir, ".ai", "threads", "ask-*", "transcript.jsonl"))
+	var out []string
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for line := range strings.Lines(string(b)) {
+			if strings.Contains(line, text) {
+				out = append(out, line)
+			}
+		}
+	}
+	return out
+}
+
+func (s *screen) has(name string) bool {
+	_, err := os.Stat(filepath.Join(s.dir, name))
+	return err == nil
+}
+
+// next forgets what the terminal has shown.
+func (x *terminal) next() { x.out.Reset() }
+
+const asksKeys = "waiting 0:00"
+
+// TestApprovalKeys answers questions about calls with single keys.
+func TestApprovalKeys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a thread of some turns")
+	}
+	t.Parallel()
+	again := "  - send: {calls: [{name: rye__bash__bash, input: {command: rm -r d/y}}]}\n"
+	s := asking(t, again+again+removes+strings.Replace(removes, "d/x", "d/z", 1)+strings.ReplaceAll(again, "rm -r", "rm -fr")+returns)
+	for _, name := range []string{"d/y", "d/z"} {
+		if err := os.Mkdir(filepath.Join(s.dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := s.at(nil, "run", "directive", "team/ask")
+	x.until(asksKeys)
+	for _, want := range []string{"rye asks  ask-", "the dangerous pattern rm-recursive", `rm -r d/y`, "y once   t this thread", `p begins with "rm -r"`, "n no", "d details", "? help", "\a"} {
+		if !strings.Contains(x.out.String(), want) {
+			t.Errorf("the question has no %q: %q", want, x.out.String())
+		}
+	}
+	for _, keys := range []string{"yes\n", "\n", "x", "\x1b[A"} { // the first is a pasted text
+		x.next()
+		x.send(keys)
+		x.until("waiting 0:0") // it was read
+	}
+	x.send("?")
+	x.until("Esc also stops the turn")
+	x.send("d")
+	x.until("sandbox     ")
+	x.until("rye.execute.tool.rye.bash.bash")
+	if !s.has("d/y") || len(s.log("approval_resolved")) > 0 {
+		t.Fatal("Enter, Space, an arrow or a pasted text answered")
+	}
+	x.send("n")
+	x.until("A line that the model reads")
+	x.send("not tho\x7fere\x17there\n")
+	x.until("denied")
+	x.next()
+	x.until(asksKeys)
+	x.send("p")
+	x.until("Permit every command of this thread that begins with")
+	x.next()
+	x.send("n")
+	x.until("waiting 0:0")
+	x.send("p")
+	x.until("Permit every command of this thread that begins with")
+	x.send("y")
+	x.until("rye/bash/bash rm -r d/z  ok")
+	x.until(`p begins with "rm -fr"`)
+	x.send("\x1b")
+	x.until("thread suspended")
+	if status := x.status(); status != 0 {
+		t.Errorf("status %d: %q", status, x.out.String())
+	}
+	if s.has("d/x") || s.has("d/y") || s.has("d/z") {
+		t.Error("a directory was not removed")
+	}
+	resolved := s.log("approval_resolved")
+	for i, want := range []string{`"decision":"deny","by":"person","feedback":"not there"`, `"decision":"prefix","by":"person"}`, `"decision":"deny","by":"person"}`} {
+		if len(resolved) != 3 || !strings.Contains(resolved[i], want) {
+			t.Fatalf("answer %d is not %s: %s", i+1, want, resolved)
+		}
+	}
+	if on, err := testkit.Echoes(x.tty); err != nil || !on {
+		t.Errorf("the terminal does not echo: %v", err)
+	}
+	s.rye("threads", "resume", s.thread())
+	if len(s.log(`"event":"thread_completed"`)) != 1 {
+		t.Error("the thread that Esc suspended does not continue")
+	}
+}
+
+// thread returns the id of the one thread.
+func (s *screen) thread() string {
+	files, _ := filepath.Glob(filepath.Join(s.dir, ".ai", "threads", "ask-*"))
+	if len(files) != 1 {
+		s.t.Fatalf("threads: %v", files)
+	}
+	return filepath.Base(files[0])
+}
+
+// TestTypeAhead types y and Enter before and soon after a question: they decide nothing.
+func TestTypeAhead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for the time in which keys decide nothing")
+	}
+	t.Parallel()
+	for _, term := range []string{"TERM=xterm", "TERM=dumb"} {
+		s := asking(t, removes+returns)
+		x := s.at([]string{"TEST_GUARD=1500ms", term}, "run", "directive", "team/ask")
+		for range 40 { // while the program starts
+			x.send("y\n")
+		}
+		prompt := asksKeys
+		if term == "TERM=dumb" {
+			prompt = "Answer: "
+		}
+		x.until(prompt)
+		x.next()
+		x.send("y\n") // at once
+		if term == "TERM=dumb" {
+			x.until("discarded a line")
+			x.until("Answer: ")
+		} else {
+			x.until("waiting 0:0") // it is drawn again after the guard
+		}
+		if !s.has("d/x") || len(s.log("approval_resolved")) > 0 {
+			t.Fatalf("%s: keys from before the question answered it: %q", term, x.out.String())
+		}
+		if term == "TERM=dumb" {
+			time.Sleep(1600 * time.Millisecond) // the time of the person who reads
+			x.send("y\n")
+		} else {
+			x.send("y")
+		}
+		x.until("completed")
+		if x.status() != 0 || s.has("d/x") {
+			t.Errorf("%s: y did not answer: %q", term, x.out.String())
+		}
+	}
+}
+
+// TestApprovalWaits keeps a question open for ten minutes of the clock: the thread has a minute.
+func TestApprovalWaits(t *testing.T) {
+	t.Parallel()
+	s := asking(t, removes+returns)
+	clock := filepath.Join(t.TempDir(), "clock")
+	x := s.at([]string{"TEST_CLOCK=" + clock}, "run", "directive", "team/ask")
+	x.until(asksKeys)
+	if err := os.WriteFile(clock, []byte("600"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	x.until("waiting 0:01")
+	x.send("y")
+	x.until("completed")
+	if x.status() != 0 || s.has("d/x") {
+		t.Errorf("after ten minutes: %q", x.out.String())
+	}
+	ended := s.log(`"event":"thread_completed"`)
+	var ms int
+	if _, after, ok := strings.Cut(fmt.Sprint(ended), `"duration_ms":`); !ok {
+		t.Fatalf("no end: %s", ended)
+	} else if _, err := fmt.Sscanf(after, "%d", &ms); err != nil || ms > 60_000 {
+		t.Errorf("the thread took %d ms, with the time of the question: %v", ms, err)
+	}
+}
+
+// TestApprovalLeft ends the terminal while a question is open: nothing runs, and the question
+// stays open. An answer from elsewhere has the call run once.
+func TestApprovalLeft(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs four threads")
+	}
+	t.Parallel()
+	for _, c := range []struct {
+		how   string
+		end   func(x *terminal)
+		state string
+	}{
+		{"hangup", func(x *terminal) { x.master.Close() }, "suspended (approval)"},
+		{"signal", func(x *terminal) { _ = x.cmd.Process.Signal(syscall.SIGHUP) }, "suspended (approval)"},
+		{"end of input", func(x *terminal) { x.send("\x04") }, "suspended (approval)"},
+		{"kill -9", func(x *terminal) { _ = x.cmd.Process.Kill() }, "error (orphaned)"},
+	} {
+		s := asking(t, removes+returns)
+		x := s.at(nil, "run", "directive", "team/ask")
+		x.until(asksKeys)
+		c.end(x)
+		x.status()
+		if !s.has("d/x") || len(s.log("approval_resolved")) > 0 || len(s.log(`"event":"tool_call"`)) > 0 {
+			t.Fatalf("%s answered the question", c.how)
+		}
+		if out := s.rye("threads", "list"); !strings.Contains(out, c.state) {
+			t.Errorf("after %s the thread is not %s: %s", c.how, c.state, out)
+		}
+		s.rye("threads", "approve", s.thread())
+		if s.has("d/x") || len(s.log(`"event":"thread_completed"`)) != 1 || len(s.log(`"decision":"approved"`)) != 1 {
+			t.Errorf("after %s the answer did not run the call once: %s", c.how, s.log("tool_call"))
+		}
+	}
+}
+
+// TestApprovalElsewhere answers a question from a second process: the first one prints it.
+func TestApprovalElsewhere(t *testing.T) {
+	t.Parallel()
+	s := asking(t, removes+returns)
+	x := s.at(nil, "run", "directive", "team/ask")
+	x.until(asksKeys)
+	s.rye("threads", "deny", s.thread(), "--feedback", "keep it")
+	x.until("answered elsewhere: deny")
+	x.send("y") // late
+	x.until("completed")
+	if x.status() != 0 || !s.has("d/x") || len(s.log("approval_resolved")) != 1 {
+		t.Errorf("two answers: %s %q", s.log("approval_resolved"), x.out.String())
+	}
+}
