@@ -23,6 +23,7 @@ var pageLimits = []pageLimit{
 	{path: "bench/README.md", words: 3000},
 	{path: "docs/dev/design/differences.md", words: 2000},
 
+	{path: "docs/dev/how-a-call-becomes-an-action.md", words: 900},
 	{path: "docs/dev/layout.md", prose: 1500},
 	{path: "docs/dev/performance.md", words: 800},
 	{path: "docs/dev/", words: 2000},
