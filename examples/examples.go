@@ -5,7 +5,7 @@ package examples
 
 import "embed"
 
-// Graphs are the files of the example graphs, below graphs/.
+// Graphs are the files of the example graphs and of the tool that one of them calls, below graphs/.
 //
-//go:embed graphs/*.yaml
+//go:embed graphs/*.yaml graphs/*.sh
 var Graphs embed.FS

@@ -362,13 +362,15 @@ func TestExampleGraphsAreDocumented(t *testing.T) {
 	if err != nil || len(files) < 3 {
 		t.Fatalf("%d examples, %v", len(files), err)
 	}
+	files = append(files, filepath.Join("..", "..", "examples", "graphs", "git_tag.sh"))
 	for _, file := range files {
 		b, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := filepath.Base(file)
-		if block := "```yaml title=\".ai/tools/examples/" + name + "\"\n" + string(b) + "```\n"; !bytes.Contains(page, []byte(block)) {
+		language := strings.TrimPrefix(filepath.Ext(name), ".")
+		if block := "```" + language + " title=\".ai/tools/examples/" + name + "\"\n" + string(b) + "```\n"; !bytes.Contains(page, []byte(block)) {
 			t.Errorf("docs/how-to/graph-examples.md does not contain the text of %s", name)
 		}
 	}

@@ -45,6 +45,9 @@ func atTerminal(t *testing.T, dir, home string, args ...string) *terminal {
 	}
 	x := &terminal{t: t, master: master, tty: tty}
 	x.cmd = exec.Command(os.Args[0], "-test.run", "^TestAtTerminal$")
+	if program, err := exec.LookPath("rye"); err == nil && args[0] == "tour" { // it starts itself
+		x.cmd = exec.Command(program, args...)
+	}
 	x.cmd.Dir = dir
 	x.cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=dumb", "USER=leo", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", ptyChild + "=" + strings.Join(args, "\x1f")}
 	x.cmd.Stdin, x.cmd.Stdout, x.cmd.Stderr = tty, tty, tty
@@ -57,11 +60,14 @@ func atTerminal(t *testing.T, dir, home string, args ...string) *terminal {
 }
 
 // until reads until the program has printed the text.
-func (x *terminal) until(text string) {
+func (x *terminal) until(text string) { x.t.Helper(); x.untilAfter(0, text) }
+
+// untilAfter is until for what follows the first bytes of the output.
+func (x *terminal) untilAfter(first int, text string) {
 	x.t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	b := make([]byte, 1024)
-	for !strings.Contains(x.out.String(), text) {
+	for !strings.Contains(x.out.String()[first:], text) {
 		if err := x.master.SetReadDeadline(deadline); err != nil {
 			x.t.Fatal(err)
 		}

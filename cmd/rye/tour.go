@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/threads/provider/providertest"
 )
 
 func tourCommand() *cli.Command {
@@ -26,8 +27,12 @@ func tourCommand() *cli.Command {
 		Long: `Creates a key and a project in a scratch directory, signs, verifies and runs a tool,
 then shows how rye refuses attacks, and follows a directive with a scripted model. The
 tour runs the real commands and prints their output. It reads and writes no other project
-and no key of yours.`,
-		Examples: []string{"rye tour", "rye tour --keep  # keep the directory to inspect it"},
+and no key of yours; only the last chapter, "with your own model", uses your model if you
+answer yes.
+
+At a terminal the tour has chapters: Enter shows the next one, a number another one, and q
+ends the tour. Elsewhere all chapters but the last are printed.`,
+		Examples: []string{"rye tour", "rye tour | less", "rye tour --keep  # keep the directory to inspect it"},
 		Codes:    []diag.Code{diag.ExecutionFailed, diag.FileSystemError},
 		Flags:    []cli.Flag{cli.Bool(&keep, "keep", "keep the scratch directory")},
 		Run:      func(ctx context.Context, c *cli.Call) error { return runTour(ctx, c, keep) },
@@ -37,11 +42,18 @@ and no key of yours.`,
 // tour is one run of rye tour.
 type tour struct {
 	c       *cli.Call
+	brief   bool   // long outputs are cut: a person reads them chapter by chapter
+	silent  bool   // nothing is printed: a later chapter needs what this one makes
 	dir     string // the scratch directory
 	project string
 	tool    string // the tool's file, relative to the project
 	who     string // the person whose commands run; "" is the user
 	Steps   []tourStep
+
+	scripted *providertest.Server // the model, from its chapter on
+	registryData,
+	registryURL string
+	serving []func() // what ends the model and the registry
 }
 
 // tourStep is one command of the tour and its result.
@@ -89,19 +101,6 @@ func removeAll(dir string) error {
 		return nil
 	})
 	return os.RemoveAll(dir)
-}
-
-func (t *tour) walk(ctx context.Context) error {
-	if err := os.MkdirAll(t.project, 0o755); err != nil {
-		return diag.New(diag.FileSystemError, "creating the scratch project: %w", err)
-	}
-	steps := []func(context.Context) error{t.start, t.author, t.permit, t.use, t.tamper, t.impersonate, t.next, t.careless, t.graph, t.model, t.agent, t.team, t.packages, t.registry}
-	for _, step := range steps {
-		if err := step(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (t *tour) start(ctx context.Context) error {
@@ -173,7 +172,7 @@ func (t *tour) next(ctx context.Context) error {
 	)
 }
 
-// team grants a second person trust, and then revokes her key.
+// team grants a second person trust.
 func (t *tour) team(ctx context.Context) error {
 	_, text := tourTool()
 	rel := filepath.Join(filepath.Dir(t.tool), "report"+filepath.Ext(t.tool))
@@ -192,6 +191,12 @@ func (t *tour) team(ctx context.Context) error {
 		t.rye(ctx, cli.ExitStatus(diag.KeyUnknown), "Your rye does not trust her key yet.", "run", "tool", "demo/report", "name=team"),
 		t.rye(ctx, 0, "Trust her key for tools below demo/ only.", "trust", "add", "ada.toml", "--kinds", "tool", "--namespaces", "demo/**"),
 		t.rye(ctx, 0, "Now her tool runs.", "run", "tool", "demo/report", "name=team"),
+	)
+}
+
+// stolen revokes the key of the second person.
+func (t *tour) stolen(ctx context.Context) error {
+	return errors.Join(
 		t.as("ada", func() error {
 			return t.rye(ctx, 0, "Her laptop is stolen. She revokes her key in the project.", "key", "revoke", "--reason", "compromised", "--in-project")
 		}),
@@ -199,17 +204,15 @@ func (t *tour) team(ctx context.Context) error {
 	)
 }
 
-// packages locks a bundle of a git repository and then moves the bundle's tag. It
-// is skipped if git is not installed.
+// packages publishes and adds a bundle of a git repository. It is skipped if git is not
+// installed.
 func (t *tour) packages(ctx context.Context) error {
-	git, err := proc.LookPath("git", t.env())
-	if err != nil || runtime.GOOS == "windows" {
+	git, remote, bundle := t.publisher()
+	if git == "" {
 		return nil
 	}
-	app, bundle := t.project, filepath.Join(t.dir, "acme-tools")
-	remote := "file://" + filepath.ToSlash(bundle)
 	t.say("A publisher keeps a bundle of signed items in a git repository, here in another directory.")
-	err = t.in(bundle, func() error {
+	err := t.in(bundle, func() error {
 		return errors.Join(
 			t.rye(ctx, 0, "Create a project, a tool, and a signed manifest that lists every file.", "init"),
 			t.publish(ctx),
@@ -221,10 +224,30 @@ func (t *tour) packages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.project = app
-	err = errors.Join(
+	return errors.Join(
 		t.rye(ctx, 0, "Add it to your project: rye fetches, verifies, installs and locks it.", "add", remote),
 		t.rye(ctx, 0, "Run its tool, exactly as locked.", "run", "tool", "acme/greet", "name=bundle"),
+	)
+}
+
+// publisher returns the path of git, "" if this system has none, the address of the bundle
+// that the tour publishes, and its directory.
+func (t *tour) publisher() (git, remote, dir string) {
+	git, err := proc.LookPath("git", t.env())
+	if err != nil || runtime.GOOS == "windows" {
+		return "", "", ""
+	}
+	dir = filepath.Join(t.dir, "acme-tools")
+	return git, "file://" + filepath.ToSlash(dir), dir
+}
+
+// locked shows what the lock refuses, and moves the tag of the bundle.
+func (t *tour) locked(ctx context.Context) error {
+	git, _, bundle := t.publisher()
+	if git == "" {
+		return nil
+	}
+	err := errors.Join(
 		t.rye(ctx, 0, "Lock your own tools. The tool of the stolen key is not locked.", "lock"),
 		t.rye(ctx, 0, "CI checks that the lock matches rye.yaml.", "lock", "--check"),
 	)
@@ -257,7 +280,7 @@ func (t *tour) in(dir string, f func() error) error {
 
 // git runs one git command without the user's configuration, and shows it.
 func (t *tour) git(ctx context.Context, git string, args ...string) error {
-	t.c.UI.Out("%s", t.c.UI.Style(cli.Cyan, "$ git "+strings.Join(args, " ")))
+	t.out("%s", t.c.UI.Style(cli.Cyan, "$ git "+strings.Join(args, " ")))
 	cmd := exec.CommandContext(ctx, git, args...)
 	cmd.Dir, cmd.WaitDelay = t.project, 5*time.Second
 	cmd.Env = append(t.env(), "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=tour", "GIT_AUTHOR_EMAIL=tour@localhost",
@@ -266,7 +289,7 @@ func (t *tour) git(ctx context.Context, git string, args ...string) error {
 		return diag.New(diag.ExecutionFailed, "running git %s: %w: %s", args[0], err, bytes.TrimSpace(out))
 	}
 	if slices.Contains(args, "tag") {
-		t.c.UI.Out("")
+		t.out("")
 	}
 	return nil
 }
@@ -305,7 +328,7 @@ func (t *tour) write(rel, text string) error {
 	return nil
 }
 
-func (t *tour) say(text string) { t.c.UI.Out("%s", t.c.UI.Style(cli.Bold, "# "+text)) }
+func (t *tour) say(text string) { t.out("%s", t.c.UI.Style(cli.Bold, "# "+text)) }
 
 // rye runs one command and shows it. It returns an error if the exit status is not
 // want.
@@ -351,14 +374,14 @@ func (t *tour) show(s tourStep) {
 	if s.Say != "" {
 		t.say(s.Say)
 	}
-	ui.Out("%s", ui.Style(cli.Cyan, s.Who+"$ "+s.Command))
+	t.out("%s", ui.Style(cli.Cyan, s.Who+"$ "+s.Command))
 	if s.Output != "" {
-		ui.Text(s.Output)
+		t.text(s.Output)
 	}
 	if s.Exit != 0 {
-		ui.Out("%s", ui.Style(cli.Dim, fmt.Sprintf("(exit status %d)", s.Exit)))
+		t.out("%s", ui.Style(cli.Dim, fmt.Sprintf("(exit status %d)", s.Exit)))
 	}
-	ui.Out("")
+	t.out("")
 }
 
 // env returns the environment of the commands: a home in the scratch directory, and

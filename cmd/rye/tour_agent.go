@@ -14,7 +14,7 @@ import (
 // tool, and its request to sign is refused.
 func (t *tour) agent(ctx context.Context) error {
 	t.say("An agent starts rye serve and calls its tools over the Model Context Protocol (MCP).")
-	t.c.UI.Out("%s", t.c.UI.Style(cli.Cyan, "agent$ rye serve"))
+	t.out("%s", t.c.UI.Style(cli.Cyan, "agent$ rye serve"))
 	server := &mcpclient.Server{Name: "rye", Transport: mcpclient.Stdio, Command: t.c.Self, Args: []string{"serve"}, Timeout: mcpclient.DefaultTimeout}
 	s, err := mcpclient.Connect(ctx, mcpclient.Options{Version: cli.ReadVersion().Version, Dir: t.project, Env: t.env()}, server)
 	if err != nil {
@@ -54,9 +54,9 @@ func (t *tour) call(ctx context.Context, s *mcpclient.Session, tool string, args
 		step.Exit = cli.ExitStatus(diag.ExecutionFailed)
 	}
 	t.Steps = append(t.Steps, step)
-	t.c.UI.Out("%s", t.c.UI.Style(cli.Cyan, "agent> "+step.Command))
-	t.c.UI.Text(strings.TrimRight(step.Output, "\n") + "\n")
-	t.c.UI.Out("")
+	t.out("%s", t.c.UI.Style(cli.Cyan, "agent> "+step.Command))
+	t.text(strings.TrimRight(step.Output, "\n") + "\n")
+	t.out("")
 	if res.IsError != fail {
 		return diag.New(diag.ExecutionFailed, "touring: the agent's call of %s failed: %t", tool, res.IsError)
 	}

@@ -54,14 +54,16 @@ func (t *tour) graph(ctx context.Context) error {
 	return errors.Join(
 		t.rye(ctx, 0, "Resume the run: build is finished and does not run again, slow was in flight and does.", "graph", "resume", "publish-"),
 		t.rye(ctx, 0, "Each line of its log has the hash of the line before it, and a signature covers the last one.", "threads", "verify", "publish-"),
-		t.examples(ctx),
 	)
 }
 
 // examples shows the graphs that the documentation has to copy, and runs the one that
 // needs neither git nor a person.
 func (t *tour) examples(ctx context.Context) error {
-	files, err := fs.Glob(examples.Graphs, "graphs/*.yaml")
+	if filepath.Ext(t.tool) != ".sh" || runtime.GOOS == "windows" {
+		return nil
+	}
+	files, err := fs.Glob(examples.Graphs, "graphs/*")
 	if err != nil {
 		return err
 	}
@@ -78,7 +80,9 @@ func (t *tour) examples(ctx context.Context) error {
 	}
 	shown = append(shown, t.rye(ctx, 0, "", "sign", "tool:examples/*"))
 	for _, file := range files {
-		shown = append(shown, t.rye(ctx, 0, "", "graph", "show", "examples/"+strings.TrimSuffix(path.Base(file), ".yaml")))
+		if name, isGraph := strings.CutSuffix(path.Base(file), ".yaml"); isGraph && name != "fan_out" { // which is run
+			shown = append(shown, t.rye(ctx, 0, "", "graph", "show", "examples/"+name))
+		}
 	}
 	return errors.Join(append(shown, t.rye(ctx, 0, "", "graph", "run", "examples/fan_out", "pattern=work/*", "file=work/inventory.json"))...)
 }
@@ -86,8 +90,8 @@ func (t *tour) examples(ctx context.Context) error {
 // begin starts the run and returns when its second node works. ended waits for the
 // process.
 func (t *tour) begin(ctx context.Context) (ended func() error, err error) {
-	t.c.UI.Out("%s", t.c.UI.Style(cli.Bold, "# Run it. The second node waits for a service that does not answer."))
-	t.c.UI.Out("%s\n", t.c.UI.Style(cli.Cyan, "$ rye graph run demo/publish"))
+	t.out("%s", t.c.UI.Style(cli.Bold, "# Run it. The second node waits for a service that does not answer."))
+	t.out("%s\n", t.c.UI.Style(cli.Cyan, "$ rye graph run demo/publish"))
 	cmd := exec.CommandContext(ctx, t.c.Self, "graph", "run", "demo/publish")
 	cmd.Dir, cmd.Env, cmd.WaitDelay = t.project, t.env(), 5*time.Second
 	if err := cmd.Start(); err != nil {

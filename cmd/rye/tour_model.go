@@ -41,7 +41,8 @@ func (t *tour) model(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer stop()
+	t.scripted = m
+	t.serving = append(t.serving, stop)
 	for name, at := range map[string]string{"tour-model.yaml": "tools/demo/scripted.yaml", "tour-directive.md": "directives/demo/label.md", "tour-triage.md": "directives/demo/triage.md"} {
 		text, err := templates.ReadFile("templates/" + name)
 		if err != nil {
@@ -56,17 +57,31 @@ func (t *tour) model(ctx context.Context) error {
 	}
 	t.say("A directive is work for a model. (.ai/directives/demo/label.md)")
 	t.say("This model is scripted: the tour itself answers at " + url + " with texts that were written before. No service is called, and the prices are invented.")
-	err = errors.Join(
+	return errors.Join(
 		t.rye(ctx, 0, "Read the directive and the provider, and sign both.", "sign", "directive:demo/label", "tool:demo/scripted"),
 		t.rye(ctx, 0, "Follow it. The issue contains an attack, and the model obeys it: the call is not started, because the directive permits reads only.", "run", "directive", "demo/label", "file=issue.md"),
 		t.rye(ctx, 0, "The log has each call and what was spent.", "threads", "show", "label-"),
 		t.rye(ctx, 0, "Its lines are chained and signed like those of a graph.", "threads", "verify", "label-"),
+	)
+}
+
+// parallel follows a directive that starts two others, with the same scripted model.
+func (t *tour) parallel(ctx context.Context) error {
+	err := errors.Join(
 		t.rye(ctx, 0, "A directive can start others. Read this one, and sign it.", "sign", "directive:demo/triage"),
 		t.rye(ctx, 0, "Its model starts two threads. Each may spend five of the twenty cents of triage, and call only what triage may call.", "run", "directive", "demo/triage"),
 		t.rye(ctx, 0, "The threads that it started, and what each of them spent.", "threads", "tree", "triage-"),
 	)
-	if err == nil && (m.Unused() > 0 || len(m.Problems()) > 0) {
-		err = diag.New(diag.ExecutionFailed, "touring: the scripted model has %d answers left: %s", m.Unused(), strings.Join(m.Problems(), "; "))
+	if err == nil && (t.scripted.Unused() > 0 || len(t.scripted.Problems()) > 0) {
+		err = diag.New(diag.ExecutionFailed, "touring: the scripted model has %d answers left: %s", t.scripted.Unused(), strings.Join(t.scripted.Problems(), "; "))
 	}
 	return err
+}
+
+// stopServers ends the scripted model and the registry if they serve.
+func (t *tour) stopServers() {
+	for _, stop := range t.serving {
+		stop()
+	}
+	t.serving = nil
 }

@@ -24,19 +24,19 @@ const (
 	tourBundle   = "registry:" + tourRegistry + "/demo/news"
 )
 
-// registry publishes a bundle to a registry of its own, installs from it and changes what
-// the registry serves.
+// registry publishes a bundle to a registry of its own.
 func (t *tour) registry(ctx context.Context) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	app, data := t.project, filepath.Join(t.dir, "registry")
+	data := filepath.Join(t.dir, "registry")
 	address, key, stop, err := t.serveRegistry(ctx, data)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	err = t.in(filepath.Join(t.dir, "news"), func() error {
+	t.registryData, t.registryURL = data, address
+	t.serving = append(t.serving, stop)
+	return t.in(filepath.Join(t.dir, "news"), func() error {
 		return errors.Join(
 			t.rye(ctx, 0, "The operator grants your key a namespace.", "key", "export", ">", "you.toml"),
 			t.rye(ctx, 0, "", "registry", "admin", "namespace", "grant", "demo", "you.toml", "--data", data),
@@ -48,11 +48,14 @@ func (t *tour) registry(ctx context.Context) error {
 			t.rye(ctx, 0, "Publish it. The answer has a proof that the log contains it.", "registry", "publish"),
 		)
 	})
-	if err != nil {
-		return err
+}
+
+// fromRegistry adds the bundle, and changes what the registry serves.
+func (t *tour) fromRegistry(ctx context.Context) error {
+	if t.registryURL == "" {
+		return nil
 	}
-	t.project = app
-	err = errors.Join(
+	err := errors.Join(
 		t.rye(ctx, 0, "Search on your computer, without sending the query.", "registry", "search", "news"),
 		t.rye(ctx, 0, "Add it: rye verifies the log, the archive and the author's signature.", "add", tourBundle),
 		t.rye(ctx, 0, "", "run", "tool", "news/greet", "name=registry"),
@@ -60,10 +63,10 @@ func (t *tour) registry(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := spoilArchive(filepath.Join(data, "public", "archive")); err != nil {
+	if err := spoilArchive(filepath.Join(t.registryData, "public", "archive")); err != nil {
 		return err
 	}
-	return t.rye(ctx, cli.ExitStatus(diag.HashMismatch), "The operator changes one archive. Anybody can verify all files of a registry.", "registry", "verify", address)
+	return t.rye(ctx, cli.ExitStatus(diag.HashMismatch), "The operator changes one archive. Anybody can verify all files of a registry.", "registry", "verify", t.registryURL)
 }
 
 // serveRegistry starts a registry in a process of its own, and returns its address and the
@@ -71,7 +74,7 @@ func (t *tour) registry(ctx context.Context) error {
 func (t *tour) serveRegistry(ctx context.Context, data string) (address, key string, stop func(), err error) {
 	args := []string{"registry", "serve", "--data", data, "--addr", "127.0.0.1:0", "--public-url", "https://" + tourRegistry}
 	t.say("A registry is static files with a log that only grows. This one serves your computer only.")
-	t.c.UI.Out("%s\n", t.c.UI.Style(cli.Cyan, "$ rye "+strings.Join(args, " ")))
+	t.out("%s\n", t.c.UI.Style(cli.Cyan, "$ rye "+strings.Join(args, " ")))
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, t.c.Self, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = t.dir, t.env(), 5*time.Second

@@ -39,9 +39,9 @@ func (t *tour) permit(ctx context.Context) error {
 // lines prints the text of a file.
 func (t *tour) lines(text string) {
 	for line := range strings.Lines(text) {
-		t.c.UI.Out("  | %s", strings.TrimRight(line, "\n"))
+		t.out("  | %s", strings.TrimRight(line, "\n"))
 	}
-	t.c.UI.Out("")
+	t.out("")
 }
 
 // careless has the user sign a tampered tool without reading it. The tool sends a
@@ -76,7 +76,7 @@ func (t *tour) careless(ctx context.Context) error {
 	}
 	if err == nil {
 		t.say("The server of the attacker received nothing.")
-		t.c.UI.Out("")
+		t.out("")
 	}
 	return errors.Join(err, restore())
 }

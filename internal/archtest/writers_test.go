@@ -40,6 +40,7 @@ func writers() map[string]string {
 		"sign/agent_windows.go":           "the pipe of the ssh agent",
 		"cmd/rye/tour_registry.go":        "the registry of the tour, in a new directory",
 		"cmd/rye/tour.go":                 "the example project of the tour, in a new directory",
+		"cmd/rye/tour_chapters.go":        "the same directory of the tour",
 		"internal/bench":                  "measures the program in directories of its own",
 		"internal/testkit":                "tests only",
 		"internal/applet/wiretest":        "tests only",
