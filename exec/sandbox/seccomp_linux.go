@@ -1,6 +1,9 @@
 package sandbox
 
 import (
+	"maps"
+	"slices"
+
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
@@ -10,6 +13,7 @@ const (
 	seccompAllow = 0x7fff0000
 	seccompKill  = 0x80000000
 	seccompErrno = 0x00050000
+	seccompAsk   = 0x7fc00000 // SECCOMP_RET_USER_NOTIF: the helper makes the call
 	seccompEPERM = seccompErrno | uint32(unix.EPERM)
 )
 
@@ -80,32 +84,37 @@ type modeCall struct {
 	number uint32
 	mode   uint32 // the argument with the mode
 	flags  uint32 // the argument with flags of open, which say whether the mode is used; 0 means always
+	exists bool   // the file exists: the call needs no right of Landlock
 }
 
 // modeCalls are the calls by which a file gets a mode. mkdir ignores the bits of setID.
 func modeCalls() []modeCall {
 	return append(modeCallsOfArch(),
 		modeCall{number: unix.SYS_OPENAT, mode: 3, flags: 2},
-		modeCall{number: unix.SYS_FCHMOD, mode: 1},
-		modeCall{number: unix.SYS_FCHMODAT, mode: 2},
-		modeCall{number: unix.SYS_FCHMODAT2, mode: 2},
+		modeCall{number: unix.SYS_FCHMOD, mode: 1, exists: true},
+		modeCall{number: unix.SYS_FCHMODAT, mode: 2, exists: true},
+		modeCall{number: unix.SYS_FCHMODAT2, mode: 2, exists: true},
 		modeCall{number: unix.SYS_MKNODAT, mode: 2},
 	)
 }
 
 // refuseSetID returns the instructions that refuse a mode with setID. The number of the
-// call is loaded before them.
-func refuseSetID(c modeCall) []bpf.Instruction {
-	argument := func(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: dataArgs + 8*n, Size: 4} }
+// call is loaded before them. With outside the program sees files that it may not write: the
+// helper sets the modes of those that it may.
+func refuseSetID(c modeCall, outside bool) []bpf.Instruction {
+	load := func(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: dataArgs + 8*n, Size: 4} }
 	allow := bpf.RetConstant{Val: seccompAllow}
+	if outside && c.exists {
+		allow.Val = seccompAsk
+	}
 	check := []bpf.Instruction{
-		argument(c.mode),
+		load(c.mode),
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: setID, SkipFalse: 1},
 		bpf.RetConstant{Val: seccompEPERM},
 	}
 	if c.flags > 0 {
 		creates := bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.O_CREAT | tmpFile, SkipFalse: uint8(len(check))}
-		check = append([]bpf.Instruction{argument(c.flags), creates}, check...)
+		check = append([]bpf.Instruction{load(c.flags), creates}, check...)
 	}
 	check = append(check, allow)
 	own := bpf.JumpIf{Cond: bpf.JumpEqual, Val: c.number, SkipFalse: uint8(len(check))}
@@ -131,9 +140,65 @@ func refuseReservations() []bpf.Instruction {
 	}
 }
 
+// attributeCalls set attributes of files, for which Landlock has no right. The error is that of
+// a file system without them.
+func attributeCalls() []uint32 {
+	return []uint32{unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, setXattrAt, removeXattrAt}
+}
+
+// System calls of Linux 6.13.
+const (
+	setXattrAt    = 463
+	removeXattrAt = 466
+)
+
+// argument is a value that an argument of a call must have.
+type argument struct{ number, value uint32 }
+
+// ownProcessCalls are the calls about the scheduling of processes, with the arguments that
+// name the caller.
+func ownProcessCalls() map[uint32][]argument {
+	return map[uint32][]argument{
+		unix.SYS_SETPRIORITY: {{0, unix.PRIO_PROCESS}, {1, 0}}, unix.SYS_IOPRIO_SET: {{0, ioprioProcess}, {1, 0}},
+		unix.SYS_SCHED_SETAFFINITY: {{0, 0}}, unix.SYS_SCHED_SETSCHEDULER: {{0, 0}}, unix.SYS_SCHED_SETPARAM: {{0, 0}}, unix.SYS_SCHED_SETATTR: {{0, 0}},
+	}
+}
+
+const ioprioProcess = 1 // IOPRIO_WHO_PROCESS
+
+// refuseOutside returns the instructions that refuse what reaches files and processes outside
+// of the sandbox where no namespace hides them.
+func refuseOutside() []bpf.Instruction {
+	var out []bpf.Instruction
+	refuse := func(n, with uint32) {
+		out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: n, SkipFalse: 1}, bpf.RetConstant{Val: with})
+	}
+	for _, n := range attributeCalls() {
+		refuse(n, seccompErrno|uint32(unix.EOPNOTSUPP))
+	}
+	for _, n := range append(ownerCallsOfArch(), unix.SYS_FCHOWN, unix.SYS_FCHOWNAT) {
+		refuse(n, seccompEPERM)
+	}
+	calls := ownProcessCalls()
+	for _, n := range slices.Sorted(maps.Keys(calls)) {
+		out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: n, SkipFalse: uint8(3*len(calls[n]) + 1)})
+		for _, a := range calls[n] {
+			out = append(out, bpf.LoadAbsolute{Off: dataArgs + 8*a.number, Size: 4},
+				bpf.JumpIf{Cond: bpf.JumpEqual, Val: a.value, SkipTrue: 1}, bpf.RetConstant{Val: seccompEPERM})
+		}
+		out = append(out, bpf.RetConstant{Val: seccompAllow})
+	}
+	return out
+}
+
+// flagsOfFiles is the command of ioctl that sets attributes of a file such as immutable:
+// FS_IOC_SETFLAGS. It needs no right to write.
+const flagsOfFiles = 0x40086602
+
 // seccompFilter returns the instructions of a filter, in the form of confine.Spec.
-// Without executes, files in memory that could be started as programs do not exist.
-func seccompFilter(net string, sockets, executes bool) ([]uint64, error) {
+// Without executes, files in memory that could be started as programs do not exist. With
+// outside, files and processes outside of the sandbox are visible.
+func seccompFilter(net string, sockets, executes, outside bool) ([]uint64, error) {
 	ret := func(v uint32) bpf.Instruction { return bpf.RetConstant{Val: v} }
 	load := func(off uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: off, Size: 4} }
 	unlessEqual := func(v uint32, skip uint8) bpf.Instruction {
@@ -156,12 +221,16 @@ func seccompFilter(net string, sockets, executes bool) ([]uint64, error) {
 	// So is the mode of openat2.
 	p = append(p, unlessEqual(unix.SYS_OPENAT2, 1), ret(seccompErrno|uint32(unix.ENOSYS)))
 	for _, c := range modeCalls() {
-		p = append(p, refuseSetID(c)...)
+		p = append(p, refuseSetID(c, outside)...)
+	}
+	commands := append([]uint32{unix.TIOCSTI, unix.TIOCLINUX}, reservations...)
+	if outside {
+		p = append(p, refuseOutside()...)
+		commands = append(commands, flagsOfFiles)
 	}
 	p = append(p, unlessEqual(unix.SYS_CLONE, 4), load(dataArgs),
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipFalse: 1}, ret(seccompEPERM), ret(seccompAllow))
 	p = append(p, refuseReservations()...)
-	commands := append([]uint32{unix.TIOCSTI, unix.TIOCLINUX}, reservations...)
 	p = append(p, unlessEqual(unix.SYS_IOCTL, uint8(2+2*len(commands))), load(dataArgs+8))
 	for _, c := range commands {
 		p = append(p, unlessEqual(c, 1), ret(seccompEPERM))

@@ -18,7 +18,9 @@ func modeCallsOfArch() []modeCall {
 	return []modeCall{
 		{number: unix.SYS_OPEN, mode: 2, flags: 1},
 		{number: unix.SYS_CREAT, mode: 1},
-		{number: unix.SYS_CHMOD, mode: 1},
+		{number: unix.SYS_CHMOD, mode: 1, exists: true},
 		{number: unix.SYS_MKNOD, mode: 1},
 	}
 }
+
+func ownerCallsOfArch() []uint32 { return []uint32{unix.SYS_CHOWN, unix.SYS_LCHOWN} }

@@ -12,3 +12,5 @@ func refusedOfArch() []uint32 {
 }
 
 func modeCallsOfArch() []modeCall { return nil }
+
+func ownerCallsOfArch() []uint32 { return nil }

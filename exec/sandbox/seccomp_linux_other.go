@@ -11,3 +11,5 @@ const (
 func refusedOfArch() []uint32 { return nil }
 
 func modeCallsOfArch() []modeCall { return nil }
+
+func ownerCallsOfArch() []uint32 { return nil }

@@ -157,7 +157,7 @@ func (w *wrapped) strictRules(r *confine.Ruleset) {
 
 // common adds the layers that do not depend on namespaces.
 func (w *wrapped) common(abi int) (err error) {
-	if w.spec.Filter, err = seccompFilter(w.g.Net, len(w.g.Sockets) > 0 || w.g.OwnSockets, w.g.Exec == nil); err != nil {
+	if w.spec.Filter, err = seccompFilter(w.g.Net, len(w.g.Sockets) > 0 || w.g.OwnSockets, w.g.Exec == nil, !w.spec.Namespaces); err != nil {
 		return diag.New(diag.Internal, "preparing the sandbox: seccomp filter: %w", err)
 	}
 	w.report.Rung = w.g.Rung

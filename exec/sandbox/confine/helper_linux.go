@@ -150,8 +150,12 @@ func (p *program) confineAndStart() error {
 	if err != nil {
 		return err
 	}
-	if err := filter(spec.Filter); err != nil {
+	listener, err := filter(spec.Filter)
+	if err != nil {
 		return err
+	}
+	if listener >= 0 {
+		go newModes(listener, spec.Landlock).serve()
 	}
 	return p.start(give)
 }

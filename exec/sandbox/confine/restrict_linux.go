@@ -118,19 +118,28 @@ func threads() (n uint64, err error) {
 	return n, err
 }
 
-// filter installs the seccomp filter on the calling thread.
-func filter(instructions []uint64) error {
+// filter installs the seccomp filter on the calling thread. It returns the descriptor on which
+// the helper gets the calls that the filter passes to it, -1 if there are none. A process has
+// one such filter: below another one, as in some containers, the calls are refused.
+func filter(instructions []uint64) (listener int, err error) {
 	if len(instructions) == 0 {
-		return nil
+		return -1, nil
 	}
 	prog := make([]syscall.SockFilter, len(instructions))
 	for i, x := range instructions {
 		prog[i] = syscall.SockFilter{Code: uint16(x >> 48), Jt: uint8(x >> 40), Jf: uint8(x >> 32), K: uint32(x)}
 	}
 	f := syscall.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	if asked(prog) {
+		fd, _, no := syscall.Syscall(sysSeccomp, seccompSetFilter, seccompNewListener, uintptr(unsafe.Pointer(&f)))
+		if no == 0 {
+			return int(fd), nil
+		}
+		refused(prog)
+	}
 	_, _, no := syscall.Syscall(sysSeccomp, seccompSetFilter, 0, uintptr(unsafe.Pointer(&f)))
 	if no != 0 {
-		return failed("seccomp", "filter", no)
+		return -1, failed("seccomp", "filter", no)
 	}
-	return nil
+	return -1, nil
 }
