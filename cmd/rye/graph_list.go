@@ -93,7 +93,9 @@ func showEvents(c *cli.Call, steps []graph.Step) {
 
 // completeRuns offers the ids of runs.
 func completeRuns(ctx context.Context, c *cli.Call) []string {
-	p, err := envOf(c).Open(ctx, project.Lenient)
+	e := envOf(c)
+	e.ThreadLogs = true
+	p, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return nil
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
@@ -42,19 +41,19 @@ func See(p Params) Seen {
 		return empty("the current directory cannot be read")
 	}
 	fi, err := os.Stat(real)
-	home, herr := filepath.EvalSymlinks(p.Home)
+	home, herr := os.Stat(p.Home)
 	switch {
 	case err != nil || !fi.IsDir():
 		return empty("the current directory cannot be read")
 	case real == filepath.Dir(real):
 		return empty("it is the root of the file system")
-	case p.Home != "" && herr == nil && real == home:
+	case p.Home != "" && herr == nil && os.SameFile(fi, home):
 		return empty("it is your home directory")
-	case p.Home != "" && herr == nil && within(home, real):
+	case p.Home != "" && below(p.Home, fi):
 		return empty("your home directory is in it")
 	}
 	for _, dir := range p.Private {
-		if at, err := filepath.EvalSymlinks(dir); err == nil && at != home && within(real, at) {
+		if at, err := os.Stat(dir); err == nil && (herr != nil || !os.SameFile(at, home)) && below(real, at) {
 			return empty("no tool reads it: it is in " + dir)
 		}
 	}
@@ -67,10 +66,23 @@ func See(p Params) Seen {
 	return Seen{Dir: real}
 }
 
-// within reports whether a path is dir or below it.
-func within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+// below reports whether a path is a directory or below it. Directories are compared, and not
+// their names: some file systems have several for one.
+func below(path string, dir os.FileInfo) bool {
+	at, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	for {
+		if fi, err := os.Stat(at); err == nil && os.SameFile(fi, dir) {
+			return true
+		}
+		above := filepath.Dir(at)
+		if above == at {
+			return false
+		}
+		at = above
+	}
 }
 
 // Make makes the directory with the logs of the account, private to its user.
