@@ -206,6 +206,8 @@ func (e *Executor) unenforced(ctx context.Context, c *Confinement, tool *resolve
 }
 
 // locate adds the paths and programs of this machine that the profile permits.
+// With exec: none the interpreter of the tool still starts, with what its links and its first
+// line name.
 func (e *Executor) locate(c *Confinement, ref item.Ref, signer string, programs, env []string) {
 	loc := e.locations(ref, signer)
 	c.grants = loc.grants(c.Profile)

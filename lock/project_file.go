@@ -44,6 +44,8 @@ type ProjectFile struct {
 }
 
 // Replacement is what replaces a bundle: a directory, or another bundle.
+// A replacement by another bundle is locked, checked and installed under its own id. --locked
+// refuses replacement directories only, because a bundle is available to everyone.
 type Replacement struct {
 	Path    string // a local path, or ""
 	ID      string // another bundle, or ""

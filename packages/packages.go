@@ -20,6 +20,9 @@
 // directive needs it. So does a change of an item that replaces another one. The first time only
 // items that replace others are asked about. rye sync asks about what it locks itself, not about
 // a lock that a colleague changed.
+//
+// A locked bundle that is not installed is read as a whole. Files that match the lock are
+// compared with the signed manifest by their digests.
 package packages
 
 import (

@@ -69,7 +69,7 @@ func (st *state) locks() []*lock.Lock {
 }
 
 // pins returns the lock entry of every locked version.
-// It changes only when it lacks the entry of a locked bundle, so that locks do not conflict in
+// A checkpoint in the lock changes only when it lacks the entry of a locked bundle, so that locks do not conflict in
 // every merge.
 func (st *state) pins() (map[lock.Module]lock.Bundle, error) { return lock.Pins(st.locks()...) }
 

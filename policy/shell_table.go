@@ -92,9 +92,6 @@ func syntaxes() []string {
 // readTable reads the tables of one layer into the table so far. A layer that may widen
 // replaces entries with the same id. Any other one adds entries: every entry of a program
 // is read, so that an added one finds more. What would find less is an error in it.
-//
-// Every entry of a program is read, so that an entry of a project finds more and never less.
-// What finds less (values, numbers, path_variables, prints) is an error in a project.
 func (t *shellTable) read(r *tree.Reader, wide bool) {
 	for _, m := range r.Maps("programs") {
 		p := readProgram(m)

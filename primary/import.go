@@ -44,9 +44,6 @@ type ImportReport struct {
 // returns the new bytes of the file, nil if it stays as it is. The old signature line is
 // removed only if the signature is valid: then the text that it covered is what its
 // author signed.
-//
-// A valid old signature is checked and removed, because rewriting would break it. One that
-// proves nothing stays, and a pattern does not select its item.
 func (v *Verbs) Import(ctx context.Context, e resolve.Entry, keys legacy.Keys) (ImportReport, []byte, error) {
 	it, err := v.p.Resolver.Open(ctx, e)
 	if err != nil {

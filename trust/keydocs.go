@@ -132,8 +132,6 @@ func (b *builder) userGrants(self bool) []*permission {
 // narrowing collects every grant in the user's directory that can be read,
 // by any signer: if the own key behind a grant is removed, the scope of the
 // grant must still apply.
-//
-// A grant whose signer is unknown still narrows: losing a key must not widen what it narrowed.
 func (b *builder) narrowing() {
 	for _, d := range b.docs.grants {
 		if d.tier != TierUser || !d.Named {

@@ -15,8 +15,6 @@ import (
 // LegacyKeys returns the public keys of the earlier format in the user's own
 // space. They verify earlier signatures for an upgrade and for the reason of a
 // refusal. No signature is trusted because of them.
-//
-// A signature of the original is LEGACY, never trusted.
 func (s *Store) LegacyKeys() legacy.Keys { return slices.Clone(s.legacy) }
 
 // readLegacyKeys reads the keys that the user trusted in the earlier format. A

@@ -336,7 +336,6 @@ func (w *walker) single(ctx context.Context, f *frame, n *Node, pr *progress, b 
 }
 
 // count counts a branch that is one action as a started node.
-// A branch that is one action is counted as a node.
 func (w *walker) count(name string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

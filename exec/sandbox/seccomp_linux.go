@@ -32,9 +32,6 @@ const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWNET 
 // lastCall is the last system call that this version of rye knows: removexattrat. The kernel
 // numbers those since Linux 5.1 alike on all architectures. Later ones do not exist for a
 // program, because they can be what an earlier one is refused for, as open_tree_attr is.
-//
-// Newer calls are ENOSYS, as on an older kernel, so that programs use what they used before: the
-// kernel adds calls that do what a refused one does (open_tree_attr).
 const lastCall = 466
 
 // refusedCalls are system calls that no confined program needs, and with which one

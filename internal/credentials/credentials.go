@@ -135,9 +135,6 @@ func checkValue(v string) error {
 // Short reports whether a value is too short to be a secret: a dummy such as "noop", for
 // a service of this machine that takes any key. Logs show it, because it is part of many
 // words.
-//
-// Such a key is used and not hidden, and the commands say so: services of this machine take any
-// text as a key.
 func Short(value string) bool { return len(value) < redact.Min }
 
 func (k Keys) path() string { return filepath.Join(k.Dir, File) }

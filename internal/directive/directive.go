@@ -3,6 +3,9 @@
 // position; Merge adds those of the directive that one extends.
 //
 // It finds no items, expands no aliases of permissions and calls no model.
+//
+// An element or value that cannot be enforced makes the item invalid in every verb. An unknown
+// tier is a warning, because a provider may have it.
 package directive
 
 import (

@@ -27,9 +27,6 @@ func DefaultSandbox() policy.Profile {
 // user has written the paths, and sees what they grant in the question. A file of a
 // package grants the package with those next to it, a program its directory, any other
 // file itself. Home, directories above it and hidden ones in it are never granted.
-//
-// A file without a package grants its directory if it is a program, else itself. A hidden
-// directory of the home, where credentials are, grants nothing unless it is in node_modules.
 func (s *Server) NamedFiles(home string) []string {
 	var out []string
 	for _, arg := range s.Args {

@@ -19,9 +19,6 @@ import (
 // Some file systems open "tools/x.sh" also where only "Tools/X.sh" is. An id would then
 // have several spellings, of which rules and locks name one, and other systems would
 // not have the item.
-//
-// Where the file system ignores case, an item has the spelling of its file, and another spelling
-// is missing. Otherwise Demo/x would be a second id of demo/x, which no rule and no lock names.
 type spelling struct {
 	folds func(rel string) (folds, sure bool) // whether other spellings find the entry at rel
 	list  func(rel string) ([]fs.DirEntry, error)

@@ -57,8 +57,6 @@ func recorded(l *lock.Lock, it lock.Item) bool {
 // RefuseRevived returns an error if rye.lock has an entry that the last commit does
 // not have and whose key has expired: an edit of the lock must not make the key
 // usable again. It does nothing if the last commit has no lock.
-//
-// The base of rye lock is the lock of the last commit.
 func (x *Packages) RefuseRevived(ctx context.Context) error {
 	p := x.project
 	if x.space != space.Project || p.Lock == nil || p.files == nil || !p.anyEnded() {

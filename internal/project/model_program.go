@@ -66,8 +66,6 @@ func (p *Project) modelProgram(ctx context.Context, in exec.NativeCall) (map[str
 // mayStart returns an error for an item whose signer may not decide what becomes of a login
 // of the user: the program reads it, and the item names its hosts.
 // The primitive is native and not subprocess: the command is known only with the request.
-//
-// The user, rye, or a signer who may be a provider signs such an item.
 func (p *Project) mayStart(c *provider.Config, in *exec.NativeCall) error {
 	it := in.Chain.Tool()
 	if c.Program == nil {

@@ -52,9 +52,6 @@ func offeredTools(defs []message.ToolDef) *agent.Definitions {
 // threadTools are the tools of a thread for a program that calls its model. A call passes the
 // gates of every call of the thread, and is recorded; what the program prints about calls is
 // not.
-//
-// They are those that the request offers, with directive_return. Calls are recorded as those of
-// a program of the thread.
 type threadTools struct {
 	noPrompts
 	r    *threadRun

@@ -20,6 +20,8 @@ import (
 )
 
 // agentConfig is the configuration with the order of the providers.
+// OPENAI_API_KEY chooses rye/agent/providers/openai_chat, as in earlier versions.
+// rye/agent/providers/openai (Responses) is chosen by name.
 const agentConfig = "agent/agent"
 
 // Service is a service of models that is being added.

@@ -14,6 +14,7 @@ import (
 )
 
 // ModelChoice is a model that runs the directives of tests in place of the recordings.
+// The model runs without the fallbacks of the directive.
 type ModelChoice struct {
 	Provider string // "" is chosen as for a thread
 	Model    string

@@ -183,9 +183,6 @@ func (r *threadRun) root() string {
 // asChild reads from the registry where the thread of a token is in its tree, and its
 // share: a message that states other limits does not widen them. It does nothing for a
 // root.
-//
-// Its permissions are a set of their own, with the capability for the directive, which the
-// process of the child checks again.
 func (p *Project) asChild(ctx context.Context, o *ThreadOptions, prepared *PreparedThread) error {
 	if o.Token == nil || o.Token.Root == o.Token.Thread {
 		return nil

@@ -134,7 +134,6 @@ func ofLoop(id string) bool {
 
 // caps returns the capabilities that the directive declares. If it declares none, a child
 // has those of its caller, and another thread has none.
-// A child whose directive declares none has the last set of its caller.
 func (r *PreparedThread) caps() policy.Set {
 	if !r.Directive.Permissions.Declared {
 		return r.inherited

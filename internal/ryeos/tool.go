@@ -60,8 +60,6 @@ func (t *translation) helper() {
 
 // support makes a file of data a support file. Programs read its keys, so they keep
 // their names.
-// Keys that nothing reads stay, as x-KEY or in a comment, so that nothing an author wrote is
-// lost. In a data file without a runtime programs read the keys, so they stay as they are.
 func (t *translation) support() {
 	e, ok := t.commented(commentSign(t.it.Type), "tool_type", "executor_id")
 	if !ok {

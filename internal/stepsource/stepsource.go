@@ -4,6 +4,8 @@
 // them with it over the same vectors.
 //
 // It runs nothing, and no source has a value of a configuration: a step reads it from its input.
+//
+// A new step is loaded and validated as every draft, and not run: a run needs a thread.
 package stepsource
 
 import (

@@ -83,8 +83,6 @@ func (b *Broker) Around(make func(ctx context.Context, w *Workspace, req Request
 
 // Definitions returns all four verbs: a call without permission is an error that names
 // the missing capability.
-// No verb is hidden from a program. A call that no grant permits is answered with the missing
-// capability and its source.
 func (b *Broker) Definitions(ctx context.Context) (*Definitions, error) {
 	w, err := b.open(ctx)
 	if err != nil {

@@ -40,10 +40,6 @@ type Settings struct {
 // items override each other, and each layer of the project or of a bundle only
 // narrows them, as one more grant. If allowed is not nil it replaces the
 // capabilities of the former: the user named it when starting the server.
-//
-// The first grant of a server is --capabilities, else the list of the system and user layers.
-// The list of each bundle and of the project is a grant of its own, with its layer as the
-// source.
 func ReadSettings(ctx context.Context, r *resolve.Resolver, allowed policy.Set) (*Settings, policy.Held, error) {
 	cfg, err := r.Config(ctx, SettingsID)
 	if err != nil {

@@ -25,6 +25,7 @@ type Form struct {
 type nothing struct{}
 
 // Attempt is the result of provider_call: an answer of the model, without its blocks.
+// A program that executes the provider item has it with the whole text.
 type Attempt struct {
 	Turn  int64         `json:"turn"`
 	Stop  message.Stop  `json:"stop"`

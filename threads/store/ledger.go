@@ -88,6 +88,8 @@ func (t *tx) reservation(id string) (r reservation, ok bool, err error) {
 // user's day and month. A repeated call with the same id and amount has no effect. The
 // error is BUDGET_EXCEEDED if it does not fit; its detail limit is spend,
 // spend.per_day or spend.per_month.
+//
+// The day of the reservation, in UTC, pays for a call around midnight.
 func (o *Owner) Reserve(ctx context.Context, id, model string, amount policy.USD) error {
 	o.store.prepare(ctx)
 	return o.write(ctx, "reserving in", func(t *tx) error {

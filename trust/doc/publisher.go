@@ -40,6 +40,8 @@ func (r Role) Fingerprints() []sign.Fingerprint {
 // Publisher is one version of a publisher document: the keys that may change it,
 // that must sign the releases of its bundles, and that revoke them. It grants
 // nothing: each key must be trusted by itself.
+//
+// It demands signatures and grants no trust, so it may be in any tier and has no end.
 type Publisher struct {
 	Name    string      `json:"name"`
 	Version int         `json:"version"`
