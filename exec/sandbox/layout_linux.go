@@ -285,7 +285,7 @@ func (l *layout) writable() []string {
 
 // hide masks what must not be visible, where a mount would show it.
 func (l *layout) hide() {
-	for _, p := range slices.Concat(secretsOfSystem(), l.g.Hidden) {
+	for _, p := range slices.Concat(secretsOfSystem(l.g.Listings), l.g.Hidden) {
 		real, _, err := trace(p)
 		if err != nil {
 			continue

@@ -27,10 +27,11 @@ type Listings struct {
 	unsaved int                    // directories that were listed since the last save
 }
 
-// listingKey is a directory and which of its entries are kept.
+// listingKey is a directory and which of its entries are kept: those of the table, all of
+// them, or those that are not links.
 type listingKey struct {
-	dir string
-	all bool
+	dir           string
+	all, unlinked bool
 }
 
 // listing is what a directory contained.
@@ -60,7 +61,7 @@ const (
 // all entries. device is that of the directory in which the search began: others may
 // have another file system.
 func (l *Listings) read(dir location, all bool, device uint64, keep func(name string) bool) (listing, error) {
-	key, now := listingKey{dir.path, all}, time.Now()
+	key, now := listingKey{dir: dir.path, all: all}, time.Now()
 	if at, ok := dir.stamp(); ok && device != 0 && at.device == device {
 		if has, ok := l.remembered(key, at, now); ok {
 			return has, nil
@@ -74,18 +75,26 @@ func (l *Listings) read(dir location, all bool, device uint64, keep func(name st
 			out.entries = append(out.entries, entry{e.Name(), e.IsDir()})
 		}
 	}
+	if known && err == nil {
+		l.settle(key, &out, now)
+	}
+	return out, err
+}
+
+// settle remembers a listing if another change gives its directory another stamp.
+func (l *Listings) settle(key listingKey, found *listing, now time.Time) {
 	young := l.young
 	if young == 0 {
 		young = youngDir
 	}
-	if known && err == nil && at.changed.Before(now.Add(-young)) {
-		out.settled = true
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.remember(key, out)
-		l.unsaved++
+	if !found.at.changed.Before(now.Add(-young)) {
+		return
 	}
-	return out, err
+	found.settled = true
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.remember(key, *found)
+	l.unsaved++
 }
 
 // remember keeps a listing. The caller holds l.mu.

@@ -18,7 +18,7 @@ type Store interface {
 func Stored(s Store) *Listings { return &Listings{store: s} }
 
 const (
-	storedMark = "rye listings 1\n"
+	storedMark = "rye listings 2\n"
 
 	// minUnsaved is how many directories must have been listed before they are saved: a
 	// search that lists fewer is fast.
@@ -54,7 +54,7 @@ func (l *Listings) Preload(project string) {
 func (l *Listings) recall(dir string, all bool, device uint64) listing {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if has := l.stored[listingKey{dir, all}]; has.at.device == device {
+	if has := l.stored[listingKey{dir: dir, all: all}]; has.at.device == device {
 		return has
 	}
 	return listing{}
@@ -89,7 +89,7 @@ func (l *Listings) appendLasting(b []byte, now time.Time) []byte {
 		if !l.lasting[has.at.device] {
 			continue
 		}
-		b = appendFlag(appendText(b, key.dir), key.all)
+		b = appendFlag(appendFlag(appendText(b, key.dir), key.all), key.unlinked)
 		b = binary.AppendUvarint(binary.AppendUvarint(b, has.at.device), has.at.inode)
 		b = binary.AppendVarint(binary.AppendVarint(b, has.at.changed.Unix()), int64(has.at.changed.Nanosecond()))
 		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(has.count)), uint64(len(has.entries)))
@@ -123,7 +123,7 @@ func parseListings(b []byte, now time.Time) map[listingKey]listing {
 	}
 	out := make(map[listingKey]listing, len(b)/listingSize)
 	for len(r.b) > 0 && len(out) < maxListings {
-		key := listingKey{r.text(), r.flag()}
+		key := listingKey{r.text(), r.flag(), r.flag()}
 		l := listing{settled: true}
 		l.at.device, l.at.inode = r.unsigned(), r.unsigned()
 		seconds, part := r.signed(), r.signed()

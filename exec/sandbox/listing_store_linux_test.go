@@ -73,11 +73,11 @@ func TestStoredListings(t *testing.T) {
 func TestStoredListingsRefused(t *testing.T) {
 	now := time.Unix(1_700_000_000, 5)
 	at := stamp{7, 8, now.Add(-time.Hour)}
-	key := listingKey{"/p/.ai", true}
+	key := listingKey{dir: "/p/.ai", all: true}
 	l := Stored(&memoryStore{})
 	l.onDisk(7)
 	l.remember(key, listing{at, true, 3, []entry{{"tools", true}, {"x\x00y", false}}})
-	l.remember(listingKey{"/shm", false}, listing{at: stamp{9, 8, now}})
+	l.remember(listingKey{dir: "/shm"}, listing{at: stamp{9, 8, now}})
 	b := l.appendLasting(nil, now)
 	want := fmt.Sprint(map[listingKey]listing{key: l.dirs[key]})
 	if got := fmt.Sprint(parseListings(b, now)); got != want {
@@ -91,7 +91,7 @@ func TestStoredListingsRefused(t *testing.T) {
 			t.Errorf("of %d bytes %d: %v", len(b), n, got)
 		}
 	}
-	if got := parseListings(bytes.Replace(b, []byte("listings 1"), []byte("listings 2"), 1), now); got != nil {
+	if got := parseListings(bytes.Replace(b, []byte(storedMark), []byte("rye listings 1\n"), 1), now); got != nil {
 		t.Errorf("another form: %v", got)
 	}
 	for _, disk := range []uint64{7, 9} {
@@ -113,7 +113,7 @@ func FuzzListings(f *testing.F) {
 	f.Add([]byte(storedMark + "\x02"))
 	l := &Listings{}
 	l.onDisk(7)
-	l.remember(listingKey{"/p", false}, listing{stamp{7, 8, time.Unix(1, 2)}, true, 3, []entry{{"a", true}}})
+	l.remember(listingKey{dir: "/p", unlinked: true}, listing{stamp{7, 8, time.Unix(1, 2)}, true, 3, []entry{{"a", true}}})
 	f.Add(l.appendLasting(nil, time.Unix(5, 0)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for key, has := range parseListings(b, time.Unix(1<<30, 0)) {

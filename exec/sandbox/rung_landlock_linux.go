@@ -104,7 +104,7 @@ func (b *ruleBuilder) build(l *layout) error {
 	if err := l.paths(); err != nil {
 		return err
 	}
-	for _, p := range slices.Concat(secretsOfSystem(), b.g.Hidden) {
+	for _, p := range slices.Concat(secretsOfSystem(b.g.Listings), b.g.Hidden) {
 		if real, _, err := trace(p); err == nil && readable(real) {
 			b.hidden = append(b.hidden, real)
 		}
