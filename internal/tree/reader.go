@@ -156,7 +156,13 @@ const maxUnknown = 20
 
 // Only reports the keys that are not among the known ones.
 func (r *Reader) Only(known ...string) {
-	unknown := slices.DeleteFunc(r.Keys(), func(k string) bool { return slices.Contains(known, k) })
+	var unknown []string
+	for k := range r.values {
+		if !slices.Contains(known, k) {
+			unknown = append(unknown, k)
+		}
+	}
+	slices.Sort(unknown)
 	for i, key := range unknown {
 		if i == maxUnknown {
 			r.report(r.path, r.shared.code, fmt.Sprintf("and %d more unknown fields", len(unknown)-i))
@@ -222,6 +228,9 @@ func (r *Reader) Bool(key string, def bool) bool {
 
 // Int returns a whole number from low to high, or def.
 func (r *Reader) Int(key string, def, low, high int64) int64 {
+	if _, present := r.values[key]; !present { // no text is needed
+		return def
+	}
 	if high == math.MaxInt64 {
 		return r.integer(key, def, low, high, fmt.Sprintf("a whole number of at least %d", low))
 	}
@@ -279,6 +288,9 @@ func (r *Reader) Number(key string, def, low, high float64) float64 {
 
 // Enum returns one of the allowed strings, or def.
 func (r *Reader) Enum(key, def string, allowed ...string) string {
+	if _, present := r.values[key]; !present { // no text is needed
+		return def
+	}
 	last := len(allowed) - 1
 	want := allowed[last]
 	if last > 0 {
@@ -304,15 +316,17 @@ func (r *Reader) Texts(key string, check func(string) error) []string {
 		return nil
 	}
 	out := make([]string, 0, len(list)) // an empty list is not an absent one
+	at := func(i int) (path, name string) { return Index(r.Path(key), i), fmt.Sprintf("%s[%d]", r.Name(key), i) }
 	for i, v := range list {
-		path, name := Index(r.Path(key), i), fmt.Sprintf("%s[%d]", r.Name(key), i)
 		s, ok := v.(string)
 		if !ok {
+			path, name := at(i)
 			r.report(path, r.shared.code, name+" must be a string, not "+TypeName(v))
 			continue
 		}
 		if check != nil {
 			if err := check(s); err != nil {
+				path, name := at(i)
 				r.reportErr(path, name, err)
 				continue
 			}
