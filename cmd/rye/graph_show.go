@@ -12,7 +12,7 @@ import (
 
 func graphValidateCommand() *cli.Command {
 	return &cli.Command{
-		Name: "validate", Args: "ID",
+		Name: "validate", Args: "ID|PATH",
 		Usage: "report every mistake in a graph that can be found before a run",
 		Long: `Checks the keys, edges, templates and conditions of a graph, the items that it names
 with their parameters and capabilities, and the keys of the state. The graph need not
@@ -29,7 +29,7 @@ func runGraphValidate(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	ref, err := item.ParseRef(c.Args[0], item.Tool)
+	ref, err := graphRef(ctx, p, c.Args[0])
 	if err != nil {
 		return err
 	}
@@ -51,6 +51,15 @@ func runGraphValidate(ctx context.Context, c *cli.Call) error {
 	return nil
 }
 
+// graphRef reads the id or the path of a graph, as rye run does.
+func graphRef(ctx context.Context, p *project.Project, word string) (item.Ref, error) {
+	if ref, err := item.ParseRef(word, item.Tool); err == nil {
+		return ref, nil
+	}
+	ref, _, err := project.RefArgs(ctx, p, []string{word})
+	return ref, err
+}
+
 func orEmpty(fs []diag.Finding) []diag.Finding {
 	if fs == nil {
 		return []diag.Finding{}
@@ -60,16 +69,23 @@ func orEmpty(fs []diag.Finding) []diag.Finding {
 
 func graphShowCommand() *cli.Command {
 	var format string
+	var svg bool
 	return &cli.Command{
 		Name: "show", Args: "ID|RUN",
 		Usage: "draw a graph, or what a run did with it",
 		Long: `Draws the nodes and edges of a graph. With the id of a run it marks the nodes that the
 run committed, those that failed, and those that are in flight.`,
-		Examples: []string{"rye graph show team/release", "rye graph show release-01jd --format mermaid"},
-		Codes:    []diag.Code{diag.ToolNotFound, diag.ThreadNotFound, diag.ValidationFailed},
-		Flags:    []cli.Flag{cli.String(&format, "format", "`FORMAT`: terminal, mermaid or dot (default terminal)")},
-		Complete: completeRun,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphShow(ctx, c, format) },
+		Examples:  []string{"rye graph show team/release", "rye graph show release-01jd --format mermaid", "rye graph show team/release --svg >release.svg"},
+		Codes:     []diag.Code{diag.ToolNotFound, diag.ThreadNotFound, diag.ValidationFailed},
+		Flags:     []cli.Flag{cli.String(&format, "format", "`FORMAT`: terminal, mermaid, dot or svg (default terminal)"), cli.Bool(&svg, "svg", "draw a picture: short for --format svg")},
+		Exclusive: [][]any{{&format, &svg}},
+		Complete:  completeRun,
+		Run: func(ctx context.Context, c *cli.Call) error {
+			if svg {
+				format = "svg"
+			}
+			return runGraphShow(ctx, c, format)
+		},
 	}
 }
 
@@ -90,7 +106,7 @@ func runGraphShow(ctx context.Context, c *cli.Call, format string) error {
 		}
 		name = s.Graph
 	}
-	ref, err := item.ParseRef(name, item.Tool)
+	ref, err := graphRef(ctx, p, name)
 	if err != nil {
 		return err
 	}
@@ -110,8 +126,10 @@ func runGraphShow(ctx context.Context, c *cli.Call, format string) error {
 		text = g.Mermaid(ran)
 	case "dot":
 		text = g.Dot(ran)
+	case "svg":
+		text = g.SVG(ran)
 	default:
-		return diag.New(diag.Usage, "reading --format: %q is not terminal, mermaid or dot", format)
+		return diag.New(diag.Usage, "reading --format: %q is not terminal, mermaid, dot or svg", format)
 	}
 	return c.UI.Show(map[string]any{"graph": ref.String(), "picture": text}, func() { c.UI.Raw(text) })
 }

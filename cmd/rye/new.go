@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/draft"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/stepsource"
 	"github.com/ryeos/rye/item"
@@ -33,10 +34,11 @@ func newCommand() *cli.Command {
 	return &cli.Command{
 		Name: "new", Group: "Items",
 		Usage: "write a valid, signed item to start from", Args: "KIND ID",
-		Long: `KIND is tool, directive, knowledge, config or step. A tool is written in the language
-of --lang: python, bash, node, yaml or json. A step replaces a step of the loop of
+		Long: `KIND is tool, graph, directive, knowledge, config or step. A tool is written in the
+language of --lang: python, bash, node, yaml or json. A graph is a tool that calls other
+items in an order; rye graph run starts it. A step replaces a step of the loop of
 threads: ID is its name, and the program, in python or bash, does what the step of rye does.`,
-		Examples: []string{"rye new tool demo/hello", "rye new step watchdog", "rye new tool demo/build --lang bash", "rye new directive triage/label --description 'Label an issue.'"},
+		Examples: []string{"rye new tool demo/hello", "rye new graph demo/count", "rye new step watchdog", "rye new tool demo/build --lang bash", "rye new directive triage/label --description 'Label an issue.'"},
 		Codes:    []diag.Code{diag.AuthRequired, diag.AmbiguousItem},
 		Flags: []cli.Flag{
 			cli.String(&o.lang, "lang", "`LANGUAGE` of a tool or a step").OneOf(slices.Sorted(maps.Keys(languages()))...),
@@ -55,7 +57,7 @@ func templateExt(kind item.Kind, lang string) (string, error) {
 		ext = languages()[lang]
 	}
 	if ext == "" {
-		return "", diag.New(diag.Usage, "writing a new item: there is no template for kind %q, only for tool, directive, knowledge and config", kind)
+		return "", diag.New(diag.Usage, "writing a new item: there is no template for kind %q, only for tool, graph, directive, knowledge, config and step", kind)
 	}
 	return ext, nil
 }
@@ -88,7 +90,7 @@ func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
 	}
 	text := start.text
 	if text == "" {
-		if text, err = fill(ref, start.ext, ownerOf(h, signer), o.description); err != nil {
+		if text, err = fill(start, ownerOf(h, signer), o.description); err != nil {
 			return err
 		}
 	}
@@ -110,6 +112,7 @@ func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
 type newItem struct {
 	ref       item.Ref
 	ext, text string
+	template  string // its name, without the extension
 }
 
 // startOf reads the arguments of rye new.
@@ -118,12 +121,16 @@ func startOf(kind, id string, o *newOptions) (newItem, error) {
 		text, ext, err := stepsource.Read(id, o.lang)
 		return newItem{ref: item.Ref{Kind: item.Tool, ID: steps.Dir + id}, ext: ext, text: text}, err
 	}
+	if kind == draft.GraphType {
+		ref, err := item.ParseRef(id, item.Tool)
+		return newItem{ref: ref, ext: ".yaml", template: draft.GraphType}, err
+	}
 	ref, err := item.ParseRef(id, item.Kind(kind))
 	if err != nil {
 		return newItem{}, err
 	}
 	ext, err := templateExt(ref.Kind, o.lang)
-	return newItem{ref: ref, ext: ext}, err
+	return newItem{ref: ref, ext: ext, template: string(ref.Kind)}, err
 }
 
 // free returns nil when the project holds no file for the ref.
@@ -156,8 +163,9 @@ func ownerOf(h *project.Project, s sign.Signer) string {
 	return "me"
 }
 
-func fill(ref item.Ref, ext, author, description string) (string, error) {
-	b, err := templates.ReadFile("templates/" + string(ref.Kind) + ext)
+func fill(start newItem, author, description string) (string, error) {
+	ref := start.ref
+	b, err := templates.ReadFile("templates/" + start.template + start.ext)
 	if err != nil {
 		return "", err
 	}

@@ -81,7 +81,7 @@ func (w *walker) items(ctx context.Context, f *frame, n *Node, pr *progress, lis
 				if !ok {
 					return
 				}
-				err := w.oneItem(ctx, f, n, pr, i, list[i], share)
+				err := w.oneItem(ctx, f, n, pr, i, list, share)
 				mu.Lock()
 				var s *Suspension
 				switch {
@@ -103,16 +103,16 @@ func (w *walker) items(ctx context.Context, f *frame, n *Node, pr *progress, lis
 }
 
 // oneItem calls the item for one entry and records the result.
-func (w *walker) oneItem(ctx context.Context, f *frame, n *Node, pr *progress, i int, entry any, share *Share) error {
+func (w *walker) oneItem(ctx context.Context, f *frame, n *Node, pr *progress, i int, list []any, share *Share) error {
 	name := f.prefix + n.Name
-	in := invocation{name: name, step: pr.step, index: i, child: pr.child, key: w.key(name, pr.step, i), more: map[string]any{n.As: entry}, at: pr.at, share: share}
+	in := invocation{name: name, step: pr.step, index: i, child: pr.child, key: w.key(name, pr.step, i), more: map[string]any{n.As: list[i]}, at: pr.at, share: share}
 	out, err := w.call(ctx, f, n.Action, in)
 	var s *Suspension
 	var fail fatal
 	if errors.As(err, &s) || errors.As(err, &fail) || ctx.Err() != nil && err != nil {
 		return err
 	}
-	d := &itemData{Node: name, Index: i}
+	d := &itemData{Node: name, Index: i, Of: len(list)}
 	if err != nil {
 		e := nodeError(name, err)
 		e.Item = &i
@@ -126,6 +126,7 @@ func (w *walker) oneItem(ctx context.Context, f *frame, n *Node, pr *progress, i
 		return fatal{err}
 	}
 	pr.items[i] = d
+	w.reportItem(name, pr, d)
 	if d.Error != nil && !n.CollectErrors {
 		return itemError(d)
 	}

@@ -110,6 +110,7 @@ type nodeData struct {
 type itemData struct {
 	Node   string     `json:"node"`
 	Index  int        `json:"index"`
+	Of     int        `json:"of,omitempty"` // the number of entries
 	Result any        `json:"result"`
 	Error  *NodeError `json:"error,omitempty"`
 }

@@ -30,10 +30,16 @@ func (w *walker) hooks(ctx context.Context, event string, more map[string]any) (
 		}
 		scope := w.scope(w.root, w.step, nil)
 		maps.Copy(scope, more)
-		if !h.Cond.Match(scope) {
+		yes, err := h.Cond.Eval(scope)
+		if err == nil && !yes {
 			continue
 		}
-		decision, err := w.hook(ctx, h, scope)
+		var decision map[string]any
+		if err == nil {
+			decision, err = w.hook(ctx, h, scope)
+		} else {
+			err = diag.New(diag.ValidationFailed, "reading its condition: %w", err).WithReason("graph_compare")
+		}
 		if err != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}

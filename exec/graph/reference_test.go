@@ -189,14 +189,19 @@ func (s *simple) assign(t map[string]*interpolate.Template, scope map[string]any
 	return out, ""
 }
 
-// next returns where the first edge leads whose condition is true, "" for none.
-func (s *simple) next(edges []Edge, scope map[string]any) string {
+// next returns where the first edge leads whose condition is true, "" for none. ok is false
+// if a condition before it cannot be decided.
+func (s *simple) next(edges []Edge, scope map[string]any) (to string, ok bool) {
 	for i := range edges {
-		if edges[i].When == nil || edges[i].When.Match(scope) {
-			return edges[i].To
+		yes, err := edges[i].When.Eval(scope)
+		if err != nil {
+			return "", false
+		}
+		if yes {
+			return edges[i].To, true
 		}
 	}
-	return ""
+	return "", true
 }
 
 // run returns the output and the code of the failure, "" for none.
@@ -237,11 +242,15 @@ func (s *simple) run() (any, string) {
 				for k, v := range assign {
 					next[k] = v
 				}
+				before := s.state
 				s.state = next
 				scope := s.scope(step)
 				scope["result"] = result
-				cur = s.next(n.Next, scope)
-				continue
+				if to, ok := s.next(n.Next, scope); ok {
+					cur = to
+					continue
+				}
+				s.state, code = before, "VALIDATION_FAILED"
 			}
 		}
 		switch {
@@ -249,7 +258,11 @@ func (s *simple) run() (any, string) {
 			s.err = map[string]any{"code": code}
 			cur = n.OnError
 		case s.g.Continue:
-			cur = s.next(n.Next, s.scope(step))
+			to, ok := s.next(n.Next, s.scope(step))
+			if !ok {
+				return nil, code
+			}
+			cur = to
 			s.err = map[string]any{"code": code}
 		default:
 			return nil, code

@@ -16,8 +16,10 @@ import (
 // the inputs, and results whose item declares an output. Only what cannot fit is an
 // error: a value is compared again at the commit of its node.
 func (v *validator) types(ctx context.Context) {
+	kinds := v.stateTypes(ctx)
 	v.g.each(func(n *Node, name string) {
 		result := v.resultOf(ctx, n)
+		v.compares(n, name, result, kinds)
 		v.assigns(n.Assign, name, tree.Join(n.path, "assign"), result)
 		if n.Collect != "" {
 			v.fits(n.Collect, []string{"array"}, "the results of the entries", name, n.path)
@@ -65,8 +67,25 @@ func (v *validator) constant(key string, value any, node, at string) {
 
 // read compares the declared type of what an expression reads with that of the key.
 func (v *validator) read(key string, e *interpolate.Expr, node, at string, result any) {
-	source, names := any(nil), e.Path[1:]
-	switch e.Path[0] {
+	if e.Func == "json" {
+		return // what a text contains is not declared
+	}
+	declared, missing, known := v.declared(e.Path, result)
+	switch {
+	case missing != "" && e.Path[0] == "result":
+		f := v.errorf(at, "node %s reads %s: the output of its item declares no %q", node, strings.Join(e.Path, "."), missing)
+		nearOr(f, missing, known, "graph_output", "outputs", known)
+	case missing == "" && e.Func != "":
+		v.fits(key, typesOfCall(e.Func, declared), e.Call.String(), node, at)
+	case missing == "":
+		v.fits(key, typesOf(declared), strings.Join(e.Path, "."), node, at)
+	}
+}
+
+// declared returns the schema of a path, as below does. result is that of ${result}.
+func (v *validator) declared(path []string, result any) (found any, missing string, known []string) {
+	source, names := any(nil), path[1:]
+	switch path[0] {
 	case "result":
 		source = result
 	case "inputs":
@@ -82,14 +101,7 @@ func (v *validator) read(key string, e *interpolate.Expr, node, at string, resul
 			source, names = map[string]any{"type": "string"}, nil
 		}
 	}
-	declared, missing, known := below(source, names)
-	switch {
-	case missing != "" && e.Path[0] == "result":
-		f := v.errorf(at, "node %s reads %s: the output of its item declares no %q", node, strings.Join(e.Path, "."), missing)
-		nearOr(f, missing, known, "graph_output", "outputs", known)
-	case missing == "":
-		v.fits(key, typesOf(declared), strings.Join(e.Path, "."), node, at)
-	}
+	return below(source, names)
 }
 
 // fits reports a key of the state whose declared types do not include any of those of

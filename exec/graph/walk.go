@@ -449,7 +449,10 @@ func (w *walker) commit(ctx context.Context, f *frame, n *Node, pr *progress, ou
 	}
 	scope := w.scope(f, pr.step, more)
 	scope["state"] = state
-	next := choose(n.Next, scope)
+	next, err := choose(n.Next, scope)
+	if err != nil {
+		return err
+	}
 	data := committedData{Node: f.prefix + n.Name, Step: pr.step, Assign: assign, Next: next, Duration: w.p.Now().Sub(began).Milliseconds(), Cached: out.cached}
 	if out.isEnd {
 		data.Output, data.Fail = out.output, n.Fail
@@ -494,16 +497,6 @@ func (w *walker) forget(name string) {
 	}
 }
 
-// choose returns the first edge whose condition is true, "" if there is none.
-func choose(edges []Edge, scope map[string]any) string {
-	for _, e := range edges {
-		if e.When.Match(scope) {
-			return e.To
-		}
-	}
-	return ""
-}
-
 // failed records a failure and takes the error edge, or returns the error.
 func (w *walker) failed(ctx context.Context, f *frame, n *Node, pr *progress, cause error, took time.Duration) error {
 	name := f.prefix + n.Name
@@ -514,7 +507,9 @@ func (w *walker) failed(ctx context.Context, f *frame, n *Node, pr *progress, ca
 		d.Edge, d.Next = "on_error", n.OnError
 	case w.g.Continue:
 		scope := w.scope(f, d.Step, nil)
-		d.Edge, d.Next = "continue", choose(n.Next, scope)
+		if next, err := choose(n.Next, scope); err == nil { // else no edge is known
+			d.Edge, d.Next = "continue", next
+		}
 	}
 	w.report(name, d.Step, "failed", string(e.Code)+": "+e.Message, took)
 	w.mu.Lock()
@@ -590,11 +585,4 @@ func (w *walker) resolve(ctx context.Context, f *frame, a *Action, step int, mor
 	}
 	t, err := w.p.Dispatcher.Target(ctx, ref)
 	return ref, t, err
-}
-
-// report sends a progress line.
-func (w *walker) report(name string, step int, status, text string, took time.Duration) {
-	if w.p.Progress != nil {
-		w.p.Progress(Progress{Run: w.log.ID(), Node: name, Step: step, Max: w.g.MaxSteps, Depth: w.started.Depth, Status: status, Text: text, Duration: took})
-	}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/dotpath"
+	"github.com/ryeos/rye/internal/pathcall"
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/internal/tree"
 )
@@ -158,10 +158,10 @@ func (c *compiler) comparison(path, name string, m map[string]any) *Cond {
 	s, ok := m["path"].(string)
 	if !ok {
 		c.reject(tree.Join(path, "path"), "%s.path is a text, not %s", name, tree.TypeName(m["path"]))
-	} else if p, err := dotpath.Parse(s); err != nil {
+	} else if p, err := pathcall.Parse(s); err != nil {
 		c.reject(tree.Join(path, "path"), "%s.path: %v", name, err)
 	} else {
-		out.path = p
+		out.call = p
 	}
 	if op, has := m["op"]; has {
 		out.op, _ = op.(string)

@@ -2,9 +2,10 @@
 // as {path: state.count, op: gt, value: 3}, or a text, such as "state.count > 3",
 // and both forms compile to the same structure.
 //
-// Every mistake is found at compilation. An evaluation has no errors, no side
-// effects and no clock: a comparison whose path is missing, or whose values have
-// different types, is false. The package does not know which paths exist.
+// Every mistake is found at compilation. An evaluation has no side effects and no
+// clock, and a comparison whose path is missing is false. A comparison of a text with a
+// number, which is never what its author meant, is an error of Eval and false for Match.
+// The package does not know which paths exist.
 //
 // A path with the value null exists, and equals null only.
 //
@@ -12,10 +13,12 @@
 package cond
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/ryeos/rye/internal/dotpath"
+	"github.com/ryeos/rye/internal/pathcall"
 )
 
 // The bounds of a condition.
@@ -46,7 +49,7 @@ type Cond struct {
 	kind  kind
 	parts []*Cond
 
-	path  dotpath.Path
+	call  pathcall.Call
 	op    string
 	value any
 	re    *regexp.Regexp
@@ -57,34 +60,73 @@ func ops() []string {
 	return []string{"eq", "ne", "gt", "gte", "lt", "lte", "in", "contains", "regex", "exists"}
 }
 
-// Match reports whether the condition is true for a document.
+// Match reports whether the condition is true for a document that other programs wrote:
+// values of different types differ, and a value that is not a number is no number.
 func (c *Cond) Match(doc any) bool {
+	var ignored error
+	return c.match(doc, &ignored)
+}
+
+// Eval is Match for a document whose types the author of the condition knows. The error
+// is a *TypeError, or the error of a function such as int. Parts behind the one that
+// decides are not evaluated.
+func (c *Cond) Eval(doc any) (bool, error) {
+	var failed error
+	ok := c.match(doc, &failed)
+	if failed != nil {
+		return false, failed
+	}
+	return ok, nil
+}
+
+// TypeError is the comparison of a text with a number.
+type TypeError struct {
+	Path string
+	Text bool // the value at the path is the text, else it is the number
+}
+
+// Error names the value and what to write.
+func (e *TypeError) Error() string {
+	if e.Text {
+		return fmt.Sprintf("the condition compares the text %s with a number: write int(%[1]s) or float(%[1]s)", e.Path)
+	}
+	return fmt.Sprintf("the condition compares the number %s with a text: write the number without quotes", e.Path)
+}
+
+// match evaluates the condition. The first error is kept in failed.
+func (c *Cond) match(doc any, failed *error) bool {
 	if c == nil {
 		return true
 	}
 	switch c.kind {
 	case anyOf:
 		for _, p := range c.parts {
-			if p.Match(doc) {
+			if p.match(doc, failed) {
 				return true
 			}
 		}
 		return false
 	case allOf:
 		for _, p := range c.parts {
-			if !p.Match(doc) {
+			if !p.match(doc, failed) {
 				return false
 			}
 		}
 		return true
 	case negation:
-		return !c.parts[0].Match(doc)
+		return !c.parts[0].match(doc, failed)
 	}
-	return c.compare(doc)
+	return c.compare(doc, failed)
 }
 
-func (c *Cond) compare(doc any) bool {
-	v, ok := c.path.Lookup(doc)
+func (c *Cond) compare(doc any, failed *error) bool {
+	v, ok, err := c.call.Lookup(doc)
+	if err != nil {
+		if *failed == nil {
+			*failed = err
+		}
+		return false
+	}
 	if c.op == "exists" {
 		return ok == (c.value != false)
 	}
@@ -94,7 +136,58 @@ func (c *Cond) compare(doc any) bool {
 	if names, ok := v.(Names); ok {
 		return c.compareNames(names)
 	}
+	if err := c.mixed(classOf(v)); err != nil && *failed == nil {
+		*failed = err
+	}
 	return c.compareValue(v)
+}
+
+// mixed returns the error of comparing a value of a class with the one of the condition,
+// nil if they can be compared.
+func (c *Cond) mixed(v class) error {
+	switch c.op {
+	case "eq", "ne", "gt", "gte", "lt", "lte":
+	default:
+		return nil
+	}
+	want := classOf(c.value)
+	if v == text && want == number || v == number && want == text {
+		return &TypeError{Path: c.call.String(), Text: v == text}
+	}
+	return nil
+}
+
+// Comparison is one comparison with a value.
+type Comparison struct {
+	Call  pathcall.Call
+	mixed func(class) error
+}
+
+// Comparisons returns the comparisons of the condition with a value, in the order of the text.
+func (c *Cond) Comparisons() []Comparison {
+	if c == nil {
+		return nil
+	}
+	if c.kind == compare {
+		return []Comparison{{c.call, c.mixed}}
+	}
+	var out []Comparison
+	for _, p := range c.parts {
+		out = append(out, p.Comparisons()...)
+	}
+	return out
+}
+
+// Fits returns the *TypeError of a value whose JSON type is jsonType, nil if it can be
+// compared.
+func (c Comparison) Fits(jsonType string) error {
+	switch jsonType {
+	case "string":
+		return c.mixed(text)
+	case "number", "integer":
+		return c.mixed(number)
+	}
+	return nil
 }
 
 func (c *Cond) compareNames(names Names) bool {
@@ -168,7 +261,7 @@ func (c *Cond) Paths() []dotpath.Path {
 		return nil
 	}
 	if c.kind == compare {
-		return []dotpath.Path{c.path}
+		return []dotpath.Path{c.call.Path}
 	}
 	var out []dotpath.Path
 	for _, p := range c.parts {

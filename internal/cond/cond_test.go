@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -337,7 +338,7 @@ func TestTotal(t *testing.T) {
 			t.Fatalf("%v is %t for %v, and its text %s is %t", in, got, doc, c, !got)
 		}
 		if c.kind == compare && got && c.op != "exists" {
-			if _, ok := c.path.Lookup(doc); !ok {
+			if _, ok := c.call.Path.Lookup(doc); !ok {
 				t.Fatalf("%v is true for %v, where the path is missing", in, doc)
 			}
 		}
@@ -440,6 +441,54 @@ func TestNames(t *testing.T) {
 		}
 		if got := c.Match(doc); got != want {
 			t.Errorf("%s is %v", text, got)
+		}
+	}
+}
+
+// A text is never compared with a number without a word, and the functions of package
+// pathcall make a number of it.
+func TestEval(t *testing.T) {
+	doc := map[string]any{"state": map[string]any{"t": "12\n", "n": int64(12), "none": nil, "bad": "twelve", "j": `{"n": 3}`}}
+	for text, want := range map[string]string{
+		"state.t > 2":                      "the condition compares the text state.t with a number: write int(state.t) or float(state.t)",
+		"state.t == 12":                    "compares the text state.t with a number",
+		"state.n != '12'":                  "compares the number state.n with a text: write the number without quotes",
+		"not state.t < 20":                 "compares the text",
+		"state.n > 2 and state.t > 2":      "compares the text",
+		"int(state.bad) > 2":               `int(state.bad): "twelve" is not a whole number`,
+		"json(state.t).n > 2":              "false",
+		"state.n > 2 or state.t > 2":       "true",
+		"state.n > 20 and state.t > 2":     "false",
+		"int(state.t) > 2":                 "true",
+		"float(state.t) <= 2.5":            "false",
+		"json(state.j).n == 3":             "true",
+		"state.none > 2":                   "false",
+		"state.gone > 2":                   "false",
+		"int(state.gone) > 2":              "false",
+		"state.t in [12, 13]":              "false",
+		"state.t contains '2'":             "true",
+		"state.n == true or state.n == 12": "true",
+	} {
+		c, err := Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		yes, err := c.Eval(doc)
+		got := strconv.FormatBool(yes)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+		if again, err := Parse(c.String()); err != nil || again.String() != c.String() {
+			t.Errorf("%s: %s is read as %v, %v", text, c, again, err)
+		}
+	}
+	for text, column := range map[string]string{"int(state.t > 2": "at column 1: int(state.t is not closed by )", "int(state.t).x > 2": "expected and, or, or the end"} {
+		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), column) {
+			t.Errorf("%s: %v, want %s", text, err, column)
 		}
 	}
 }

@@ -25,19 +25,19 @@ func (c *Cond) String() string {
 	switch c.op {
 	case "exists":
 		if c.value == false {
-			return "not exists(" + c.path.String() + ")"
+			return "not exists(" + c.call.String() + ")"
 		}
-		return "exists(" + c.path.String() + ")"
+		return "exists(" + c.call.String() + ")"
 	case "eq":
 		if c.value == true {
-			return c.path.String()
+			return c.call.String()
 		}
 	}
 	symbol := map[string]string{"eq": "==", "ne": "!=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "regex": "matches"}[c.op]
 	if symbol == "" {
 		symbol = c.op
 	}
-	return c.path.String() + " " + symbol + " " + literal(c.value)
+	return c.call.String() + " " + symbol + " " + literal(c.value)
 }
 
 func join(parts []*Cond, between string) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/internal/dotpath"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/pathcall"
 	"github.com/ryeos/rye/internal/suggest"
 )
 
@@ -180,7 +181,7 @@ func (p *parser) exists() (*Cond, error) {
 	if !p.symbol(")") {
 		return nil, p.unexpected(")")
 	}
-	return &Cond{path: path, op: "exists", value: true}, nil
+	return &Cond{call: path, op: "exists", value: true}, nil
 }
 
 // reserved reports whether a word cannot be the first name of a path.
@@ -192,16 +193,18 @@ func reserved(s string) bool {
 	return false
 }
 
-func (p *parser) path() (dotpath.Path, error) {
-	path, n := dotpath.Cut(p.in[p.at:])
+func (p *parser) path() (pathcall.Call, error) {
+	call, n, err := pathcall.Cut(p.in[p.at:])
 	switch {
-	case n == 0 || len(path) == 1 && reserved(path[0]):
-		return nil, p.unexpected("a path such as state.count")
+	case err != nil:
+		return call, p.fail(p.at, "%v", err)
+	case n == 0 || call.Func == "" && len(call.Path) == 1 && reserved(call.Path[0]):
+		return call, p.unexpected("a path such as state.count")
 	case n > dotpath.MaxLength:
-		return nil, p.fail(p.at, "the path has more than %d bytes", dotpath.MaxLength)
+		return call, p.fail(p.at, "the path has more than %d bytes", dotpath.MaxLength)
 	}
 	p.at += n
-	return path, nil
+	return call, nil
 }
 
 func (p *parser) comparison() (*Cond, error) {
@@ -209,7 +212,7 @@ func (p *parser) comparison() (*Cond, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cond{path: path, op: p.operator()}
+	c := &Cond{call: path, op: p.operator()}
 	if c.op == "" {
 		c.op, c.value = "eq", true
 		return c, nil

@@ -4,7 +4,8 @@
 // An expression reads one path. A text that is one expression becomes the value
 // itself, with its type; in mixed text the value becomes text. Each text is read
 // once, at compilation: a value that contains an expression stays as it is. The
-// package does not know which paths exist, and has no functions or operators.
+// package does not know which paths exist, and has no functions but those of package
+// pathcall, and no operators.
 package interpolate
 
 import (
@@ -14,8 +15,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ryeos/rye/internal/dotpath"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/pathcall"
 	"github.com/ryeos/rye/internal/tree"
 )
 
@@ -39,7 +40,7 @@ type part struct {
 
 // Expr is one expression.
 type Expr struct {
-	Path       dotpath.Path
+	pathcall.Call
 	Optional   bool // ? or :- was written: the path may be missing
 	fallback   any  // the value for a missing path or null, nil for ?
 	hasDefault bool // :- was written
@@ -166,7 +167,7 @@ func (t *Template) Key(key string) *Template {
 
 // Missing is the error for a path that the values do not have.
 type Missing struct {
-	Path dotpath.Path
+	Path pathcall.Call
 	At   string // the path of the text in the template
 }
 
@@ -176,7 +177,8 @@ func (m *Missing) Error() string {
 }
 
 // Render returns the value with its expressions replaced by values below root.
-// Lists and mappings of root are not copied. The error is a *Missing.
+// Lists and mappings of root are not copied. The error is a *Missing, or of a
+// function.
 func (t *Template) Render(root any) (any, error) { return t.render("", root) }
 
 func (t *Template) render(at string, root any) (any, error) {
@@ -324,12 +326,14 @@ func (e *Expr) Value(root any) (any, error) { return e.value("", root) }
 
 // value returns the value of an expression with its type.
 func (e *Expr) value(at string, root any) (any, error) {
-	v, ok := e.Path.Lookup(root)
+	v, ok, err := e.Lookup(root)
 	switch {
+	case err != nil:
+		return nil, fmt.Errorf("${%s}: %w", e.Call, err)
 	case e.hasDefault && v == nil:
 		return e.fallback, nil
 	case !ok && !e.Optional:
-		return nil, &Missing{e.Path, at}
+		return nil, &Missing{e.Call, at}
 	}
 	return v, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/internal/dotpath"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/pathcall"
 )
 
 // parse divides a text into literal text and expressions. $${ is a literal ${.
@@ -49,11 +50,13 @@ func expression(s string) (*Expr, int, error) {
 		return nil, 0, fmt.Errorf("%q does not end: } is missing; write $${ for a literal ${", clip(s))
 	}
 	whole := s[:end+1]
-	path, n := dotpath.Cut(s[2:end])
+	call, n, err := pathcall.Cut(s[2:end])
 	rest := s[2+n : end]
-	e := &Expr{Path: path}
+	e := &Expr{Call: call}
 	fallback, isDefault := strings.CutPrefix(rest, ":-")
 	switch {
+	case err != nil:
+		return nil, 0, fmt.Errorf("%q: %w", clip(whole), err)
 	case n == 0:
 		return nil, 0, fmt.Errorf("%q is not an expression: ${ is followed by a path such as state.count; write $${ for a literal ${", clip(whole))
 	case n > dotpath.MaxLength:
@@ -66,7 +69,7 @@ func expression(s string) (*Expr, int, error) {
 	case isDefault:
 		e.Optional, e.hasDefault, e.fallback = true, true, literal(fallback)
 	default:
-		return nil, 0, fmt.Errorf("%q is not an expression: after the path %s comes }, ?} or :-default}", clip(whole), path)
+		return nil, 0, fmt.Errorf("%q is not an expression: after the path %s comes }, ?} or :-default}", clip(whole), call)
 	}
 	return e, end + 1, nil
 }

@@ -66,6 +66,9 @@ func (d graphItems) Describe(ctx context.Context, ref item.Ref) (graph.Described
 		return d.directive(ctx, it)
 	}
 	out := graph.Described{Graph: IsGraph(it), Output: it.Meta.Fields["output_schema"], Schema: it.Meta.Fields["config_schema"], Project: it.Root.Space == space.Project && d.locked != nil}
+	if applet, _ := it.Meta.Config["applet"].(string); applet == "bash" && out.Output == nil {
+		out.Output = bashOutput()
+	}
 	if strings.HasPrefix(ref.ID, steps.Dir) {
 		// The thread puts what a node of its loop passes below params, next to what it
 		// knows of itself.
@@ -75,6 +78,15 @@ func (d graphItems) Describe(ctx context.Context, ref item.Ref) (graph.Described
 		out.Locked = d.locked(ref)
 	}
 	return out, nil, nil
+}
+
+// bashOutput returns the types of what the applet bash returns.
+func bashOutput() map[string]any {
+	props := map[string]any{}
+	for name, kind := range map[string]string{"stdout": "string", "stderr": "string", "output": "string", "exit_code": "integer", "duration_ms": "integer"} {
+		props[name] = map[string]any{"type": kind}
+	}
+	return map[string]any{"type": "object", "properties": props}
 }
 
 // Risk implements graph.Items.

@@ -271,17 +271,26 @@ func (r *hookRun) hook(ctx context.Context, h *Hook) error {
 	if r.result.Control != nil && !infra && !r.rule.Every {
 		return nil
 	}
+	// A condition that cannot be decided is a failed hook: on_failure says what follows.
+	var unreadable error
 	if h.Condition != "" {
 		c, err := cond.Parse(h.Condition)
 		if err != nil {
 			return diag.New(diag.ConfigError, "reading the condition of the hook %s: %w", h.ID, err)
 		}
-		if !c.Match(r.match) {
+		yes, err := c.Eval(r.match)
+		if err == nil && !yes {
 			return nil
+		}
+		if err != nil {
+			unreadable = diag.New(diag.ValidationFailed, "reading its condition: %w", err)
 		}
 	}
 	began := r.in.Services.Now()
-	id, data, err := r.execute(ctx, h)
+	id, data, err := h.Item, any(nil), unreadable
+	if err == nil {
+		id, data, err = r.execute(ctx, h)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -40,7 +40,10 @@ def literal(s):
 
 
 def value_of(m, scope):
-    v, found = lookup(scope, m["path"])
+    try:
+        v, found = lookup(scope, m["path"])
+    except Undecided as e:
+        raise Failed("${%s}: %s" % (m["path"], e))
     if m["default"] is not None and v is None:
         return literal(m["default"][2:])
     if not found and not m["optional"] and m["default"] is None:
@@ -48,7 +51,7 @@ def value_of(m, scope):
     return v
 
 
-EXPRESSION = re.compile(r"(?P<escaped>\$\$\{)|\$\{(?P<path>" + PATH + r")(?:(?P<optional>\?)|(?P<default>:-[^{}$]*))?\}")
+EXPRESSION = re.compile(r"(?P<escaped>\$\$\{)|\$\{(?P<path>" + CALL + "|" + PATH + r")(?:(?P<optional>\?)|(?P<default>:-[^{}$]*))?\}")
 
 
 def render(v, scope):
@@ -197,10 +200,16 @@ def step(p):
         infra = h["source"] == 5
         if h["event"] != params["event"] or out["control"] and not infra and not rule["every"]:
             continue
-        if h.get("condition") and not matches(h["condition"], match):
-            continue
+        undecided = ""
+        try:
+            if h.get("condition") and not matches(h["condition"], match, True):
+                continue
+        except Undecided as e:
+            undecided = "reading its condition: " + str(e)
         began, id, data, error, c, unread = time.time(), h["item_id"], None, "", None, None
         try:
+            if undecided:
+                raise Failed(undecided)
             rendered = render(id, scope)
             if not isinstance(rendered, str):
                 raise Failed("item_id is %s, not a text" % type_of(rendered))

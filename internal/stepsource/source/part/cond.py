@@ -1,10 +1,15 @@
+class Undecided(Exception):
+    """A condition or a template that compares or converts a value of the wrong type."""
+
+
 class Names(list):
     """A value with several names: a comparison is true if it is for one of them."""
 
 
 PATH = r"[A-Za-z_][A-Za-z0-9_-]*(?:\.(?:[A-Za-z_][A-Za-z0-9_-]*|[0-9]+(?![A-Za-z0-9_-])))*"
+CALL = r"(?:int|float|json)\( *" + PATH + r" *\)(?:\.(?:[A-Za-z_][A-Za-z0-9_-]*|[0-9]+(?![A-Za-z0-9_-])))*"
 RESERVED = {"and", "or", "not", "in", "contains", "matches", "exists", "true", "false", "null"}
-TOKEN = re.compile(r"\s*(?:(?P<path>" + PATH + r")|(?P<number>-?[0-9][0-9.eE+-]*)|(?P<op>==|!=|>=|<=|\|\||&&|[><!()\[\],])|(?P<quote>['\"]))")
+TOKEN = re.compile(r"\s*(?:(?P<path>" + CALL + "|" + PATH + r")|(?P<number>-?[0-9][0-9.eE+-]*)|(?P<op>==|!=|>=|<=|\|\||&&|[><!()\[\],])|(?P<quote>['\"]))")
 ESCAPES = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "t": "\t"}
 
 
@@ -106,7 +111,14 @@ def parsed(s):
 
 
 def lookup(doc, path):
-    """The value at a dotted path, and whether there is one."""
+    """The value at a dotted path, and whether there is one. int, float and json convert it."""
+    call = re.fullmatch(r"(int|float|json)\( *(.*?) *\)(?:\.(.*))?", path)
+    if call:
+        v, found = lookup(doc, call[2])
+        if not found or v is None:
+            return v, found
+        v = converted(call[1], call[2], v)
+        return lookup(v, call[3]) if call[3] else (v, True)
     for part in path.split("."):
         if isinstance(doc, dict) and part in doc:
             doc = doc[part]
@@ -115,6 +127,23 @@ def lookup(doc, path):
         else:
             return None, False
     return doc, True
+
+
+def converted(name, path, v):
+    """The number or the data in a text."""
+    text = v.strip() if isinstance(v, str) else None
+    if name == "json":
+        try:
+            return json.loads(v) if text is not None else v
+        except ValueError:
+            raise Undecided("json(%s): %s is not JSON" % (path, json.dumps(v[:40])))
+    if sort_of(v) == "number" and (name == "float" or v == int(v)):
+        return v if name == "float" else int(v)
+    if text is not None and name == "int" and re.fullmatch(r"[+-]?[0-9]+", text) and -(2**63) <= int(text) < 2**63:
+        return int(text)
+    if text is not None and name == "float" and re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text):
+        return float(text)
+    raise Undecided("%s(%s): %s is not a %s" % (name, path, json.dumps(v) if text is not None else sort_of(v), "whole number" if name == "int" else "number"))
 
 
 def sort_of(v):
@@ -156,20 +185,26 @@ def compared(v, op, want):
     return {"gt": v > want, "gte": v >= want, "lt": v < want, "lte": v <= want}[op]
 
 
-def matches(c, doc):
-    """Whether a condition, a mapping or a text, is true. None is."""
+def matches(c, doc, strict=False):
+    """Whether a condition, a mapping or a text, is true. None is. With strict, comparing a
+    text with a number is an error."""
     if c is None:
         return True
     if isinstance(c, str):
         c = parsed(c)
     if "any" in c:
-        return any(matches(x, doc) for x in c["any"])
+        return any(matches(x, doc, strict) for x in c["any"])
     if "all" in c:
-        return all(matches(x, doc) for x in c["all"])
+        return all(matches(x, doc, strict) for x in c["all"])
     if "not" in c:
-        return not matches(c["not"], doc)
-    v, found = lookup(doc, c["path"])
+        return not matches(c["not"], doc, strict)
     op, want = c.get("op", "eq"), c.get("value")
+    try:
+        v, found = lookup(doc, c["path"])
+    except Undecided:
+        if strict:
+            raise
+        return False
     if op == "exists":
         return found == (want is not False)
     if not found:
@@ -178,4 +213,9 @@ def matches(c, doc):
         if op == "ne":
             return bool(v) and all(compared(name, op, want) for name in v)
         return any(compared(name, op, want) for name in v)
+    if strict and op in ("eq", "ne", "gt", "gte", "lt", "lte"):
+        if (sort_of(v), sort_of(want)) == ("str", "number"):
+            raise Undecided("the condition compares the text %s with a number: write int(%s) or float(%s)" % ((c["path"],) * 3))
+        if (sort_of(v), sort_of(want)) == ("number", "str"):
+            raise Undecided("the condition compares the number %s with a text: write the number without quotes" % c["path"])
     return compared(v, op, want)
