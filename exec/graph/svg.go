@@ -43,7 +43,7 @@ type picture struct {
 func (g *Graph) SVG(ran Ran) string {
 	p := &picture{boxes: map[string]*box{}}
 	p.add("", g.Nodes, inWalk(g.Start, g.Nodes, g.Order), ran)
-	columns, rows := p.place()
+	columns, rows := p.arrange()
 	var b strings.Builder
 	width := 2*margin + columns*(boxWidth+gapX)
 	height := 2*margin + rows*(boxHeight+gapY) - gapY
@@ -109,8 +109,8 @@ func fillOf(r NodeRun) string {
 	return "#f4f4f4"
 }
 
-// place gives each box a row, its distance from the first one, and a column.
-func (p *picture) place() (columns, rows int) {
+// arrange gives each box a row, its distance from the first one, and a column.
+func (p *picture) arrange() (columns, rows int) {
 	for _, b := range p.boxes {
 		b.rank = -1
 	}

@@ -82,7 +82,7 @@ func (v *validator) assigned(t *interpolate.Template, result any) []string {
 	return typesOfCall(e.Func, declared)
 }
 
-// typeOf returns the type of a value. null has none: it is no value.
+// typeOf returns the type of a value. null has none.
 func typeOf(value any) []string {
 	switch value.(type) {
 	case string:

@@ -27,6 +27,7 @@ func graphHints() map[situation]string {
 		{diag.ValidationFailed, "graph_state_key"}:   "add {key} to the properties of state_schema",
 		{diag.ValidationFailed, "graph_root"}:        "write $${ for a literal ${",
 		{diag.ValidationFailed, "graph_capability"}:  "add {capability} to permissions",
+		{diag.ValidationFailed, "graph_compare"}:     "read the number of the text with int(…) or float(…), or compare it with a text",
 		{diag.ValidationFailed, "graph_item"}:        "create {ref}, or name an item that exists",
 		{diag.ValidationFailed, "graph_verify"}:      "correct {ref} first",
 		{diag.ValidationFailed, "graph_unlocked"}:    "rye lock",

@@ -61,7 +61,7 @@ func ops() []string {
 }
 
 // Match reports whether the condition is true for a document that other programs wrote:
-// values of different types differ, and a value that is not a number is no number.
+// values of different types differ.
 func (c *Cond) Match(doc any) bool {
 	var ignored error
 	return c.match(doc, &ignored)

@@ -271,7 +271,7 @@ func (r *hookRun) hook(ctx context.Context, h *Hook) error {
 	if r.result.Control != nil && !infra && !r.rule.Every {
 		return nil
 	}
-	// A condition that cannot be decided is a failed hook: on_failure says what follows.
+	// A condition that cannot be decided is a failed hook: on_failure decides.
 	var unreadable error
 	if h.Condition != "" {
 		c, err := cond.Parse(h.Condition)
