@@ -1,6 +1,7 @@
 package client
 
 import (
+	"crypto/ed25519"
 	"fmt"
 	"maps"
 	"net/http"
@@ -237,7 +238,7 @@ func TestStricterPin(t *testing.T) {
 	s := newSite(t)
 	s.release("v1.0.0")
 	s.host() // the checkpoint without witnesses is kept
-	witness := log.WitnessKey("w1.example", make([]byte, 32))
+	witness := log.WitnessKey("w1.example", ed25519.NewKeyFromSeed(make([]byte, 32)).Public().(ed25519.PublicKey))
 	open := func(change func(*Pin)) error {
 		p := &Pin{Host: siteHost, Key: s.key, Addresses: []string{s.url}, Private: true}
 		change(p)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/log"
 	"github.com/ryeos/rye/registry/wire"
@@ -66,7 +67,11 @@ func (p *problems) err(doing string) error {
 			code = c
 		}
 	}
-	e := diag.New(code, "%s: %s", doing, p.list[0].Message)
+	first := p.list[0].Message
+	if path := p.list[0].Path; path != "" {
+		first = hidden.Visible(path) + ": " + first
+	}
+	e := diag.New(code, "%s: %s", doing, first)
 	if len(p.list) > 1 {
 		e = diag.New(code, "%s: %d problems", doing, len(p.list))
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -228,7 +229,7 @@ type counting struct {
 func (c *counting) ServeHTTP(rw http.ResponseWriter, h *http.Request) { c.n++; c.next.ServeHTTP(rw, h) }
 
 func TestParseWitness(t *testing.T) {
-	key := log.WitnessKey("w.example", make([]byte, 32))
+	key := log.WitnessKey("w.example", ed25519.NewKeyFromSeed(make([]byte, 32)).Public().(ed25519.PublicKey))
 	for text, ok := range map[string]bool{
 		key + "=https://w.example": true, key + "=http://127.0.0.1:7481/": true, key + "=https://w.example/log": true,
 		key: false, "=https://w.example": false, key + "=http://w.example": false, key + "=https://a:b@w.example": false,
