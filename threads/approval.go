@@ -119,7 +119,8 @@ type Decision struct {
 // question, within its time.
 type asked struct {
 	askedData
-	reply *Reply // nil without an answer
+	since time.Time // in askedIn only
+	reply *Reply    // nil without an answer
 }
 
 func (a *asked) expires() time.Time {
@@ -418,6 +419,7 @@ type OpenQuestion struct {
 	Grants   []string  `json:"grants"`
 	Expires  time.Time `json:"expires"`
 	Tier     string    `json:"tier,omitempty"`
+	Since    time.Time `json:"since"`
 
 	capability string
 	digest     item.Digest
@@ -439,7 +441,7 @@ func OpenQuestions(project, id string) ([]OpenQuestion, error) {
 	for i, a := range t.asked {
 		again := slices.ContainsFunc(t.asked[i+1:], func(b *asked) bool { return b.CallID == a.CallID })
 		if a.reply == nil && !again {
-			out = append(out, OpenQuestion{a.ID, a.CallID, a.Summary, a.Rule, a.Prefixes, a.Grants, a.expires(), a.Tier, a.Capability, a.Digest})
+			out = append(out, OpenQuestion{a.ID, a.CallID, a.Summary, a.Rule, a.Prefixes, a.Grants, a.expires(), a.Tier, a.since, a.Capability, a.Digest})
 		}
 	}
 	return out, nil
@@ -477,6 +479,9 @@ func askedIn(project, id string) (*Thread, error) {
 		data, err := dataOf(project, id, l)
 		if err == nil {
 			err = t.askedOr(l.Event, data)
+		}
+		if l.Event == evAsked && err == nil {
+			t.asked[len(t.asked)-1].since = l.At()
 		}
 		if err != nil {
 			return nil, diag.New(diag.TranscriptBroken, "reading the log of %s: line %d: %w", id, l.Seq, err)

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
@@ -34,6 +35,7 @@ type Started struct {
 	Steps          []Identity
 	State          string
 	Time           string
+	Rested         time.Time   // of its last line
 	Suspended      *Suspension // nil if it is not
 	Parent         string      // the run of a graph whose node started the thread
 	Carried        *Carried    // from the thread that it continues, or nil
@@ -63,6 +65,7 @@ func ReadStarted(project, id string) (*Started, error) {
 	s := &Started{Directive: d.Directive, Inputs: d.Inputs, Model: d.Model, Provider: strings.TrimPrefix(d.Provider.Ref, "tool:"), ProviderDigest: d.Provider.Digest, Replay: d.Replay,
 		Limits: d.Limits, Loop: d.Loop, Steps: d.Steps, Spawned: d.Spawned, State: Running, Time: lines[0].Time}
 	s.Carried, s.Workspace, s.Attachments = d.Carried, d.Workspace, d.Attachments
+	s.Rested = lines[len(lines)-1].At()
 	if d.Parent != nil {
 		s.Parent = *d.Parent
 	}

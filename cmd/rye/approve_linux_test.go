@@ -246,10 +246,10 @@ func TestApprovalLeft(t *testing.T) {
 		end   func(x *terminal)
 		state string
 	}{
-		{"hangup", func(x *terminal) { x.master.Close() }, "suspended (approval)"},
-		{"signal", func(x *terminal) { _ = x.cmd.Process.Signal(syscall.SIGHUP) }, "suspended (approval)"},
-		{"end of input", func(x *terminal) { x.send("\x04") }, "suspended (approval)"},
-		{"kill -9", func(x *terminal) { _ = x.cmd.Process.Kill() }, "error (orphaned)"},
+		{"hangup", func(x *terminal) { x.master.Close() }, "suspended"},
+		{"signal", func(x *terminal) { _ = x.cmd.Process.Signal(syscall.SIGHUP) }, "suspended"},
+		{"end of input", func(x *terminal) { x.send("\x04") }, "suspended"},
+		{"kill -9", func(x *terminal) { _ = x.cmd.Process.Kill() }, "error"},
 	} {
 		s := asking(t, removes+returns)
 		x := s.at(nil, "run", "directive", "team/ask")
@@ -259,10 +259,24 @@ func TestApprovalLeft(t *testing.T) {
 		if !s.has("d/x") || len(s.log("approval_resolved")) > 0 || len(s.log(`"event":"tool_call"`)) > 0 {
 			t.Fatalf("%s answered the question", c.how)
 		}
-		if out := s.rye("threads", "list"); !strings.Contains(out, c.state) {
+		if out := s.rye("threads", "list", "--json"); !strings.Contains(out, `"state": "`+c.state) || !strings.Contains(out, `"kind": "approval"`) {
 			t.Errorf("after %s the thread is not %s: %s", c.how, c.state, out)
 		}
-		s.rye("threads", "approve", s.thread())
+		for _, args := range [][]string{{"threads", "list"}, {"threads", "tree", s.thread()}, {"threads", "show", s.thread()}, {"approve"}, {"status"}} {
+			if out := s.rye(args...); !strings.Contains(out, "waiting for you: rm -r d/x, ") {
+				t.Errorf("after %s rye %v does not print the question: %s", c.how, args, out)
+			}
+		}
+		x = s.at(nil, "approve")
+		x.until(asksKeys)
+		x.send("y")
+		x.until("completed")
+		if status := x.status(); status != 0 {
+			t.Errorf("rye approve: status %d: %q", status, x.out.String())
+		}
+		if out := s.rye("approve"); !strings.Contains(out, "nothing waits for you") {
+			t.Errorf("after the answer: %s", out)
+		}
 		if s.has("d/x") || len(s.log(`"event":"thread_completed"`)) != 1 || len(s.log(`"decision":"approved"`)) != 1 {
 			t.Errorf("after %s the answer did not run the call once: %s", c.how, s.log("tool_call"))
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
 )
 
@@ -27,6 +28,8 @@ func commands(only string) []*cli.Command {
 		{"graph", graphCommand},
 		{"spawn", spawnCommand},
 		{"threads", threadsCommand},
+		{"approve", func() *cli.Command { return approveCommand("approve", graph.Once) }},
+		{"deny", func() *cli.Command { return approveCommand("deny", graph.Deny) }},
 		{"test", testCommand},
 		{"provider", providerCommand},
 		{"sign", signCommand},

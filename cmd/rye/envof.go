@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -33,7 +34,7 @@ func envOf(c *cli.Call) *project.Env {
 			Asks: !c.UI.AsJSON && c.Isatty != nil && c.Isatty(c.Stdin) && c.Isatty(c.Stderr),
 		},
 	}
-	e.ThreadLogs = c.UI.Command == "threads" || strings.HasPrefix(c.UI.Command, "threads ")
+	e.ThreadLogs = slices.Contains([]string{"threads", "approve", "deny"}, c.UI.Command) || strings.HasPrefix(c.UI.Command, "threads ")
 	e.Warm = sandbox.NewWarm(e.Self, e.Ladder)
 	if c.Isatty != nil && c.Isatty(c.Stdin) {
 		e.Person.Secret = c.AskSecret

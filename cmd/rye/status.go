@@ -56,6 +56,11 @@ func runStatus(ctx context.Context, c *cli.Call, check bool) error {
 	if gap != nil {
 		lines = append(lines, statusLine{"others", gap.Text(), gap.Next()})
 	}
+	if line, err := waitingLine(ctx, c, h); err != nil {
+		return err
+	} else if line != nil {
+		lines = append(lines, *line)
+	}
 	data := struct {
 		*project.Status
 		Others *coauthor.Gap `json:"others,omitempty"` // why others refuse what this user signs
@@ -233,4 +238,29 @@ func some(list []string) string {
 		return strings.Join(list, ", ")
 	}
 	return strings.Join(list[:shown], ", ") + fmt.Sprintf(" and %d more", len(list)-shown)
+}
+
+// waitingLine returns the line about the questions that wait for the person, nil without one.
+func waitingLine(ctx context.Context, c *cli.Call, h *project.Project) (*statusLine, error) {
+	list, err := h.Threads(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	var first *project.ListedThread
+	n := 0
+	for i := range list {
+		if t := &list[i]; t.Waiting != nil {
+			if n++; first == nil || t.Waiting.Since.Before(first.Waiting.Since) {
+				first = t
+			}
+		}
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	text := first.Waiting.State(c.Now(), 40)
+	if n > 1 {
+		text += fmt.Sprintf(", and %d more", n-1)
+	}
+	return &statusLine{"threads", text, "rye approve"}, nil
 }

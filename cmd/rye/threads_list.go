@@ -45,7 +45,7 @@ resume continues it. rye graph list lists the runs of graphs.`,
 			for _, wc := range copies {
 				c.UI.Note("%s", copyWarning(wc))
 			}
-			return c.UI.Show(map[string]any{"threads": list}, func() { showThreadList(c.UI, list) })
+			return c.UI.Show(map[string]any{"threads": list}, func() { showThreadList(c, list) })
 		},
 	}
 }
@@ -65,14 +65,14 @@ func threadsTreeCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return c.UI.Show(map[string]any{"threads": list}, func() { showThreadList(c.UI, list) })
+			return c.UI.Show(map[string]any{"threads": list}, func() { showThreadList(c, list) })
 		},
 	}
 }
 
-func showThreadList(u *cli.UI, list []project.ListedThread) {
+func showThreadList(c *cli.Call, list []project.ListedThread) {
 	if len(list) == 0 {
-		u.Out("no threads")
+		c.UI.Out("no threads")
 		return
 	}
 	t := &cli.Table{Header: []string{"THREAD", "STATE", "PID", "CALLS", "SPENT", "MAXIMUM", "STARTED"}}
@@ -81,10 +81,13 @@ func showThreadList(u *cli.UI, list []project.ListedThread) {
 		if l.Reason != "" {
 			state += " (" + l.Reason + ")"
 		}
+		if l.Waiting != nil {
+			state = l.Waiting.State(c.Now(), 30)
+		}
 		if l.PID > 0 {
 			pid = fmt.Sprint(l.PID)
 		}
 		t.Add(strings.Repeat("  ", l.Level)+l.ID, state, pid, fmt.Sprint(l.Turns), activity.Money(l.Spend), activity.Money(l.Max), l.Started.Format(time.RFC3339))
 	}
-	u.Table(t)
+	c.UI.Table(t)
 }

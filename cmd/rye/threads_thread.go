@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/waiting"
 )
 
 func threadsShowCommand() *cli.Command {
@@ -39,7 +40,21 @@ func runThreadsShow(ctx context.Context, c *cli.Call, items bool) error {
 	if err != nil {
 		return err
 	}
-	return c.UI.Show(s, func() { showThread(c.UI, s, items) })
+	wait, err := waiting.Of(ctx, p.Spaces.ProjectDir, id)
+	if err != nil {
+		return err
+	}
+	data := struct {
+		*threads.Summary
+		Waiting *waiting.Wait `json:"waiting,omitempty"`
+	}{s, wait}
+	return c.UI.Show(data, func() {
+		showThread(c.UI, s, items)
+		if wait != nil {
+			c.UI.Note("%s", wait.State(c.Now(), 60))
+			c.UI.Note("answer it: rye approve %s", id)
+		}
+	})
 }
 
 func showThread(u *cli.UI, s *threads.Summary, items bool) {

@@ -93,3 +93,17 @@ func (w *walker) openQuestions(s *Suspension) []OpenQuestion {
 	}
 	return out
 }
+
+// Questions returns the open questions of a run to a person, in the order in which it asked.
+func (s *Summary) Questions() []OpenQuestion {
+	var out []OpenQuestion
+	if s.State != StateSuspended && s.State != StateRunning {
+		return nil
+	}
+	for _, d := range s.asks {
+		if d.To == "person" {
+			out = append(out, OpenQuestion{s.ID, d.Node, d.Question, d.Choices, d.Schema, d.Expires, d.To, d.Approval})
+		}
+	}
+	return out
+}

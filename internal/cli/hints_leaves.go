@@ -50,6 +50,7 @@ func leavesHints() map[situation]string {
 		{diag.Timeout, "still_running"}:                "rye threads list --active; raise --timeout",
 		{diag.ThreadState, "taken_over"}:               "rye threads show {id}",
 		{diag.ThreadState, "no_question"}:              "rye graph list",
+		{diag.Usage, "call_needed"}:                    "rye threads show {id}",
 		{diag.ThreadState, "thread_no_question"}:       "rye threads show {id}",
 		{diag.ThreadState, "answered"}:                 "rye graph resume {run_id}",
 		{diag.ThreadState, "ended"}:                    "rye graph list",

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
+	"github.com/ryeos/rye/threads/waiting"
 )
 
 // ListedThread is a thread, or a run with an account, as the registry has it.
@@ -32,6 +33,8 @@ type ListedThread struct {
 	Max      policy.USD `json:"max"`
 	Started  time.Time  `json:"started"`
 	Level    int        `json:"level"` // below the first of its list
+	// Waiting is the question that a person must answer, nil without one.
+	Waiting *waiting.Wait `json:"waiting,omitempty"`
 }
 
 // Threads returns the threads of the project, the newest first, or those of all projects
@@ -115,6 +118,10 @@ func (p *Project) listed(ctx context.Context, read func(*store.Store) ([]store.C
 			if t.PID = graph.Owner(ctx, t.Project, endOfChain(t.Project, t.ID)); t.PID < 0 {
 				t.State, t.Reason, t.PID = threads.Failed, threads.Orphaned, 0
 			}
+		}
+		if t.State == threads.Running || t.State == threads.Suspended || t.Reason == threads.Orphaned {
+			// A log that cannot be read is the error of the commands that read it.
+			t.Waiting, _ = waiting.Of(ctx, t.Project, endOfChain(t.Project, t.ID))
 		}
 		if isRemoved(&t) {
 			t.Reason = logRemoved
