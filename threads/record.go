@@ -45,6 +45,8 @@ type startedData struct {
 	Directive Identity       `json:"directive"`
 	Version   string         `json:"version,omitempty"`
 	Signer    string         `json:"signer"`
+	Owner     string         `json:"owner,omitempty"`    // of the key of the signer
+	Attempts  int64          `json:"attempts,omitempty"` // of one call of the model, at most
 	Extends   []Identity     `json:"extends"`
 	Inputs    map[string]any `json:"inputs"`
 	Loop      Identity       `json:"loop"`

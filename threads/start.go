@@ -79,6 +79,7 @@ func (t *Thread) startData() startedData {
 		Directive: t.p.Directive.Identity, Version: t.p.Directive.Version, Signer: t.p.Directive.Signer, Extends: t.p.Directive.Extends,
 		Inputs: t.p.Directive.Inputs, Loop: t.p.LoopItem, Steps: t.p.Steps, Model: s.Model, Provider: Identity{Ref: s.Provider.String(), Digest: s.Digest},
 		Limits: t.p.Limits, Workspace: t.p.Workspace, Sandbox: t.p.Sandbox, Lock: t.p.Lock, Program: t.p.Program, PID: t.p.PID,
+		Owner: t.p.Directive.Owner, Attempts: t.p.MaxAttempts,
 		Carried: t.p.Carried, Spawned: t.p.Spawned, Attachments: t.p.Attachments,
 	}
 	if t.p.Parent != "" {

@@ -134,7 +134,7 @@ func TestApprovalKeys(t *testing.T) {
 	x.send("p")
 	x.until("Permit every command of this thread that begins with")
 	x.send("y")
-	x.until("rye/bash/bash rm -r d/z  ok")
+	x.until("bash\x1b[m  rm -r d/z")
 	x.until(`p begins with "rm -fr"`)
 	x.send("\x1b")
 	x.until("thread suspended")

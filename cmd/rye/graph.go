@@ -4,11 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"runtime/debug"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -16,12 +15,14 @@ import (
 	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/liveview"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/activity"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -241,7 +242,10 @@ func callGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.G
 	if !project.IsGraph(it) {
 		return notGraph(call.Ref)
 	}
-	run, err := p.Verbs.Tool(graphContext(ctx, c, o), call)
+	within, ends := graphContext(ctx, c, p, o)
+	defer ends()
+	run, err := p.Verbs.Tool(within, call)
+	ends()
 	if c.UI.AsJSON {
 		return showEnvelope(c.UI, run, err)
 	}
@@ -261,10 +265,18 @@ func graphItem(ctx context.Context, p *project.Project, ref item.Ref) (*resolve.
 }
 
 // graphContext adds to a context how a run of a graph reaches the person.
-func graphContext(ctx context.Context, c *cli.Call, o project.GraphOptions) context.Context {
+// ends frees the terminal; it may be called again.
+func graphContext(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions) (within context.Context, ends func()) {
 	e := envOf(c)
+	ends = func() {}
 	if !c.UI.Quiet && o.Event == nil {
-		o.Progress = func(p graph.Progress) { c.UI.Note("%s", progressLine(p)) }
+		show := &graphWatcher{c: c, dir: p.Spaces.ProjectDir, stderr: c.UI.Stderr}
+		o.Watch, ends = show.line, show.stop
+		o.Progress = func(p graph.Progress) { // a snapshot has no line in the log
+			if p.Node == graph.SnapshotNode {
+				c.UI.Note("[%s] %s %s %s", p.Run[:max(strings.LastIndexByte(p.Run, '-'), 0)], p.Node, p.Status, p.Text)
+			}
+		}
 		o.Warn = func(f diag.Finding) { c.UI.Note("%s: warning: %s", f.Location(), f.Message) }
 	}
 	if e.Person.Asks && !c.UI.AsJSON && !o.NoSuspend {
@@ -275,23 +287,52 @@ func graphContext(ctx context.Context, c *cli.Call, o project.GraphOptions) cont
 	if ask := askAboutRisk(c); ask != nil && !o.NoSuspend {
 		o.Confirm = ask
 	}
-	return project.WithGraphOptions(ctx, o)
+	return project.WithGraphOptions(ctx, o), ends
 }
 
-// progressLine is one node as a person sees it. Names and texts are of the graph's
-// author and of its tools: characters that a reader cannot see are escaped.
-func progressLine(p graph.Progress) string {
-	text := p.Status
-	if p.Status == graph.StateSuspended {
-		text += ":"
+// graphWatcher shows a run while it works. It takes the terminal with the first line of a log:
+// a tool that is not a graph has none.
+type graphWatcher struct {
+	c      *cli.Call
+	dir    string
+	stderr io.Writer
+
+	mu    sync.Mutex
+	live  *live
+	ended bool
+}
+
+func (w *graphWatcher) line(run string, l *transcript.Line) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
 	}
-	text = strings.TrimSpace(text + " " + p.Text)
-	if p.Duration >= 100*time.Millisecond {
-		text += fmt.Sprintf(" %.1fs", p.Duration.Seconds())
+	if w.live == nil {
+		tree := activity.New(activity.Start{ThreadID: run})
+		if l.Event != "graph_started" { // it is resumed
+			var lines []transcript.Line
+			_ = transcript.NewReader(w.dir, run).Next(func(e *transcript.Line) error { // the run reports a log that cannot be read
+				if e.Seq < l.Seq {
+					lines = append(lines, *e)
+				}
+				return nil
+			})
+			tree.Before(lines)
+		}
+		w.live = newLive(w.c, w.dir, tree, liveview.Params{})
 	}
-	name := p.Run[:max(strings.LastIndexByte(p.Run, '-'), 0)]
-	line := fmt.Sprintf("%s[%s] %d/%d %s %s", strings.Repeat("  ", p.Depth), name, p.Step, p.Max, p.Node, text)
-	return hidden.Visible(line)
+	w.live.line(run, l)
+}
+
+// stop frees the terminal.
+func (w *graphWatcher) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.live != nil {
+		w.live.close(w.stderr)
+	}
+	w.live, w.ended = nil, true
 }
 
 // askGraph asks a question of a graph at the terminal until the answer is one, or until

@@ -212,9 +212,11 @@ func readBounded(r io.Reader) ([]byte, error) {
 func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call) error {
 	out := newToolOutput(c)
 	req.OnLine, req.Ask = out.line, askAboutRisk(c)
+	ends := func() {}
 	if !req.DryRun {
-		ctx = graphContext(ctx, c, project.GraphOptions{})
+		ctx, ends = graphContext(ctx, c, h, project.GraphOptions{})
 	}
+	defer ends()
 	run, err := h.Verbs.Tool(ctx, req)
 	for asked := ""; err != nil; {
 		path, again, aerr := consentToInterpreter(ctx, c, h, err)
@@ -225,6 +227,7 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 		asked = path
 		run, err = h.Verbs.Tool(ctx, req) // nothing was started: the plan was incomplete
 	}
+	ends()
 	out.live.clear()
 	if run.Plan != nil && run.Plan.Chain.Tool().Verdict.Agent {
 		c.UI.Note("only an agent's key has signed %s: review it, then rye sign %s", req.Ref, req.Ref)

@@ -65,21 +65,3 @@ func oneTerminal(c *cli.Call) bool {
 	b, berr := msg.Stat()
 	return aerr == nil && berr == nil && os.SameFile(a, b)
 }
-
-// answerShown remembers what a person has seen of the answer that the model writes now.
-type answerShown struct{ text strings.Builder }
-
-// begins forgets the answer before.
-func (a *answerShown) begins() { a.text.Reset() }
-
-// adds appends a part that was printed.
-func (a *answerShown) adds(part string) { a.text.WriteString(part) }
-
-// has reports whether all of a text was printed.
-func (a *answerShown) has(text string) bool {
-	var lines []string
-	for line := range strings.SplitSeq(text, "\n") {
-		lines = append(lines, string(cli.Line(line)))
-	}
-	return strings.TrimSpace(text) != "" && strings.TrimSpace(a.text.String()) == strings.TrimSpace(strings.Join(lines, "\n"))
-}

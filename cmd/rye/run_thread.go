@@ -4,13 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/liveview"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -102,6 +104,7 @@ func runThread(ctx context.Context, c *cli.Call, h *project.Project, req primary
 		return err
 	}
 	show := newWatcher(c, h, o.events)
+	defer show.stop()
 	if err := o.replays(h, opts, show); err != nil {
 		return err
 	}
@@ -157,81 +160,61 @@ func (w *watcher) differs(d threads.Difference) {
 // on stderr.
 type watcher struct {
 	c      *cli.Call
+	h      *project.Project
 	events bool
 	debug  func(event string) bool
 
-	before threads.Cost // of a thread that is resumed
-	replay *replayView  // nil if it is not one
+	replay *replayView // nil if it is not one
 
-	mu   sync.Mutex
-	id   string
-	view *activity.View
-	open bool // a line of streamed text has no end yet
-
-	printed answerShown
-
-	counting bool          // the last line of the terminal counts the time of a wait
-	done     chan struct{} // ends the counting; nil if nothing counts
+	mu     sync.Mutex
+	id     string
+	live   *live
+	stderr io.Writer // of the command, while live has it
 }
 
 func newWatcher(c *cli.Call, h *project.Project, events bool) *watcher {
 	if events {
 		c.UI.AsJSON, c.UI.Lines = true, true
 	}
-	return &watcher{c: c, events: events, debug: h.DebugEvents()}
+	return &watcher{c: c, h: h, events: events, debug: h.DebugEvents(), stderr: c.UI.Stderr}
 }
 
 // started prints the warnings of the prices and the first line.
 func (w *watcher) started(p *project.PreparedThread, id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.stop()
 	w.id = id
 	for _, text := range p.Warnings {
 		w.c.UI.Warn("%s (rye provider prices)", text)
 	}
-	before := w.before
-	if p.Before.Turns > 0 {
-		before = p.Before
+	if w.events {
+		return
 	}
-	w.view = activity.New(activity.Start{
-		ThreadID: id, Ref: p.Ref, Version: p.Item.Meta.Version, Signer: p.Item.Verdict.Owner + " (" + p.Item.Verdict.Signer.Short()[:8] + ")", Model: p.Services[0].Model,
-		Limits: p.Limits, Attempts: p.Attempts, Tokens: before.InputTokens + before.OutputTokens, Spent: before.Spend,
+	tree := activity.New(activity.Start{
+		ThreadID: id, Ref: p.Ref, Version: p.Item.Meta.Version, Signer: p.Item.Verdict.Owner, Model: p.Services[0].Model,
+		Turns: p.Limits.Turns, Spend: p.Limits.Spend, Attempts: p.Attempts,
 	})
-	if !w.events {
-		w.c.UI.Note("%s", w.view.First())
+	tree.Tokens, tree.Spent = p.Before.InputTokens+p.Before.OutputTokens, p.Before.Spend
+	dir := w.h.Spaces.ProjectDir
+	lines := []transcript.Line{}
+	_ = transcript.NewReader(dir, id).Next(func(l *transcript.Line) error { // a log that cannot be read is the error of the thread
+		lines = append(lines, *l)
+		return nil
+	})
+	tree.Before(lines)
+	w.live = newLive(w.c, dir, tree, liveview.Params{})
+	if len(lines) > 0 {
+		w.live.view.Head(&lines[len(lines)-1])
 	}
-	if !w.events && !w.c.UI.Quiet && w.c.Isatty(w.c.Stderr) && w.done == nil {
-		w.done = make(chan struct{})
-		go w.count(w.done)
-	}
+	w.live.follow()
 }
 
-// count shows at a terminal how long the thread still waits for a service, until done closes.
-func (w *watcher) count(done chan struct{}) {
-	every := time.NewTicker(time.Second)
-	defer every.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case now := <-every.C:
-			w.mu.Lock()
-			if text := w.view.Waiting(now); text != "" && !w.open {
-				fmt.Fprint(w.c.UI.Stderr, "\r\x1b[K"+text)
-				w.counting = true
-			} else {
-				w.uncount()
-			}
-			w.mu.Unlock()
-		}
-	}
-}
-
-// uncount removes the line of the wait. The caller has the lock.
-func (w *watcher) uncount() {
-	if w.counting {
-		fmt.Fprint(w.c.UI.Stderr, "\r\x1b[K")
-		w.counting = false
+// stop ends what is drawn.
+func (w *watcher) stop() {
+	if w.live != nil {
+		w.live.close(w.stderr)
+		w.live = nil
 	}
 }
 
@@ -253,43 +236,21 @@ func (w *watcher) line(l transcript.Line) {
 		}
 		return
 	}
-	if w.c.UI.Quiet {
-		return
-	}
-	shown := w.view.Event(&l)
-	if l.Event == "model_request" {
-		w.printed.begins()
-	}
-	if shown.Streamed != "" {
-		w.printed.adds(shown.Streamed)
-		w.uncount()
-		fmt.Fprint(w.c.UI.Stderr, shown.Streamed)
-		w.open = !strings.HasSuffix(shown.Streamed, "\n")
-	}
-	if shown.Line != "" {
-		w.note("%s", shown.Line)
+	if w.live != nil {
+		w.live.line(w.id, &l)
 	}
 }
 
-// note ends a line of streamed text and prints another one.
-func (w *watcher) note(format string, args ...any) {
-	w.uncount()
-	if w.open {
-		fmt.Fprintln(w.c.UI.Stderr)
-		w.open = false
-	}
-	w.c.UI.Note(format, args...)
-}
+// note prints a line about the end of the thread.
+func (w *watcher) note(format string, args ...any) { w.c.UI.Note(format, args...) }
 
 // end prints the result of a thread and returns its error.
 func (w *watcher) end(r *threads.Result, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.done != nil {
-		close(w.done)
-		w.done = nil
-	}
-	w.uncount()
+	answered := w.live != nil && w.live.screen.Mode() != inline.Quiet && oneTerminal(w.c) && r != nil && w.live.tree.Answered(r.Text)
+	cancelled := w.live == nil || w.live.screen.Mode() != inline.Live
+	w.stop()
 	if r == nil {
 		return err
 	}
@@ -321,12 +282,12 @@ func (w *watcher) end(r *threads.Result, err error) error {
 				return merr
 			}
 			u.Raw(string(b))
-		} else if !w.printed.has(r.Text) || !oneTerminal(w.c) {
+		} else if !answered { // else it is on the screen
 			u.Text(r.Text)
 		}
 	}
-	if r.Status == threads.Cancelled && w.c.Isatty(w.c.Stderr) {
-		w.open = true // the terminal has printed ^C
+	if r.Status == threads.Cancelled && cancelled && !u.Quiet && w.c.Isatty(w.c.Stderr) {
+		fmt.Fprintln(u.Stderr) // the terminal has printed ^C
 	}
 	next := ""
 	if s := r.Suspended; s != nil && s.Reason == threads.ByApproval {

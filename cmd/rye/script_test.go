@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"toylsp":       toyLSP,
 		"typist":       typist,
+		"screen":       screenOf,
 		"traced":       func() { fmt.Fprintln(os.Stderr, testkit.FilterMain(os.Args[1:])); os.Exit(1) },
 		"rye":          func() { os.Exit(runAs(func(*cli.World) {})) },
 		"rye-empty":    func() { os.Exit(runAs(func(w *cli.World) { w.Stdlib = fstest.MapFS{} })) },

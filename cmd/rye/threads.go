@@ -255,53 +255,6 @@ func runThreadsEnd(ctx context.Context, c *cli.Call, state string) error {
 	return c.UI.Show(map[string]any{"run_id": id, "state": s.State}, func() { c.UI.Out("%s %s", id, s.State) })
 }
 
-func threadsTailCommand() *cli.Command {
-	var follow bool
-	return &cli.Command{
-		Name: "tail", Args: "RUN", Usage: "print the log of a run",
-		Examples: []string{"rye threads tail release-01jd -f"},
-		Codes:    []diag.Code{diag.ThreadNotFound},
-		Flags:    []cli.Flag{cli.Bool(&follow, "follow", "go on until the run rests").Alias("f")},
-		Complete: completeRuns,
-		Run: func(ctx context.Context, c *cli.Call) error {
-			p, id, err := openRun(ctx, c, project.Lenient)
-			if err != nil {
-				return err
-			}
-			return tailRun(ctx, c, p.Spaces.ProjectDir, id, follow)
-		},
-	}
-}
-
-// tailPause is the time between two reads of a log that grows.
-const tailPause = 200 * time.Millisecond
-
-func tailRun(ctx context.Context, c *cli.Call, dir, id string, follow bool) error {
-	shown := 0
-	for {
-		// The lock is read before the log: what is written after it belongs to a
-		// process that is seen the next time.
-		rests := graph.Owner(ctx, dir, id) < 0
-		l, err := graph.ReadLog(dir, id)
-		if err != nil {
-			return err
-		}
-		showEvents(c, l.Steps[min(shown, len(l.Steps)):])
-		shown = len(l.Steps)
-		if !follow || rests {
-			return nil
-		}
-		if err := c.UI.Flush(); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(tailPause):
-		}
-	}
-}
-
 func threadsVerifyCommand() *cli.Command {
 	return &cli.Command{
 		Name: "verify", Args: "[RUN]",

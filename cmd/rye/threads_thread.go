@@ -197,9 +197,7 @@ func resumeThread(ctx context.Context, c *cli.Call, p *project.Project, id strin
 		return err
 	}
 	show := newWatcher(c, p, o.events)
-	if s, err := p.ThreadSummary(ctx, id); err == nil { // a log that cannot be read is the error of the next line
-		show.before = s.Cost
-	}
+	defer show.stop()
 	opts.Observe, opts.Started = show.line, show.started
 	r, err := p.ContinueThread(ctx, id, opts)
 	return show.end(r, err)

@@ -81,7 +81,7 @@ func (w *walker) items(ctx context.Context, f *frame, n *Node, pr *progress, lis
 				if !ok {
 					return
 				}
-				err := w.oneItem(ctx, f, n, pr, i, list, share)
+				err := w.oneItem(ctx, f, n, pr, i, list, share, min(workers, len(list)))
 				mu.Lock()
 				var s *Suspension
 				switch {
@@ -103,7 +103,7 @@ func (w *walker) items(ctx context.Context, f *frame, n *Node, pr *progress, lis
 }
 
 // oneItem calls the item for one entry and records the result.
-func (w *walker) oneItem(ctx context.Context, f *frame, n *Node, pr *progress, i int, list []any, share *Share) error {
+func (w *walker) oneItem(ctx context.Context, f *frame, n *Node, pr *progress, i int, list []any, share *Share, atOnce int) error {
 	name := f.prefix + n.Name
 	in := invocation{name: name, step: pr.step, index: i, child: pr.child, key: w.key(name, pr.step, i), more: map[string]any{n.As: list[i]}, at: pr.at, share: share}
 	out, err := w.call(ctx, f, n.Action, in)
@@ -112,7 +112,7 @@ func (w *walker) oneItem(ctx context.Context, f *frame, n *Node, pr *progress, i
 	if errors.As(err, &s) || errors.As(err, &fail) || ctx.Err() != nil && err != nil {
 		return err
 	}
-	d := &itemData{Node: name, Index: i, Of: len(list)}
+	d := &itemData{Node: name, Index: i, Of: len(list), AtOnce: atOnce}
 	if err != nil {
 		e := nodeError(name, err)
 		e.Item = &i

@@ -94,6 +94,7 @@ type startedData struct {
 	Forked  *origin          `json:"forked_from,omitempty"`
 	Errors  []NodeError      `json:"errors,omitempty"` // of a fork
 	Steps   int              `json:"steps,omitempty"`  // of a fork
+	Nodes   int              `json:"nodes,omitempty"`  // of the graph, without those of branches
 	PID     int              `json:"pid"`
 }
 
@@ -110,7 +111,8 @@ type nodeData struct {
 type itemData struct {
 	Node   string     `json:"node"`
 	Index  int        `json:"index"`
-	Of     int        `json:"of,omitempty"` // the number of entries
+	Of     int        `json:"of,omitempty"`      // all entries
+	AtOnce int        `json:"at_once,omitempty"` // entries that run at the same time
 	Result any        `json:"result"`
 	Error  *NodeError `json:"error,omitempty"`
 }

@@ -324,7 +324,7 @@ func (w *walker) logParams(id string) transcript.Params {
 // first returns the data of the first line of a new run.
 func (w *walker) first(ctx context.Context, digest item.Digest, inputs map[string]any) (*startedData, error) {
 	g, p := w.g, w.p
-	d := &startedData{Graph: g.Ref.String(), Digest: digest, Space: p.Space, Inputs: inputs, State: g.State, Node: g.Start, Lock: p.Lock, Copy: p.Copy, Only: p.Only != ""}
+	d := &startedData{Graph: g.Ref.String(), Digest: digest, Space: p.Space, Inputs: inputs, State: g.State, Node: g.Start, Lock: p.Lock, Copy: p.Copy, Only: p.Only != "", Nodes: len(g.Nodes)}
 	d.Limits = limitData{w.depth, int64(g.Limits.Duration / time.Second), g.Limits.Turns, g.Limits.Tokens, g.Limits.Spawns, g.Limits.Spend}
 	if p.Node != "" {
 		d.Node = p.Node

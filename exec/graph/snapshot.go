@@ -47,7 +47,7 @@ func (w *walker) snapshot(ctx context.Context, status, node string, end bool) {
 	}
 	ref := snapshotRef(w.started.Graph, w.log.ID())
 	if err := w.p.Snapshot(ctx, ref, out.Bytes()); err != nil {
-		w.report("snapshot", w.step, "failed", err.Error(), 0)
+		w.report(SnapshotNode, w.step, "failed", err.Error(), 0)
 	}
 }
 
@@ -104,6 +104,23 @@ func (w *walker) snapshotRuns(out *bytes.Buffer) {
 }
 
 // childIDs returns the ids that the runs of the graphs that the nodes called can have.
+// SnapshotNode is the name in the progress of a run that its snapshot has.
+const SnapshotNode = "snapshot"
+
+// Derived returns the runs that a node has started below the id that its start names: that run,
+// or those of its entries and branches. It returns none for "".
+func Derived(project, child string) ([]string, error) {
+	if child == "" {
+		return nil, nil
+	}
+	all, err := IDs(project)
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{children: []string{child}}
+	return l.childIDs(all), nil
+}
+
 func (l *Log) childIDs(all []string) []string {
 	var out []string
 	for _, c := range l.children {

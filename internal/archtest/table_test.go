@@ -9,8 +9,8 @@ func leaves() map[string]bool {
 	return set(
 		"internal/account", "internal/atomicfile", "internal/auditlog", "internal/cas", "internal/chainlog", "internal/commitindex", "internal/cond", "internal/credentials", "internal/cuttext", "internal/dialog", "internal/dotpath", "internal/dx", "internal/filelock", "internal/filestamp",
 		"internal/gitcmd", "internal/gitpack", "internal/glob",
-		"internal/header", "internal/hidden", "internal/httpfill", "internal/httpx", "internal/idpattern", "internal/interpolate", "internal/journal", "internal/jsonx", "internal/layered", "internal/legacy",
-		"internal/linediff", "internal/lineserver", "internal/links", "internal/mdmeta", "internal/media", "internal/memo", "internal/mvs", "internal/openat", "internal/owner", "internal/pathcall", "internal/pep723", "internal/privatekey", "internal/proc", "internal/procwatch", "internal/pylit",
+		"internal/header", "internal/hidden", "internal/httpfill", "internal/httpx", "internal/idpattern", "internal/inline", "internal/interpolate", "internal/journal", "internal/jsonx", "internal/layered", "internal/legacy",
+		"internal/linediff", "internal/lineserver", "internal/links", "internal/mdmeta", "internal/mdterm", "internal/media", "internal/memo", "internal/mvs", "internal/openat", "internal/owner", "internal/pathcall", "internal/pep723", "internal/privatekey", "internal/proc", "internal/procwatch", "internal/pylit",
 		"internal/promptinput", "internal/recordtext", "internal/redact", "internal/resulttext", "internal/runlog", "internal/runsoutside",
 		"internal/schema", "internal/sqlite", "internal/stack", "internal/stagedir", "internal/startheap", "internal/stepsource", "internal/suggest", "internal/termkeys", "internal/tmpl", "internal/touches", "internal/tomlx", "internal/tree",
 		"internal/userdirs", "internal/volatile", "internal/wheels", "internal/winname", "internal/workcopy", "internal/yamlx",
@@ -41,6 +41,7 @@ func layers() []layer {
 		}},
 		{"Command line", []entry{
 			{"internal/cli", set()},
+			{"internal/liveview", set("threads/activity", "threads/transcript", "policy")},
 		}},
 		{"Surfaces", []entry{
 			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
@@ -184,6 +185,9 @@ func thirdParty() map[string]map[string]bool {
 		"github.com/go-jose/go-jose/v4":                   set("registry/server"),
 		"golang.org/x/sys":                                set("exec/sandbox", "exec/sandbox/confine", "internal/proc", "internal/openat", "internal/termkeys", "internal/testkit"),
 		"golang.org/x/term":                               set("internal/cli"),
+		"github.com/charmbracelet/x/ansi":                 set("internal/inline", "internal/mdterm"),
+		"github.com/charmbracelet/x/vt":                   set("cmd/rye"),
+		"github.com/yuin/goldmark":                        set("internal/mdterm"),
 		"gopkg.in/yaml.v3":                                set("internal/yamlx"),
 		"modernc.org/sqlite":                              set("internal/sqlite"),
 	}
@@ -191,7 +195,9 @@ func thirdParty() map[string]map[string]bool {
 
 // testOnly are modules that only tests import, except for the parts of them that
 // thirdParty lists.
-func testOnly() map[string]bool { return set("github.com/rogpeppe/go-internal") }
+func testOnly() map[string]bool {
+	return set("github.com/rogpeppe/go-internal", "github.com/charmbracelet/x/vt")
+}
 
 func set(words ...string) map[string]bool {
 	m := make(map[string]bool, len(words))

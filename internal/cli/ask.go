@@ -205,7 +205,11 @@ func (c *Call) turn(end <-chan struct{}) (leave func(), err error) {
 	c.UI.asking.Unlock()
 	select {
 	case turn <- struct{}{}:
-		return func() { <-turn }, nil
+		resume := func() {}
+		if s := c.UI.Screen; s != nil {
+			resume = s.Suspend()
+		}
+		return func() { resume(); <-turn }, nil
 	case <-end:
 		return nil, errAskEnded
 	case <-c.end():

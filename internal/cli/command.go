@@ -162,3 +162,6 @@ func (c *Call) Arg(i int) string {
 	}
 	return ""
 }
+
+// PlainTerminal reports whether the terminal only appends lines, also because of --plain.
+func (c *Call) PlainTerminal() bool { return c.Plain || c.World.PlainTerminal() }

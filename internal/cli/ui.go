@@ -30,6 +30,9 @@ type UI struct {
 	Command  string
 	wrote    bool // a JSON document was printed
 
+	// Screen draws below what is printed, nil if nothing does. It makes room for questions.
+	Screen interface{ Suspend() (resume func()) }
+
 	interrupted atomic.Bool // a question was
 
 	asking  sync.Mutex    // of turn and reading
@@ -228,6 +231,12 @@ func (u *UI) Style(style, text string) Styled { return tint(u.color, style, text
 
 // ErrStyle colours text for stderr.
 func (u *UI) ErrStyle(style, text string) Styled { return tint(u.errTint, style, text) }
+
+// Color reports whether stdout takes colour.
+func (u *UI) Color() bool { return u.color }
+
+// ErrColor reports whether stderr takes colour.
+func (u *UI) ErrColor() bool { return u.errTint }
 
 func tint(on bool, style, text string) Styled {
 	text = hidden.Visible(text)

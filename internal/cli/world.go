@@ -59,13 +59,6 @@ func (w *World) PlainTerminal() bool {
 
 // TerminalWidth returns the columns of a terminal, 0 if the stream is not a terminal.
 func TerminalWidth(stream any) int {
-	f, ok := stream.(*os.File)
-	if !ok {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
+	columns, _ := TerminalSize(stream)
+	return columns
 }

@@ -81,13 +81,17 @@ func followed(c graph.Call, state string, outputs map[string]any, text string, c
 // events; those of the loop are left out, as rye run directive does.
 func (d graphDispatcher) observe(ctx context.Context, thread string) threads.Observer {
 	call, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
-	if !ok || call.Event == nil {
+	if !ok {
+		return nil
+	}
+	event := call.event()
+	if event == nil {
 		return nil
 	}
 	loop := d.p.DebugEvents()
 	return func(l transcript.Line) {
 		if !loop(l.Event) {
-			call.Event(thread, &l)
+			event(thread, &l)
 		}
 	}
 }

@@ -44,8 +44,23 @@ type GraphOptions struct {
 	Confirm       exec.Ask // asks the person about a risk of a call; nil: no person is present
 	Progress      func(graph.Progress)
 	Event         func(run string, line *transcript.Line) // called with each line of each log, also of graphs that the graph calls
+	Watch         func(run string, line *transcript.Line) // as Event, also of graphs that a program below calls
 	RunID         string                                  // of a new run; "" for a new id
 	Warn          func(diag.Finding)                      // called at the start of a run, not at a resume
+}
+
+// event returns what receives the lines of the logs, nil if nothing does.
+func (o *GraphOptions) event() func(string, *transcript.Line) {
+	switch {
+	case o.Watch == nil:
+		return o.Event
+	case o.Event == nil:
+		return o.Watch
+	}
+	return func(run string, l *transcript.Line) {
+		o.Event(run, l)
+		o.Watch(run, l)
+	}
 }
 
 type graphOptionsKey struct{}
@@ -68,7 +83,7 @@ func WithGraphOptions(ctx context.Context, o GraphOptions) context.Context {
 // how it reaches the person.
 func withOptions(ctx context.Context, o GraphOptions) context.Context {
 	if c, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
-		o.Ask, o.Progress, o.Event, o.NoSuspend = c.Ask, c.Progress, c.Event, c.NoSuspend
+		o.Ask, o.Progress, o.Event, o.Watch, o.NoSuspend = c.Ask, c.Progress, c.Event, c.Watch, c.NoSuspend
 	}
 	return context.WithValue(WithGraphOptions(ctx, o), graphChildKey{}, (*graph.Child)(nil))
 }
@@ -79,7 +94,7 @@ func (p *Project) graphOptions(ctx context.Context, it *resolve.Item, inputs map
 	var o GraphOptions
 	if c, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
 		if o = c.GraphOptions; c.taken.Swap(true) {
-			o = GraphOptions{Ask: o.Ask, Confirm: o.Confirm, Progress: o.Progress, NoSuspend: o.NoSuspend}
+			o = GraphOptions{Ask: o.Ask, Confirm: o.Confirm, Progress: o.Progress, Watch: o.Watch, NoSuspend: o.NoSuspend}
 		}
 	}
 	a := agent.AskingOf(ctx)
@@ -202,7 +217,7 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]
 			o.Warn(f)
 		}
 	}
-	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, o.Event, asker(ctx), o.NoSuspend
+	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, o.event(), asker(ctx), o.NoSuspend
 	params.Present = o.Confirm != nil || agent.AskingOf(ctx) != nil
 	params.AcceptChanged, params.Space = o.AcceptChanged && !p.Env.Locked, transcript.Space(it.Root.Space)
 	announce, drop := p.Env.ahead(ctx)

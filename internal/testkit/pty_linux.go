@@ -38,3 +38,8 @@ func Echoes(terminal *os.File) (bool, error) {
 	t, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS)
 	return err == nil && t.Lflag&unix.ECHO != 0, err
 }
+
+// Resize sets the columns and rows of a terminal.
+func Resize(terminal *os.File, columns, rows int) error {
+	return unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(columns), Row: uint16(rows)})
+}

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/chainlog"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/sign"
 )
@@ -163,6 +165,20 @@ func read(project, id string, most int) ([]Line, error) {
 		return nil, diag.Doing("reading the log of "+id, err)
 	}
 	return lines, nil
+}
+
+// Whole returns a line with its artifacts in their positions.
+func Whole(project, id string, l *Line) (*Line, error) {
+	if !bytes.Contains(l.Data, []byte(`"`+artifactsKey+`":`)) {
+		return l, nil
+	}
+	data, err := Expand(project, id, l)
+	if err != nil {
+		return nil, err
+	}
+	whole := *l
+	whole.Data, err = jsonx.Marshal(data)
+	return &whole, err
 }
 
 func (r *Report) add(line int, text string) {

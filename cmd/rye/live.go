@@ -1,0 +1,117 @@
+package main
+
+import (
+	"time"
+
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/inline"
+	"github.com/ryeos/rye/internal/liveview"
+	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// followPause is the time between two reads of a log that grows.
+const followPause = 200 * time.Millisecond
+
+// The times after which a line states what runs, where no block does.
+const (
+	silenceCI    = 30 * time.Second
+	silencePlain = 60 * time.Second
+)
+
+// live shows threads and runs on a stream of a command while they work.
+type live struct {
+	c      *cli.Call
+	screen *inline.Writer
+	view   *liveview.View
+	tree   *activity.Tree
+	dir    string // of the project
+
+	children map[string]*transcript.Reader
+	done     chan struct{} // ends the reading of the logs of children
+	over     chan struct{}
+}
+
+// terminalOf returns what decides how output appears on a stream.
+func terminalOf(c *cli.Call, stream any) *inline.Terminal {
+	tty := c.Isatty != nil && c.Isatty(stream)
+	return &inline.Terminal{Isatty: tty, CI: envOf(c).InCI(), Quiet: c.UI.Quiet, Plain: c.Plain || tty && c.PlainTerminal()}
+}
+
+// newLive takes stderr until close is called: what else is printed there passes the writer.
+func newLive(c *cli.Call, dir string, tree *activity.Tree, o liveview.Params) *live {
+	v := &live{c: c, tree: tree, dir: dir, children: map[string]*transcript.Reader{}}
+	stream := c.UI.Stderr
+	v.screen = inline.New(inline.Params{Out: stream, Mode: terminalOf(c, c.Stderr).Mode(), Size: func() (int, int) { return cli.TerminalSize(c.Stderr) }})
+	v.show(o, c.UI.ErrColor())
+	c.UI.Stderr, c.UI.Screen = v.screen, v.screen
+	return v
+}
+
+// show begins to draw the tree.
+func (v *live) show(o liveview.Params, color bool) {
+	o.Screen, o.Color, o.Tree = v.screen, color, v.tree
+	switch v.screen.Mode() {
+	case inline.Appended:
+		if envOf(v.c).InCI() {
+			o.Silence = silenceCI
+		}
+	case inline.Plain:
+		o.Silence = silencePlain
+	}
+	v.view = liveview.New(o)
+	v.view.Start()
+}
+
+// line takes a line of a log.
+func (v *live) line(log string, l *transcript.Line) {
+	whole, err := transcript.Whole(v.dir, log, l)
+	if err != nil {
+		whole = l // what is missing is an error where the line is used
+	}
+	v.view.Line(log, whole)
+}
+
+// follow shows what the threads do that this one has started.
+func (v *live) follow() {
+	if v.screen.Mode() != inline.Live {
+		return
+	}
+	v.done, v.over = make(chan struct{}), make(chan struct{})
+	go func(done, over chan struct{}) {
+		defer close(over)
+		tick := time.NewTicker(followPause)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				v.below()
+			}
+		}
+	}(v.done, v.over)
+}
+
+// below reads what was added to the logs of the children.
+func (v *live) below() {
+	for _, id := range v.view.Runs() {
+		r := v.children[id]
+		if r == nil {
+			r = transcript.NewReader(v.dir, id)
+			v.children[id] = r
+		}
+		_ = r.Next(func(l *transcript.Line) error { v.view.Line(id, l); return nil }) // shown as far as it can be read
+	}
+}
+
+// close ends the view and returns stderr.
+func (v *live) close(stream interface{ Write([]byte) (int, error) }) {
+	if v.done != nil {
+		close(v.done)
+		<-v.over
+		v.done = nil
+	}
+	v.view.Close()
+	v.c.UI.Stderr, v.c.UI.Screen = stream, nil
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/inline"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/liveview"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// tailOptions are the flags of rye threads tail.
+type tailOptions struct {
+	follow, events bool
+}
+
+func threadsTailCommand() *cli.Command {
+	var o tailOptions
+	return &cli.Command{
+		Name: "tail", Args: "RUN", Usage: "show what a thread or run does and has done",
+		Long: `Prints what rye run directive or rye graph run prints, from the first line of the log.
+--follow goes on until the thread or run rests. --events prints the lines of the log as
+JSON.`,
+		Examples: []string{"rye threads tail triage-01jd", "rye threads tail release-01jd -f"},
+		Codes:    []diag.Code{diag.ThreadNotFound},
+		Flags: []cli.Flag{
+			cli.Bool(&o.follow, "follow", "go on until the run rests").Alias("f"),
+			cli.Bool(&o.events, "events", "print the lines of the log as JSON"),
+		},
+		Complete: completeRuns,
+		Run: func(ctx context.Context, c *cli.Call) error {
+			p, id, err := openRun(ctx, c, project.Lenient)
+			if err != nil {
+				return err
+			}
+			if o.events || c.UI.AsJSON {
+				return tailEvents(ctx, c, p, id, o.follow)
+			}
+			return tailRun(ctx, c, p, id, o.follow)
+		},
+	}
+}
+
+// tailEvents prints the lines of a log as JSON.
+func tailEvents(ctx context.Context, c *cli.Call, p *project.Project, id string, follow bool) error {
+	dir := p.Spaces.ProjectDir
+	if _, err := transcript.First(dir, id); err != nil {
+		return err
+	}
+	c.UI.AsJSON, c.UI.Lines = true, true
+	log := transcript.NewReader(dir, id)
+	return eachLine(ctx, dir, id, follow, func() error {
+		return log.Next(func(l *transcript.Line) error { return c.UI.Event(runEvent{id, l.Seq, l.Time, l.Event, l.Data}) })
+	})
+}
+
+// eachLine calls read until the thread or run rests; once if it does not follow it.
+func eachLine(ctx context.Context, dir, id string, follow bool, read func() error) error {
+	for {
+		// The lock is read before the log: what is written after it belongs to a
+		// process that is seen the next time.
+		rests := graph.Owner(ctx, dir, id) < 0
+		if err := read(); err != nil || !follow || rests {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(followPause):
+		}
+	}
+}
+
+// tailRun prints a log as it is shown while it is written.
+func tailRun(ctx context.Context, c *cli.Call, p *project.Project, id string, follow bool) error {
+	dir := p.Spaces.ProjectDir
+	if _, err := transcript.First(dir, id); err != nil {
+		return err
+	}
+	tree := activity.New(activity.Start{ThreadID: id})
+	v := tailLive(c, dir, tree)
+	logs := map[string]*transcript.Reader{id: transcript.NewReader(dir, id)}
+	var next func(log string) error
+	next = func(log string) error {
+		if logs[log] == nil {
+			logs[log] = transcript.NewReader(dir, log)
+		}
+		return logs[log].Next(func(l *transcript.Line) error {
+			// What a node ran is in the logs below it, which end before the node does.
+			child := v.view.Ending(log, l)
+			below, err := graph.Derived(dir, child)
+			if err != nil {
+				return err
+			}
+			for _, id := range below {
+				if err := next(id); err != nil {
+					return err
+				}
+			}
+			v.view.Line(log, l)
+			return nil
+		})
+	}
+	err := eachLine(ctx, dir, id, follow, func() error {
+		for _, log := range append(v.view.Runs(), id) {
+			if err := next(log); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	v.close(c.UI.Stderr)
+	if err != nil {
+		return err
+	}
+	return tailResult(ctx, c, p, id)
+}
+
+// tailLive draws on stdout: the log is the result of the command.
+func tailLive(c *cli.Call, dir string, tree *activity.Tree) *live {
+	v := &live{c: c, tree: tree, dir: dir}
+	t := terminalOf(c, c.Stdout)
+	t.Quiet = false
+	v.screen = inline.New(inline.Params{Out: c.UI.Stdout, Mode: t.Mode(), Size: func() (int, int) { return cli.TerminalSize(c.Stdout) }})
+	v.show(liveview.Params{Ends: true, Questions: true}, c.UI.Color())
+	return v
+}
+
+// tailResult prints the outputs of a thread or run that has completed.
+func tailResult(ctx context.Context, c *cli.Call, p *project.Project, id string) error {
+	if graph.Owner(ctx, p.Spaces.ProjectDir, id) >= 0 {
+		return nil
+	}
+	data, err := p.RunResult(id)
+	if err != nil {
+		return nil // it has not ended
+	}
+	out := data["outputs"]
+	if out == nil {
+		out = data["output"]
+	}
+	if out == nil {
+		return nil
+	}
+	b, err := jsonx.MarshalIndent(withoutFiles(out))
+	if err != nil {
+		return err
+	}
+	c.UI.Raw(strings.TrimSpace(string(b)))
+	return nil
+}
