@@ -86,7 +86,7 @@ func Detect(ctx context.Context, p Params) *Found {
 		case keys == "":
 		case s.HasKeys && s.Program == "":
 			out.Choices = append(out.Choices, Choice{Kind: Key, Name: s.Name, Provider: s.ID, Title: keys + " is set", Models: s.Models})
-		case s.Program == "":
+		case s.Program == "" && !slices.Contains(out.Tried, keys+" is not set"):
 			out.Tried = append(out.Tried, keys+" is not set")
 		}
 	}

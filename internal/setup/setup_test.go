@@ -44,6 +44,7 @@ func TestDetect(t *testing.T) {
 			{ID: "mine/lm", Name: "mine/lm", Address: list, Models: []string{"m"}, Own: true},
 			{ID: "x/open", Name: "open", Keys: []string{"OPEN_KEY"}, HasKeys: true},
 			{ID: "x/closed", Name: "closed", Keys: []string{"CLOSED_KEY"}},
+			{ID: "x/closed_too", Name: "closed_too", Keys: []string{"CLOSED_KEY"}},
 			{ID: "x/claude", Name: "claude", Program: "claude", Logins: []string{login}},
 			{ID: "x/codex", Name: "codex", Program: "codex", Logins: []string{login + "-missing"}},
 		},
@@ -66,6 +67,9 @@ func TestDetect(t *testing.T) {
 		if !strings.Contains(strings.Join(got.Tried, "; "), text) {
 			t.Errorf("tried %q, without %q", got.Tried, text)
 		}
+	}
+	if len(got.Tried) != 5 {
+		t.Errorf("tried %q", got.Tried)
 	}
 	p.Offline = true
 	if got := setup.Detect(t.Context(), p); len(got.Choices) != 2 {
