@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -296,4 +297,44 @@ func TestApprovalElsewhere(t *testing.T) {
 	if x.status() != 0 || !s.has("d/x") || len(s.log("approval_resolved")) != 1 {
 		t.Errorf("two answers: %s %q", s.log("approval_resolved"), x.out.String())
 	}
+}
+
+// TestHandles names threads by @, @-1 and the beginning of ids: commands that read take the
+// newest, those that act ask at a terminal and fail elsewhere.
+func TestHandles(t *testing.T) {
+	t.Parallel()
+	s := asking(t, returns+returns)
+	var ids []string // the newest first
+	for range 2 {
+		s.rye("run", "directive", "team/ask")
+		for _, f := range must(filepath.Glob(filepath.Join(s.dir, ".ai", "threads", "ask-*"))) {
+			if id := filepath.Base(f); !slices.Contains(ids, id) {
+				ids = slices.Insert(ids, 0, id)
+			}
+		}
+	}
+	for typed, want := range map[string]string{"@": ids[0], "@-1": ids[1], "ask": ids[0], ids[1]: ids[1]} {
+		if out := s.rye("threads", "show", typed); !strings.Contains(out, "thread      "+want) && !strings.Contains(out, want) {
+			t.Errorf("%s is not %s: %s", typed, want, out)
+		}
+	}
+	if out := s.rye("threads", "show", "ask"); !strings.Contains(out, "2 threads begin with ask: this is the newest, "+ids[0]) {
+		t.Errorf("it is not printed which thread is shown: %s", out)
+	}
+	for _, c := range []struct{ typed, want string }{{"@-2", "fewer threads"}, {"@x", "@-1 for the one before"}, {"ask", "2 runs begin like this"}} {
+		x := s.at([]string{"CI=true"}, "threads", "cancel", c.typed) // nothing is asked
+		x.until(c.want)
+		if x.status() == 0 {
+			t.Errorf("rye threads cancel %s succeeds", c.typed)
+		}
+	}
+	x := s.at(nil, "threads", "cancel", "ask")
+	x.until("Which one?")
+	x.until(asksKeys)
+	if !strings.Contains(x.out.String(), "completed, ") {
+		t.Errorf("the choices have no state: %q", x.out.String())
+	}
+	x.send("2")
+	x.until(ids[1] + ": it is completed")
+	x.status()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -35,10 +36,28 @@ func envOf(c *cli.Call) *project.Env {
 		},
 	}
 	e.ThreadLogs = slices.Contains([]string{"threads", "approve", "deny"}, c.UI.Command) || strings.HasPrefix(c.UI.Command, "threads ")
+	e.Terminal = terminalName(c)
 	e.Warm = sandbox.NewWarm(e.Self, e.Ladder)
 	if c.Isatty != nil && c.Isatty(c.Stdin) {
 		e.Person.Secret = c.AskSecret
 	}
 	c.OnClose(e.Servers.Close)
 	return e
+}
+
+// terminalName returns the name of the terminal of this process, such as pts/3, "" if it has none
+// or the system does not name it.
+func terminalName(c *cli.Call) string {
+	if c.Isatty == nil || !c.Isatty(c.Stdin) {
+		return ""
+	}
+	name, err := os.Readlink("/proc/self/fd/0")
+	if err != nil {
+		return ""
+	}
+	name, ok := strings.CutPrefix(name, "/dev/")
+	if !ok || name == "tty" {
+		return ""
+	}
+	return name
 }

@@ -61,7 +61,14 @@ func threadsTreeCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			list, err := p.ThreadTree(ctx, c.Args[0])
+			id, err := findRun(ctx, c, p, c.Args[0])
+			if diag.CodeOf(err) == diag.ThreadNotFound { // its log is removed, or it is one of another project
+				id, err = c.Args[0], nil
+			}
+			if err != nil {
+				return err
+			}
+			list, err := p.ThreadTree(ctx, id)
 			if err != nil {
 				return err
 			}

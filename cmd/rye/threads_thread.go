@@ -179,7 +179,7 @@ func runThreadsResume(ctx context.Context, c *cli.Call, o *resumeOptions) error 
 	if err != nil {
 		return err
 	}
-	id, err := p.FindThread(c.Args[0])
+	id, err := findRun(ctx, c, p, c.Args[0])
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/handle"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
 	"github.com/ryeos/rye/threads/waiting"
@@ -219,6 +220,9 @@ func (p *Project) neverBegan(id string) bool {
 // FindThread returns the id of the one thread, or run of a graph, of the project whose id
 // begins with prefix.
 func (p *Project) FindThread(prefix string) (string, error) {
+	if handle.Relative(prefix) {
+		return handle.Find(p.Spaces.ProjectDir, prefix)
+	}
 	id, err := graph.Find(p.Spaces.ProjectDir, prefix)
 	if diag.CodeOf(err) == diag.ThreadNotFound {
 		return "", diag.New(diag.ThreadNotFound, "finding the thread %q: no thread and no run of a graph has this id", prefix).WithReason("no_thread").WithDetail("id", prefix)
