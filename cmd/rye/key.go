@@ -139,9 +139,11 @@ func makeKey(ctx context.Context, c *cli.Call, h *project.Project, o *keyOptions
 	}
 	owner, may := keyOwner(ctx, c, o.owner), o.may
 	if o.ask && c.Isatty(c.Stdin) && !c.UI.AsJSON {
-		if owner, may, err = askKey(c, o, owner); err != nil {
+		answered := *o
+		if owner, may, err = askKey(c, &answered, owner); err != nil {
 			return nil, err
 		}
+		o = &answered
 	}
 	scope.May = union(scope.May, may)
 	made, err := prepareKey(ctx, c, h, newKey{Owner: owner, Kind: o.kind}, scope, o)
@@ -260,6 +262,11 @@ func askKey(c *cli.Call, o *keyOptions, owner string) (name string, may []string
 		}
 		owner = cmp.Or(answer, owner)
 	}
+	if o.ssh == "" && o.passphrase == nil {
+		if o.passphrase, err = newPassphrase(c, o.noPassphrase); err != nil {
+			return "", nil, err
+		}
+	}
 	if o.kind == keyUser && len(o.may) == 0 {
 		yes, err := c.Confirm("May this key endorse colleagues' keys?")
 		if err != nil {
@@ -297,19 +304,28 @@ func newPassphrase(c *cli.Call, none bool) ([]byte, error) {
 	if !c.Isatty(c.Stdin) {
 		return nil, diag.New(diag.AuthRequired, "making a key: this process has no terminal to ask for a passphrase").WithReason("new_passphrase").WithDetail("variable", sign.EnvPassphraseFile)
 	}
-	first, err := c.AskSecret("New passphrase: ")
-	if err != nil {
-		return nil, err
+	for range passphraseTries {
+		first, err := c.AskSecret("New passphrase: ")
+		if err != nil {
+			return nil, err
+		}
+		again, err := c.AskSecret("Again: ")
+		switch {
+		case err != nil:
+			return nil, err
+		case !bytes.Equal(first, again):
+			c.UI.Note("The two passphrases differ. Type both again.")
+		case len(first) == 0:
+			return nil, diag.New(diag.Usage, "making a key: the passphrase is empty").WithReason("no_passphrase")
+		default:
+			return first, nil
+		}
 	}
-	again, err := c.AskSecret("Again: ")
-	if err == nil && !bytes.Equal(first, again) {
-		err = diag.New(diag.Usage, "making a key: the two passphrases differ; nothing was made")
-	}
-	if err == nil && len(first) == 0 {
-		err = diag.New(diag.Usage, "making a key: the passphrase is empty").WithReason("no_passphrase")
-	}
-	return first, err
+	return nil, diag.New(diag.Usage, "making a key: the two passphrases differ; nothing was made")
 }
+
+// passphraseTries is how often a new passphrase is asked for.
+const passphraseTries = 3
 
 type keyFiles struct{ document, grant, revocation trust.File }
 

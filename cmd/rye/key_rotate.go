@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
@@ -69,8 +70,11 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject, ag
 	if err != nil {
 		return err
 	}
-	signed, changed, err := filesSignedBy(ctx, c, h, old)
+	signed, changed, newest, err := filesSignedBy(ctx, c, h, old)
 	if err != nil {
+		return err
+	}
+	if err := waitFor(ctx, newest.Add(time.Second).Sub(c.Now())); err != nil {
 		return err
 	}
 	todo := slices.Concat([]string{}, signed, changed)
@@ -150,18 +154,37 @@ func succession(ctx context.Context, c *cli.Call, old sign.Signer, made *madeKey
 	return []trust.File{{Name: name, Data: rotation}, {Name: revocation, Data: b}}, nil
 }
 
+// waitFor waits until the second of the newest signature is over, at most one second.
+// Times have whole seconds, and the rotation makes void what the old key signs from its own
+// second on: it must not be that of a signature that was made before.
+func waitFor(ctx context.Context, left time.Duration) error {
+	if left <= 0 || left > time.Second {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(left):
+		return nil
+	}
+}
+
 // filesSignedBy lists the project's files that a key signed: those that are as they
-// were signed, and those that changed since or are refused for another reason.
-func filesSignedBy(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fingerprint) (signed, changed []string, err error) {
+// were signed, and those that changed since or are refused for another reason. newest is
+// the time of the latest signature.
+func filesSignedBy(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fingerprint) (signed, changed []string, newest time.Time, err error) {
 	root, err := h.NeedProject()
 	if err != nil {
-		return nil, nil, nil //nolint:nilerr // without a project there is nothing to sign again
+		return nil, nil, newest, nil //nolint:nilerr // without a project there is nothing to sign again
 	}
 	report, err := verify.Root(ctx, verify.Params{Resolver: h.Verifier(h.Spaces), Trust: h.Trust}, root)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, newest, err
 	}
 	for _, f := range report.Files {
+		if f.Verdict.Signer == fp && f.Verdict.Time.After(newest) {
+			newest = f.Verdict.Time
+		}
 		_, manifest := bundle.ManifestID(f.Path)
 		switch v := f.Verdict; {
 		case v.Signer != fp:
@@ -173,7 +196,7 @@ func filesSignedBy(ctx context.Context, c *cli.Call, h *project.Project, fp sign
 			changed = append(changed, f.Path)
 		}
 	}
-	return signed, changed, nil
+	return signed, changed, newest, nil
 }
 
 func showRotated(u *cli.UI, old sign.Fingerprint, made *madeKey, places, resign []string, follows bool) {

@@ -34,6 +34,7 @@ type terminal struct {
 	tty    *os.File
 	cmd    *exec.Cmd
 	out    bytes.Buffer
+	read   int // of out, in a test that waits for the same text twice
 }
 
 // atTerminal starts the program at a pseudo-terminal, with the home of l.
@@ -136,8 +137,6 @@ func TestInterruptedPrompts(t *testing.T) {
 	x = atTerminal(t, dir, home, "key", "new")
 	x.until("[leo]: ")
 	x.send("\n")
-	x.until("[y/N] ")
-	x.send("\n")
 	x.until("New passphrase: ")
 	x.interrupted(false)
 	if found, _ := filepath.Glob(filepath.Join(home, ".local", "share", "rye", "keys", "*.pem")); len(found) > 0 {
@@ -150,24 +149,25 @@ func TestInterruptedPrompts(t *testing.T) {
 // second question within an hour names the agent.
 func TestKeyAtTerminal(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
-	secret := func(x *terminal) {
-		x.until("assphrase")
+	hidden := func(x *terminal, prompt, text string) {
+		x.untilAfter(x.read, prompt)
+		x.read = x.out.Len()
 		for on := true; on; {
 			on, _ = testkit.Echoes(x.tty)
 		}
-		x.send("pw\n")
+		x.send(text + "\n")
 	}
+	secret := func(x *terminal) { hidden(x, "assphrase", "pw") }
 	x := atTerminal(t, dir, home, "key", "new")
 	x.until("[leo]: ")
 	x.send("\n")
+	hidden(x, "New passphrase: ", "pw")
+	hidden(x, "Again: ", "other") // a typing error costs a line, not the command
+	x.until("The two passphrases differ. Type both again.")
+	hidden(x, "New passphrase: ", "pw")
+	hidden(x, "Again: ", "pw")
 	x.until("[y/N] ")
 	x.send("y\n")
-	secret(x)
-	x.until("Again: ")
-	for on := true; on; {
-		on, _ = testkit.Echoes(x.tty)
-	}
-	x.send("pw\n")
 	x.until("Keep the revocation certificate offline")
 	if got := x.status(); got != 0 || !strings.Contains(x.out.String(), "owner       leo") {
 		t.Fatalf("status %d: %q", got, x.out.String())

@@ -64,6 +64,9 @@ func runTest(ctx context.Context, c *cli.Call, o *testOptions) error {
 	if err != nil {
 		return err
 	}
+	if len(refs) == 0 {
+		c.UI.Note("The project has no recorded tests: rye test record DIRECTIVE makes one.")
+	}
 	reports := make([]*project.TestReport, 0, len(refs))
 	for _, ref := range refs {
 		r := h.Test(ctx, ref, policy.Person())

@@ -2,9 +2,12 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/ryeos/rye/diag"
 )
@@ -48,6 +51,9 @@ func hintTables() []map[situation]string {
 
 // Hint returns what a person can do about an error, or "".
 func Hint(e *diag.Error) string {
+	if diskFull(e) {
+		return "the disk is full: free space, then run the command again; `rye cache gc` removes what can be fetched again"
+	}
 	if hint := lookUp(e.Code, e.Reason, e.Details); hint != "" && e.Reason != "" {
 		return hint
 	}
@@ -58,6 +64,12 @@ func Hint(e *diag.Error) string {
 		}
 	}
 	return lookUp(e.Code, "", e.Details)
+}
+
+// diskFull reports whether the system refused to write because no space is left.
+func diskFull(err error) bool {
+	const windowsDiskFull = syscall.Errno(112) // ERROR_DISK_FULL
+	return errors.Is(err, syscall.ENOSPC) || runtime.GOOS == "windows" && errors.Is(err, windowsDiskFull)
 }
 
 // FindingHint returns what a person can do about a finding, or "". A finding

@@ -97,6 +97,11 @@ func (p *Project) loadTrust(ctx context.Context) (err error) {
 	p.finishKeys(ctx) // before the documents are read
 	store, bad := trust.Load(p.TrustParams)
 	p.Trust, p.BadTrust = store, slices.Concat(bad, tracked, p.BadTrust)
+	if p.Dirs.Trust() == "" && len(p.TrustParams.Roots) == 0 && len(p.TrustParams.RootPaths) == 0 {
+		f := diag.Warnf(diag.FileSystemError, 0, 0, "the environment names no home directory, so none of your keys and grants is read")
+		f.Path = "HOME"
+		p.BadTrust = append(p.BadTrust, f.WithReason("no_home"))
+	}
 	for _, fp := range p.TrustParams.Roots {
 		if _, known := p.Trust.Key(fp); !known {
 			f := diag.Warnf(diag.KeyUnknown, 0, 0, "%s names key %s, and no document of the project is about it", envTrustRoot, fp.Short())
