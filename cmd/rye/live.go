@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/ryeos/rye/internal/cli"
@@ -59,6 +60,7 @@ func (v *live) show(o liveview.Params, color bool) {
 	case inline.Plain:
 		o.Silence = silencePlain
 	}
+	o.Whole = func(log string, call int) string { return fmt.Sprintf("rye threads show %s --call %d", log, call) }
 	v.view = liveview.New(o)
 	v.view.Start()
 }

@@ -16,6 +16,7 @@ import (
 type spawnOptions struct {
 	params string
 	locked bool
+	follow bool
 	thread threadOptions
 }
 
@@ -35,6 +36,7 @@ call that needs an approval does.`,
 		Flags: append([]cli.Flag{
 			cli.String(&o.params, "params", "inputs as `JSON`, @FILE, or - for stdin"),
 			cli.Bool(&o.locked, "locked", lockedUsage),
+			cli.Bool(&o.follow, "follow", "show what the thread does until it rests").Alias("f"),
 			cli.Strings(&o.thread.limits, "limit", limitUsage),
 			cli.String(&o.thread.model, "model", "the model, by its exact `ID`"),
 			cli.String(&o.thread.provider, "provider", "the provider item, by its `ID`"),
@@ -74,7 +76,10 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 	if err != nil {
 		return err
 	}
-	return c.UI.Show(s, func() { c.UI.Out("%s %d %s", s.ThreadID, s.PID, s.State) })
+	if err := c.UI.Show(s, func() { c.UI.Out("%s %d %s", s.ThreadID, s.PID, s.State) }); err != nil || !o.follow || c.UI.AsJSON {
+		return err
+	}
+	return tailRun(ctx, c, p, s.ThreadID, true)
 }
 
 // threadProcessCommand is the process of a thread that rye spawn started.

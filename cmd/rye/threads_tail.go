@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"strings"
 	"time"
 
@@ -85,7 +87,16 @@ func tailRun(ctx context.Context, c *cli.Call, p *project.Project, id string, fo
 		return err
 	}
 	tree := activity.New(activity.Start{ThreadID: id})
-	v := tailLive(c, dir, tree)
+	v := tailLive(c, dir, tree, c.UI.Stdout, liveview.Params{Ends: true, Questions: true})
+	if err := readLogs(ctx, v, id, follow); err != nil {
+		return err
+	}
+	return tailResult(ctx, c, p, id)
+}
+
+// readLogs draws a log and those below it, in the order in which they were written.
+func readLogs(ctx context.Context, v *live, id string, follow bool) error {
+	dir := v.dir
 	logs := map[string]*transcript.Reader{id: transcript.NewReader(dir, id)}
 	var next func(log string) error
 	next = func(log string) error {
@@ -116,20 +127,18 @@ func tailRun(ctx context.Context, c *cli.Call, p *project.Project, id string, fo
 		}
 		return nil
 	})
-	v.close(c.UI.Stderr)
-	if err != nil {
-		return err
-	}
-	return tailResult(ctx, c, p, id)
+	v.close(v.c.UI.Stderr)
+	return err
 }
 
-// tailLive draws on stdout: the log is the result of the command.
-func tailLive(c *cli.Call, dir string, tree *activity.Tree) *live {
+// tailLive draws for stdout: the log is the result of the command.
+func tailLive(c *cli.Call, dir string, tree *activity.Tree, out io.Writer, o liveview.Params) *live {
 	v := &live{c: c, tree: tree, dir: dir}
 	t := terminalOf(c, c.Stdout)
 	t.Quiet = false
-	v.screen = inline.New(inline.Params{Out: c.UI.Stdout, Mode: t.Mode(), Size: func() (int, int) { return cli.TerminalSize(c.Stdout) }})
-	v.show(liveview.Params{Ends: true, Questions: true}, c.UI.Color())
+	_, still := out.(*bytes.Buffer)
+	v.screen = inline.New(inline.Params{Out: out, Mode: t.Mode(), Still: still, Size: func() (int, int) { return cli.TerminalSize(c.Stdout) }})
+	v.show(o, c.UI.Color())
 	return v
 }
 

@@ -18,23 +18,28 @@ import (
 
 func threadsShowCommand() *cli.Command {
 	var items bool
+	var text textOptions
 	return &cli.Command{
 		Name: "show", Args: "THREAD",
 		Usage: "print what a thread did, used and cost",
-		Long: `Reads the log of a thread. --items prints each step of its loop with the digest of the
+		Long: `Reads the log of a thread. --text prints it as rye run does, --call and --turn a part of it
+in full, --all all of it. --items prints each step of its loop with the digest of the
 item that ran, so that two threads can be compared.`,
 		Examples: []string{"rye threads show triage-01jd", "rye threads show triage-01jd --items"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.TranscriptBroken},
-		Flags:    []cli.Flag{cli.Bool(&items, "items", "print the items of the loop with their digests")},
+		Flags:    append([]cli.Flag{cli.Bool(&items, "items", "print the items of the loop with their digests")}, text.flags()...),
 		Complete: completeRuns,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsShow(ctx, c, items) },
+		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsShow(ctx, c, items, &text) },
 	}
 }
 
-func runThreadsShow(ctx context.Context, c *cli.Call, items bool) error {
+func runThreadsShow(ctx context.Context, c *cli.Call, items bool, text *textOptions) error {
 	p, id, err := openRun(ctx, c, project.Lenient)
 	if err != nil {
 		return err
+	}
+	if text.wanted() && !c.UI.AsJSON {
+		return showText(ctx, c, p, id, text)
 	}
 	s, err := p.ThreadSummary(ctx, id)
 	if err != nil {

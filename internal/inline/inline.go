@@ -58,6 +58,8 @@ type Params struct {
 	Mode Mode
 	Size func() (columns, rows int) // of the terminal, zeros if they are not known
 	Now  func() time.Time
+	// Still draws no block and moves no cursor: the lines are for another program.
+	Still bool
 }
 
 // Writer writes to a terminal. Its methods may be called at the same time.
@@ -174,7 +176,7 @@ func (w *Writer) Draw() {
 
 func (w *Writer) draw() {
 	columns, _ := w.Size()
-	if w.p.Mode != Live || w.held > 0 || w.broken || w.fresh && columns == w.width || w.p.Now().Sub(w.at) < frame {
+	if w.p.Mode != Live || w.p.Still || w.held > 0 || w.broken || w.fresh && columns == w.width || w.p.Now().Sub(w.at) < frame {
 		return
 	}
 	w.write(nil)
@@ -224,7 +226,7 @@ func (w *Writer) write(text []byte) {
 	if len(text) > 0 {
 		w.broken = text[len(text)-1] != '\n'
 	}
-	if w.p.Mode == Live && w.held == 0 && !w.broken {
+	if w.p.Mode == Live && !w.p.Still && w.held == 0 && !w.broken {
 		w.paint(&out)
 	}
 	w.flush(&out)
@@ -236,7 +238,7 @@ func (w *Writer) flush(out *bytes.Buffer) {
 		return
 	}
 	b := out.Bytes()
-	if w.p.Mode == Live { // drawn as a whole by terminals that know mode 2026
+	if w.p.Mode == Live && !w.p.Still { // drawn as a whole by terminals that know mode 2026
 		b = append(append([]byte("\x1b[?2026h"), b...), "\x1b[?2026l"...)
 	}
 	_, _ = w.p.Out.Write(b)

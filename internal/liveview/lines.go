@@ -164,7 +164,23 @@ func (v *View) call(b *activity.Block) []string {
 		}
 		out = append(out, line)
 	}
+	if v.p.Full && (len(args) > 40 || strings.Contains(b.Args, "\n")) {
+		for l := range strings.SplitSeq(strings.TrimRight(b.Args, "\n"), "\n") {
+			out = append(out, v.dim("  > "+printable(l)))
+		}
+	}
 	return append(out, v.outputOf(b, columns-1)...)
+}
+
+// reasoning returns the lines of what the model thought.
+func (v *View) reasoning(b *activity.Block) []string {
+	out := []string{v.dim("thinking:")}
+	for l := range strings.SplitSeq(strings.TrimSpace(b.Text), "\n") {
+		for _, part := range v.wrap(hidden.Visible(l), "  ") {
+			out = append(out, v.dim(part))
+		}
+	}
+	return out
 }
 
 // outputOf returns the lines that a call printed, as far as they are shown.
@@ -173,15 +189,17 @@ func (v *View) outputOf(b *activity.Block, width int) []string {
 		return nil
 	}
 	shown := b.Output
-	if b.State != activity.Failed {
+	if b.State != activity.Failed && !v.p.Full {
 		shown = shown[max(0, len(shown)-shownLines):]
 	}
 	var out []string
 	for _, l := range shown {
 		l = printable(l)
-		if v.mode == inline.Live {
+		switch {
+		case v.p.Full:
+		case v.mode == inline.Live:
 			l = inline.Cut(l, width-2)
-		} else {
+		default:
 			l = inline.Cut(l, 200)
 		}
 		out = append(out, v.dim("  "+l))

@@ -32,6 +32,9 @@ type Params struct {
 	// Silence is after how long of silence a line states what runs, in modes without a
 	// block; 0 is never.
 	Silence time.Duration
+	// Only is what is printed; nil is everything. Full prints whole calls and the reasoning.
+	Only func(*activity.Block) bool
+	Full bool
 	// Ends: the view prints how the thread or run ended. Questions: it prints those that
 	// wait for an answer.
 	Ends, Questions bool
@@ -191,6 +194,9 @@ func (v *View) change(c *activity.Change) []string {
 	if b.Depth > 0 && b.Kind != activity.Node && b.Kind != activity.Question { // a line of the block states what it does
 		return nil
 	}
+	if v.p.Only != nil && !v.p.Only(b) {
+		return nil
+	}
 	if b.Kind == activity.Text {
 		return v.piece(c)
 	}
@@ -207,6 +213,8 @@ func (v *View) change(c *activity.Change) []string {
 		if b.Kind == activity.Call && b.Printed == 0 && v.mode == inline.Plain {
 			out = append(out, v.begins(b))
 		}
+	case b.Kind == activity.Reasoning && v.p.Full:
+		out = append(out, v.reasoning(b)...)
 	case b.Kind == activity.Head:
 		out = append(out, v.head(b)...)
 	case b.Kind == activity.Call:

@@ -55,6 +55,7 @@ type Block struct {
 	Log    string // the id of the thread or run
 	Depth  int    // of its log below the first one
 	Number int    // of a call or a turn, from 1
+	Turn   int64  // in which it began
 	State  State
 	Title  string // what is called or followed, the name of a node
 	Args   string // of a call, on one line
@@ -81,13 +82,13 @@ func (b *Block) Took(now time.Time) time.Duration {
 	return max(0, now.Sub(b.Began))
 }
 
-// print adds lines to what a call printed.
-func (b *Block) print(text string) {
+// print adds lines to what a call printed, and keeps the last ones.
+func (b *Block) print(text string, kept int) {
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		b.Printed++
-		if len(b.Output) == keptLines {
+		if len(b.Output) >= kept {
 			copy(b.Output, b.Output[1:])
-			b.Output = b.Output[:keptLines-1]
+			b.Output = b.Output[:kept-1]
 		}
 		b.Output = append(b.Output, line)
 	}

@@ -102,7 +102,7 @@ func (t *Tree) output(l *transcript.Line) []Change {
 	if strings.HasPrefix(d.Text, `{"success":`) { // the result of a tool that rye brings
 		return nil
 	}
-	b.print(d.Text)
+	b.print(d.Text, t.kept)
 	return []Change{{Block: b}}
 }
 
@@ -169,7 +169,7 @@ func (t *Tree) result(l *transcript.Line) []Change {
 	}
 	if text = output(text, d.IsError); b.Title != returnTool && strings.TrimSpace(text) != "" {
 		lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-		b.Printed, b.Output = len(lines), slices.Clone(lines[max(0, len(lines)-keptLines):])
+		b.Printed, b.Output = len(lines), slices.Clone(lines[max(0, len(lines)-min(t.kept, len(lines))):])
 	}
 	out := []Change{t.ended(b, state, l)}
 	b.Began = l.At().Add(-time.Duration(d.Duration) * time.Millisecond)

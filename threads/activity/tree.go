@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ type Tree struct {
 	State  string // how the last process ended; "" while one works
 
 	start  Start
+	kept   int // lines that a block keeps of what its call prints
 	headed bool
 	graph  bool // the log is of a run of a graph
 	nodes  int  // of the graph
@@ -42,9 +44,12 @@ type Tree struct {
 	below  map[string]*Tree
 }
 
+// KeepOutput has the tree keep all that calls print.
+func (t *Tree) KeepOutput() { t.kept = math.MaxInt }
+
 // New returns the tree of a log without lines.
 func New(s Start) *Tree {
-	return &Tree{ID: s.ThreadID, start: s, calls: map[string]*Block{}, asked: map[string]*Block{}, below: map[string]*Tree{}}
+	return &Tree{ID: s.ThreadID, start: s, kept: keptLines, calls: map[string]*Block{}, asked: map[string]*Block{}, below: map[string]*Tree{}}
 }
 
 // Before takes the lines of processes that ended: what follows is by another one, whose first
@@ -101,6 +106,7 @@ func (t *Tree) block(k Kind, l *transcript.Line) *Block {
 }
 
 func (t *Tree) begins(b *Block) {
+	b.Turn = t.Turn
 	t.Blocks = append(t.Blocks, b)
 	t.live = append(t.live, b)
 }
