@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/interop"
 	"github.com/ryeos/rye/internal/project"
@@ -20,9 +21,10 @@ func importOthers(ctx context.Context, c *cli.Call, o *importOptions) error {
 	for _, word := range c.Args {
 		call.Paths = append(call.Paths, c.Path(word))
 	}
-	done, err := h.ImportOthers(ctx, call)
-	if err != nil {
-		return err
+	done, failed := h.ImportOthers(ctx, call)
+	findings := diag.FindingsOf(failed)
+	if failed != nil && (done == nil || !diag.Failed(findings)) {
+		return failed
 	}
 	var next []string
 	for _, f := range done {
@@ -37,7 +39,10 @@ func importOthers(ctx context.Context, c *cli.Call, o *importOptions) error {
 		}
 	}
 	data := map[string]any{"sources": done, "dry_run": o.dryRun, "next": next}
-	return c.UI.Show(data, func() {
+	return c.UI.Report(failed, data, findings, func() {
+		for _, f := range findings {
+			c.UI.Finding(f)
+		}
 		for _, f := range done {
 			showOthers(c.UI, f, o.dryRun)
 		}

@@ -26,6 +26,7 @@ type mcpAddOptions struct {
 	allowWrite, hosts         []string
 	net                       string
 	timeout                   time.Duration
+	refused                   []error // of entries of --from that cannot be added
 }
 
 func mcpAddCommand() *cli.Command {
@@ -84,26 +85,39 @@ func runMCPAdd(ctx context.Context, c *cli.Call, o *mcpAddOptions) error {
 }
 
 func addServers(ctx context.Context, c *cli.Call, o *mcpAddOptions, s *mcpStore, servers []*mcpclient.Server) error {
+	done := []any{}
+	failed := o.refused
 	for _, server := range servers {
-		if err := s.CheckNew(ctx, server.Name); err != nil {
+		err := s.CheckNew(ctx, server.Name)
+		if err != nil {
 			if more := completeServerLock(ctx, s, server.Name); more != nil {
 				return more
 			}
-			return err
 		}
-	}
-	done := []any{}
-	for _, server := range servers {
-		added, err := addServer(ctx, c, o, s, server)
-		if err != nil {
-			return err
+		var added map[string]any
+		if err == nil {
+			added, err = addServer(ctx, c, o, s, server)
+		}
+		if err != nil && (len(servers) == 1 && len(failed) == 0 || ctx.Err() != nil || diag.CodeOf(err).Class() == diag.ClassDenied || diag.CodeOf(err).Class() == diag.ClassAuth) {
+			return err // the person declined, or nothing can be signed
+		}
+		if err != nil { // one server that does not start keeps no other from being added
+			failed = append(failed, diag.Doing("adding MCP server "+server.Name, err))
+			continue
 		}
 		done = append(done, added)
+	}
+	data := map[string]any{"servers": done}
+	if err := diag.Join("adding the MCP servers of "+o.from, failed); err != nil {
+		if c.UI.AsJSON {
+			return cli.Shown(err, data)
+		}
+		return err
 	}
 	if len(done) == 1 {
 		return c.UI.JSON(done[0])
 	}
-	return c.UI.JSON(map[string]any{"servers": done})
+	return c.UI.JSON(data)
 }
 
 // completeServerLock writes the lock entries of a server, if a command that signed its

@@ -33,12 +33,16 @@ func serversOfFile(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error) {
 	if err != nil {
 		return nil, diag.New(cmp.Or(diag.CodeOf(err), diag.FileSystemError), "%s: %w", doing, err)
 	}
-	servers, err := mcpclient.ReadClientFile(file, b, c.Arg(0))
+	found, err := mcpclient.ReadClientFile(file, b, c.Arg(0))
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range servers {
+	for _, name := range found.Disabled {
+		c.UI.Note("server %s is disabled in %s and left out; to add it: rye mcp add --from %s %s", name, file, file, name)
+	}
+	o.refused = found.Refused
+	for _, s := range found.Servers {
 		s.Timeout = o.timeout
 	}
-	return servers, nil
+	return found.Servers, nil
 }

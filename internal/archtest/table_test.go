@@ -170,6 +170,7 @@ func thirdParty() map[string]map[string]bool {
 		"github.com/JohannesKaufmann/html-to-markdown/v2": set("internal/applet/web"),
 		"github.com/rogpeppe/go-internal/diff":            set("internal/linediff"),
 		"github.com/sourcegraph/jsonrpc2":                 set("internal/applet/lsp"),
+		"github.com/tailscale/hujson":                     set("internal/mcpclient"),
 		"mvdan.cc/sh/v3/syntax":                           set("policy"),
 		"github.com/pelletier/go-toml/v2":                 set("internal/tomlx"),
 		"github.com/sigstore/sigstore":                    set("sign"),

@@ -150,6 +150,9 @@ func leadsToPart(name string) bool {
 }
 
 func isPart(name string) bool {
+	if strings.EqualFold(path.Base(name), "README.md") {
+		return false // it describes the folder
+	}
 	return slices.ContainsFunc(settingsParts, func(pattern string) bool {
 		matched, err := path.Match(pattern, name)
 		return matched && err == nil

@@ -8,8 +8,6 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-const looseNote = "it is not YAML: each line was read as a key and its value"
-
 // agent converts an agent of Claude Code. Without a list of tools an agent may use all of
 // them there; here it may use none until a person permits some.
 func agent(s Source, o Options) (*Result, error) {
@@ -26,8 +24,8 @@ func agent(s Source, o Options) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{}
-	if loose {
-		r.left("front matter", looseNote)
+	if loose != "" {
+		r.left("front matter", loose)
 	}
 	d := draft{ref: item.Ref{Kind: item.Directive, ID: id}, description: firstLine(m.text("description"), "What "+Segment(name)+" does.")}
 	d.model(r, m.text("model"))
@@ -68,8 +66,8 @@ func command(s Source, o Options) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{}
-	if loose {
-		r.left("front matter", looseNote)
+	if loose != "" {
+		r.left("front matter", loose)
 	}
 	d := draft{ref: item.Ref{Kind: item.Directive, ID: id}, description: firstLine(m.text("description"), "The command "+stem(s.Name)+".")}
 	d.model(r, m.text("model"))

@@ -97,6 +97,8 @@ func Detect(s Source) Format {
 		return Rules
 	case s.Dir:
 		return ""
+	case strings.EqualFold(s.Name, "README.md"):
+		return ""
 	case s.Name == "AGENTS.md" || s.Name == "CLAUDE.md" || strings.HasSuffix(s.Name, ".mdc") || s.Name == ".cursorrules":
 		return Rules
 	case strings.Contains(slashed, "agents/") && path.Ext(s.Name) == ".md":
@@ -169,7 +171,11 @@ func (s Source) bytes() []byte {
 func (s Source) id(o Options, folder, name string) (string, error) {
 	id := o.ID
 	if id == "" {
-		id = folder + "/" + Segment(name)
+		segment := Segment(name)
+		if segment == "" && strings.ContainsFunc(name, unicode.IsLetter) { // of another script
+			segment = "item-" + strings.TrimPrefix(item.DigestOf([]byte(name)).String(), "sha256:")[:8]
+		}
+		id = folder + "/" + segment
 	}
 	if err := item.CheckID(id); err != nil {
 		return "", diag.New(diag.Usage, "importing %s: its name gives the id %q: %w", s.Path, id, err).WithReason("import_id")

@@ -1,6 +1,8 @@
 package interop
 
 import (
+	"bytes"
+	"fmt"
 	"path"
 	"strings"
 
@@ -35,37 +37,74 @@ type markdown struct {
 	body   string
 }
 
-// readMarkdown splits a text. Agents of Claude Code often have front matter that is
-// not YAML, such as a description with a colon and a blank: then each line is a key
-// and the rest of it is the value, and loose is true.
-func readMarkdown(s Source, file *File) (m markdown, loose bool, err error) {
-	meta, line, body, ok := mdmeta.FrontMatter(file.Bytes)
+// readMarkdown splits a text of any format: skills, agents, commands and rules have one
+// reader. Their front matter is often not YAML, such as a description with a colon and a
+// blank: then each unindented "key: rest" is a key and a text, other lines belong to the
+// text before them, and loose states the mistake with its line.
+func readMarkdown(s Source, file *File) (m markdown, loose string, err error) {
+	src := bytes.TrimPrefix(file.Bytes, []byte("\ufeff"))
+	meta, line, body, ok := mdmeta.FrontMatter(src)
 	m = markdown{map[string]any{}, string(body)}
 	if !ok {
 		if line > 0 {
-			return m, false, diag.New(diag.ValidationFailed, "importing %s: the front matter of %s has no closing line ---", s.Path, file.Path)
+			f := diag.Errorf(diag.ValidationFailed, line, 1, "the front matter has no closing line ---")
+			return m, "", diag.FromFindings("importing "+s.Path, diag.WithPath([]diag.Finding{f}, s.pathOf(file)))
 		}
-		return m, false, nil
+		return m, "", nil
 	}
 	doc, fs := yamlx.Parse(meta)
 	if !diag.Failed(fs) {
 		m.fields = doc.Root
-		return m, false, nil
+		return m, "", nil
 	}
-	for text := range strings.SplitSeq(string(meta), "\n") {
-		key, value, found := strings.Cut(strings.TrimSuffix(text, "\r"), ":")
-		if !found || key == "" || strings.TrimLeft(key, " \t-#") != key {
-			if strings.TrimSpace(text) == "" {
-				continue
-			}
-			for i := range fs {
-				fs[i].Line += line - 1
-			}
-			return m, false, diag.FromFindings("importing "+s.Path, diag.WithPath(fs, s.Path))
+	for i := range fs {
+		fs[i].Line += line - 1
+	}
+	if m.fields = lines(string(meta)); len(m.fields) == 0 {
+		return m, "", diag.FromFindings("importing "+s.Path, diag.WithPath(fs, s.pathOf(file)))
+	}
+	return m, fmt.Sprintf("%s:%d:%d: it is not YAML (%s): each line was read as a key and its value", s.pathOf(file), fs[0].Line, fs[0].Column, fs[0].Message), nil
+}
+
+// pathOf returns the path of a file of a source as people read it.
+func (s Source) pathOf(file *File) string {
+	if s.Dir {
+		return s.Path + "/" + file.Path
+	}
+	return s.Path
+}
+
+// lines reads front matter that is not YAML. A line in an element such as <example> is
+// part of the text before it, whatever it looks like.
+func lines(meta string) map[string]any {
+	out := map[string]any{}
+	last, within := "", false
+	for text := range strings.SplitSeq(meta, "\n") {
+		text = strings.TrimSuffix(text, "\r")
+		key, value, found := strings.Cut(text, ":")
+		trimmed := strings.TrimSpace(text)
+		switch {
+		case trimmed == "" || strings.HasPrefix(trimmed, "#") && last == "":
+		case found && !within && plainKey(key):
+			last = key
+			out[key] = strings.Trim(strings.TrimSpace(value), `"'`)
+		case last != "":
+			out[last] = strings.TrimSpace(textOf(out[last]) + "\n" + trimmed)
+			within = (within || strings.HasPrefix(trimmed, "<")) && !strings.Contains(trimmed, "</")
 		}
-		m.fields[key] = strings.Trim(strings.TrimSpace(value), `"'`)
 	}
-	return m, true, nil
+	return out
+}
+
+// plainKey reports whether the text before a colon is a key.
+func plainKey(s string) bool {
+	for i, r := range s {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || i > 0 && (r == '-' || r == '_' || r >= '0' && r <= '9') {
+			continue
+		}
+		return false
+	}
+	return s != ""
 }
 
 func (m markdown) text(key string) string { return textOf(m.fields[key]) }

@@ -26,12 +26,13 @@ func skill(s Source, o Options) (*Result, error) {
 	}
 	name := m.text("name")
 	switch {
-	case loose:
-		return nil, diag.New(diag.ValidationFailed, "importing %s: the front matter of %s is not YAML", s.Path, SkillFile)
 	case name == "" || m.text("description") == "":
 		return nil, diag.New(diag.ValidationFailed, "importing %s: the front matter of %s needs name and description", s.Path, SkillFile)
 	}
 	r := &Result{}
+	if loose != "" {
+		r.left("front matter", loose)
+	}
 	if o.Skills {
 		return r, r.keep(s, o, name)
 	}
@@ -98,7 +99,7 @@ func (r *Result) divide(s Source, o Options, m markdown) error {
 			r.add(ref, File{Path: "tools/" + ref.ID + path.Ext(f.Path), Bytes: withHead(f.Bytes, head, comment, description), Executable: f.Executable})
 			r.left(f.Path+": arguments", "a tool reads its parameters as JSON from standard input, not from its command line")
 		default:
-			r.left(f.Path, "it is neither text nor a script: add the kind skill to the project, which keeps every file")
+			r.left(f.Path, "it is neither text nor a script")
 			continue
 		}
 		if err := item.CheckID(ref.ID); err != nil {

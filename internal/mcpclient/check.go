@@ -19,7 +19,7 @@ func Check(s *Server, tools []Tool, limit int) []diag.Finding {
 	for _, t := range tools {
 		fs = append(fs, t.checkTexts()...)
 		if t.Problem != "" {
-			fs = append(fs, diag.Errorf(diag.ValidationFailed, 0, 0, "tool %s: %s", quoted(t.Name), t.Problem))
+			fs = append(fs, diag.Warnf(diag.ValidationFailed, 0, 0, "tool %s cannot be called and is left out: %s", quoted(t.Name), t.Problem))
 			continue
 		}
 		if b, err := StubItem(s, t); err != nil {
@@ -52,6 +52,9 @@ func (t Tool) checkSchema() []diag.Finding {
 func callable(tools []Tool) []Tool {
 	var out []Tool
 	for _, t := range tools {
+		if t.Problem != "" {
+			continue
+		}
 		if _, found := schema.CompileForeign(t.InputSchema); !diag.Failed(found) {
 			out = append(out, t)
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -56,59 +57,104 @@ func (p *Project) ImportOthers(ctx context.Context, call OthersCall) ([]Imported
 		return nil, diag.New(diag.Usage, "importing: --to names one item, and there are %d sources", len(sources))
 	}
 	base := atomicfile.Project(p.Spaces.ProjectDir)
-	out, fresh := []ImportedFrom{}, []interop.File{}
+	out, fresh := []ImportedFrom{}, [][]interop.File{}
+	var failed []diag.Finding
 	for _, s := range sources {
-		f := call.Format
-		if f == "" {
-			f = interop.Detect(s)
-		}
-		if f == "" {
-			return nil, diag.New(diag.Usage, "importing %s: its format is not known", s.Path).WithReason("import_format")
-		}
-		r, err := interop.Convert(f, s, interop.Options{ID: call.ID, Skills: p.hasSkills(ctx)})
-		if err != nil {
+		one, files, err := p.convert(ctx, s, call)
+		if err != nil && len(sources) == 1 {
 			return nil, err
 		}
-		one := ImportedFrom{Path: s.Path, Format: f, Items: r.Items, Files: []string{}, Mapped: r.Mapped, Left: r.Left, Next: r.Next}
-		for _, file := range r.Files {
-			rel, new, err := p.checkImported(s, file)
-			if err != nil {
-				return nil, err
-			}
-			if one.Files = append(one.Files, rel); new {
-				file.Path = rel
-				fresh = append(fresh, file)
-			}
+		if err != nil {
+			failed = append(failed, importFindings(s.Path, err)...)
+			continue
 		}
-		out = append(out, one)
+		out, fresh = append(out, *one), append(fresh, files)
 	}
 	for _, l := range links {
 		left := []interop.Note{{From: l.Path, Why: "a link to " + l.To + ", which is not followed"}}
-		out = append(out, ImportedFrom{Path: filepath.ToSlash(l.Path), Items: []string{}, Files: []string{}, Left: left})
+		out, fresh = append(out, ImportedFrom{Path: filepath.ToSlash(l.Path), Items: []string{}, Files: []string{}, Left: left}), append(fresh, nil)
 	}
-	if err := p.checkConverted(ctx, root, fresh); err != nil || call.DryRun {
-		return out, err
+	refused, err := p.checkConverted(ctx, root, slices.Concat(fresh...))
+	if err != nil {
+		return nil, err
 	}
-	for _, file := range fresh {
-		if err := base.Create(file.Path, file.Bytes, filePerm(file.Executable)); err != nil {
-			return nil, diag.Doing("writing "+root.Display(strings.TrimPrefix(file.Path, space.Dir+"/")), err)
+	failed = append(failed, refused...)
+	out, fresh = withoutRefused(out, fresh, refused)
+	for _, files := range fresh {
+		for _, file := range files {
+			if call.DryRun {
+				continue
+			}
+			if err := base.Create(file.Path, file.Bytes, filePerm(file.Executable)); err != nil {
+				return nil, diag.Doing("writing "+root.Display(strings.TrimPrefix(file.Path, space.Dir+"/")), err)
+			}
 		}
 	}
-	return out, nil
+	return out, diag.FromFindings("importing", failed)
+}
+
+// convert converts one source. It returns the files that are not in the project yet.
+func (p *Project) convert(ctx context.Context, s interop.Source, call OthersCall) (*ImportedFrom, []interop.File, error) {
+	f := call.Format
+	if f == "" {
+		f = interop.Detect(s)
+	}
+	if f == "" {
+		return nil, nil, diag.New(diag.Usage, "importing %s: its format is not known", s.Path).WithReason("import_format")
+	}
+	r, err := interop.Convert(f, s, interop.Options{ID: call.ID, Skills: p.hasSkills(ctx)})
+	if err != nil {
+		return nil, nil, err
+	}
+	one := &ImportedFrom{Path: s.Path, Format: f, Items: r.Items, Files: []string{}, Mapped: r.Mapped, Left: r.Left, Next: r.Next}
+	var fresh []interop.File
+	for _, file := range r.Files {
+		rel, isNew, err := p.checkImported(s, file)
+		if err != nil {
+			return nil, nil, err
+		}
+		if one.Files = append(one.Files, rel); isNew {
+			file.Path = rel
+			fresh = append(fresh, file)
+		}
+	}
+	return one, fresh, nil
+}
+
+// importFindings returns the findings of an error about one source, or the error as one.
+func importFindings(path string, err error) []diag.Finding {
+	if fs := diag.FindingsOf(err); diag.Failed(fs) {
+		return fs
+	}
+	e := diag.Typed(err)
+	f := diag.Errorf(e.Code, 0, 0, "%s", strings.TrimPrefix(e.Message, "importing "+path+": "))
+	f.Path, f.Reason, f.Facts = path, e.Reason, e.Details
+	return []diag.Finding{f}
+}
+
+// withoutRefused leaves out the sources with a file that a finding is about.
+func withoutRefused(sources []ImportedFrom, files [][]interop.File, refused []diag.Finding) (out []ImportedFrom, fresh [][]interop.File) {
+	out = []ImportedFrom{}
+	for i, one := range sources {
+		if !slices.ContainsFunc(refused, func(f diag.Finding) bool { return slices.Contains(one.Files, f.Path) }) {
+			out, fresh = append(out, one), append(fresh, files[i])
+		}
+	}
+	return out, fresh
 }
 
 // checkConverted loads the items of an import as their users will: what rye would refuse to
 // run is not written.
-func (p *Project) checkConverted(ctx context.Context, root *space.Root, fresh []interop.File) error {
+func (p *Project) checkConverted(ctx context.Context, root *space.Root, fresh []interop.File) ([]diag.Finding, error) {
 	files := map[string][]byte{}
 	for _, file := range fresh {
 		files[strings.TrimPrefix(file.Path, space.Dir+"/")] = file.Bytes
 	}
 	fs, err := p.checkDrafts(ctx, root, files)
 	if err != nil {
-		return diag.Doing("importing", err)
+		return nil, diag.Doing("importing", err)
 	}
-	return diag.FromFindings("importing", fs)
+	return fs, nil
 }
 
 // hasSkills reports whether the project has a kind that keeps the folders of skills.
