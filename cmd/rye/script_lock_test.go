@@ -112,8 +112,8 @@ func installTree(ts *testscript.TestScript, b *lock.Bundle, from, base string) {
 	ts.Check(os.RemoveAll(to))
 	var files []lock.TreeFile
 	ts.Check(filepath.WalkDir(filepath.Join(from, ".ai"), func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.Name() == "cache" {
-			return fs.SkipDir // of this machine, as git leaves it out
+		if err == nil && (d.Name() == "cache" || d.Name() == "trust") {
+			return fs.SkipDir // no bundle contains them
 		}
 		if err != nil || d.IsDir() {
 			return err

@@ -18,6 +18,7 @@ func projectHints() map[situation]string {
 		{diag.ConsentRequired, "interpreter"}:    "if you trust the program: rye trust interpreter {path}",
 		{diag.FileSystemError, "no_cache"}:       "set RYE_CACHE to a directory",
 		{diag.FileSystemError, "no_state"}:       "set HOME or XDG_STATE_HOME",
+		{diag.FileSystemError, "no_home"}:        "set HOME",
 		{diag.FileSystemError, "policy"}:         "repair {path}, or ask the administrator of this machine",
 		{diag.ItemNotFound, "no_project"}:        "rye init",
 		{diag.ItemNotFound, "home_project"}:      "change to the directory of a project, or make one with rye init DIR: the home directory is never one",
