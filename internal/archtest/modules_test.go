@@ -84,3 +84,20 @@ func lineDiff(want, got string) string {
 	}
 	return b.String()
 }
+
+// TestStartOfWidths: go-runewidth v0.0.27, which x/ansi names, makes tables before main for 25 ms.
+func TestStartOfWidths(t *testing.T) {
+	mod, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(mod)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "github.com/mattn/go-runewidth" {
+			if f[1] != "v0.0.31" {
+				t.Errorf("go.mod has go-runewidth %s: measure with GODEBUG=inittrace=1 what it takes before main, then change this test", f[1])
+			}
+			return
+		}
+	}
+	t.Error("go.mod does not pin go-runewidth")
+}
