@@ -245,16 +245,13 @@ func (w *Writer) flush(out *bytes.Buffer) {
 }
 
 // erase moves to the start of the block on the screen and clears from there. A terminal that
-// became narrower has divided the lines of the block, so the rows follow from their widths.
+// became narrower may have divided the lines of the block, and may have joined them again by
+// now: what is certain is a row for each line. More rows could have text that stays.
 func (w *Writer) erase(out *bytes.Buffer) {
 	if len(w.drawn) == 0 {
 		return
 	}
-	columns, _ := w.Size()
-	rows := 0
-	for _, width := range w.drawn {
-		rows += max(1, (width+columns-1)/columns)
-	}
+	rows := len(w.drawn)
 	out.WriteByte('\r')
 	if rows > 1 {
 		fmt.Fprintf(out, "\x1b[%dA", rows-1)

@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/inline"
 )
 
-// TestErase: the block is erased by the rows that its lines have at the width of now, a question
+// TestErase: the block is erased without a row that can have other text, a question
 // has no block below it, and lines wait until it is answered.
 func TestErase(t *testing.T) {
 	var out bytes.Buffer
@@ -25,9 +25,9 @@ func TestErase(t *testing.T) {
 	}
 	w.Block([]string{strings.Repeat("x", 60), "status  "})
 	wrote(strings.Repeat("x", 38) + "…\nstatus")
-	columns = 20 // a terminal divides the first line into two rows
+	columns = 20 // a terminal may have divided the first line: a row of it stays, but no text is lost
 	w.Append("done")
-	wrote("\r^2A^Jdone\n" + strings.Repeat("x", 18) + "…\nstatus")
+	wrote("\r^1A^Jdone\n" + strings.Repeat("x", 18) + "…\nstatus")
 	resume := w.Suspend()
 	wrote("\r^1A^J")
 	w.Append("later")
