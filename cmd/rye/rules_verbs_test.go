@@ -48,6 +48,7 @@ func enteringVerbs() map[string]map[string]string {
 		"trust add":     {"consent": "trust_add_ask"},
 		"trust accept":  {"consent": "trust_accept"},
 		"provider add":  {"consent": "provider_add_terminal"},
+		"setup":         {"consent": "setup_found"},
 
 		"registry serve": shares, // what others publish
 	}
@@ -57,7 +58,7 @@ func enteringVerbs() map[string]map[string]string {
 // the row states.
 func otherVerbs() string {
 	return `
-init new status list search show chain load delta tree why prune remove outdated info diff sbom
+init new approve deny status list search show chain load delta tree why prune remove outdated info diff sbom
 config show  config set  config policy  cache info  cache gc  cache verify  tour doctor version explain completion help sign
 graph run  graph resume  graph step  graph fork  graph list  graph log  graph validate  graph show  spawn
 threads list  threads tree  threads answer  threads approve  threads deny  threads send  threads wait  threads cancel  threads kill
