@@ -13,13 +13,15 @@ import (
 // Readable is Table without the kinds whose extractor is refused, so that one bad
 // extractor does not keep the items of other kinds from being read. Notes has the reason
 // of each kind that is left out, and Refused the error of a path. What writes a lock or a
-// bundle uses Table: it must not leave out items.
+// bundle uses Table: it must not leave out items. If every extractor is refused, so does
+// Readable: there is nothing to list.
 func (r *Resolver) Readable(ctx context.Context) (*extract.Table, error) {
-	if t, err := r.Table(ctx); err == nil || ctx.Err() != nil {
-		return t, err
+	t, unread := r.Table(ctx)
+	if unread == nil || ctx.Err() != nil {
+		return t, unread
 	}
 	r.readers.mu.Lock()
-	t := r.readers.readable
+	t = r.readers.readable
 	r.readers.mu.Unlock()
 	if t != nil {
 		return t, nil
@@ -39,6 +41,9 @@ func (r *Resolver) Readable(ctx context.Context) (*extract.Table, error) {
 			refused[k] = err
 			r.note("", "the items of kind %s are left out: %s", k, err)
 		}
+	}
+	if len(t.All()) == 0 {
+		return nil, unread
 	}
 	if ctx.Err() == nil {
 		r.readers.mu.Lock()

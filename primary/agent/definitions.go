@@ -142,19 +142,24 @@ func withDescriptions(in map[string]any, it *resolve.Item) map[string]any {
 
 // kinds returns the kinds that extractors declare. Config is not one of them:
 // configurations are merged and not used one by one; nor are recorded tests, which people
-// record and run. If an extractor is refused,
-// the kinds are those that rye has compiled in; a call that needs the extractor
-// then reports the error.
+// record and run. A kind whose extractor is refused is one of them: a call that
+// needs the extractor reports the error.
 func (w *Workspace) kinds(ctx context.Context) []string {
 	table, err := w.Verbs.Resolver().Readable(ctx)
 	if err != nil {
 		table = extract.Boot()
 	}
 	var out []string
-	for _, ext := range table.All() {
-		if ext.Kind != item.Config && ext.Kind != item.Test {
-			out = append(out, string(ext.Kind))
+	add := func(k item.Kind) {
+		if k != item.Config && k != item.Test {
+			out = append(out, string(k))
 		}
+	}
+	for _, ext := range table.All() {
+		add(ext.Kind)
+	}
+	for _, refused := range w.Verbs.Resolver().RefusedKinds() {
+		add(refused.Kind)
 	}
 	return out
 }
