@@ -50,12 +50,7 @@ func (s *screen) at(env []string, args ...string) *terminal {
 	x.cmd = exec.Command("rye", args...)
 	x.cmd.Dir = s.dir
 	x.cmd.Env = append([]string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "USER=leo", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}, env...)
-	x.cmd.Stdin, x.cmd.Stdout, x.cmd.Stderr = tty, tty, tty
-	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := x.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { _ = x.cmd.Process.Kill(); master.Close(); tty.Close() })
+	x.start()
 	return x
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -51,13 +52,23 @@ func atTerminal(t *testing.T, dir, home string, args ...string) *terminal {
 	}
 	x.cmd.Dir = dir
 	x.cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=dumb", "USER=leo", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", ptyChild + "=" + strings.Join(args, "\x1f")}
-	x.cmd.Stdin, x.cmd.Stdout, x.cmd.Stderr = tty, tty, tty
-	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := x.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = x.cmd.Process.Kill(); master.Close(); tty.Close() })
+	x.start()
 	return x
+}
+
+// start starts the program. A hangup ends it, also if the tests run below a program such as
+// nohup that has them ignore it: what a process handles is not ignored by those that it starts.
+func (x *terminal) start() {
+	x.t.Helper()
+	x.cmd.Stdin, x.cmd.Stdout, x.cmd.Stderr = x.tty, x.tty, x.tty
+	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	if err := x.cmd.Start(); err != nil {
+		x.t.Fatal(err)
+	}
+	x.t.Cleanup(func() { _ = x.cmd.Process.Kill(); x.master.Close(); x.tty.Close() })
 }
 
 // until reads until the program has printed the text.
@@ -66,16 +77,22 @@ func (x *terminal) until(text string) { x.t.Helper(); x.untilAfter(0, text) }
 // untilAfter is until for what follows the first bytes of the output.
 func (x *terminal) untilAfter(first int, text string) {
 	x.t.Helper()
+	x.untilTrue(text, func(out string) bool { return strings.Contains(out[first:], text) })
+}
+
+// untilTrue reads until is returns true for the output.
+func (x *terminal) untilTrue(what string, is func(out string) bool) {
+	x.t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	b := make([]byte, 1024)
-	for !strings.Contains(x.out.String()[first:], text) {
+	for !is(x.out.String()) {
 		if err := x.master.SetReadDeadline(deadline); err != nil {
 			x.t.Fatal(err)
 		}
 		n, err := x.master.Read(b)
 		x.out.Write(b[:n])
 		if err != nil {
-			x.t.Fatalf("waiting for %q: %v in %q", text, err, x.out.String())
+			x.t.Fatalf("waiting for %q: %v in %q", what, err, x.out.String())
 		}
 	}
 }
