@@ -18,8 +18,12 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// modelWait is how long a call of the model lasts before it has a line.
-const modelWait = time.Second
+// modelWait is how long a call of the model lasts before it has a line, and shortWait the rest
+// of a wait for a service that has none.
+const (
+	modelWait = time.Second
+	shortWait = 2 * time.Second
+)
 
 // Params are what a view needs.
 type Params struct {
@@ -390,7 +394,7 @@ func position(b *activity.Block) string {
 // model returns the line of a call of the model that has no text yet.
 func (v *View) model(now time.Time) string {
 	t := v.p.Tree
-	if left := t.Waiting(now); left >= 2*time.Second {
+	if left := t.Waiting(now); left >= shortWait {
 		return v.dim("waiting for the service  " + left.Round(time.Second).String())
 	}
 	m := &t.Model
@@ -431,6 +435,9 @@ const stops = "  ctrl-c stops"
 
 // running returns the line that states what runs after a silence, "" if nothing does.
 func (v *View) running(now time.Time) string {
+	if left := v.p.Tree.Waiting(now); left >= shortWait {
+		return fmt.Sprintf("still waiting for the service, %s left", left.Round(time.Second))
+	}
 	open := v.p.Tree.Live()
 	for i := len(open) - 1; i >= 0; i-- {
 		if b := open[i]; b.Kind == activity.Call || b.Kind == activity.Node || b.Kind == activity.Child {
