@@ -38,6 +38,7 @@ func (t *translation) tool() {
 	}
 	t.ownKeys()
 	t.parameters()
+	t.optional()
 }
 
 // helper makes a file with a tool_type that names no runtime what it was in the
