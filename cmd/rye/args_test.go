@@ -98,7 +98,7 @@ func TestFlagsAnywhere(t *testing.T) {
 func FuzzSortArgs(f *testing.F) {
 	for _, seed := range []string{
 		"", "version --json", "--dry-run\necho\na\n--name\nx", "echo\n--\n--x", "pair\nleft\n-1\n-C\n.",
-		"echo\n--name=--json", "echo\n-qv\n-n=\n=", "--count\n5\necho", "echo\n--help", "-\n--\n---",
+		"echo\n--name=--json", "echo\n-qv\n-n=\n=", "--count\n5\necho", "echo\n--help", "-\n--\n---", "r\vo", "-p\nx",
 	} {
 		f.Add(strings.ReplaceAll(seed, " ", "\n"))
 	}
@@ -121,7 +121,11 @@ func FuzzSortArgs(f *testing.F) {
 		}
 		// every positional is a word of the input, in order, and every other
 		// word became part of a flag, named a command, or is the "--"
+		// A sentence in place of a command, or -p, gets the word prompt of rye run prompt.
 		kept := 0
+		if len(l.Args) > 0 && l.Args[0] == "prompt" && !slices.Contains(words, "prompt") {
+			kept = 1
+		}
 		for _, w := range words {
 			if kept < len(l.Args) && l.Args[kept] == w {
 				kept++
