@@ -102,7 +102,7 @@ func TestProtectedPage(t *testing.T) {
 		short := strings.TrimPrefix(row.Path, ".")
 		known := strings.Contains(string(page), "`"+row.Path+"`") || strings.Contains(string(page), "`"+short+"`")
 		if !known && first != ".git" && row.Path != ".ai" && row.Path != ".ai/*" {
-			t.Errorf("docs/mcp.md does not name %s", row.Path)
+			t.Errorf("docs/how-to/mcp.md does not name %s", row.Path)
 		}
 	}
 }
