@@ -155,8 +155,8 @@ func succession(ctx context.Context, c *cli.Call, old sign.Signer, made *madeKey
 }
 
 // waitFor waits until the second of the newest signature is over, at most one second.
-// Times have whole seconds, and the rotation makes void what the old key signs from its own
-// second on: it must not be that of a signature that was made before.
+// Times have whole seconds. After the rotation, signatures of the old key from the second of
+// the rotation on are void, so an earlier signature must have an earlier second.
 func waitFor(ctx context.Context, left time.Duration) error {
 	if left <= 0 || left > time.Second {
 		return nil
