@@ -52,11 +52,16 @@ func (t *Tree) call(l *transcript.Line) []Change {
 		Name   string          `json:"name"`
 		Ref    string          `json:"ref"`
 		Input  json.RawMessage `json:"input"`
+
+		Decision string `json:"decision"`
 	}
 	if l.Decode(&d) != nil {
 		return nil
 	}
 	b := t.calls[d.CallID]
+	if b != nil && b.State == Denied && d.Decision == "refused" { // the line that is recorded for its result
+		return nil
+	}
 	if b == nil {
 		b = &Block{Kind: Call, ID: d.CallID, Log: t.ID, Depth: t.Depth}
 		t.calls[d.CallID] = b
@@ -72,7 +77,7 @@ func (t *Tree) call(l *transcript.Line) []Change {
 	case b.State != Open: // the call of a process that was stopped is made again
 		t.live = append(t.live, b)
 	}
-	b.State, b.Began, b.Ended, b.Text = Open, l.At(), time.Time{}, ""
+	b.State, b.Began, b.Ended, b.Text, b.refused = Open, l.At(), time.Time{}, "", d.Decision == "refused"
 	if d.Ref == childTool {
 		b.AtOnce = 1 // its first line is the id of a thread
 	}
@@ -116,7 +121,10 @@ func (t *Tree) deny(l *transcript.Line) []Change {
 	if l.Decode(&d) != nil {
 		return nil
 	}
-	b := t.calls[d.CallID] // a hook of the project denies a call that is recorded
+	b := t.calls[d.CallID]
+	if b != nil && !b.Ended.IsZero() { // a hook of the project denied it: its result is recorded first
+		return nil
+	}
 	if b == nil {
 		b = &Block{Kind: Call, ID: d.CallID, Log: t.ID, Depth: t.Depth}
 		t.calls[d.CallID] = b
@@ -166,6 +174,9 @@ func (t *Tree) result(l *transcript.Line) []Change {
 	if d.IsError {
 		state = Failed
 		b.Text = reason(d.Ref, text)
+		if b.refused && strings.HasPrefix(b.Text, string(diag.PolicyDenied)+": ") {
+			state = Denied
+		}
 	}
 	if text = output(text, d.IsError); b.Title != returnTool && strings.TrimSpace(text) != "" {
 		lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
