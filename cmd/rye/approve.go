@@ -133,6 +133,11 @@ func askOpen(ctx context.Context, c *cli.Call, p *project.Project, id string) er
 			return err
 		}
 		r := replyTo(a)
+		if r.Stop { // before the answer, which a process may take at once
+			if err := p.StopTurn(id); err != nil {
+				return err
+			}
+		}
 		_, goesOn, err := p.DecideCall(ctx, id, q.ID, r, prefixOf(r, q))
 		if err != nil {
 			return err

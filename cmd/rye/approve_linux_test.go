@@ -279,6 +279,31 @@ func TestApprovalLeft(t *testing.T) {
 	}
 }
 
+// TestApproveStops refuses the call of a suspended thread with Esc: the process that takes the answer
+// suspends the thread before its next turn, and shows the call once.
+func TestApproveStops(t *testing.T) {
+	t.Parallel()
+	s := asking(t, removes+returns)
+	x := s.at(nil, "run", "directive", "team/ask")
+	x.until(asksKeys)
+	x.send("\x04")
+	x.status()
+	x = s.at(nil, "approve")
+	x.until(asksKeys)
+	x.send("\x1b")
+	x.until("thread suspended")
+	status := x.status()
+	if out := x.out.String(); status != 0 || !s.has("d/x") || strings.Count(out, "APPROVAL_DENIED") != 1 || strings.Contains(out, "failed") {
+		t.Errorf("status %d: %q", status, out)
+	}
+	if got := s.log(`"event":"model_request"`); len(got) != 1 {
+		t.Errorf("Esc did not stop the turn: %s", got)
+	}
+	if out := s.rye("threads", "resume", s.thread()); !strings.Contains(out, "done") || len(s.log(`"event":"approval_resolved"`)) != 1 {
+		t.Errorf("the thread does not continue: %s", out)
+	}
+}
+
 // TestApprovalElsewhere answers a question from a second process: the first one prints it.
 func TestApprovalElsewhere(t *testing.T) {
 	t.Parallel()

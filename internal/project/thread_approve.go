@@ -67,7 +67,7 @@ func (r *threadRun) approver(ctx context.Context, c *threads.ToolCall) asksPerso
 				about.Thread, about.Question, about.Rule, about.Prefixes = r.id, q.Text, q.Rule, q.Prefixes
 				reply, err := r.o.Decide(ctx, about)
 				if reply.Stop && err == nil && r.suspends() {
-					_, err = r.p.askToSuspend(context.WithoutCancel(ctx), r.id, "a person refused a call and stopped the turn", "person")
+					err = r.p.StopTurn(r.id)
 				}
 				return reply, err
 			}

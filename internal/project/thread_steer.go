@@ -67,7 +67,21 @@ func (p *Project) askToSuspend(ctx context.Context, id, reason, by string) (stri
 	if graph.Owner(ctx, p.Spaces.ProjectDir, id) < 0 {
 		return "", p.notRunning(ctx, id, "suspending")
 	}
-	return id, graph.Send(p.Spaces.ProjectDir, id, graph.Message{Kind: "suspend", Payload: map[string]any{"reason": reason}, By: by}, p.Env.Now())
+	return id, p.sendSuspend(id, reason, by)
+}
+
+func (p *Project) sendSuspend(id, reason, by string) error {
+	return graph.Send(p.Spaces.ProjectDir, id, graph.Message{Kind: "suspend", Payload: map[string]any{"reason": reason}, By: by}, p.Env.Now())
+}
+
+// StopTurn has a thread suspend itself before its next turn, for a person who refuses a call. If
+// no process runs the thread, the process that resumes it with the answer does.
+func (p *Project) StopTurn(id string) error {
+	id, _, err := p.steered(id, "suspending")
+	if err != nil {
+		return err
+	}
+	return p.sendSuspend(id, "a person refused a call and stopped the turn", "person")
 }
 
 // HandOffThread has another thread go on with the work of one: its own process starts it
