@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/termkeys"
 )
 
@@ -127,7 +128,7 @@ func (s *Screen) offers(columns int) {
 	}
 	line := ""
 	for _, p := range parts {
-		if line != "" && utf8.RuneCountInString(line)+3+utf8.RuneCountInString(p) > columns-1 {
+		if line != "" && inline.Width(line)+3+inline.Width(p) > columns-1 {
 			fmt.Fprintln(s.Out, line)
 			line = ""
 		}
@@ -136,7 +137,7 @@ func (s *Screen) offers(columns int) {
 		}
 		line += p
 	}
-	if utf8.RuneCountInString(line)+20 > columns {
+	if inline.Width(line)+20 > columns {
 		fmt.Fprintln(s.Out, line)
 		line = ""
 	}
@@ -277,7 +278,7 @@ func (s *Screen) details(ctx context.Context) error {
 	columns, rows := s.size()
 	text := fold(append(lines(s.q.Text), lines(strings.Join(s.q.Details, "\n"))...), columns-1)
 	for page := max(rows-2, 3); len(text) > page; text = text[page:] {
-		s.page(text[:page], fmt.Sprintf("-- %d more lines: Space goes on, q ends --", len(text)-page))
+		s.page(text[:page], fmt.Sprintf("-- %d more lines: Space shows them, q ends --", len(text)-page))
 		for {
 			key, err := s.key(ctx)
 			if err != nil {
@@ -370,8 +371,12 @@ func (s *Screen) editor(prompt, text string) {
 	columns, _ := s.size()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	line := []rune(prompt + text)
-	s.foot = string(line[max(len(line)-columns+1, 0):])
+	line := prompt + text
+	for inline.Width(line) > columns-1 {
+		_, n := utf8.DecodeRuneInString(line)
+		line = line[n:]
+	}
+	s.foot = line
 	fmt.Fprint(s.Out, erase+s.foot)
 }
 
@@ -388,30 +393,35 @@ func (s *Screen) size() (columns, rows int) {
 // fit cuts a line to the screen, so that it can be erased.
 func (s *Screen) fit(line string) string {
 	columns, _ := s.size()
-	if r := []rune(line); len(r) > columns-1 {
-		return string(r[:columns-2]) + "…"
-	}
-	return line
+	return inline.Cut(line, columns-1)
 }
 
-// fold breaks lines at blanks.
+// fold breaks lines at blanks, so that each has at most width columns.
 func fold(text []string, width int) (out []string) {
 	for _, l := range text {
-		for r := []rune(l); ; {
-			if len(r) <= width {
-				out = append(out, string(r))
+		for {
+			n := within(l, width)
+			if n == len(l) {
+				out = append(out, l)
 				break
 			}
-			at := width
-			for i := width; i > width/2; i-- {
-				if r[i] == ' ' {
-					at = i
-					break
-				}
+			if blank := strings.LastIndexByte(l[:n+1], ' '); blank > n/2 {
+				n = blank
 			}
-			out = append(out, string(r[:at]))
-			r = []rune(strings.TrimLeft(string(r[at:]), " "))
+			out = append(out, l[:n])
+			l = strings.TrimLeft(l[n:], " ")
 		}
 	}
 	return out
+}
+
+// within returns the bytes of the characters that fit into width columns, at least one character.
+func within(l string, width int) int {
+	columns := 0
+	for i, r := range l {
+		if columns += inline.Width(string(r)); columns > width && i > 0 {
+			return i
+		}
+	}
+	return len(l)
 }
