@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/ryeos/rye/internal/every"
 )
 
 // keepAliveInterval is the time after which a comment is written to a silent
@@ -31,24 +33,9 @@ type keepAlive struct {
 // stop before the handler returns.
 func newKeepAlive(w http.ResponseWriter, interval time.Duration) (k *keepAlive, stop func()) {
 	k = &keepAlive{w: w, header: w.Header().Clone()}
-	done := make(chan struct{})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(interval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				k.tick()
-			}
-		}
-	}()
+	end := every.Start(interval, func(time.Time) { k.tick() })
 	return k, func() {
-		close(done)
-		<-ended
+		end()
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if !k.begun { // a cancelled call has no answer

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -270,7 +269,7 @@ func graphContext(ctx context.Context, c *cli.Call, p *project.Project, o projec
 	e := envOf(c)
 	ends = func() {}
 	if !c.UI.Quiet && o.Event == nil {
-		show := &graphWatcher{c: c, dir: p.Spaces.ProjectDir, stderr: c.UI.Stderr}
+		show := &graphWatcher{c: c, dir: p.Spaces.ProjectDir}
 		o.Watch, ends = show.line, show.stop
 		o.Progress = func(p graph.Progress) { // a snapshot has no line in the log
 			if p.Node == graph.SnapshotNode {
@@ -293,9 +292,8 @@ func graphContext(ctx context.Context, c *cli.Call, p *project.Project, o projec
 // graphWatcher shows a run while it works. It takes the terminal with the first line of a log:
 // a tool that is not a graph has none.
 type graphWatcher struct {
-	c      *cli.Call
-	dir    string
-	stderr io.Writer
+	c   *cli.Call
+	dir string
 
 	mu    sync.Mutex
 	live  *live
@@ -330,7 +328,7 @@ func (w *graphWatcher) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.live != nil {
-		w.live.close(w.stderr)
+		w.live.close()
 	}
 	w.live, w.ended = nil, true
 }

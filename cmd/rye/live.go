@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/every"
 	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/liveview"
 	"github.com/ryeos/rye/threads/activity"
@@ -29,8 +31,8 @@ type live struct {
 	dir    string // of the project
 
 	children map[string]*transcript.Reader
-	done     chan struct{} // ends the reading of the logs of children
-	over     chan struct{}
+	stop     func()    // ends the reading of the logs of children, nil without it
+	stderr   io.Writer // of the command until close, nil if the view does not have it
 }
 
 // terminalOf returns what decides how output appears on a stream.
@@ -41,9 +43,8 @@ func terminalOf(c *cli.Call, stream any) *inline.Terminal {
 
 // newLive takes stderr until close is called: what else is printed there passes the writer.
 func newLive(c *cli.Call, dir string, tree *activity.Tree, o liveview.Params) *live {
-	v := &live{c: c, tree: tree, dir: dir, children: map[string]*transcript.Reader{}}
-	stream := c.UI.Stderr
-	v.screen = inline.New(inline.Params{Out: stream, Mode: terminalOf(c, c.Stderr).Mode(), Size: func() (int, int) { return cli.TerminalSize(c.Stderr) }})
+	v := &live{c: c, tree: tree, dir: dir, children: map[string]*transcript.Reader{}, stderr: c.UI.Stderr}
+	v.screen = inline.New(inline.Params{Out: v.stderr, Mode: terminalOf(c, c.Stderr).Mode(), Size: func() (int, int) { return cli.TerminalSize(c.Stderr) }})
 	v.show(o, c.UI.ErrColor())
 	c.UI.Stderr, c.UI.Screen = v.screen, v.screen
 	return v
@@ -79,20 +80,7 @@ func (v *live) follow() {
 	if v.screen.Mode() != inline.Live {
 		return
 	}
-	v.done, v.over = make(chan struct{}), make(chan struct{})
-	go func(done, over chan struct{}) {
-		defer close(over)
-		tick := time.NewTicker(followPause)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				v.below()
-			}
-		}
-	}(v.done, v.over)
+	v.stop = every.Start(followPause, func(time.Time) { v.below() })
 }
 
 // below reads what was added to the logs of the children.
@@ -107,13 +95,14 @@ func (v *live) below() {
 	}
 }
 
-// close ends the view and returns stderr.
-func (v *live) close(stream interface{ Write([]byte) (int, error) }) {
-	if v.done != nil {
-		close(v.done)
-		<-v.over
-		v.done = nil
+// close ends the view and returns stderr, if the view has it.
+func (v *live) close() {
+	if v.stop != nil {
+		v.stop()
+		v.stop = nil
 	}
 	v.view.Close()
-	v.c.UI.Stderr, v.c.UI.Screen = stream, nil
+	if v.stderr != nil {
+		v.c.UI.Stderr, v.c.UI.Screen = v.stderr, nil
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 
@@ -166,17 +165,16 @@ type watcher struct {
 
 	replay *replayView // nil if it is not one
 
-	mu     sync.Mutex
-	id     string
-	live   *live
-	stderr io.Writer // of the command, while live has it
+	mu   sync.Mutex
+	id   string
+	live *live
 }
 
 func newWatcher(c *cli.Call, h *project.Project, events bool) *watcher {
 	if events {
 		c.UI.AsJSON, c.UI.Lines = true, true
 	}
-	return &watcher{c: c, h: h, events: events, debug: h.DebugEvents(), stderr: c.UI.Stderr}
+	return &watcher{c: c, h: h, events: events, debug: h.DebugEvents()}
 }
 
 // started prints the warnings of the prices and the first line.
@@ -213,7 +211,7 @@ func (w *watcher) started(p *project.PreparedThread, id string) {
 // stop ends what is drawn.
 func (w *watcher) stop() {
 	if w.live != nil {
-		w.live.close(w.stderr)
+		w.live.close()
 		w.live = nil
 	}
 }

@@ -127,7 +127,7 @@ func readLogs(ctx context.Context, v *live, id string, follow bool) error {
 		}
 		return nil
 	})
-	v.close(v.c.UI.Stderr)
+	v.close()
 	return err
 }
 

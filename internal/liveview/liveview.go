@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ryeos/rye/internal/every"
 	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/mdterm"
 	"github.com/ryeos/rye/policy"
@@ -54,8 +55,7 @@ type View struct {
 	texts   *activity.Block // the text that arrives
 	printed time.Time       // when the last line was
 	stated  time.Time       // when a line last stated what runs
-	done    chan struct{}
-	over    chan struct{}
+	stop    func()          // ends the drawing with time, nil without it
 }
 
 // New returns a view of a tree. Start must be called for what changes with time.
@@ -84,27 +84,14 @@ func (v *View) style() mdterm.Style {
 
 // Start draws the block again when time changes it, until Close.
 func (v *View) Start() {
-	if v.done != nil || v.mode == inline.Quiet || v.mode != inline.Live && v.p.Silence == 0 {
+	if v.stop != nil || v.mode == inline.Quiet || v.mode != inline.Live && v.p.Silence == 0 {
 		return
 	}
-	v.done, v.over = make(chan struct{}), make(chan struct{})
-	go func(done, over chan struct{}) {
-		defer close(over)
-		pause := 100 * time.Millisecond
-		if v.mode != inline.Live {
-			pause = time.Second
-		}
-		tick := time.NewTicker(pause)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case now := <-tick.C:
-				v.Tick(now)
-			}
-		}
-	}(v.done, v.over)
+	pause := 100 * time.Millisecond
+	if v.mode != inline.Live {
+		pause = time.Second
+	}
+	v.stop = every.Start(pause, v.Tick)
 }
 
 // Tick draws what has changed with time.
@@ -130,13 +117,12 @@ func (v *View) Tick(now time.Time) {
 
 // Close prints what is not finished and removes the block.
 func (v *View) Close() {
-	if v.done != nil {
-		close(v.done)
-		<-v.over
+	if v.stop != nil {
+		v.stop()
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.done = nil
+	v.stop = nil
 	v.textEnds()
 	v.p.Screen.Close()
 }
