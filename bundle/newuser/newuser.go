@@ -1,7 +1,8 @@
 // Package newuser does what a user who knows nothing of the publisher does with a
 // release: it adds a commit of a repository to a new project, with an empty user
 // directory and git's own bytes of the files, and verifies it. It runs the program
-// itself, so that nothing of the publisher's machine takes part but the repository.
+// itself, so that nothing of the publisher takes part but the repository. The settings of
+// the machine (/etc/rye) apply.
 package newuser
 
 import (
@@ -19,10 +20,24 @@ import (
 
 // Params name the release.
 type Params struct {
-	Program string   // the path of rye
-	Source  string   // as rye add takes it, with a commit: file:///path//folder@COMMIT
-	Key     string   // the fingerprint that the publisher gives users
-	Environ []string // of the caller
+	Program  string   // the path of rye
+	WorkTree string   // the top of the work tree of the repository
+	Folder   string   // of the bundle, relative to WorkTree, with slashes; "" for the top
+	Commit   string   // to add
+	Key      string   // the fingerprint that the publisher gives users
+	Environ  []string // of the caller
+}
+
+// source returns the commit as rye add takes it, of a repository in a directory.
+func (p Params) source(dir string) string {
+	url := filepath.ToSlash(dir)
+	if !strings.HasPrefix(url, "/") { // Windows: C:/dir
+		url = "/" + url
+	}
+	if p.Folder != "" {
+		url += "//" + p.Folder
+	}
+	return "file://" + url + "@" + p.Commit
 }
 
 // Outcome is what the user got.
@@ -40,17 +55,22 @@ func Add(ctx context.Context, p Params) (*Outcome, error) {
 	}
 	defer os.RemoveAll(home)
 	u := user{p: p, home: home, project: filepath.Join(home, "project")}
+	// An address may not have every character that a path can have, such as a blank.
+	repository := filepath.Join(home, "repository")
+	if err := os.Symlink(p.WorkTree, repository); err != nil { // Windows without the privilege
+		repository = p.WorkTree
+	}
 	if _, err := u.rye(ctx, home, "init", u.project); err != nil {
 		return nil, err
 	}
-	added, err := u.rye(ctx, u.project, "add", p.Source, "--trust", p.Key, "--yes")
+	added, err := u.rye(ctx, u.project, "add", p.source(repository), "--trust", p.Key, "--yes")
 	if err != nil {
 		return nil, err
 	}
 	if _, err := u.rye(ctx, u.project, "verify"); err != nil {
 		return nil, err
 	}
-	return &Outcome{Source: p.Source, Key: p.Key, Items: itemsOf(added)}, nil
+	return &Outcome{Source: p.source(p.WorkTree), Key: p.Key, Items: itemsOf(added)}, nil
 }
 
 type user struct {

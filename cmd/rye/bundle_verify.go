@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/ryeos/rye/bundle/release"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
@@ -50,7 +52,7 @@ func runBundleVerify(ctx context.Context, c *cli.Call, asUser bool) error {
 		return err
 	}
 	if asUser && v.Err(v.id) == nil {
-		if v.NewUser, err = addAsNewUser(ctx, c, h, v); err != nil {
+		if v.NewUser, err = addAsNewUser(ctx, c, dir, v); err != nil {
 			return err
 		}
 	}
@@ -66,32 +68,38 @@ func runBundleVerify(ctx context.Context, c *cli.Call, asUser bool) error {
 	})
 }
 
-// addAsNewUser adds the current commit of the project as a user who trusts the first
-// signer of the bundle and has nothing else.
-func addAsNewUser(ctx context.Context, c *cli.Call, h *project.Project, v *verifiedBundle) (*newuser.Outcome, error) {
-	repo, err := envOf(c).Repo(ctx)
+// addAsNewUser adds the current commit of a bundle's directory as a user who trusts the
+// first trusted signer of the bundle and has nothing else.
+func addAsNewUser(ctx context.Context, c *cli.Call, dir string, v *verifiedBundle) (*newuser.Outcome, error) {
+	first := slices.IndexFunc(v.Signatures, bundle.Signature.Trusted)
+	if first < 0 {
+		return nil, diag.New(diag.Unsigned, "verifying %s as a new user: no trusted key has signed its manifest", v.id)
+	}
+	e := envOf(c)
+	git, err := gitcmd.New(gitcmd.Params{Dir: dir, Cwd: e.Cwd, Environ: e.Environ()})
 	if err != nil {
 		return nil, err
+	}
+	repo, err := git.Repo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if repo.WorkTree == "" {
+		return nil, diag.New(diag.SourceNotFound, "verifying %s as a new user: %s is not in a work tree of git", v.id, dir)
 	}
 	commit, err := repo.Commit(ctx, "HEAD")
 	if err != nil {
 		return nil, err
 	}
-	differ, err := repo.Unclean(ctx, strings.TrimSuffix(h.PrefixIn(repo), "/"))
+	folder := strings.TrimSuffix(project.Below(repo.WorkTree, dir), "/")
+	differ, err := repo.Unclean(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
 	if len(differ) > 0 {
 		c.UI.Note("The commit %s is added. It lacks the changes of %s: %s", commit[:12], plural(len(differ), "file"), strings.Join(differ[:min(len(differ), 3)], ", "))
 	}
-	source := "file://" + filepath.ToSlash(repo.WorkTree)
-	if folder := strings.TrimSuffix(h.PrefixIn(repo), "/"); folder != "" {
-		source += "//" + folder
-	}
-	if len(v.Signatures) == 0 {
-		return nil, diag.New(diag.Unsigned, "verifying %s as a new user: no key has signed its manifest", v.id)
-	}
-	return newuser.Add(ctx, newuser.Params{Program: envOf(c).Self, Source: source + "@" + commit, Key: v.Signatures[0].Key.String(), Environ: envOf(c).Environ()})
+	return newuser.Add(ctx, newuser.Params{Program: e.Self, WorkTree: repo.WorkTree, Folder: folder, Commit: commit, Key: v.Signatures[first].Key.String(), Environ: e.Environ()})
 }
 
 // verifiedBundle is the result of verifying a bundle of this project.
