@@ -7,6 +7,7 @@
 package coauthor
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -33,7 +34,7 @@ type Gap struct {
 
 // Text returns the gap in one sentence.
 func (g *Gap) Text() string {
-	return g.Where + " does not trust your key " + g.Key.Short() + owned(g.Owner) + ", so others refuse what it signs"
+	return plain(g.Where) + " does not trust your key " + g.Key.Short() + owned(g.Owner) + ", so others refuse what it signs"
 }
 
 // Next returns what closes the gap, in one line.
@@ -43,19 +44,23 @@ func (g *Gap) Next() string {
 		return "`rye key export " + g.Key.Short() + " >.ai/trust/" + file + "`, and commit it"
 	}
 	if len(g.Endorsers) > 0 {
-		return "`rye key export " + g.Key.Short() + " >" + file + "`, and " + strings.Join(g.Endorsers, " or ") + " runs `rye trust endorse " + file + " --kinds '*' --namespaces '**'` in this project and commits .ai/trust"
+		return "`rye key export " + g.Key.Short() + " >" + file + "`, and " + plain(strings.Join(g.Endorsers, " or ")) + " runs `rye trust endorse " + file + " --kinds '*' --namespaces '**'` in this project and commits .ai/trust"
 	}
 	if strings.HasPrefix(g.Where, ".ai/") {
 		return "`rye key export " + g.Key.Short() + " >.ai/trust/" + file + "`, commit it, and let the others run `rye trust add .ai/trust/" + file + "`"
 	}
-	return "`rye key export " + g.Key.Short() + " >.ai/trust/" + file + "`, and add " + g.Key.String() + " to RYE_TRUST_ROOT in " + g.Where
+	return "`rye key export " + g.Key.Short() + " >.ai/trust/" + file + "`, and add " + g.Key.String() + " to RYE_TRUST_ROOT in " + plain(g.Where)
 }
+
+// plain returns a name without the marks of a command: the texts show commands between
+// backticks, and a repository chooses the names of owners and workflows.
+func plain(name string) string { return strings.ReplaceAll(name, "`", "'") }
 
 func owned(owner string) string {
 	if owner == "" {
 		return ""
 	}
-	return " (" + owner + ")"
+	return " (" + plain(owner) + ")"
 }
 
 // Possible reports, without reading a document, whether there may be a gap: a workflow
@@ -112,12 +117,11 @@ func (p Params) judge(where string, roots []sign.Fingerprint) *Gap {
 // directory returns the gap if the trust directory of the project has documents, but none
 // about the author's key.
 func (p Params) directory() *Gap {
-	entries, err := os.ReadDir(p.Trust.ProjectDir)
-	if err != nil {
+	if p.Trust.ProjectDir == "" {
 		return nil
 	}
 	others := false
-	for _, e := range entries {
+	for _, e := range entries(filepath.Dir(filepath.Dir(p.Trust.ProjectDir)), ".ai/trust") {
 		switch name := e.Name(); {
 		case strings.HasPrefix(name, "key-"+p.Key.String()), strings.HasPrefix(name, "endorse-"+p.Key.String()):
 			return nil
@@ -146,8 +150,7 @@ func rootSetting() *regexp.Regexp {
 // workflows returns the files of the CI systems that name trusted keys.
 func workflows(top string) (list []workflow) {
 	paths := []string{".gitlab-ci.yml", ".gitlab/rye.yml"}
-	entries, _ := os.ReadDir(filepath.Join(top, ".github", "workflows")) // a repository without workflows has none
-	for _, e := range entries {
+	for _, e := range entries(top, ".github/workflows") {
 		if ext := filepath.Ext(e.Name()); ext == ".yml" || ext == ".yaml" {
 			paths = append(paths, ".github/workflows/"+e.Name())
 		}
@@ -164,6 +167,23 @@ func workflows(top string) (list []workflow) {
 			}
 		}
 	}
+	return list
+}
+
+// entries returns the entries of a directory of the repository; none if it is missing or
+// behind a link, because neither CI nor the trust store follows one.
+func entries(top, rel string) []fs.DirEntry {
+	root, err := openat.OpenFolder(top)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	dir, err := root.Sub(rel, 0)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	list, _ := dir.Entries() // a part of the list warns of a part
 	return list
 }
 
