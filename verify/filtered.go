@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -22,7 +23,12 @@ func (w *walk) filtered(ctx context.Context) {
 	for i, rel := range w.files {
 		paths[i] = w.root.Display(rel)
 	}
-	attributes := w.p.Filtered(ctx, paths)
+	attributes, err := w.p.Filtered(ctx, paths)
+	if err != nil {
+		f := diag.Warnf(codeOf(err), 0, 0, "whether git stores the bytes of these files is not known: %s", err)
+		f.Path = w.root.Display(".")
+		w.report.Findings = append(w.report.Findings, f)
+	}
 	for _, path := range paths {
 		if attribute := attributes[path]; attribute != "" {
 			w.report.Findings = append(w.report.Findings, bundle.ConvertedFile(path, attribute))

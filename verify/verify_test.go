@@ -254,6 +254,24 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// TestFilteredUnknown checks that a git which cannot state the converted files is a warning.
+func TestFilteredUnknown(t *testing.T) {
+	h := testkit.New(t)
+	h.Put(h.Project, "tools/a.yaml", body)
+	h.Write(h.Project, ".gitattributes", "* filter=x\n")
+	p := params(h)
+	p.Filtered = func(context.Context, []string) (map[string]string, error) {
+		return nil, diag.New(diag.ExecutionFailed, "running git check-attr: broken")
+	}
+	r, err := verify.Root(t.Context(), p, p.Resolver.Spaces().Of(space.Project))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rendered(r); !slices.Contains(got, ".ai execution_failed") || r.Failed() {
+		t.Errorf("%v", got)
+	}
+}
+
 // The report does not depend on the number of workers.
 func TestDeterminism(t *testing.T) {
 	h := testkit.New(t)

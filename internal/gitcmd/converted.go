@@ -9,35 +9,43 @@ import (
 
 // Filtered returns the files, relative to the directory of Git, whose bytes in git are
 // those that a program or an encoding makes of the file: the value is the attribute, such
-// as "filter=lfs". No program is started. Outside of a work tree no file is filtered.
-func (g *Git) Filtered(ctx context.Context, paths []string) map[string]string {
+// as "filter=lfs". No program is started.
+func (g *Git) Filtered(ctx context.Context, paths []string) (map[string]string, error) {
+	filtered := map[string]string{}
+	if len(paths) == 0 {
+		return filtered, nil
+	}
 	names := strings.NewReader(strings.Join(paths, "\x00") + "\x00")
 	out, err := g.run(ctx, names, "check-attr", "-z", "--stdin", "filter", "working-tree-encoding")
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	filtered := map[string]string{}
 	fields := nulled(out)
 	for len(fields) >= 3 {
 		path, attribute, value := fields[0], fields[1], fields[2]
 		fields = fields[3:]
-		if value != "unspecified" && value != "unset" && value != "set" {
+		if value != "unspecified" && value != "unset" && value != "set" && !plainEncoding(attribute, value) {
 			filtered[path] = attribute + "=" + value
 		}
 	}
-	return filtered
+	return filtered, nil
+}
+
+// plainEncoding reports whether an attribute names the encoding of git's own bytes.
+func plainEncoding(attribute, value string) bool {
+	return attribute == "working-tree-encoding" && (strings.EqualFold(value, "utf-8") || strings.EqualFold(value, "utf8"))
 }
 
 // Converted returns Filtered, and the files whose bytes git itself changes when it stores
 // them: line ends and $Id$. Their value is "text, eol or ident".
 func (g *Git) Converted(ctx context.Context, paths []string) (map[string]string, error) {
-	converted := g.Filtered(ctx, paths)
-	if converted == nil {
-		return nil, nil
+	converted, err := g.Filtered(ctx, paths)
+	if err != nil {
+		return nil, err
 	}
 	var asked []string
 	for _, p := range paths {
-		if converted[p] == "" && !strings.ContainsRune(p, '\n') { // git reads a path a line
+		if converted[p] == "" {
 			asked = append(asked, p)
 		}
 	}
@@ -50,7 +58,7 @@ func (g *Git) Converted(ctx context.Context, paths []string) (map[string]string,
 	}
 	var b strings.Builder
 	for _, p := range asked {
-		b.WriteString(strings.TrimSuffix(string(prefix), "\n") + p + "\n")
+		b.WriteString(quotedLine(strings.TrimSuffix(string(prefix), "\n") + p))
 	}
 	lines := b.String()
 	stored, err := g.guarded(ctx, strings.NewReader(lines), "hash-object", "--stdin-paths")
@@ -71,6 +79,12 @@ func (g *Git) Converted(ctx context.Context, paths []string) (map[string]string,
 		}
 	}
 	return converted, nil
+}
+
+// quotedLine returns a path as a line of --stdin-paths: git would take a path that begins with
+// a quotation mark for a quoted one, and remove a carriage return at its end.
+func quotedLine(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`).Replace(path) + "\"\n"
 }
 
 // HasAttributes reports whether a directory, or one of those above it up to the top of

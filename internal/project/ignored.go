@@ -26,16 +26,16 @@ func (p *Project) Ignored() func(ctx context.Context, paths []string) map[string
 
 // Filtered returns which of the project's paths git stores with other bytes than those of
 // the work tree. It is nil for a project that is not on disk.
-func (p *Project) Filtered() func(ctx context.Context, paths []string) map[string]string {
+func (p *Project) Filtered() func(ctx context.Context, paths []string) (map[string]string, error) {
 	root := p.Spaces.Of(space.Project)
 	if root == nil || !root.OnDisk() {
 		return nil
 	}
 	dir := p.Spaces.ProjectDir
-	return func(ctx context.Context, paths []string) map[string]string {
+	return func(ctx context.Context, paths []string) (map[string]string, error) {
 		git, err := gitcmd.New(gitcmd.Params{Dir: dir, Cwd: p.Env.Cwd, Environ: p.Env.Environ()})
 		if err != nil || worktree(resolved(dir)) == "" {
-			return nil
+			return nil, nil // without git, or outside of a work tree
 		}
 		return git.Filtered(ctx, paths)
 	}

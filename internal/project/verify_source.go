@@ -25,7 +25,7 @@ type VerifySource struct {
 	// Ignored is verify.Params.Ignored.
 	Ignored func(ctx context.Context, paths []string) map[string]bool
 	// Filtered is verify.Params.Filtered.
-	Filtered func(ctx context.Context, paths []string) map[string]string
+	Filtered func(ctx context.Context, paths []string) (map[string]string, error)
 	// others lists paths of the project outside of .ai; nil lists none.
 	others func(ctx context.Context) ([]string, error)
 }
