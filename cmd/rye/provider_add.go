@@ -25,6 +25,9 @@ type providerAddOptions struct {
 
 	guided bool // rye setup asks: yes permits the signature, and nothing else
 	silent bool // nothing is asked, also at a terminal
+	// signer makes a key before an item is signed if there is none, and returns the project
+	// that has it; nil does not.
+	signer func(context.Context) (*project.Project, error)
 }
 
 // asks reports whether the command may ask the person.
@@ -177,10 +180,7 @@ func addService(ctx context.Context, c *cli.Call, p *project.Project, o *provide
 	}
 	options := project.ServiceOptions{NoTest: o.noTest, Confirm: func(worst policy.USD) error { return confirmCost(c, o.yes && !o.guided, s.Ref, worst) }}
 	if o.asks(c) {
-		options.Choose = func(names []string) (string, error) { return chooseModel(c, names) }
-		if o.guided {
-			options.Choose = func(names []string) (string, error) { return setupModel(c, names) }
-		}
+		options.Choose = func(names []string) (string, error) { return chooseModel(c, names, o.guided) }
 	}
 	if err := s.Discover(ctx, options); err != nil {
 		for _, note := range s.Notes {
@@ -204,6 +204,15 @@ func addService(ctx context.Context, c *cli.Call, p *project.Project, o *provide
 	}
 	if err := confirmAdd(c, o.yes, s.Path); err != nil {
 		return nil, err
+	}
+	if o.signer != nil {
+		signer, err := o.signer(ctx)
+		if err == nil {
+			err = s.SignIn(signer)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	if err := s.Write(ctx, o.replace); err != nil {
 		return nil, err
@@ -248,14 +257,21 @@ func serviceKey(ctx context.Context, c *cli.Call, p *project.Project, s *project
 	return err
 }
 
-// chooseModel asks which of several models an item gets.
-func chooseModel(c *cli.Call, names []string) (string, error) {
+// chooseModel asks which of several models is used. enter states that Enter takes the first one.
+func chooseModel(c *cli.Call, names []string, enter bool) (string, error) {
 	for i, name := range names {
 		c.UI.Out("%3d  %s", i+1, name)
 	}
-	answer, err := c.Ask("Model (a name or a number): ")
+	question := "Model (a name or a number): "
+	if enter {
+		question = "Model, its name or number [" + names[0] + "]: "
+	}
+	answer, err := c.Ask(question)
 	if err != nil {
 		return "", err
+	}
+	if enter && answer == "" {
+		return names[0], nil
 	}
 	if n, nerr := strconv.Atoi(answer); nerr == nil && n >= 1 && n <= len(names) {
 		return names[n-1], nil
@@ -349,7 +365,7 @@ func ensureKeys(ctx context.Context, c *cli.Call, e *project.Env, p *project.Pro
 
 // preferProvider puts the provider first in the user's configuration.
 func preferProvider(ctx context.Context, c *cli.Call, p *project.Project, s *project.ProviderState, o *providerAddOptions, data map[string]any) error {
-	change, err := p.PreferProvider(ctx, s)
+	change, err := p.PreferProvider(ctx, s, "")
 	if err != nil {
 		return err
 	}

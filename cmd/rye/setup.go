@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/setup"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads/models"
 )
 
 // setupOptions are the flags of rye setup.
@@ -86,7 +86,18 @@ type setupRun struct {
 	o    *setupOptions
 	e    *project.Env
 	p    *project.Project
-	data map[string]any
+	data setupResult
+}
+
+// setupResult is the data of rye setup --json.
+type setupResult struct {
+	Found      []setup.Choice     `json:"found,omitzero"` // nil if it was not looked for
+	Item       *models.Item       `json:"item,omitempty"` // that was written
+	Key        *newKey            `json:"key,omitempty"`  // that was made
+	Test       *project.TryReport `json:"test,omitempty"`
+	Provider   string             `json:"provider,omitempty"`
+	Model      string             `json:"model,omitempty"` // of a thread without a tier
+	Completion string             `json:"completion,omitempty"`
 }
 
 func runSetup(ctx context.Context, c *cli.Call, o *setupOptions) error {
@@ -95,7 +106,8 @@ func runSetup(ctx context.Context, c *cli.Call, o *setupOptions) error {
 	}
 	o.add.silent, o.add.guided = o.add.yes, !o.add.yes
 	o.add.yes, o.add.replace = true, true
-	s := &setupRun{c: c, o: o, e: envOf(c), data: map[string]any{}}
+	s := &setupRun{c: c, o: o, e: envOf(c)}
+	o.add.signer = s.key
 	ready, err := s.model(ctx)
 	if err != nil {
 		return err
@@ -124,11 +136,12 @@ func (s *setupRun) model(ctx context.Context) (bool, error) {
 	if err != nil || choice == nil {
 		return false, err
 	}
-	if err := s.key(ctx); err != nil {
-		return false, err
-	}
 	used, err := s.use(ctx, choice)
 	if err != nil {
+		return false, err
+	}
+	// The service has answered: a name that is wrong, or a service that refuses, leaves no key.
+	if _, err := s.key(ctx); err != nil {
 		return false, err
 	}
 	if err := project.MarkTested(ctx, s.p, []*project.ProviderState{used}); err != nil {
@@ -151,25 +164,16 @@ func (s *setupRun) choice(ctx context.Context) (*setup.Choice, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.data["found"] = found.Choices
+	s.data.Found = found.Choices
 	switch {
 	case o.provider != "":
-		return named(found, o.provider, o.add.wish.Model), nil
+		return found.Named(o.provider, o.add.wish.Model), nil
 	case o.add.silent && len(found.Choices) > 0:
-		return named(found, found.Choices[0].Name, o.add.wish.Model), nil
+		return found.Named(found.Choices[0].Name, o.add.wish.Model), nil
 	case o.add.silent:
 		return nil, diag.New(diag.AuthRequired, "setting up a model: nothing that can be used was found: %s", strings.Join(found.Tried, "; ")).WithReason("setup_nothing").WithDetail("tried", found.Tried)
 	}
 	return s.ask(ctx, found)
-}
-
-// named returns the service with a name: one that was found, else a provider item. A server
-// whose item does not have the wanted model gets an item of its own.
-func named(found *setup.Found, name, model string) *setup.Choice {
-	if choice, ok := found.ByName(name); ok && (choice.Provider == "" || model == "" || slices.Contains(choice.Models, model)) {
-		return &choice
-	}
-	return &setup.Choice{Provider: name, Name: name}
 }
 
 // ask shows what was found and asks for one of them, or for another one.
@@ -177,6 +181,9 @@ func (s *setupRun) ask(ctx context.Context, found *setup.Found) (*setup.Choice, 
 	u := s.c.UI
 	for i, choice := range found.Choices {
 		u.Out("%3d  %-44s %s", i+1, choice.Title, choice.Name)
+	}
+	if len(found.Choices) == 0 {
+		u.Note("nothing that can be used was found: %s", strings.Join(found.Tried, "; "))
 	}
 	other := len(found.Choices) + 1
 	u.Out("%3d  another service: its URL, or the name of one with a key", other)
@@ -194,16 +201,17 @@ func (s *setupRun) ask(ctx context.Context, found *setup.Found) (*setup.Choice, 
 	case nerr == nil && n >= 1 && n < other:
 		return &found.Choices[n-1], nil
 	case nerr == nil && n == other:
-		if answer, err = s.c.Ask("URL, or anthropic, gemini, openai, openrouter: "); err != nil {
+		answer, err = s.c.Ask("URL, or anthropic, gemini, openai, openrouter; Enter skips: ")
+		if err != nil || answer == "" {
 			return nil, err
 		}
 	case nerr == nil:
 		return nil, diag.New(diag.Usage, "choosing a service: %d is not in the list", n)
 	}
-	if strings.Contains(answer, "://") || strings.Contains(answer, ".") || strings.Contains(answer, ":") {
+	if setup.IsAddress(answer) {
 		return s.askService(ctx, answer)
 	}
-	return named(found, answer, s.o.add.wish.Model), nil
+	return found.Named(answer, s.o.add.wish.Model), nil
 }
 
 // askService asks for what the address of a service leaves open.
@@ -221,31 +229,10 @@ func (s *setupRun) askService(ctx context.Context, address string) (*setup.Choic
 	return &setup.Choice{Kind: setup.Server, Name: "service", URL: address}, nil
 }
 
-// setupModel asks which of several models is used; Enter takes the first one.
-func setupModel(c *cli.Call, names []string) (string, error) {
-	for i, name := range names {
-		c.UI.Out("%3d  %s", i+1, name)
-	}
-	answer, err := c.Ask("Model, its name or number [" + names[0] + "]: ")
-	if err != nil {
-		return "", err
-	}
-	if answer == "" {
-		return names[0], nil
-	}
-	if n, nerr := strconv.Atoi(answer); nerr == nil && n >= 1 && n <= len(names) {
-		return names[n-1], nil
-	}
-	if !slices.Contains(names, answer) {
-		return "", diag.New(diag.Usage, "choosing a model: the service has no model %q", answer)
-	}
-	return answer, nil
-}
-
-// key makes a key for a person who has none.
-func (s *setupRun) key(ctx context.Context) error {
+// key makes a key for a person who has none. It returns the project that has it.
+func (s *setupRun) key(ctx context.Context) (*project.Project, error) {
 	if _, err := s.p.OwnKey(""); diag.CodeOf(err) != diag.AuthRequired {
-		return nil // another error is reported when something is signed
+		return s.p, nil // another error is reported when something is signed
 	}
 	o := &keyOptions{owner: keyOwner(ctx, s.c, ""), kind: keyUser, expires: defaultExpiry}
 	switch {
@@ -254,17 +241,18 @@ func (s *setupRun) key(ctx context.Context) error {
 	default:
 		pass, err := setupPassphrase(s.c, o.owner)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		o.passphrase, o.noPassphrase = pass, pass == nil
 	}
 	k, err := makeKey(ctx, s.c, s.p, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.data["key"] = k
+	s.data.Key = k
 	s.c.UI.Note("made the key %q, valid until %s; keep %s offline: anybody who has it can revoke the key", k.Owner, k.NotAfter.Format("2006-01-02"), k.Revocation)
-	return s.open(ctx)
+	err = s.open(ctx)
+	return s.p, err
 }
 
 // use calls the service, and writes an item for it if it has none.
@@ -279,7 +267,7 @@ func (s *setupRun) use(ctx context.Context, choice *setup.Choice) (*project.Prov
 		if err != nil {
 			return nil, err
 		}
-		s.data["item"] = service.Item
+		s.data.Item = service.Item
 		if service.Report != nil {
 			s.tested(service.Report)
 		}
@@ -293,9 +281,11 @@ func (s *setupRun) use(ctx context.Context, choice *setup.Choice) (*project.Prov
 		return nil, err
 	}
 	if add.wish.Model != "" { // before anything is stored
-		if _, err := tierOf(state, add.wish.Model); err != nil {
+		tier, err := setup.Tier(state.Ref, state.Tiers, add.wish.Model)
+		if err != nil {
 			return nil, err
 		}
+		add.wish.Model = state.Tiers[tier]
 	}
 	if state, err = ensureKeys(ctx, s.c, s.e, s.p, state, add); err != nil {
 		return nil, err
@@ -314,59 +304,29 @@ func (s *setupRun) use(ctx context.Context, choice *setup.Choice) (*project.Prov
 
 // tested prints the outcome of the call.
 func (s *setupRun) tested(r *project.TryReport) {
-	s.data["test"] = r
+	s.data.Test = r
 	s.c.UI.Note("Test call, at most $%s: %s answered in %d ms.", r.Worst, r.Model, r.Calls[0].LatencyMS)
 }
 
 // prefer puts a provider first in the configuration of the user, with the tier of the wanted model.
 func (s *setupRun) prefer(ctx context.Context, used *project.ProviderState) error {
-	s.data["provider"] = used.Ref
-	changes := []func() (*project.SettingChange, error){func() (*project.SettingChange, error) { return s.p.PreferProvider(ctx, used) }}
+	s.data.Provider = used.Ref
+	tier := ""
 	if model := s.o.add.wish.Model; model != "" {
-		tier, err := tierOf(used, model)
-		if err != nil {
-			return err
-		}
-		changes = append(changes, func() (*project.SettingChange, error) {
-			return s.p.PlanSettings(ctx, "agent/agent", []string{"default_tier=" + tier})
-		})
-	}
-	for _, plan := range changes {
-		change, err := plan()
-		if err != nil {
-			return err
-		}
-		if change == nil {
-			continue
-		}
-		if _, err := s.p.Set(ctx, change); err != nil {
-			return err
-		}
-		s.c.UI.Note("stored in %s (%s), signed", change.Ref, change.Path)
-		if err := s.open(ctx); err != nil {
+		var err error
+		if tier, err = setup.Tier(used.Ref, used.Tiers, model); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// tierOf returns the tier for which a provider has a model: general if it is that one.
-func tierOf(s *project.ProviderState, model string) (string, error) {
-	for _, tier := range []string{"general", "fast", "high", "max"} {
-		if s.Tiers[tier] == model || tier == model && s.Tiers[tier] != "" {
-			return tier, nil
-		}
+	change, err := s.p.PreferProvider(ctx, used, tier)
+	if err != nil || change == nil {
+		return err
 	}
-	return "", diag.New(diag.Usage, "choosing the model %s: no tier of %s has it; those are %s", model, s.Ref, strings.Join(tierModels(s), ", ")).WithReason("setup_model")
-}
-
-func tierModels(s *project.ProviderState) (out []string) {
-	for _, tier := range []string{"fast", "general", "high", "max"} {
-		if m := s.Tiers[tier]; m != "" && !slices.Contains(out, m) {
-			out = append(out, m)
-		}
+	if _, err := s.p.Set(ctx, change); err != nil {
+		return err
 	}
-	return out
+	s.c.UI.Note("stored in %s (%s), signed", change.Ref, change.Path)
+	return s.open(ctx)
 }
 
 // finish states what comes next, and asks the first question.
@@ -379,8 +339,8 @@ func (s *setupRun) finish(ctx context.Context, ready bool) error {
 	}
 	plan, err := s.p.PlanThread(ctx, &project.ThreadOptions{Ref: promptDirective(), Params: map[string]any{"prompt": "x"}, Held: policy.Person(), Plan: true})
 	if err == nil && len(plan.Models) > 0 {
-		s.data["model"] = plan.Models[0].Model
-		if plan.Models[0].Provider.Ref != s.data["provider"] {
+		s.data.Model = plan.Models[0].Model
+		if plan.Models[0].Provider.Ref != s.data.Provider {
 			s.c.UI.Warn("threads of this project use %s of %s: its own config:agent/agent comes before yours", plan.Models[0].Model, plan.Models[0].Provider.Ref)
 		}
 	}
@@ -430,7 +390,7 @@ func (s *setupRun) completion() error {
 	if err := install(file, script); err != nil {
 		return err
 	}
-	s.data["completion"] = filepath.ToSlash(file)
+	s.data.Completion = filepath.ToSlash(file)
 	c.UI.Note("completion works in the next %s", shell)
 	return nil
 }

@@ -249,6 +249,13 @@ func (s *Service) test(ctx context.Context, found *models.Found, confirm func(po
 	return nil
 }
 
+// SignIn has the item signed in p: the same project, opened again with a key that it did not have.
+func (s *Service) SignIn(p *Project) (err error) {
+	s.p = p
+	s.root, err = p.Verbs.Target(space.User)
+	return err
+}
+
 // Write signs the item with the user's key and writes it. replace permits it to replace
 // another one.
 func (s *Service) Write(ctx context.Context, replace bool) error {
@@ -288,30 +295,37 @@ func (s *Service) Settle(ctx context.Context, replace bool) error {
 }
 
 // PreferProvider returns the change of the user's configuration that makes a provider
-// the first one of those that threads use. It is nil if it is the first one already.
-func (p *Project) PreferProvider(ctx context.Context, s *ProviderState) (*SettingChange, error) {
+// the first one of those that threads use, and tier the one of threads that name none; ""
+// leaves that. It is nil if nothing changes.
+func (p *Project) PreferProvider(ctx context.Context, s *ProviderState, tier string) (*SettingChange, error) {
 	cfg, err := p.Resolver.Config(ctx, agentConfig)
 	if err != nil {
 		return nil, err
 	}
+	var words []string
 	id := strings.TrimPrefix(s.Ref, "tool:")
-	order := []string{id}
 	have, _ := cfg.Root["providers"].([]any)
-	for i, v := range have {
-		name, _ := v.(string)
-		if name == id && i == 0 {
-			return nil, nil
+	if len(have) == 0 || have[0] != any(id) {
+		order := []string{id}
+		for _, v := range have {
+			if name, _ := v.(string); name != id && name != "" {
+				order = append(order, name)
+			}
 		}
-		if name != id && name != "" {
-			order = append(order, name)
+		for i := range order {
+			b, err := jsonx.Marshal(order[i]) // YAML too
+			if err != nil {
+				return nil, err
+			}
+			order[i] = string(b)
 		}
+		words = append(words, "providers=["+strings.Join(order, ", ")+"]")
 	}
-	for i := range order {
-		b, err := jsonx.Marshal(order[i]) // YAML too
-		if err != nil {
-			return nil, err
-		}
-		order[i] = string(b)
+	if tier != "" && cfg.Root["default_tier"] != any(tier) {
+		words = append(words, "default_tier="+tier)
 	}
-	return p.PlanSettings(ctx, agentConfig, []string{"providers=[" + strings.Join(order, ", ") + "]"})
+	if len(words) == 0 {
+		return nil, nil
+	}
+	return p.PlanSettings(ctx, agentConfig, words)
 }

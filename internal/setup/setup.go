@@ -200,21 +200,3 @@ func (f *Found) ByName(name string) (Choice, bool) {
 	}
 	return f.Choices[i], true
 }
-
-// KeyVariable returns the name of the variable for the key of a service.
-func KeyVariable(address string) string {
-	h := host(address)
-	if i := strings.LastIndexByte(h, ':'); i > 0 {
-		h = h[:i]
-	}
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z':
-			return r - 'a' + 'A'
-		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
-			return r
-		}
-		return '_'
-	}, h)
-	return "KEY_OF_" + strings.Trim(name, "_")
-}

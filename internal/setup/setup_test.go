@@ -113,3 +113,34 @@ func TestNames(t *testing.T) {
 		t.Errorf("without a home: %s", file)
 	}
 }
+
+// A person names a service that was found, a provider item, or a tier by its model.
+func TestChoose(t *testing.T) {
+	found := &setup.Found{Choices: []setup.Choice{{Name: "ollama", URL: "http://127.0.0.1:11434"}, {Name: "lm", Provider: "mine/lm", Models: []string{"m"}}}}
+	for _, c := range []struct{ name, model, provider, url string }{
+		{"ollama", "other", "", "http://127.0.0.1:11434"},
+		{"mine/lm", "m", "mine/lm", ""},
+		{"lm", "", "mine/lm", ""},
+		{"lm", "other", "lm", ""},
+		{"anthropic", "", "anthropic", ""},
+	} {
+		if got := found.Named(c.name, c.model); got.Provider != c.provider || got.URL != c.url {
+			t.Errorf("%s with %q: %+v", c.name, c.model, got)
+		}
+	}
+	for answer, want := range map[string]bool{"http://127.0.0.1:1": true, "llm.example": true, "localhost:8080": true, "anthropic": false, "mine/lm": false} {
+		if setup.IsAddress(answer) != want {
+			t.Errorf("%s: not %v", answer, want)
+		}
+	}
+	tiers := map[string]string{"fast": "small", "general": "big", "high": "big"}
+	for model, want := range map[string]string{"big": "general", "small": "fast", "high": "high", "other": "", "max": "", "": ""} {
+		tier, err := setup.Tier("tool:x/y", tiers, model)
+		if tier != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", model, tier, err)
+		}
+	}
+	if _, err := setup.Tier("tool:x/y", tiers, "other"); !strings.HasSuffix(err.Error(), "those are small, big") {
+		t.Error(err)
+	}
+}
