@@ -495,7 +495,8 @@ func differs(c *Config, stream string, r message.Response) string {
 		if done {
 			return nil
 		}
-		events = append(events, plainJSON(e.Data))
+		// Both readers get one U+FFFD for a run of bytes that are no text.
+		events = append(events, plainJSON(bytes.ToValidUTF8(e.Data, []byte("\uFFFD"))))
 		return nil
 	})
 	if err != nil {

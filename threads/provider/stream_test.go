@@ -393,6 +393,7 @@ func fuzzStream(f *testing.F, item, model, sample string, proof func(string) boo
 	c := mustParse(f, item)
 	f.Add([]byte(sample))
 	f.Add([]byte(strings.ReplaceAll(sample, "\n", "\r\n")))
+	f.Add([]byte(strings.ReplaceAll(sample, "ü", "\xa0\xe3ü\xe3\xa0\xff"))) // bytes that are no text
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r, err := fed(c, string(in)).Call(t.Context(), ask(model), func(message.Delta) {})
 		if err != nil {
