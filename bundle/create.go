@@ -31,7 +31,7 @@ type Params struct {
 	// LeftOut returns which files are not part of the bundle, such as those that git
 	// ignores. Nil: all files are.
 	LeftOut LeftOut
-	// Converted returns which files git stores with other bytes than those of the tree, and
+	// Converted returns the files that git stores with other bytes than the tree has, and
 	// the attribute that makes it do so. Users get the bytes of git, so such a file is
 	// refused. Nil: none.
 	Converted func(ctx context.Context, paths []string) (map[string]string, error)

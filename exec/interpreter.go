@@ -117,7 +117,7 @@ func (e *Executor) program(p *Plan, command string) (string, error) {
 	return path, nil
 }
 
-// seesOther reports whether the tools work in another directory than that of the project: in a
+// seesOther reports whether the tools work outside of the project's directory: in a
 // copy of it, or outside of projects.
 func (e *Executor) seesOther() bool {
 	return e.p.Boundary.Copy || e.p.Project == "" && e.p.Boundary.Project != ""

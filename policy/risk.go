@@ -18,7 +18,7 @@ type Risk struct {
 	raise [][]riskRule // of each layer that only raises: its first match
 
 	classes map[Tier]Class
-	// This Risk may have been read without these two. Use those of the Risk that whole returns.
+	// This Risk may have been read without these two. Use the fields of the Risk that whole returns.
 	patterns []shellPattern
 	table    shellTable
 	// commands returns the Risk with patterns and table, nil if this one has them.

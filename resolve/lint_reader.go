@@ -26,7 +26,7 @@ func (r *Resolver) reader(ctx context.Context, it *Item) []diag.Finding {
 	}
 	k := item.Kind(strings.TrimSuffix(it.Ref.Name(), extractorSuffix))
 	if it.Ref != extractorRef(k) {
-		f := diag.Errorf(diag.ConfigError, 1, 1, "nothing reads an extractor at %s: that of a kind is %s", it.Ref.ID, path.Join(ExtractorFolder, "KIND", "KIND"+extractorSuffix))
+		f := diag.Errorf(diag.ConfigError, 1, 1, "rye reads no extractor at %s: the extractor of a kind is at %s", it.Ref.ID, path.Join(ExtractorFolder, "KIND", "KIND"+extractorSuffix))
 		f.Severity = diag.SeverityWarning
 		return []diag.Finding{f}
 	}

@@ -142,7 +142,7 @@ func (r *Resolver) Ref(ctx context.Context, word string) (item.Ref, error) {
 		return item.ParseRef(found[0], "")
 	case 0:
 		if err := r.refusedKinds()[item.Tool]; err != nil {
-			return item.Ref{}, err // the id can be that of a tool, and no tool can be read
+			return item.Ref{}, err // the id can name a tool, and no tool can be read
 		}
 		return item.Ref{}, r.missing(ctx, item.Ref{Kind: item.Tool, ID: word}, table.Kind(item.Tool), r.roots, diag.ItemNotFound)
 	}

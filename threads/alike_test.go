@@ -101,7 +101,7 @@ func startPython(t testing.TB) *python {
 	return &python{in, bufio.NewReader(out)}
 }
 
-// reads returns what Python read.
+// reads returns the value that Python read.
 func (p *python) reads(t *testing.T, text []byte) any {
 	t.Helper()
 	if _, err := p.in.Write(append(text, '\n')); err != nil {
@@ -156,7 +156,7 @@ func written(t *testing.T, v any) any {
 	return value(t, b)
 }
 
-// hooked runs the step dispatch as the loop does, and returns what a hook reads of each call and what the step passes on.
+// hooked runs the step dispatch as the loop does, and returns each call as a hook reads it and as the step passes it.
 func hooked(t *testing.T, parameters map[string]any) (hooks []any, passed []steps.Call) {
 	t.Helper()
 	in, err := steps.Decode("dispatch", parameters)

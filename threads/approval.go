@@ -189,7 +189,7 @@ func (t *Thread) approve(ctx context.Context, c *ToolCall, q *Question, mayRest 
 			_, err := t.resolve(ctx, a, &Reply{Decision: Deny, By: byNobody})
 			return nil, err
 		}
-		if a.expires().Sub(t.p.Now()) < q.Left-time.Minute { // its time was that of a person who is present
+		if a.expires().Sub(t.p.Now()) < q.Left-time.Minute { // it had the time of a person who is present
 			q.Ask, q.Before, q.Open = nil, nil, q.Left
 			if a, err = t.ask(ctx, d, q); err != nil {
 				return nil, err

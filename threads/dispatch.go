@@ -74,7 +74,7 @@ func (t *Thread) Pending() []PendingCall {
 	return out
 }
 
-// received returns the arguments that a tool receives as JSON, those of the model if they do
+// received returns the arguments that a tool receives as JSON, the model's own if they do
 // not fit.
 func (t *Thread) received(tool Offered, call message.Block) (json.RawMessage, string) {
 	input, problem := t.fits(tool, call)

@@ -340,7 +340,7 @@ type Thread struct {
 	sent      map[string]bool        // reservations of the requests that the log has
 	skip      map[string]int         // events that a step in flight recorded before a crash, by key
 	ending    *Ending
-	next      *continuedData            // of the thread that goes on
+	next      *continuedData            // of the thread that is continued
 	refused   error                     // the last limit that was reached
 	schemas   map[string]*schema.Schema // of the tools, by their text
 	asked     []*asked                  // questions about calls that have not begun, the oldest first

@@ -40,7 +40,7 @@ type Params struct {
 	// it is in no commit, and nothing runs it.
 	Ignored func(ctx context.Context, paths []string) map[string]bool
 	// Filtered returns which of the paths, as findings name them, git stores with other
-	// bytes than those of the work tree, and the attribute that makes it do so. It may be nil. An error is a warning.
+	// bytes than the work tree has, and the attribute that makes it do so. It may be nil. An error is a warning.
 	Filtered func(ctx context.Context, paths []string) (map[string]string, error)
 	// Each is called for every item, trusted or not, by several goroutines. It may be nil.
 	Each func(ctx context.Context, it *resolve.Item) error

@@ -40,7 +40,7 @@ func (p Params) source(dir string) string {
 	return "file://" + url + "@" + p.Commit
 }
 
-// Outcome is what the user got.
+// Outcome is the result of the new user's rye add.
 type Outcome struct {
 	Source string   `json:"source"`
 	Key    string   `json:"key"`

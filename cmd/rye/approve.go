@@ -149,7 +149,7 @@ func askOpen(ctx context.Context, c *cli.Call, p *project.Project, id string) er
 	return nil
 }
 
-// prefixOf returns what an answer for prefixes repeats.
+// prefixOf returns the prefix that an answer for a prefix repeats.
 func prefixOf(r threads.Reply, q *threads.OpenQuestion) string {
 	if r.Decision != threads.ForPrefix {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 )
 
-// coauthorGap returns what makes others refuse the signatures of this user; nil if they
+// coauthorGap returns why others refuse the signatures of this user; nil if they
 // accept them, or if the user has no key.
 func coauthorGap(ctx context.Context, c *cli.Call, h *project.Project) *coauthor.Gap {
 	key, err := h.OwnKey("")

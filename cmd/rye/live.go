@@ -35,7 +35,7 @@ type live struct {
 	stderr   io.Writer // of the command until close, nil if the view does not have it
 }
 
-// terminalOf returns what decides how output appears on a stream.
+// terminalOf returns the facts that decide how output appears on a stream.
 func terminalOf(c *cli.Call, stream any) *inline.Terminal {
 	tty := c.Isatty != nil && c.Isatty(stream)
 	return &inline.Terminal{Isatty: tty, CI: envOf(c).InCI(), Quiet: c.UI.Quiet, Plain: c.Plain || tty && c.PlainTerminal()}

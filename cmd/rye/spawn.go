@@ -36,7 +36,7 @@ call that needs an approval does.`,
 		Flags: append([]cli.Flag{
 			cli.String(&o.params, "params", "inputs as `JSON`, @FILE, or - for stdin"),
 			cli.Bool(&o.locked, "locked", lockedUsage),
-			cli.Bool(&o.follow, "follow", "show what the thread does until it rests").Alias("f"),
+			cli.Bool(&o.follow, "follow", "show the thread's calls and answers until it ends or is suspended").Alias("f"),
 			cli.Strings(&o.thread.limits, "limit", limitUsage),
 			cli.String(&o.thread.model, "model", "the model, by its exact `ID`"),
 			cli.String(&o.thread.provider, "provider", "the provider item, by its `ID`"),

@@ -28,12 +28,12 @@ func threadsTailCommand() *cli.Command {
 	return &cli.Command{
 		Name: "tail", Args: "RUN", Usage: "show what a thread or run does and has done",
 		Long: `Prints what rye run directive or rye graph run prints, from the first line of the log.
---follow goes on until the thread or run rests. --events prints the lines of the log as
+--follow continues until the thread or run ends or is suspended. --events prints the lines of the log as
 JSON.`,
 		Examples: []string{"rye threads tail triage-01jd", "rye threads tail release-01jd -f"},
 		Codes:    []diag.Code{diag.ThreadNotFound},
 		Flags: []cli.Flag{
-			cli.Bool(&o.follow, "follow", "go on until the run rests").Alias("f"),
+			cli.Bool(&o.follow, "follow", "continue until the run ends or is suspended").Alias("f"),
 			cli.Bool(&o.events, "events", "print the lines of the log as JSON"),
 		},
 		Complete: completeRuns,
@@ -63,13 +63,13 @@ func tailEvents(ctx context.Context, c *cli.Call, p *project.Project, id string,
 	})
 }
 
-// eachLine calls read until the thread or run rests; once if it does not follow it.
+// eachLine calls read until the thread or run ends or is suspended; once without --follow.
 func eachLine(ctx context.Context, dir, id string, follow bool, read func() error) error {
 	for {
 		// The lock is read before the log: what is written after it belongs to a
 		// process that is seen the next time.
-		rests := graph.Owner(ctx, dir, id) < 0
-		if err := read(); err != nil || !follow || rests {
+		stopped := graph.Owner(ctx, dir, id) < 0
+		if err := read(); err != nil || !follow || stopped {
 			return err
 		}
 		select {

@@ -94,7 +94,7 @@ type startedData struct {
 	Forked  *origin          `json:"forked_from,omitempty"`
 	Errors  []NodeError      `json:"errors,omitempty"` // of a fork
 	Steps   int              `json:"steps,omitempty"`  // of a fork
-	Nodes   int              `json:"nodes,omitempty"`  // of the graph, without those of branches
+	Nodes   int              `json:"nodes,omitempty"`  // of the graph, without nodes of branches
 	PID     int              `json:"pid"`
 }
 

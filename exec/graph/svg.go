@@ -31,7 +31,7 @@ type link struct {
 	dashed          bool
 }
 
-// picture collects the boxes and edges of a graph, with those of branches.
+// picture collects the boxes and edges of a graph and of its branches.
 type picture struct {
 	boxes map[string]*box
 	order []string

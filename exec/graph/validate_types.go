@@ -82,7 +82,7 @@ func (v *validator) read(key string, e *interpolate.Expr, node, at string, resul
 	}
 }
 
-// declared returns the schema of a path, as below does. result is that of ${result}.
+// declared returns the schema of a path, as below does. result is the schema of ${result}.
 func (v *validator) declared(path []string, result any) (found any, missing string, known []string) {
 	source, names := any(nil), path[1:]
 	switch path[0] {

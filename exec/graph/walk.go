@@ -78,7 +78,7 @@ type progress struct {
 
 // resolved is an item that a node calls, verified for the calls of this node.
 // Once for all calls of the node: its files must be read and verified anyway, and the recorded
-// digest is that of what ran. A repeated attempt resolves it again.
+// digest is the digest of the item that ran. A repeated attempt resolves the item again.
 type resolved struct {
 	ref item.Ref
 	t   Target

@@ -27,7 +27,7 @@ type Listings struct {
 	unsaved int                    // directories that were listed since the last save
 }
 
-// listingKey is a directory and which of its entries are kept: those of the table, all of
+// listingKey is a directory and the entries that are kept: the entries of the table, all of
 // them, or those that are not links.
 type listingKey struct {
 	dir           string

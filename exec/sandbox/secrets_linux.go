@@ -30,7 +30,7 @@ const maxUnreadable = 30_000
 
 // unreadable returns the files that other users cannot read, and the directories that they
 // cannot search. The names in directories that did not change are remembered: reading them
-// is half of the time. Modes are not: that of a file changes without its directory.
+// is half of the time. Modes are not: the mode of a file changes without its directory.
 func unreadable(seen *Listings, roots ...string) []string {
 	if seen == nil {
 		seen = &Listings{}

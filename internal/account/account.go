@@ -23,7 +23,7 @@ type Params struct {
 	Sudo    string   // the id of the user who started sudo, or ""
 }
 
-// Seen is what the tools of a thread see.
+// Seen is the directory that the tools of a thread see.
 type Seen struct {
 	Dir string `json:"dir,omitempty"` // of the person, with its links followed
 	// Empty marks that the tools see an empty directory in place of Dir, and Why states the
@@ -32,7 +32,7 @@ type Seen struct {
 	Why   string `json:"why,omitempty"`
 }
 
-// See returns what tools see of the directory of a person: an empty one if it is the home
+// See returns the directory that tools see in place of the person's: an empty one if it is the home
 // directory or above it, if it is private, or if other users decide what is in it.
 func See(p Params) Seen {
 	empty := func(why string) Seen { return Seen{Dir: p.Dir, Empty: true, Why: why} }

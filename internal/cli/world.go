@@ -25,7 +25,7 @@ type World struct {
 	Dir            string                       // working directory, "" when it cannot be known
 	Etc            string                       // directory of the machine's own files; "" means the system's
 	Rung           string                       // the strongest rung of the sandbox to use; "" means that of the system
-	Guard          time.Duration                // in which keys do not answer a question; 0 is that of the constant, negative none
+	Guard          time.Duration                // in which keys do not answer a question; 0: the constant; negative: none
 	Isatty         func(any) bool               // whether a stream is a terminal
 	Commands       func(only string) []*Command // all, or the one of this name
 }

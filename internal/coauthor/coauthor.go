@@ -37,7 +37,7 @@ func (g *Gap) Text() string {
 	return plain(g.Where) + " does not trust your key " + g.Key.Short() + owned(g.Owner) + ", so others refuse what it signs"
 }
 
-// Next returns what closes the gap, in one line.
+// Next returns the command or action that closes the gap, in one line.
 func (g *Gap) Next() string {
 	file := "key-" + g.Key.String() + ".toml"
 	if g.Named {

@@ -19,7 +19,7 @@ import (
 // ErrLeft means that the person left without an answer: the question stays open.
 var ErrLeft = errors.New("the question was left open")
 
-// Question is what a person is asked. Items and models write its texts: hidden characters are
+// Question is a question to a person. Items and models write its texts: hidden characters are
 // shown.
 type Question struct {
 	From    string // what asks
@@ -27,7 +27,7 @@ type Question struct {
 	Text    string
 	Details []string // what d prints, nil without details
 	Choices []Choice
-	// Word is what must be typed for a choice that permits, "" if its key is enough.
+	// Word must be typed for a choice that permits, "" if its key is enough.
 	Word string
 	// Escape is the key of the choice that Esc makes, 0 if Esc leaves the question open.
 	Escape rune
@@ -184,7 +184,7 @@ func (q *Question) offer() string {
 	return "Type " + strings.Join(out, ", ") + ".\n"
 }
 
-// key returns what a person types for a choice.
+// key returns the key that a person types for a choice.
 func (q *Question) key(c *Choice) string {
 	if q.Word != "" && c.Permits && slices.Contains(c.Words, q.Word) {
 		return q.Word

@@ -40,7 +40,7 @@ type Screen struct {
 // erase goes to the beginning of the line and removes it.
 const erase = "\r\x1b[K"
 
-// Ask draws a question and returns the choice of the person. The error is that of ctx if it
+// Ask draws a question and returns the choice of the person. The error is ctx.Err() if ctx
 // ends first, or ErrLeft.
 func (s *Screen) Ask(ctx context.Context, q *Question) (Answer, error) {
 	s.q, s.began = q, time.Now()

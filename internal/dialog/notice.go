@@ -5,7 +5,7 @@ import "strings"
 // NoticeVar chooses how a question that opens is announced.
 const NoticeVar = "RYE_NOTIFY"
 
-// Notice returns what makes a terminal announce a text of rye, by RYE_NOTIFY and by the
+// Notice returns the escape sequence with which a terminal announces a text of rye, by RYE_NOTIFY and by the
 // variables that terminals set. It is "" for RYE_NOTIFY=off.
 func Notice(getenv func(string) string, text string) string {
 	how := getenv(NoticeVar)

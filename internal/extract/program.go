@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// toolHeader returns what a file of the type is called, and the lines that make it a tool.
+// toolHeader returns the name of a file type, and the lines that make such a file a tool.
 func toolHeader(t FileType) (what string, lines []string) {
 	script := func(runtime string) []string {
 		return []string{"version: 0.1.0", "tool_type: script", "executor_id: rye/core/runtimes/" + runtime, "description: TEXT"}

@@ -230,7 +230,7 @@ func (r *indexReader) optional() bool {
 }
 
 // isTree reports whether the extension TREE is one as git writes it: each directory with the
-// number of its entries (-1 if it changed since), that of its directories and the name of
+// number of its entries (-1 if it changed since), the number of its directories and the name of
 // its tree. git refuses an index with a directory twice. It sorts them by length first.
 func (r *indexReader) isTree(data string) bool {
 	var open []treeLevel // of the directories whose directories follow

@@ -138,7 +138,7 @@ func overwrite(b, changes []byte) []byte {
 	return b
 }
 
-// indexSources returns what FuzzIndexAsGit changes. The first three, and all up to read, are
+// indexSources returns the indexes that FuzzIndexAsGit changes. The first three, and all up to read, are
 // read by this program; the extensions of the others are left to git.
 func indexSources(t testing.TB, x indexLab, hash int) (sources [][]byte, read int) {
 	t.Helper()

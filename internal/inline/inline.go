@@ -28,7 +28,7 @@ const (
 	Live                 // lines, and a block below them
 )
 
-// Terminal is what decides the mode.
+// Terminal has the facts that decide the mode.
 type Terminal struct {
 	Isatty bool // of the stream that is written to
 	CI     bool
@@ -52,7 +52,7 @@ func (t *Terminal) Mode() Mode {
 // frame is the shortest time between two drawings of the block: 15 in a second.
 const frame = time.Second / 15
 
-// Params are what a writer needs.
+// Params configure a writer.
 type Params struct {
 	Out  io.Writer
 	Mode Mode

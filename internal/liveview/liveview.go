@@ -26,7 +26,7 @@ const (
 	shortWait = 2 * time.Second
 )
 
-// Params are what a view needs.
+// Params configure a view.
 type Params struct {
 	Screen *inline.Writer
 	Color  bool
@@ -37,7 +37,7 @@ type Params struct {
 	// Silence is after how long of silence a line states what runs, in modes without a
 	// block; 0 is never.
 	Silence time.Duration
-	// Only is what is printed; nil is everything. Full prints whole calls and the reasoning.
+	// Only selects the printed blocks; nil prints all. Full prints whole calls and the reasoning.
 	Only func(*activity.Block) bool
 	Full bool
 	// Ends: the view prints how the thread or run ended. Questions: it prints those that

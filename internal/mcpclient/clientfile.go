@@ -18,7 +18,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// ClientFile is what the configuration file of an MCP client describes.
+// ClientFile is the content of the configuration file of an MCP client.
 type ClientFile struct {
 	Servers  []*Server
 	Disabled []string // names of servers that the client does not start

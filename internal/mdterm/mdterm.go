@@ -34,7 +34,7 @@ const maxRows = 50
 // maxLive is the number of bytes of an unfinished block that Live draws.
 const maxLive = 8 << 10
 
-// kind is what the held lines are.
+// kind is the kind of the held lines.
 type kind int
 
 const (
@@ -245,7 +245,7 @@ func (s *Stream) inFence(l, text string) []string {
 	return []string{strings.TrimRight(s.pad(s.within)+s.code(l[cut:], s.diff), " ")}
 }
 
-// code returns a line of code, and with its colour that of a difference.
+// code returns a line of code; a line of a difference has its colour.
 func (s *Stream) code(l string, diff bool) string {
 	switch {
 	case diff && strings.HasPrefix(l, "+"):

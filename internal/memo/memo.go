@@ -70,7 +70,7 @@ type fact struct {
 // Memo is the memo of one user account. It is safe for concurrent use. A nil Memo knows
 // nothing and remembers nothing.
 // An entry is the MAC of a fact, so a reader of the table learns nothing, and a changed entry
-// equals that of no fact.
+// differs from the digest of each fact.
 type Memo struct {
 	dir  string
 	rand io.Reader

@@ -59,7 +59,7 @@ func (p *Project) privateDirs(seen links.Seen) []policy.Private {
 	return out
 }
 
-// worksAt returns the directory of the project, or that of the person outside of projects.
+// worksAt returns the directory of the project, or outside of projects the person's directory.
 func (p *Project) worksAt() string {
 	if p.seenDir != nil {
 		return p.seenDir.Dir

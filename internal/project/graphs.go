@@ -49,7 +49,7 @@ type GraphOptions struct {
 	Warn          func(diag.Finding)                      // called at the start of a run, not at a resume
 }
 
-// event returns what receives the lines of the logs, nil if nothing does.
+// event returns the function that receives the lines of the logs, or nil.
 func (o *GraphOptions) event() func(string, *transcript.Line) {
 	switch {
 	case o.Watch == nil:

@@ -24,8 +24,8 @@ func (p *Project) Ignored() func(ctx context.Context, paths []string) map[string
 	}
 }
 
-// Filtered returns which of the project's paths git stores with other bytes than those of
-// the work tree. It is nil for a project that is not on disk.
+// Filtered returns the paths of the project that git stores with other bytes than
+// the work tree has. It is nil for a project that is not on disk.
 func (p *Project) Filtered() func(ctx context.Context, paths []string) (map[string]string, error) {
 	root := p.Spaces.Of(space.Project)
 	if root == nil || !root.OnDisk() {

@@ -58,7 +58,7 @@ func FindServices(ctx context.Context, p *Project, all []*ProviderState) (*setup
 	return setup.Detect(ctx, in), nil
 }
 
-// logins returns the files with the login of a program: those of the home directory that its
+// logins returns the files with the login of a program: the files of the home directory that its
 // item names.
 func (s *ProviderState) logins(home string) (out []string) {
 	if home == "" {

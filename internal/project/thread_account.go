@@ -30,7 +30,7 @@ func inAccount(p *Project) (*Project, error) {
 	return reading(&own, true), nil
 }
 
-// ofAccount returns spaces without those of a project.
+// ofAccount returns the spaces without the project space.
 func ofAccount(s *space.Spaces, dir string) *space.Spaces {
 	out := *s
 	out.ProjectDir = dir
@@ -38,7 +38,7 @@ func ofAccount(s *space.Spaces, dir string) *space.Spaces {
 	return &out
 }
 
-// seenIn returns what tools see of a directory.
+// seenIn returns the directory that tools see in place of a directory.
 func seenIn(p *Project, dir string) *account.Seen {
 	var private []string
 	for _, d := range p.privateDirs(links.Seen{}) {
@@ -59,7 +59,7 @@ func reading(p *Project, readOnly bool) *Project {
 	return &own
 }
 
-// sees returns the project with tools that see what those of a thread did.
+// sees returns the project with tools that see the same directory as the tools of a thread.
 func sees(p *Project, w threads.WorkingCopy) (*Project, error) {
 	switch {
 	case w.Dir != "" && p.seenDir == nil:

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// reads returns what matches a template of a graph that reads an input or a key of the state.
+// reads returns the pattern of a template that reads an input or a key of the state.
 var reads = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\{(inputs|state)\.([A-Za-z_][A-Za-z0-9_-]*)(\.[A-Za-z0-9_-]+)*\}`)
 })

@@ -19,7 +19,7 @@ import (
 	"github.com/ryeos/rye/threads/models"
 )
 
-// Kind is what a choice needs no more of.
+// Kind states how much of a choice is known.
 type Kind string
 
 // The kinds, in the order in which choices are offered.
@@ -63,7 +63,7 @@ type Params struct {
 	Offline   bool          // no server is asked
 }
 
-// Found is what can be used, and what was tried.
+// Found has the services that answer, and the ones that were tried.
 type Found struct {
 	Choices []Choice `json:"choices"`
 	Tried   []string `json:"tried"` // in plain words, what cannot be used

@@ -80,7 +80,7 @@ const (
 	sequenceWait = 50 * time.Millisecond
 )
 
-// Read returns the keys that were typed together. The error is that of ctx if it ends first, or
+// Read returns the keys that were typed together. The error is ctx.Err() if ctx ends first, or
 // ErrClosed.
 func (t *Terminal) Read(ctx context.Context) ([]Key, error) {
 	for {

@@ -56,7 +56,7 @@ const (
 
 var readConsoleInput = windows.NewLazySystemDLL("kernel32.dll").NewProc("ReadConsoleInputW")
 
-// Read returns the keys that were typed together. The error is that of ctx if it ends first, or
+// Read returns the keys that were typed together. The error is ctx.Err() if ctx ends first, or
 // ErrClosed.
 func (t *Terminal) Read(ctx context.Context) ([]Key, error) {
 	for {

@@ -16,7 +16,7 @@ import (
 	"github.com/ryeos/rye/policy"
 )
 
-// Kind is what a block is.
+// Kind is the kind of a block.
 type Kind string
 
 // The kinds of blocks.
@@ -30,7 +30,7 @@ const (
 	Note      Kind = "note"      // one line about what happened
 	Child     Kind = "child"     // a thread that this one started
 	Node      Kind = "node"      // of a graph
-	End       Kind = "end"       // how the thread or run rests
+	End       Kind = "end"       // how the thread or run ended or was suspended
 )
 
 // State is the state of a block.
@@ -96,14 +96,14 @@ func (b *Block) print(text string, kept int) {
 	}
 }
 
-// Change is what a line of a log did to a block.
+// Change is the effect of a line of a log on a block.
 type Change struct {
 	Block *Block
 	Piece string // that was added to a text
 	Ended bool   // the block does not change any more
 }
 
-// Start is what the head states. A log that is read from its first line has it, but for the
+// Start has the facts of the head. A log that is read from its first line has it, but for the
 // owner of a key and the attempts.
 type Start struct {
 	ThreadID string

@@ -197,7 +197,7 @@ func (t *Tree) result(l *transcript.Line) []Change {
 // returnTool takes the outputs of a directive. Its result is the end of the thread.
 const returnTool = "directive_return"
 
-// output returns what a tool printed, of the result that the model reads: the member of an
+// output returns the output of a tool from the result that the model reads: the member of an
 // object with it, and without the first line of a failed call, which is why it failed.
 func output(text string, failed bool) string {
 	if strings.HasPrefix(text, "{") {

@@ -148,7 +148,7 @@ func (t *Tree) nodeEnd(b *Block, failed bool, why string, l *transcript.Line) Ch
 	return t.ended(b, state, l)
 }
 
-// suspendedNodes ends the nodes with which a run rests.
+// suspendedNodes ends the nodes that are open when a run is suspended.
 func (t *Tree) suspendedNodes(reason string, nodes []string, l *transcript.Line) (out []Change) {
 	if len(nodes) == 0 {
 		return nil
@@ -183,7 +183,7 @@ func (t *Tree) graphAsk(l *transcript.Line) []Change {
 	return []Change{t.ended(b, Done, l)}
 }
 
-// Spend returns what a tree and the logs below it have cost.
+// Spend returns the cost of a tree and of the logs below it.
 func (t *Tree) Spend() policy.USD {
 	sum := t.Spent
 	for _, b := range t.below {

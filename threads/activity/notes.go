@@ -17,7 +17,7 @@ const (
 	maxMessage = 300
 )
 
-// of returns what renders an event whose data have the type T. Data of another type have
+// of returns the renderer of an event whose data have the type T. Data of another type have
 // no line.
 func of[T any](render func(*Tree, T) string) func(*Tree, *transcript.Line) string {
 	return func(t *Tree, l *transcript.Line) string {

@@ -78,7 +78,7 @@ func (t *Tree) Log(id string) *Tree {
 	return nil
 }
 
-// Add takes a line of a log: that of the tree, or one below. Lines of other logs begin one
+// Add takes a line of a log: the log of the tree, or one below. Lines of other logs begin one
 // below.
 func (t *Tree) Add(log string, l *transcript.Line) []Change {
 	at := t.Log(log)
@@ -376,7 +376,7 @@ func (t *Tree) message(l *transcript.Line) []Change {
 	return nil
 }
 
-// end takes the end of a process: the thread or run rests.
+// end takes the end of a process: the thread or run has ended or is suspended.
 func (t *Tree) end(l *transcript.Line) []Change {
 	var d struct {
 		Reason string   `json:"reason"`
@@ -432,7 +432,7 @@ func (t *Tree) Live() []*Block {
 	return out
 }
 
-// Answered reports whether a text is that of the last answer of the model.
+// Answered reports whether a text is the last answer of the model.
 func (t *Tree) Answered(text string) bool {
 	for i := len(t.Blocks) - 1; i >= 0; i-- {
 		if t.Blocks[i].Kind == Text {
@@ -445,5 +445,5 @@ func (t *Tree) Answered(text string) bool {
 // IsGraph reports whether the log is of a run of a graph.
 func (t *Tree) IsGraph() bool { return t.graph }
 
-// Start returns what the head states.
+// Start returns the facts of the head.
 func (t *Tree) Start() Start { return t.start }

@@ -74,7 +74,7 @@ func put(t testing.TB, p Params, b []byte) {
 	}
 }
 
-// The bytes are those of docs/reference/format.
+// The bytes are the ones of docs/reference/format.
 func TestBytes(t *testing.T) {
 	p := params(t)
 	written(t, p, 1)

@@ -1,5 +1,5 @@
-// Package waiting returns what threads and runs of graphs wait for a person to answer, as their
-// logs have it.
+// Package waiting finds the open questions of threads and graph runs in their
+// logs.
 //
 // It reads logs only: it asks no person, and it does not know which process runs a thread.
 package waiting
@@ -22,7 +22,7 @@ const (
 	Question = "question" // of a hook, a limit or a node of a graph
 )
 
-// Wait is what a thread or a run waits for.
+// Wait is the question that a thread or a run waits for.
 type Wait struct {
 	Kind  string    `json:"kind"`
 	ID    string    `json:"id"` // of the question, or the node of a run
@@ -34,8 +34,7 @@ type Wait struct {
 // maxText is the length of a text, in characters.
 const maxText = 300
 
-// Of returns what a thread or run of a project waits for, the question that was asked first, or
-// nil.
+// Of returns the first open question of a thread or run of a project, or nil.
 func Of(ctx context.Context, project, id string) (*Wait, error) {
 	s, err := threads.ReadStarted(project, id)
 	if diag.CodeOf(err) == diag.ThreadNotFound {

@@ -152,7 +152,7 @@ func typeOf(property map[string]any) string {
 func hookTable(t *testing.T, root map[string]any) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("\n## Events of hooks\n\nWhere all hooks run, one denial is enough. Elsewhere the first decision ends the run of the hooks. `call.input` is what the\ntool receives: the arguments of the model, with the defaults of the schema for those that it left out.\n\n" +
+	b.WriteString("\n## Events of hooks\n\nWhere all hooks run, one denial is enough. Elsewhere the first decision ends the run of the hooks. `call.input` has the\narguments that the tool receives: the model's, and the defaults of the schema for the others.\n\n" +
 		"| Event | May decide | Runs | Paths of conditions and parameters |\n|---|---|---|---|\n")
 	list, _ := root["hook_events"].([]any)
 	for _, v := range list {
