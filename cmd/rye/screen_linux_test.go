@@ -9,13 +9,11 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
-	"github.com/charmbracelet/x/vt"
-
 	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testkit/vterm"
 )
 
 // screenOf runs a program at a pseudo-terminal and prints what an emulator of a terminal shows:
@@ -32,52 +30,6 @@ func screenOf() {
 		status = 125
 	}
 	os.Exit(status)
-}
-
-// emulated is an emulator with what it was made to change.
-type emulated struct {
-	mu      sync.Mutex
-	vt      *vt.Emulator
-	changes []string
-}
-
-func newEmulated(columns, rows int) *emulated {
-	e := &emulated{vt: vt.NewEmulator(columns, rows)}
-	add := func(format string, args ...any) { e.changes = append(e.changes, fmt.Sprintf(format, args...)) }
-	e.vt.SetCallbacks(vt.Callbacks{
-		Bell: func() { add("bell") }, Title: func(s string) { add("title %q", s) }, IconName: func(s string) { add("icon %q", s) },
-		AltScreen: func(on bool) { add("alternate screen %v", on) }, WorkingDirectory: func(s string) { add("directory %q", s) },
-		CursorVisibility: func(on bool) { add("cursor %v", on) },
-	})
-	go func() { // what the terminal would type
-		b := make([]byte, 1024)
-		for {
-			n, err := e.vt.Read(b)
-			if n > 0 {
-				e.mu.Lock()
-				e.changes = append(e.changes, fmt.Sprintf("typed %q", b[:n]))
-				e.mu.Unlock()
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
-	return e
-}
-
-// text returns the screen, and what was on it before if whole is set.
-func (e *emulated) text(whole bool) string {
-	var out strings.Builder
-	if whole {
-		for _, l := range e.vt.Scrollback().Lines() {
-			out.WriteString(strings.TrimRight(l.String(), " ") + "\n")
-		}
-	}
-	for l := range strings.SplitSeq(e.vt.String(), "\n") {
-		out.WriteString(strings.TrimRight(l, " ") + "\n")
-	}
-	return masked(strings.TrimRight(out.String(), "\n") + "\n")
 }
 
 var (
@@ -122,7 +74,7 @@ func screenMain(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	e := newEmulated(columns, rows)
+	e := vterm.New(columns, rows)
 	written, err := watchScreen(master, e, untils)
 	if err != nil {
 		return 0, err
@@ -132,17 +84,16 @@ func screenMain(args []string) (int, error) {
 			return 0, err
 		}
 	}
-	fmt.Printf("--- end\n%s", e.text(true))
-	e.mu.Lock()
+	fmt.Printf("--- end\n%s", masked(e.Whole()))
+	changes := e.Changes()
 	for _, m := range modeSet.FindAllString(string(written), -1) {
 		if m != "\x1b[?2026h" && m != "\x1b[?2026l" { // drawn as a whole
-			e.changes = append(e.changes, fmt.Sprintf("mode %q", m))
+			changes = append(changes, fmt.Sprintf("mode %q", m))
 		}
 	}
-	for _, c := range e.changes {
+	for _, c := range changes {
 		fmt.Println("--- changed:", c)
 	}
-	e.mu.Unlock()
 	err = cmd.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -152,7 +103,7 @@ func screenMain(args []string) (int, error) {
 }
 
 // watchScreen passes what a program writes to the emulator until it has ended.
-func watchScreen(master *os.File, e *emulated, untils []string) ([]byte, error) {
+func watchScreen(master *os.File, e *vterm.Terminal, untils []string) ([]byte, error) {
 	b := make([]byte, 64<<10)
 	var all []byte
 	hits := 0
@@ -163,11 +114,11 @@ func watchScreen(master *os.File, e *emulated, untils []string) ([]byte, error) 
 		n, err := master.Read(b)
 		all = append(all, b[:n]...)
 		for _, frame := range bytes.SplitAfter(b[:n], []byte("\x1b[?2026l")) {
-			if _, werr := e.vt.Write(frame); werr != nil {
+			if _, werr := e.Write(frame); werr != nil {
 				return nil, werr
 			}
-			if len(untils) > 0 && strings.Contains(e.vt.String(), untils[0]) {
-				fmt.Printf("--- %s\n%s", untils[0], e.text(false))
+			if len(untils) > 0 && strings.Contains(e.Screen(), untils[0]) {
+				fmt.Printf("--- %s\n%s", untils[0], masked(e.Screen()))
 				untils, hits = untils[1:], hits+1
 				if werr := os.WriteFile(fmt.Sprintf("seen.%d", hits), nil, 0o600); werr != nil {
 					return nil, werr

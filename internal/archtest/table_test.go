@@ -135,6 +135,7 @@ func layers() []layer {
 		}},
 		{"Tests and measurement", []entry{
 			{"internal/testkit", set("resolve/space", "stdlib", "bundle", "trust", "trust/doc", "internal/extract", "sign", "item")},
+			{"internal/testkit/vterm", set()},
 			{"internal/selfhost", set()},
 			{"internal/archtest", set()},
 			{"docs/reference/format", set()},
@@ -157,7 +158,7 @@ func everything() map[string]bool { return nil }
 
 // neverImported are packages that no package imports, not even cmd/rye. Tests may.
 func neverImported() map[string]bool {
-	return set("cmd/rye", "internal/archtest", "internal/testkit", "packages/source/sourcetest", "internal/mcpclient/mcptest", "internal/applet/wiretest")
+	return set("cmd/rye", "internal/archtest", "internal/testkit", "internal/testkit/vterm", "packages/source/sourcetest", "internal/mcpclient/mcptest", "internal/applet/wiretest")
 }
 
 // thirdParty maps the import path of a module, or of a part of it, to the only
@@ -188,7 +189,7 @@ func thirdParty() map[string]map[string]bool {
 		"golang.org/x/sys":                                set("exec/sandbox", "exec/sandbox/confine", "internal/proc", "internal/openat", "internal/termkeys", "internal/testkit"),
 		"golang.org/x/term":                               set("internal/cli"),
 		"github.com/charmbracelet/x/ansi":                 set("internal/inline", "internal/mdterm"),
-		"github.com/charmbracelet/x/vt":                   set("cmd/rye"),
+		"github.com/charmbracelet/x/vt":                   set("internal/testkit/vterm"),
 		"github.com/yuin/goldmark":                        set("internal/mdterm"),
 		"gopkg.in/yaml.v3":                                set("internal/yamlx"),
 		"modernc.org/sqlite":                              set("internal/sqlite"),

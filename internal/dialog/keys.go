@@ -247,7 +247,8 @@ func (s *Screen) take(ctx context.Context, c *Choice) (a Answer, ok bool, err er
 	a.Key = c.Key
 	word := c.Permits && s.q.Word != ""
 	if c.Confirm != "" && !word {
-		s.below(hidden.Visible(c.Confirm), "y permits it, any other key goes back")
+		columns, _ := s.size()
+		s.page(fold([]string{hidden.Visible(c.Confirm)}, columns-1), "y permits it, any other key goes back")
 		key, err := s.key(ctx)
 		if err == nil && key == termkeys.End {
 			err = termkeys.ErrClosed

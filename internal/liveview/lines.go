@@ -280,7 +280,11 @@ func (v *View) node(b *activity.Block) string {
 		lasted = took(d)
 	}
 	if b.Total > 0 && b.State == activity.Done {
-		why = strings.TrimSpace(fmt.Sprintf("%d/%d %s", b.Done, b.Total, why))
+		entries := fmt.Sprintf("%d/%d", b.Done, b.Total)
+		if b.Failures > 0 {
+			entries += fmt.Sprintf(", %d failed", b.Failures)
+		}
+		why = strings.TrimSpace(entries + " " + why)
 	}
 	indent := strings.Repeat("  ", b.Depth)
 	name := oneLine(b.Title)

@@ -58,8 +58,9 @@ func (t *Tree) failed(d errorData) string {
 	if d.Code == "CANCELLED" { // the last line states it
 		return ""
 	}
-	next := ""
+	message, next := shortened(d.Message, maxMessage), ""
 	if d.RetryIn != nil {
+		message = strings.TrimSuffix(message, ".")
 		wait := time.Duration(*d.RetryIn) * time.Millisecond
 		of := ""
 		if t.start.Attempts > 0 {
@@ -67,7 +68,7 @@ func (t *Tree) failed(d errorData) string {
 		}
 		next = fmt.Sprintf("; retry in %s (attempt %d%s)", after(wait), d.Attempt+1, of)
 	}
-	return fmt.Sprintf("model error  %s: %s%s", strings.TrimSpace(d.Code+" "+d.Category), shortened(d.Message, maxMessage), next)
+	return fmt.Sprintf("model error  %s: %s%s", strings.TrimSpace(d.Code+" "+d.Category), message, next)
 }
 
 // after renders a wait.

@@ -1,0 +1,86 @@
+// Package vterm emulates a terminal for tests: what a person sees after all escape sequences.
+//
+// It starts no program and opens no pseudo-terminal; package testkit does that.
+package vterm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/charmbracelet/x/vt"
+)
+
+// Terminal is an emulated terminal. Its methods may be called at the same time.
+type Terminal struct {
+	mu      sync.Mutex
+	vt      *vt.Emulator
+	changes []string
+}
+
+// New returns an empty terminal.
+func New(columns, rows int) *Terminal {
+	t := &Terminal{vt: vt.NewEmulator(columns, rows)}
+	add := func(format string, args ...any) { t.changes = append(t.changes, fmt.Sprintf(format, args...)) }
+	t.vt.SetCallbacks(vt.Callbacks{
+		Bell: func() { add("bell") }, Title: func(s string) { add("title %q", s) }, IconName: func(s string) { add("icon %q", s) },
+		AltScreen: func(on bool) { add("alternate screen %v", on) }, WorkingDirectory: func(s string) { add("directory %q", s) },
+		CursorVisibility: func(on bool) { add("cursor %v", on) },
+	})
+	go t.answers()
+	return t
+}
+
+// answers notes the replies that a terminal would type, until the terminal is closed.
+func (t *Terminal) answers() {
+	b := make([]byte, 1024)
+	for {
+		n, err := t.vt.Read(b)
+		if n > 0 {
+			t.mu.Lock()
+			t.changes = append(t.changes, fmt.Sprintf("typed %q", b[:n]))
+			t.mu.Unlock()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Write writes output of a program to the terminal. A line feed also returns to column 1 if
+// a program wrote to a pseudo-terminal; a test without one writes "\r\n".
+func (t *Terminal) Write(b []byte) (int, error) { return t.vt.Write(b) }
+
+// Close ends the emulation.
+func (t *Terminal) Close() error { return t.vt.Close() }
+
+// Resize changes the size of the terminal. Lines are cut, not wrapped again.
+func (t *Terminal) Resize(columns, rows int) { t.vt.Resize(columns, rows) }
+
+// Screen returns the visible rows, without blanks at their ends and without empty rows at
+// the end.
+func (t *Terminal) Screen() string {
+	var out strings.Builder
+	for l := range strings.SplitSeq(t.vt.String(), "\n") {
+		out.WriteString(strings.TrimRight(l, " ") + "\n")
+	}
+	return strings.TrimRight(out.String(), "\n") + "\n"
+}
+
+// Whole returns the rows that have left the screen, then the screen.
+func (t *Terminal) Whole() string {
+	var out strings.Builder
+	for _, l := range t.vt.Scrollback().Lines() {
+		out.WriteString(strings.TrimRight(l.String(), " ") + "\n")
+	}
+	return out.String() + t.Screen()
+}
+
+// Changes returns, in order, what a program changed in the terminal besides its text: bell,
+// title, alternate screen, cursor, and replies that it asked for.
+func (t *Terminal) Changes() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.changes)
+}
