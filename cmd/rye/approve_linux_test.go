@@ -42,12 +42,18 @@ const (
 // at runs rye at a pseudo-terminal that can draw, with more variables.
 func (s *screen) at(env []string, args ...string) *terminal {
 	s.t.Helper()
+	return s.program(env, "rye", args...)
+}
+
+// program runs a program at a pseudo-terminal.
+func (s *screen) program(env []string, name string, args ...string) *terminal {
+	s.t.Helper()
 	master, tty, err := testkit.OpenPTY()
 	if err != nil {
 		s.t.Skip("no pseudo-terminal: ", err)
 	}
 	x := &terminal{t: s.t, master: master, tty: tty}
-	x.cmd = exec.Command("rye", args...)
+	x.cmd = exec.Command(name, args...)
 	x.cmd.Dir = s.dir
 	x.cmd.Env = append([]string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "USER=leo", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}, env...)
 	x.start()
@@ -357,4 +363,38 @@ func TestHandles(t *testing.T) {
 	x.send("2")
 	x.until(ids[1] + ": it is completed")
 	x.status()
+}
+
+// TestApprovalStopped stops rye with Ctrl-Z while a question is open: the shell has its terminal
+// back, and after fg the same question takes a key.
+func TestApprovalStopped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a thread of some turns")
+	}
+	t.Parallel()
+	s := asking(t, removes+returns)
+	x := s.program([]string{"PS1=shell> "}, "bash", "--norc", "--noprofile", "-i")
+	x.until("shell> ")
+	x.send("rye run directive team/ask\n")
+	x.until(asksKeys)
+	x.next()
+	x.send("\x1a")
+	x.until("Stopped")
+	x.send("stty -a | tr ' ;' '\\n\\n' | grep -x -e '-*icanon' -e '-*echo' | tr '\\n' ' '\n")
+	x.until("icanon echo ")
+	if len(s.log("approval_resolved")) > 0 {
+		t.Error("Ctrl-Z answered")
+	}
+	x.next()
+	x.send("fg\n")
+	x.until("waiting 0:")
+	if !s.has("d/x") {
+		t.Error("the call ran without an answer")
+	}
+	x.send("y")
+	x.until("label")
+	x.send("exit\n")
+	if status := x.status(); status != 0 || s.has("d/x") {
+		t.Errorf("status %d: %q", status, x.out.String())
+	}
 }
