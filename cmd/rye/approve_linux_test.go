@@ -398,3 +398,43 @@ func TestApprovalStopped(t *testing.T) {
 		t.Errorf("status %d: %q", status, x.out.String())
 	}
 }
+
+// TestTypedWhileLive types while a call runs: the keys are not in the block, and when the thread
+// has ended, also by a signal that a person sends, the terminal echoes again.
+func TestTypedWhileLive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs threads of some turns")
+	}
+	t.Parallel()
+	waits := "  - send: {calls: [{name: rye__bash__bash, input: {command: 'until [ -e go ]; do sleep 0.05; done'}}]}\n"
+	s := asking(t, waits+returns+waits)
+	x := s.program([]string{"PS1=shell> "}, "bash", "--norc", "--noprofile", "-i")
+	x.until("shell> ")
+	for _, end := range []string{"", "\x03"} {
+		x.send("rye run directive team/ask\n")
+		x.until("ctrl-c stops")
+		x.next()
+		x.send("typed while it works")
+		x.send("\x15") // the shell does not get it
+		x.until("2 s")
+		if out := x.out.String(); strings.Contains(out, "typed") {
+			t.Errorf("typed keys are in the block: %q", out)
+		}
+		if end == "" {
+			end = "\x15"
+			if err := os.WriteFile(filepath.Join(s.dir, "go"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x.send(end)
+		x.until("shell> ")
+		x.next()
+		x.send("stty -a | tr ' ;' '\\n\\n' | grep -x -e '-*icanon' -e '-*echo' | tr '\\n' ' '\n")
+		x.until("icanon echo ")
+		if err := os.Remove(filepath.Join(s.dir, "go")); err != nil && end != "\x03" {
+			t.Fatal(err)
+		}
+	}
+	x.send("exit\n")
+	x.status()
+}

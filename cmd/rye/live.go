@@ -3,12 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+	"sync"
 	"time"
 
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/every"
 	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/liveview"
+	"github.com/ryeos/rye/internal/termkeys"
 	"github.com/ryeos/rye/threads/activity"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -31,8 +34,12 @@ type live struct {
 	dir    string // of the project
 
 	children map[string]*transcript.Reader
-	stop     func()    // ends the reading of the logs of children, nil without it
-	stderr   io.Writer // of the command until close, nil if the view does not have it
+	stop     func() // ends the reading of the logs of children, nil without it
+
+	mu     sync.Mutex
+	echo   func() // shows typed keys again, nil while they are shown
+	closed bool
+	stderr io.Writer // of the command until close, nil if the view does not have it
 }
 
 // terminalOf returns the facts that decide how output appears on a stream.
@@ -46,7 +53,7 @@ func newLive(c *cli.Call, dir string, tree *activity.Tree, o liveview.Params) *l
 	v := &live{c: c, tree: tree, dir: dir, children: map[string]*transcript.Reader{}, stderr: c.UI.Stderr}
 	v.screen = inline.New(inline.Params{Out: v.stderr, Mode: terminalOf(c, c.Stderr).Mode(), Size: func() (int, int) { return cli.TerminalSize(c.Stderr) }})
 	v.show(o, c.UI.ErrColor())
-	c.UI.Stderr, c.UI.Screen = v.screen, v.screen
+	c.UI.Stderr, c.UI.Screen = v.screen, v
 	return v
 }
 
@@ -61,9 +68,39 @@ func (v *live) show(o liveview.Params, color bool) {
 	case inline.Plain:
 		o.Silence = silencePlain
 	}
+	v.hideTyped()
 	o.Whole = func(log string, call int) string { return fmt.Sprintf("rye threads show %s --call %d", log, call) }
 	v.view = liveview.New(o)
 	v.view.Start()
+}
+
+// hideTyped keeps typed keys out of the block until showTyped is called.
+func (v *live) hideTyped() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	f, isFile := v.c.Stdin.(*os.File)
+	if isFile && !v.closed && v.echo == nil && v.screen.Mode() == inline.Live && v.c.Isatty(f) {
+		v.echo = termkeys.HideTyped(f)
+	}
+}
+
+func (v *live) showTyped() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.echo != nil {
+		v.echo()
+		v.echo = nil
+	}
+}
+
+// Suspend frees the screen for a question, and shows its answer while it is typed.
+func (v *live) Suspend() (resume func()) {
+	draw := v.screen.Suspend()
+	v.showTyped()
+	return func() {
+		v.hideTyped()
+		draw()
+	}
 }
 
 // line takes a line of a log.
@@ -102,6 +139,10 @@ func (v *live) close() {
 		v.stop = nil
 	}
 	v.view.Close()
+	v.mu.Lock()
+	v.closed = true // a question may end later
+	v.mu.Unlock()
+	v.showTyped()
 	if v.stderr != nil {
 		v.c.UI.Stderr, v.c.UI.Screen = v.stderr, nil
 	}
