@@ -29,7 +29,7 @@ func (r *Resolver) LintFor(ctx context.Context, it *Item, signer sign.Fingerprin
 		return nil
 	}
 	fs := it.Templates()
-	more := slices.Concat(it.schemas(), r.sandbox(ctx, it), it.risk(), it.unenforced(), it.parallel(), it.nested(), it.script(), r.bases(ctx, it), r.extends(ctx, it), r.settings(ctx, it), r.hookRules(ctx, it), r.permits(ctx, it, signer), r.reader(ctx, it))
+	more := slices.Concat(it.schemas(), r.sandbox(ctx, it), it.risk(), it.unenforced(), it.parallel(), it.nested(), it.script(), it.applies(), r.bases(ctx, it), r.extends(ctx, it), r.settings(ctx, it), r.hookRules(ctx, it), r.permits(ctx, it, signer), r.reader(ctx, it))
 	if r.p.Check != nil && !it.Support() {
 		more = append(more, r.p.Check(ctx, r, it)...)
 	}

@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/applies"
 	"github.com/ryeos/rye/internal/directive"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/jsonx"
@@ -167,14 +169,33 @@ func (r *threadRun) systemItem(ctx context.Context, id string) (*steps.SystemIte
 func (r *threadRun) contextItems(ctx context.Context, cfg *tree.Reader) ([]steps.ContextItem, error) {
 	var list []directive.Context
 	for _, m := range cfg.Maps("context") {
-		ref, err := item.ParseRef(m.Text("ref"), item.Knowledge)
-		if err != nil {
+		c := directive.Context{At: m.Text("at"), MaxTokens: m.Int("max_tokens", 0, 0, 1<<40), Optional: m.Bool("optional", false)}
+		if !m.Has("ref") && m.Text("apply") == string(applies.Always) {
+			always, err := r.p.Resolver.Always(ctx)
+			if err != nil {
+				return nil, err
+			}
+			for _, c.Ref = range always {
+				if !slices.ContainsFunc(r.Directive.Context, func(own directive.Context) bool { return own.Ref == c.Ref }) {
+					list = append(list, c)
+				}
+			}
+			continue
+		}
+		var err error
+		if c.Ref, err = item.ParseRef(m.Text("ref"), item.Knowledge); err != nil {
 			return nil, diag.New(diag.ConfigError, "reading config:%s: context: %w", steps.AgentConfig, err)
 		}
-		list = append(list, directive.Context{Ref: ref, At: m.Text("at"), MaxTokens: m.Int("max_tokens", 0, 0, 1<<40), Optional: m.Bool("optional", false)})
+		list = append(list, c)
 	}
+	general := len(list) // entries that a directive did not name
 	var out []steps.ContextItem
-	for _, c := range append(list, r.Directive.Context...) {
+	seen := map[item.Ref]bool{}
+	for i, c := range append(list, r.Directive.Context...) {
+		if i < general && seen[c.Ref] { // by its ref, and because it states apply: always
+			continue
+		}
+		seen[c.Ref] = true
 		e := steps.ContextItem{Ref: c.Ref.String(), At: c.At, MaxTokens: c.MaxTokens, Optional: c.Optional}
 		if e.Missing, _ = r.p.Resolver.Missing(ctx, c.Ref); e.Missing { // Inspect reports the error
 			out = append(out, e)
@@ -186,6 +207,8 @@ func (r *threadRun) contextItems(ctx context.Context, cfg *tree.Reader) ([]steps
 			e.Missing = true
 		case err != nil:
 			return nil, err
+		case i < general && slices.Contains([]applies.Mode{applies.Paths, applies.Search}, applies.Of(it.Meta.Fields)):
+			continue // its author excludes it from what every thread reads
 		default:
 			e.Digest, e.Verdict, e.Text = it.Digest.String(), it.Verdict.Word(), primary.Body(it)
 			e.Draft = r.Held.Allows(policy.Draft, c.Ref) == nil
