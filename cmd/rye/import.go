@@ -32,7 +32,7 @@ counterpart in rye, and prints the commands to run next. Nothing is signed, run 
 permitted: read what was written, and sign it. rye recognises skills (a folder with
 SKILL.md), agents and commands of Claude Code, prompts of Codex, recipes of goose, rules
 such as AGENTS.md and .cursor/rules, and lists of MCP servers; --from names the format
-if it does not. A folder .claude or .codex is all that is in it.
+if it does not. A folder is all of these in it and in the folders below.
 
 With --from ryeos it copies the items below DIR/.ai to a new project and prepares them
 for their first signatures. DIR stays as it is.
@@ -47,7 +47,8 @@ rye then lists the work for a person, and the commands to run next. The exit sta
 is 0 if rye sign '*' would sign every item of the copy. Old keys come from
 .ai/trusted_keys in your home and from --legacy-key, never from DIR.`,
 		Examples: []string{
-			"rye import .claude --dry-run",
+			"rye import . --dry-run",
+			"rye import .claude",
 			"rye import AGENTS.md recipes/triage.yaml",
 			"rye import --from command notes/review.md --to team/review",
 			"rye import --from ryeos shop --dry-run",

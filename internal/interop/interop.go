@@ -1,6 +1,6 @@
 // Package interop converts the workflows of other programs to items: skills in the
 // format that agents share, agents and commands of Claude Code, prompts of Codex,
-// recipes of goose, and texts such as AGENTS.md.
+// recipes of goose, and rules such as AGENTS.md and those of Cursor.
 //
 // It returns texts and states what it could not carry. It writes nothing, signs
 // nothing and grants nothing: permissions in its texts hold when a person has
@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/item"
 )
 
@@ -26,7 +27,7 @@ const (
 	Agent   Format = "agent"   // an agent of Claude Code
 	Command Format = "command" // a command of Claude Code, or a prompt of Codex
 	Recipe  Format = "recipe"  // a recipe of goose
-	Rules   Format = "rules"   // AGENTS.md, CLAUDE.md or rules of Cursor
+	Rules   Format = "rules"   // AGENTS.md, CLAUDE.md, or a rule of Cursor, Copilot or Windsurf
 	Servers Format = "servers" // MCP servers of a client
 
 	Permissions Format = "permissions" // those in the settings of Claude Code
@@ -36,6 +37,9 @@ const (
 func Formats() []string {
 	return []string{string(Agent), string(Command), string(Permissions), string(Recipe), string(Rules), string(Servers), string(Skill)}
 }
+
+// NothingFound is the reason of an error about a file of settings that has nothing to import.
+const NothingFound = "import_nothing"
 
 // SkillFile is the file that makes a folder a skill.
 const SkillFile = "SKILL.md"
@@ -51,7 +55,10 @@ type File struct {
 type Source struct {
 	Path  string // as the user named it, in errors
 	Name  string // last element of its absolute path
+	At    string // its path in its project or repository, "" if not known
 	Dir   bool
+	Found bool   // in a folder that the user named: a file of settings may have nothing to import
+	Fault error  // why it could not be read
 	Files []File // paths below the folder; of a file, its name
 }
 
@@ -59,6 +66,16 @@ type Source struct {
 type Options struct {
 	ID     string // of the item; "" chooses one by the name of the source
 	Skills bool   // the project has the kind skill
+
+	// Servers reads a list of MCP servers of a client.
+	Servers func(file string, b []byte) (*ServerList, error)
+}
+
+// ServerList is what a list of MCP servers has.
+type ServerList struct {
+	Names    []string
+	Disabled []string // names of servers that the client does not start
+	Refused  []string // why others cannot be added
 }
 
 // Note is one line of the report.
@@ -87,19 +104,71 @@ func (r *Result) add(ref item.Ref, file File) {
 	r.Items = append(r.Items, ref.String())
 }
 
+// knownPaths are where the programs have files that are imported.
+var knownPaths = []struct {
+	pattern string
+	format  Format
+}{
+	{"**/SKILL.md", Skill},
+	{"**/AGENTS.md", Rules}, {"**/CLAUDE.md", Rules}, {"**/GEMINI.md", Rules}, {"**/.cursorrules", Rules}, {"**/.windsurfrules", Rules},
+	{"**/.cursor/rules/**/*.mdc", Rules}, {"**/.github/copilot-instructions.md", Rules}, {"**/.github/instructions/**/*.instructions.md", Rules},
+	{"**/.claude/rules/**/*.md", Rules}, {"**/.windsurf/rules/**/*.md", Rules},
+	{"**/.claude/agents/**/*.md", Agent}, {"**/.claude/commands/**/*.md", Command}, {"**/.codex/prompts/**/*.md", Command},
+	{"**/.claude/settings.json", Permissions}, {"**/.claude/settings.local.json", Permissions},
+	{"**/.mcp.json", Servers}, {"**/.cursor/mcp.json", Servers}, {"**/.vscode/mcp.json", Servers}, {"**/.vscode/settings.json", Servers},
+	{"**/opencode.json", Servers}, {"**/opencode.jsonc", Servers}, {"**/.zed/settings.json", Servers}, {"**/.codex/config.toml", Servers},
+	{"**/.gemini/settings.json", Servers}, {"**/goose/config.yaml", Servers}, {"**/.kiro/settings/mcp.json", Servers},
+	{"**/.roo/mcp.json", Servers}, {"**/.windsurf/mcp_config.json", Servers}, {"**/claude_desktop_config.json", Servers},
+}
+
+// Known returns the format of a file by its slash-separated path alone, "" if no program has
+// such a file.
+func Known(file string) Format {
+	if strings.EqualFold(path.Base(file), "README.md") {
+		return "" // it describes a folder
+	}
+	for _, k := range knownPaths {
+		if glob.Match(k.pattern, file) {
+			return k.format
+		}
+	}
+	return ""
+}
+
+// clientFolders are the folders whose parts are imported one by one.
+var clientFolders = []string{".claude", ".codex", ".cursor", ".windsurf", ".github"}
+
+// LeadsToKnown reports whether a path in the folder of a program could have files that are
+// imported, if it is a directory.
+func LeadsToKnown(dir string) bool {
+	if slices.Contains(clientFolders, path.Base(dir)) {
+		return true
+	}
+	within := slices.ContainsFunc(clientFolders, func(f string) bool { return slices.Contains(strings.Split(dir, "/"), f) })
+	return within && slices.ContainsFunc([]string{"x.md", "x.mdc", "x.instructions.md", SkillFile}, func(name string) bool {
+		f := Known(dir + "/" + name)
+		return f != "" && (f != Skill || path.Base(dir) == "skills" || path.Base(path.Dir(dir)) == "skills")
+	})
+}
+
 // Detect returns the format of a source by its name and content, "" if it has none of them.
 func Detect(s Source) Format {
 	slashed := strings.ReplaceAll(s.Path, `\`, "/")
-	switch {
-	case s.Dir && s.file(SkillFile) != nil:
-		return Skill
-	case s.Dir && strings.HasSuffix(slashed, ".cursor/rules"):
-		return Rules
-	case s.Dir:
+	if s.Dir {
+		if s.file(SkillFile) != nil {
+			return Skill
+		}
 		return ""
+	}
+	for _, file := range []string{s.At, slashed, s.Name} {
+		if f := Known(file); f != "" && f != Skill {
+			return f
+		}
+	}
+	switch {
 	case strings.EqualFold(s.Name, "README.md"):
 		return ""
-	case s.Name == "AGENTS.md" || s.Name == "CLAUDE.md" || strings.HasSuffix(s.Name, ".mdc") || s.Name == ".cursorrules":
+	case strings.HasSuffix(s.Name, ".mdc"):
 		return Rules
 	case strings.Contains(slashed, "agents/") && path.Ext(s.Name) == ".md":
 		return Agent
@@ -141,10 +210,10 @@ func Convert(f Format, s Source, o Options) (*Result, error) {
 	if !ok {
 		return nil, diag.New(diag.Usage, "importing %s: its format is not known", s.Path).WithReason("import_format")
 	}
-	if ext := path.Ext(s.Name); (f == Recipe || f == Servers || f == Permissions) && !s.Dir && !slices.Contains([]string{".json", ".yaml", ".yml"}, ext) {
+	if ext := path.Ext(s.Name); (f == Recipe || f == Permissions) && !s.Dir && !slices.Contains([]string{".json", ".yaml", ".yml"}, ext) {
 		return nil, diag.New(diag.Usage, "importing %s: the format %s is a file whose name ends in .json, .yaml or .yml", s.Path, f)
 	}
-	if f == Skill != s.Dir && f != Rules {
+	if f == Skill != s.Dir {
 		return nil, diag.New(diag.Usage, "importing %s: a %s is %s", s.Path, f, map[bool]string{true: "a folder with " + SkillFile, false: "one file"}[f == Skill])
 	}
 	return convert(s, o)
@@ -159,8 +228,8 @@ func (s Source) file(name string) *File {
 	return nil
 }
 
-// bytes returns the content of a source that is one file.
-func (s Source) bytes() []byte {
+// Bytes returns the content of a source that is one file.
+func (s Source) Bytes() []byte {
 	if len(s.Files) == 0 {
 		return nil
 	}
@@ -171,16 +240,21 @@ func (s Source) bytes() []byte {
 func (s Source) id(o Options, folder, name string) (string, error) {
 	id := o.ID
 	if id == "" {
-		segment := Segment(name)
-		if segment == "" && strings.ContainsFunc(name, unicode.IsLetter) { // of another script
-			segment = "item-" + strings.TrimPrefix(item.DigestOf([]byte(name)).String(), "sha256:")[:8]
-		}
-		id = folder + "/" + segment
+		id = folder + "/" + segmentOf(name)
 	}
 	if err := item.CheckID(id); err != nil {
 		return "", diag.New(diag.Usage, "importing %s: its name gives the id %q: %w", s.Path, id, err).WithReason("import_id")
 	}
 	return id, nil
+}
+
+// segmentOf is Segment, and a segment of its own for a name in another script.
+func segmentOf(name string) string {
+	segment := Segment(name)
+	if segment == "" && strings.ContainsFunc(name, unicode.IsLetter) {
+		segment = "item-" + strings.TrimPrefix(item.DigestOf([]byte(name)).String(), "sha256:")[:8]
+	}
+	return segment
 }
 
 // Segment turns a name into a segment of an id: other characters become "-".

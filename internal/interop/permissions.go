@@ -17,7 +17,7 @@ func permissions(s Source, _ Options) (*Result, error) {
 	}
 	lists, ok := root["permissions"].(map[string]any)
 	if !ok {
-		return nil, diag.New(diag.ValidationFailed, "importing %s: it has no mapping permissions", s.Path)
+		return nil, diag.New(diag.ValidationFailed, "importing %s: it has no mapping permissions", s.Path).WithReason(NothingFound)
 	}
 	r := &Result{}
 	found := &Result{}

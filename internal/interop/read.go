@@ -19,9 +19,9 @@ func parseData(s Source) (map[string]any, error) {
 	var fs []diag.Finding
 	switch path.Ext(s.Name) {
 	case ".json":
-		doc, fs = jsonx.Parse(s.bytes())
+		doc, fs = jsonx.Parse(s.Bytes())
 	case ".yaml", ".yml":
-		doc, fs = yamlx.Parse(s.bytes())
+		doc, fs = yamlx.Parse(s.Bytes())
 	default:
 		return nil, diag.New(diag.Usage, "importing %s: its format is not known", s.Path).WithReason("import_format")
 	}
@@ -50,6 +50,9 @@ func readMarkdown(s Source, file *File) (m markdown, loose string, err error) {
 			f := diag.Errorf(diag.ValidationFailed, line, 1, "the front matter has no closing line ---")
 			return m, "", diag.FromFindings("importing "+s.Path, diag.WithPath([]diag.Finding{f}, s.pathOf(file)))
 		}
+		return m, "", nil
+	}
+	if len(bytes.TrimSpace(meta)) == 0 {
 		return m, "", nil
 	}
 	doc, fs := yamlx.Parse(meta)

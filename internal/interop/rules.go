@@ -3,70 +3,245 @@ package interop
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strings"
 
+	"github.com/ryeos/rye/internal/applies"
+	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
 )
 
-// projectRules is the item that directives read as the rules of the project.
-const projectRules = "project/agents"
+// ruleFolder is the category of the items that rules become.
+const ruleFolder = "project"
 
-// rules converts texts with the rules of a project to one knowledge item.
+// rules converts one file with rules of a project to one knowledge item, with the files that
+// the rules are about.
 func rules(s Source, o Options) (*Result, error) {
-	r := &Result{}
-	ref := item.Ref{Kind: item.Knowledge, ID: cmp.Or(o.ID, projectRules)}
-	if err := item.CheckID(ref.ID); err != nil {
-		return nil, err
-	}
-	var body strings.Builder
-	for i := range s.Files {
-		f := &s.Files[i]
-		if ext := path.Ext(f.Path); ext != ".md" && ext != ".mdc" && s.Dir {
-			r.left(f.Path, "it is not markdown")
-			continue
-		}
-		m, _, err := readMarkdown(s, f)
-		if err != nil {
-			return nil, err
-		}
-		for _, key := range []string{"globs", "alwaysApply"} {
-			if _, ok := m.fields[key]; ok {
-				r.left(f.Path+": "+key, "the text holds for every directive of the project")
-			}
-		}
-		if s.Dir {
-			body.WriteString("## " + titleOf(stem(path.Base(f.Path))) + "\n\n")
-		}
-		body.WriteString(strings.Trim(m.body, "\r\n") + "\n\n")
-		r.mapped(f.Path, ref.String())
-	}
-	file, err := knowledge(ref, "Rules of the project", "What an agent that works on this project must know.", strings.TrimRight(body.String(), "\n")+"\n")
+	f := &s.Files[0]
+	m, _, err := readMarkdown(s, f) // the globs of Cursor are not YAML: it writes them without quotes
 	if err != nil {
 		return nil, err
 	}
+	r := &Result{}
+	p := positionOf(s)
+	id, err := s.id(Options{ID: cmp.Or(o.ID, p.id)}, ruleFolder, p.name)
+	if err != nil {
+		return nil, err
+	}
+	ref := item.Ref{Kind: item.Knowledge, ID: id}
+	r.mapped(f.Path, ref.String())
+	scope := m.scope(r, p)
+	body := strings.Trim(m.body, "\r\n") + "\n"
+	title := cmp.Or(heading(body), titleOf(ref.Name()))
+	description := firstLine(m.text("description"), "Rules of "+cmp.Or(s.At, s.Name)+".")
+	file, err := knowledge(ref, title, description, body, scope...)
+	if err != nil {
+		return nil, err
+	}
+	r.rest("knowledge", m.fields, "description", "title", "name", "globs", "alwaysApply", "applyTo", "paths", "trigger")
 	r.add(ref, file)
 	return r, nil
 }
 
+// heading returns the title of a text, "" if it does not begin with one.
+func heading(body string) string {
+	line, _, _ := strings.Cut(strings.TrimLeft(body, "\r\n "), "\n")
+	title, _ := strings.CutPrefix(line, "# ")
+	if title == line {
+		return ""
+	}
+	return firstLine(title, "")
+}
+
+// position is where a file with rules is.
+type position struct {
+	dir  string // the directory whose files its rules are about, "." for all
+	id   string // of its item, "" for one by its name
+	name string
+	ask  bool // without a scope its rules are read when they are asked for
+}
+
+// rulePlaces are the folders in which clients have files with rules, and the category of the
+// items that these become.
+var rulePlaces = []struct{ folder, category string }{
+	{".cursor/rules", "cursor"}, {".github/instructions", "copilot"}, {".claude/rules", "claude-rules"}, {".windsurf/rules", "windsurf"},
+}
+
+// ruleFiles are the names of files with rules, and the category of their items.
+var ruleFiles = []struct{ name, category string }{
+	{"AGENTS.md", "agents"}, {"CLAUDE.md", "claude"}, {"GEMINI.md", "gemini"},
+	{".cursorrules", "cursorrules"}, {".windsurfrules", "windsurfrules"}, {".github/copilot-instructions.md", "copilot"},
+}
+
+// positionOf finds the position by the path. The names of directories are parts of the id:
+// files of the same name become different items.
+func positionOf(s Source) position {
+	at := "/" + cmp.Or(s.At, s.Name)
+	for _, f := range ruleFiles {
+		if dir, ok := strings.CutSuffix(at, "/"+f.name); ok {
+			if dir = strings.TrimPrefix(dir, "/"); path.Base(dir) == ".claude" { // its CLAUDE.md is about the directory above
+				dir = path.Dir(dir)
+			}
+			return position{dir: path.Clean(dir), id: ruleID(f.category, dir)}
+		}
+	}
+	name := strings.TrimSuffix(stem(path.Base(at)), ".instructions")
+	for _, p := range rulePlaces {
+		if dir, below, ok := strings.Cut(at, "/"+p.folder+"/"); ok {
+			dir = strings.TrimPrefix(dir, "/")
+			ask := p.category == "cursor" || p.category == "copilot"
+			return position{dir: path.Clean(dir), id: ruleID(p.category, path.Join(dir, path.Dir(below), name)), ask: ask}
+		}
+	}
+	return position{dir: ".", name: name, ask: path.Ext(at) == ".mdc"}
+}
+
+// ruleID returns an id of segments from a path.
+func ruleID(category, dir string) string {
+	out := ruleFolder + "/" + category
+	for part := range strings.SplitSeq(dir, "/") {
+		if part != "" && part != "." {
+			out += "/" + segmentOf(part)
+		}
+	}
+	return out
+}
+
+// scope returns the fields apply and paths. Clients have different names for them; what the
+// rules of a directory are about is in this directory.
+func (m markdown) scope(r *Result, p position) []yamlx.Pair {
+	apply := func(mode applies.Mode) []yamlx.Pair {
+		if mode == applies.Always && p.dir != "." {
+			return r.byPaths([]string{literal(p.dir) + "/**"})
+		}
+		return []yamlx.Pair{{Key: "apply", Value: string(mode)}}
+	}
+	for _, key := range []string{"alwaysApply", "trigger"} {
+		if v := m.fields[key]; v == true || v == "true" || v == "always_on" {
+			if textList(m.fields["globs"]) != nil {
+				r.left("globs", "the rules apply always")
+			}
+			r.mapped(key, "apply: always")
+			return apply(applies.Always)
+		}
+	}
+	for _, key := range []string{"globs", "applyTo", "paths"} {
+		var patterns []string
+		all := false
+		for _, given := range textList(m.fields[key]) {
+			pattern, why := scopePattern(given, p.dir)
+			if why != "" {
+				r.left(key+" "+given, why)
+				continue
+			}
+			all = all || pattern == "**"
+			if !slices.Contains(patterns, pattern) {
+				patterns = append(patterns, pattern)
+			}
+		}
+		switch {
+		case all && key == "applyTo":
+			r.mapped(key, "apply: always")
+			return apply(applies.Always)
+		case len(patterns) > 0:
+			r.mapped(key, "paths "+strings.Join(patterns, ", "))
+			return r.byPaths(patterns)
+		case textList(m.fields[key]) != nil:
+			return apply(applies.Search)
+		}
+	}
+	trigger := m.text("trigger")
+	if _, stated := m.fields["alwaysApply"]; stated || p.ask || trigger == "model_decision" || trigger == "manual" {
+		return apply(applies.Search)
+	}
+	return apply(applies.Always)
+}
+
+func (r *Result) byPaths(patterns []string) []yamlx.Pair {
+	r.left("apply: paths", "no prompt has such rules yet; threads find them by search, and a directive can name them in <context>")
+	return []yamlx.Pair{{Key: "apply", Value: string(applies.Paths)}, {Key: "paths", Value: patterns}}
+}
+
+// textList returns a list of texts, or a text divided at the commas outside of braces.
+func textList(v any) []string {
+	var out []string
+	add := func(s string) {
+		depth, from := 0, 0
+		for i := range len(s) + 1 {
+			switch {
+			case i == len(s) || s[i] == ',' && depth <= 0:
+				if word := strings.Trim(strings.TrimSpace(s[from:i]), `"'`); word != "" {
+					out = append(out, word)
+				}
+				from = i + 1
+			case s[i] == '{' || s[i] == '[':
+				depth++
+			case s[i] == '}' || s[i] == ']':
+				depth--
+			}
+		}
+	}
+	switch v := v.(type) {
+	case string:
+		if inner, ok := strings.CutPrefix(v, "["); ok && strings.HasSuffix(inner, "]") && strings.ContainsAny(inner, `"',`) {
+			v = strings.TrimSuffix(inner, "]") // a list in a line that is not YAML
+		}
+		add(v)
+	case []any:
+		for _, w := range v {
+			add(textOf(w))
+		}
+	}
+	return out
+}
+
+// scopePattern returns a pattern of another program as one of paths in the project, or why
+// there is none. There a pattern without a slash matches in every directory.
+func scopePattern(given, dir string) (pattern, why string) {
+	if strings.HasPrefix(given, "!") {
+		return "", "paths cannot leave out files"
+	}
+	pattern = strings.TrimPrefix(given, "./")
+	anchored := strings.HasPrefix(pattern, "/")
+	pattern = strings.TrimPrefix(pattern, "/")
+	if strings.HasSuffix(pattern, "/") {
+		pattern += "**"
+	}
+	parts := strings.Split(pattern, "/")
+	for i, part := range parts { // **.ts is any .ts file below
+		if rest, ok := strings.CutPrefix(part, "**"); ok && rest != "" {
+			parts[i] = "**/*" + rest
+		}
+	}
+	if pattern = strings.Join(parts, "/"); !anchored && !strings.Contains(pattern, "/") && pattern != "**" {
+		pattern = "**/" + pattern
+	}
+	if pattern == "**/*" {
+		pattern = "**"
+	}
+	if dir != "." {
+		pattern = literal(dir) + "/" + pattern
+	}
+	if _, fs := glob.Compile(pattern); len(fs) > 0 {
+		return "", "the pattern " + fs[0].Message
+	}
+	return pattern, ""
+}
+
+// literal returns the pattern of one directory, whose name can have the characters of patterns.
+func literal(dir string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`, "}", `\}`, ",", `\,`).Replace(dir)
+}
+
 // knowledge renders a knowledge item.
-func knowledge(ref item.Ref, title, description, body string) (File, error) {
-	meta, err := yamlx.Marshal(yamlx.Map{
+func knowledge(ref item.Ref, title, description, body string, more ...yamlx.Pair) (File, error) {
+	meta, err := yamlx.Marshal(append(yamlx.Map{
 		{Key: "title", Value: title}, {Key: "version", Value: "0.1.0"}, {Key: "description", Value: description},
 		{Key: "entry_type", Value: "reference"}, {Key: "tags", Value: []any{}},
-	})
+	}, more...))
 	if err != nil {
 		return File{}, err
 	}
 	return File{Path: "knowledge/" + ref.ID + ".md", Bytes: []byte("---\n" + string(meta) + "---\n\n" + body)}, nil
-}
-
-// servers names the command that adds MCP servers: it shows what each would start.
-func servers(s Source, _ Options) (*Result, error) {
-	if _, err := parseData(s); err != nil {
-		return nil, err
-	}
-	r := &Result{Next: [][]string{{"rye", "mcp", "add", "--from", s.Path}}}
-	r.left(s.Name, "servers are added one after the other, by a person")
-	return r, nil
 }

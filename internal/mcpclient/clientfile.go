@@ -25,6 +25,9 @@ type ClientFile struct {
 	Refused  []error  // why others cannot be added
 }
 
+// NoServers is the reason of the error about a file without servers.
+const NoServers = "mcp_no_servers"
+
 // ReadClientFile returns the servers in a configuration file of an MCP client, by name. It
 // reads those of Claude Code, Cursor, VS Code, Zed, opencode (JSON with comments), codex
 // (TOML) and goose (YAML). A name selects one server, also a disabled one; "" selects all.
@@ -37,7 +40,7 @@ func ReadClientFile(file string, b []byte, name string) (*ClientFile, error) {
 	}
 	all := clientServers(root)
 	if len(all) == 0 {
-		return nil, diag.New(diag.ParsingError, "%s: it has no mcpServers", doing)
+		return nil, diag.New(diag.ParsingError, "%s: it has no mcpServers", doing).WithReason(NoServers)
 	}
 	names := slices.Sorted(maps.Keys(all))
 	if name != "" {
@@ -54,7 +57,7 @@ func ReadClientFile(file string, b []byte, name string) (*ClientFile, error) {
 	seen := map[string]string{}
 	for _, n := range names {
 		entry, _ := all[n].(map[string]any)
-		if name == "" && (entry["disabled"] == true || entry["enabled"] == false) {
+		if name == "" && (entry["disabled"] == true || entry["enabled"] == false) && CheckName(n) == nil {
 			out.Disabled = append(out.Disabled, n)
 			continue
 		}

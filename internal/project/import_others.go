@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/importsource"
 	"github.com/ryeos/rye/internal/interop"
+	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -42,10 +43,10 @@ type ImportedFrom struct {
 	Next   [][]string     `json:"-"`
 }
 
-// ImportOthers writes unsigned items into the project. It writes nothing if one source
-// is damaged, or if a file exists with other content.
+// ImportOthers writes unsigned items into the project. A source that is damaged, or whose file
+// exists with other content, is a finding of the error; the others are written.
 func (p *Project) ImportOthers(ctx context.Context, call OthersCall) ([]ImportedFrom, error) {
-	sources, links, err := importsource.Read(call.Paths, call.Shown)
+	sources, links, err := importsource.Read(importsource.Call{Paths: call.Paths, Shown: call.Shown, Project: p.Spaces.ProjectDir, Format: call.Format})
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +62,12 @@ func (p *Project) ImportOthers(ctx context.Context, call OthersCall) ([]Imported
 	var failed []diag.Finding
 	for _, s := range sources {
 		one, files, err := p.convert(ctx, s, call)
+		if err != nil && s.Found && diag.Typed(err).Reason == interop.NothingFound {
+			continue
+		}
+		if err == nil {
+			err = taken(s, files, fresh)
+		}
 		if err != nil && len(sources) == 1 {
 			return nil, err
 		}
@@ -80,11 +87,13 @@ func (p *Project) ImportOthers(ctx context.Context, call OthersCall) ([]Imported
 	}
 	failed = append(failed, refused...)
 	out, fresh = withoutRefused(out, fresh, refused)
+	written := map[string]bool{}
 	for _, files := range fresh {
 		for _, file := range files {
-			if call.DryRun {
+			if call.DryRun || written[file.Path] { // another source became the same file
 				continue
 			}
+			written[file.Path] = true
 			if err := base.Create(file.Path, file.Bytes, filePerm(file.Executable)); err != nil {
 				return nil, diag.Doing("writing "+root.Display(strings.TrimPrefix(file.Path, space.Dir+"/")), err)
 			}
@@ -93,16 +102,56 @@ func (p *Project) ImportOthers(ctx context.Context, call OthersCall) ([]Imported
 	return out, diag.FromFindings("importing", failed)
 }
 
+// taken returns an error if an earlier source of the same import became a file with the same
+// path and other content.
+func taken(s interop.Source, files []interop.File, earlier [][]interop.File) error {
+	for _, f := range files {
+		for _, e := range slices.Concat(earlier...) {
+			if e.Path == f.Path && !bytes.Equal(e.Bytes, f.Bytes) {
+				return diag.New(diag.AmbiguousItem, "importing %s: another source of this import becomes %s too", s.Path, f.Path).WithReason("id_taken")
+			}
+		}
+	}
+	return nil
+}
+
+// readServers reads a list of MCP servers of a client.
+func readServers(file string, b []byte) (*interop.ServerList, error) {
+	found, err := mcpclient.ReadClientFile(file, b, "")
+	if err != nil && diag.Typed(err).Reason == mcpclient.NoServers {
+		return nil, diag.Typed(err).WithReason(interop.NothingFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &interop.ServerList{Disabled: found.Disabled}
+	for _, server := range found.Servers {
+		out.Names = append(out.Names, server.Name)
+	}
+	for _, refused := range found.Refused {
+		out.Refused = append(out.Refused, diag.Typed(refused).Message)
+	}
+	return out, nil
+}
+
 // convert converts one source. It returns the files that are not in the project yet.
 func (p *Project) convert(ctx context.Context, s interop.Source, call OthersCall) (*ImportedFrom, []interop.File, error) {
+	if s.Fault != nil {
+		return nil, nil, s.Fault
+	}
 	f := call.Format
 	if f == "" {
 		f = interop.Detect(s)
 	}
+	if f == "" && !s.Dir {
+		if list, err := readServers(s.Name, s.Bytes()); err == nil && len(list.Names)+len(list.Disabled) > 0 {
+			f = interop.Servers // in a file with a name of the person
+		}
+	}
 	if f == "" {
 		return nil, nil, diag.New(diag.Usage, "importing %s: its format is not known", s.Path).WithReason("import_format")
 	}
-	r, err := interop.Convert(f, s, interop.Options{ID: call.ID, Skills: p.hasSkills(ctx)})
+	r, err := interop.Convert(f, s, interop.Options{ID: call.ID, Skills: p.hasSkills(ctx), Servers: readServers})
 	if err != nil {
 		return nil, nil, err
 	}
