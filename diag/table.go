@@ -156,7 +156,7 @@ func table() []Row {
 		{LockRepointed, ClassHistory, "a lock entry changed without a change of the project file that explains it"},
 		{SourceMoved, ClassHistory, "a source redirects to another address"},
 		{LogEquivocation, ClassHistory, "a transparency log showed two different histories"},
-		{Rollback, ClassHistory, "a source offers an older state than one already seen"},
+		{Rollback, ClassHistory, "a source offers an older state than one already seen, or the log of a thread or run was set back to one"},
 		{Unsigned, ClassTrust, "the file has no signature"},
 		{SigMalformed, ClassTrust, "a signature line does not have the exact form that the format requires"},
 		{SigMultiple, ClassTrust, "the file has more than one signature"},

@@ -276,7 +276,8 @@ func (t *Thread) reserve(ctx context.Context, s *Service, own *message.Request) 
 		t.misses++
 	}
 	at := &attempt{turn: t.turns + 1, number: t.attempts, reserved: e.Cost, bytes: e.Bytes, media: e.Media}
-	at.id = fmt.Sprintf("%s/%d/%d/%d", t.id, at.turn, at.number, t.log.Seq())
+	// The hash distinguishes it from the reservation of a later state of the log, which a person gave up (rye threads accept).
+	at.id = fmt.Sprintf("%s/%d/%d/%d-%.8s", t.id, at.turn, at.number, t.log.Seq(), strings.TrimPrefix(t.log.Last(), "sha256:"))
 	if err := t.money.Reserve(ctx, at.id, s.Model, e.Cost); err != nil {
 		return nil, nil, t.limited(ctx, err)
 	}

@@ -58,7 +58,7 @@ func Start(ctx context.Context, id string, p Params) (*Result, error) {
 
 // logParams are the parameters of the log.
 func (t *Thread) logParams() transcript.Params {
-	return transcript.Params{Project: t.p.Project, ID: t.id, Signer: t.p.Signer, Now: t.p.Now, Keys: t.p.Keys, Redact: t.p.Redact, Written: t.written}
+	return transcript.Params{Project: t.p.Project, ID: t.id, Signer: t.p.Signer, Now: t.p.Now, Keys: t.p.Keys, Heads: t.p.Heads, Redact: t.p.Redact, Written: t.written}
 }
 
 func newThread(id string, p Params) *Thread {

@@ -215,6 +215,7 @@ type Params struct {
 	Lock    string   // the digest of rye.lock
 	Signer  sign.Signer
 	Keys    transcript.Keys
+	Heads   string // see transcript.Params
 	Now     func() time.Time
 	PID     int
 

@@ -78,9 +78,8 @@ func TestGraphCrashPoints(t *testing.T) {
 	if len(want.effects) != 9 || !strings.Contains(want.output, `"go": true`) {
 		t.Fatalf("without a kill: %+v", want)
 	}
-	start, every := killsAt(t, len(first.Changes), 5)
 	kills := 0
-	for n := start; n <= len(first.Changes); n += every {
+	for _, n := range killsOf(t, first.Changes, 4) {
 		l.restore()
 		got, _ := l.trace("", args, n)
 		if !got.Killed {
@@ -92,6 +91,7 @@ func TestGraphCrashPoints(t *testing.T) {
 			l.must("graph", "run", "team/outer") // killed before the log had a line
 		}
 		state := l.answered(t)
+		l.headsFit(t, fmt.Sprintf("killed at %d %s", n, change))
 		if state.output != want.output {
 			t.Errorf("killed at %d %s: %s", n, change, state.output)
 		}

@@ -205,9 +205,8 @@ func TestThreadCrashPoints(t *testing.T) {
 	if calls := server.count(t, "without a kill"); calls != [...]int{1, 1, 1} || l.effects() != 3 {
 		t.Fatalf("without a kill: calls %v, %d effects", calls, l.effects())
 	}
-	start, every := killsAt(t, len(first.Changes), 6)
 	kills, resumed := 0, 0
-	for n := start; n <= len(first.Changes); n += every {
+	for _, n := range killsOf(t, first.Changes, 5) {
 		l.restore()
 		before := server.count(t, "before")
 		got, _ := l.trace("", args, n)
@@ -254,6 +253,7 @@ func (l *crashLab) afterKill(t *testing.T, server *crashServer, before [len(cras
 	}
 	l.onceEach(t, log, effects, when)
 	l.must("threads", "verify")
+	l.headsFit(t, when)
 	l.ledgerFits(t, when)
 	return log.id != ""
 }

@@ -23,7 +23,7 @@ func threadsCommand() *cli.Command {
 		Name: "threads", Group: "Items",
 		Usage: "list, answer, stop and verify threads and runs",
 		Subs: []*cli.Command{threadsListCommand(), threadsTreeCommand(), threadsAnswerCommand(), threadsDecideCommand("approve", graph.Once), threadsDecideCommand("deny", graph.Deny), threadsSendCommand(), threadsWaitCommand(), threadsEndCommand("cancel"), threadsEndCommand("kill"),
-			threadsTailCommand(), threadsVerifyCommand(), threadsCostCommand(), threadsShowCommand(), threadsResultCommand(), threadsResumeCommand(), threadsChainCommand(), threadsHandoffCommand(), threadsWakeCommand(), threadsGCCommand(), threadsRebuildCommand(), threadsSuspendCommand(), threadsSearchCommand(),
+			threadsTailCommand(), threadsVerifyCommand(), threadsCostCommand(), threadsShowCommand(), threadsResultCommand(), threadsResumeCommand(), threadsChainCommand(), threadsHandoffCommand(), threadsWakeCommand(), threadsGCCommand(), threadsRebuildCommand(), threadsAcceptCommand(), threadsSuspendCommand(), threadsSearchCommand(),
 			threadsDiffCommand(), threadsApplyCommand(), threadsDropCommand()},
 	}
 }
@@ -307,9 +307,10 @@ func threadsVerifyCommand() *cli.Command {
 		Name: "verify", Args: "[RUN]",
 		Usage: "verify the logs of runs",
 		Long: `Checks the chain of every line, the signatures of the checkpoints and the artifacts of
-one run, or of all runs of the project.`,
+one run, or of all runs of the project. A log that ends before the newest state that this
+user account wrote was set back.`,
 		Examples: []string{"rye threads verify", "rye threads verify release-01jd"},
-		Codes:    []diag.Code{diag.ThreadNotFound, diag.TranscriptBroken},
+		Codes:    []diag.Code{diag.ThreadNotFound, diag.TranscriptBroken, diag.Rollback},
 		Complete: completeRuns,
 		Run:      runThreadsVerify,
 	}

@@ -191,7 +191,7 @@ func Answered(project, run, node string) (taken bool, answer any, by string, err
 // is not that of a run.
 func Mark(ctx context.Context, id, state string, p Params) error {
 	event := map[string]string{StateCancelled: evCancelled, StateKilled: evKilled}[state]
-	log, lines, _, err := transcript.Open(ctx, transcript.Params{Project: p.Project, ID: id, Signer: p.Signer, Now: p.Now, Keys: p.Keys})
+	log, lines, _, err := transcript.Open(ctx, transcript.Params{Project: p.Project, ID: id, Signer: p.Signer, Now: p.Now, Keys: p.Keys, Heads: p.Heads})
 	if err != nil {
 		return err
 	}

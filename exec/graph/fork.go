@@ -25,7 +25,7 @@ type Fork struct {
 // StartFork starts a new run with the state that another run had after a step. Files
 // and child runs of the other run are not copied.
 func StartFork(ctx context.Context, g *Graph, digest item.Digest, f Fork, p Params) (*Result, error) {
-	rep, err := transcript.Verify(ctx, transcript.Params{Project: p.Project, ID: f.Run, Keys: p.Keys})
+	rep, err := transcript.Verify(ctx, transcript.Params{Project: p.Project, ID: f.Run, Keys: p.Keys, Heads: p.Heads})
 	if err == nil {
 		err = rep.Err()
 	}

@@ -111,6 +111,7 @@ type Params struct {
 	Held       policy.Held // the permissions of the caller
 	Signer     sign.Signer // the runtime key
 	Keys       transcript.Keys
+	Heads      string // see transcript.Params
 	Getenv     func(string) string
 	Now        func() time.Time
 	Child      *Child // of a run that another run started
@@ -314,7 +315,7 @@ func (w *walker) begun(ctx context.Context) error {
 
 // logParams are the parameters of the log of a run.
 func (w *walker) logParams(id string) transcript.Params {
-	p := transcript.Params{Project: w.p.Project, ID: id, Signer: w.p.Signer, Now: w.p.Now, Keys: w.p.Keys}
+	p := transcript.Params{Project: w.p.Project, ID: id, Signer: w.p.Signer, Now: w.p.Now, Keys: w.p.Keys, Heads: w.p.Heads}
 	if w.p.Event != nil {
 		p.Written = func(l *transcript.Line) { w.p.Event(id, l) }
 	}

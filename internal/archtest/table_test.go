@@ -47,7 +47,7 @@ func layers() []layer {
 			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
 		}},
 		{"Opened project", []entry{
-			{"internal/project", set("internal/draft", "internal/importsource", "internal/interop", "exec/graph", "threads", "threads/attach", "threads/steps", "threads/testfile", "threads/provider", "threads/store", "threads/handle", "threads/token", "threads/transcript", "threads/waiting", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "packages/source/registry", "registry/client", "registry/server", "registry/log", "registry/wire", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib", "internal/hooks", "internal/setup", "threads/models")},
+			{"internal/project", set("internal/draft", "internal/importsource", "internal/interop", "exec/graph", "threads", "threads/attach", "threads/steps", "threads/testfile", "threads/provider", "threads/store", "threads/handle", "threads/heads", "threads/token", "threads/transcript", "threads/waiting", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "packages/source/registry", "registry/client", "registry/server", "registry/log", "registry/wire", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib", "internal/hooks", "internal/setup", "threads/models")},
 			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
 		{"Verbs", []entry{
@@ -109,7 +109,8 @@ func layers() []layer {
 			{"threads/steps", set("threads/transcript", "internal/hooks", "policy", "item")},
 			{"threads/store", set("policy")},
 			{"threads/token", set("policy", "sign", "item")},
-			{"threads/transcript", set("sign", "item")},
+			{"threads/transcript", set("threads/heads", "sign", "item")},
+			{"threads/heads", set()},
 		}},
 		{"Trust, files and permissions", []entry{
 			{"bundle/newuser", set()},

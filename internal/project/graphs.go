@@ -23,8 +23,8 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
-	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -270,7 +270,7 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 		return graph.Params{}, err
 	}
 	out := graph.Params{
-		Project: p.Spaces.ProjectDir, Dispatcher: graphDispatcher{p: p}, Held: held, Signer: signer, Keys: p.RuntimePublic,
+		Project: p.Spaces.ProjectDir, Dispatcher: graphDispatcher{p: p}, Held: held, Signer: signer, Keys: p.RuntimePublic, Heads: heads.Dir(p.Dirs.State),
 		Getenv: p.Env.Getenv, Now: p.Env.Now, Snapshot: p.writeRecord(signer),
 		Results: p.graphResults(), Risk: riskOf(ctx, p.Resolver),
 	}
@@ -285,7 +285,12 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 
 // VerifyRun verifies the log of a run.
 func (p *Project) VerifyRun(ctx context.Context, id string) (*transcript.Report, error) {
-	return transcript.Verify(ctx, transcript.Params{Project: p.Spaces.ProjectDir, ID: id, Keys: func(fp sign.Fingerprint) ([]byte, bool) { return p.RuntimePublic(fp) }})
+	return transcript.Verify(ctx, transcript.Params{Project: p.Spaces.ProjectDir, ID: id, Keys: p.RuntimePublic, Heads: heads.Dir(p.Dirs.State)})
+}
+
+// AcceptLog has the log of a run continued from its present state, which is an earlier one than this account wrote.
+func (p *Project) AcceptLog(ctx context.Context, id string) (*transcript.Accepted, error) {
+	return transcript.Accept(ctx, transcript.Params{Project: p.Spaces.ProjectDir, ID: id, Now: p.Env.Now, Keys: p.RuntimePublic, Heads: heads.Dir(p.Dirs.State)})
 }
 
 // graphDispatcher calls items for graphs, by the verbs that every caller uses.

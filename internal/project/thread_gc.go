@@ -3,7 +3,9 @@ package project
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -120,8 +123,18 @@ func (p *Project) removeTrees(base atomicfile.Base, trees []OldTree) error {
 			return err
 		}
 	}
-	return base.RemoveAll(removedDir)
+	if err := base.RemoveAll(removedDir); err != nil {
+		return err
+	}
+	return heads.Prune(heads.Dir(p.Dirs.State), p.Env.Now().Add(-headsAge), func(project, id string) bool {
+		_, err := os.Lstat(transcript.Base(project, id).Path("."))
+		return !errors.Is(err, fs.ErrNotExist)
+	})
 }
+
+// headsAge is how long the newest state of a log is known after its last line if the log was removed: it cannot be put
+// back and continued.
+const headsAge = 400 * 24 * time.Hour
 
 // retention fills in what the configuration states.
 func (p *Project) retention(ctx context.Context, o *GCOptions) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -157,7 +158,7 @@ func (b *rebuilder) readLogs(ctx context.Context, project string) error {
 		if graph.Owner(ctx, project, id) >= 0 {
 			return stillRuns(id, project)
 		}
-		rep, err := transcript.Verify(ctx, transcript.Params{Project: project, ID: id, Keys: b.p.RuntimePublic})
+		rep, err := transcript.Verify(ctx, transcript.Params{Project: project, ID: id, Keys: b.p.RuntimePublic, Heads: heads.Dir(b.p.Dirs.State)})
 		if diag.CodeOf(err) == diag.ThreadNotFound || err == nil && len(rep.Lines) == 0 {
 			continue // its process was stopped before it began
 		}

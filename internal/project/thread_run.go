@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/token"
@@ -253,7 +254,7 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 	}
 	m := r.Directive.Model
 	out := threads.Params{
-		Project: p.Spaces.ProjectDir, Parent: r.parent(), Spawned: r.o.Child, Program: p.Env.Version, Signer: signer, Keys: p.RuntimePublic, Now: p.Env.Now, PID: os.Getpid(),
+		Project: p.Spaces.ProjectDir, Parent: r.parent(), Spawned: r.o.Child, Program: p.Env.Version, Signer: signer, Keys: p.RuntimePublic, Heads: heads.Dir(p.Dirs.State), Now: p.Env.Now, PID: os.Getpid(),
 		Directive: r.identity(), Held: r.Held, Limits: r.Limits, Services: r.Services, MaxOutput: r.MaxOutput, MinOutput: r.MinOutput, Effort: m.Effort,
 		MaxAttempts: r.Attempts,
 		Message:     r.o.Message, ResumedBy: r.o.By, Workspace: p.workingCopy(), Account: r.account, Loop: r.walkLoop,
@@ -341,7 +342,7 @@ func (p *Project) markRun(ctx context.Context, id, state string, params graph.Pa
 // restParams are what the end of a thread needs that no process runs.
 func (p *Project) restParams(s *threads.Started, params graph.Params) threads.Params {
 	return threads.Params{
-		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.RuntimePublic, Now: p.Env.Now, Redact: p.redactor(nil).Bytes,
+		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.RuntimePublic, Heads: params.Heads, Now: p.Env.Now, Redact: p.redactor(nil).Bytes,
 		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
 			// A process that was stopped may not have recorded a new maximum in the log.
 			return p.account(ctx, nil, store.Thread{ID: chainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model}, store.Budget{Max: limit, Keep: true})

@@ -188,6 +188,10 @@ func (r *Report) add(line int, text string) {
 
 // verify reads an open log from its beginning.
 func verify(ctx context.Context, file *os.File, p Params) (*Report, error) {
+	wrote, err := readWrote(p) // before the log: another process may write both
+	if err != nil {
+		return nil, err
+	}
 	h, known := readHead(p)
 	f := format(p.ID)
 	rep := &Report{ID: p.ID, head: f.Start()}
@@ -197,7 +201,7 @@ func verify(ctx context.Context, file *os.File, p Params) (*Report, error) {
 		return chainlog.Link{Seq: last.Seq, Prev: last.Prev}, err
 	}
 	c := f.NewCheck(h, known)
-	err := f.EachLine(io.NewSectionReader(file, 0, 1<<62), func(line []byte, whole bool) error {
+	err = f.EachLine(io.NewSectionReader(file, 0, 1<<62), func(line []byte, whole bool) error {
 		switch {
 		case !whole:
 			rep.Torn = int64(len(line))
@@ -208,6 +212,7 @@ func verify(ctx context.Context, file *os.File, p Params) (*Report, error) {
 		}
 		if whole {
 			rep.head = rep.head.After(line)
+			wrote.compare(rep.head)
 			rep.badHead = rep.badHead || known && rep.head.Last == h.Last && rep.head != h
 		}
 		return ctx.Err()
@@ -222,6 +227,9 @@ func verify(ctx context.Context, file *os.File, p Params) (*Report, error) {
 		if known || finding.Severity == diag.SeverityError || rep.Torn > 0 {
 			rep.Findings = append(rep.Findings, finding)
 		}
+	}
+	if f := wrote.finding(c.Line()); f != nil {
+		rep.Findings = append(rep.Findings, *f)
 	}
 	rep.Count = len(rep.Lines)
 	if rep.Count > 0 && rep.Checkpoints == 0 && !isOwn(p) {

@@ -1,0 +1,53 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/threads/heads"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// killsOf returns the changes before which a thread or a run is killed: those of killsAt, and those around one that records
+// the newest state of a log outside of the project. That is written after the line that it names.
+func killsOf(t *testing.T, changes []testkit.Change, some int) (out []int) {
+	t.Helper()
+	first, every := killsAt(t, len(changes), some)
+	for n := first; n <= len(changes); n += every {
+		out = append(out, n)
+	}
+	var records []int
+	for i, c := range changes {
+		if c.Call == "write" && filepath.Base(filepath.Dir(c.Path)) == "heads" {
+			records = append(records, i+1)
+		}
+	}
+	if len(records) < 3 {
+		t.Fatalf("%d changes record the newest state of a log", len(records))
+	}
+	out = append(out, records[0], records[len(records)/2], records[len(records)/2]+1)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// headsFit fails if the record of a log outside of the project is not that of its last line, which was committed.
+func (l *crashLab) headsFit(t *testing.T, when string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(l.dir, transcript.Dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		log := string(l.read(filepath.Join(l.dir, transcript.Dir, e.Name(), transcript.File)))
+		h, ok, err := heads.Read(heads.Dir(filepath.Join(l.home, "state", "rye")), e.Name())
+		if lines := int64(strings.Count(log, "\n")); err != nil || !ok || h.Seq != lines || h.Size != int64(len(log)) || h.Project != l.dir {
+			t.Errorf("%s: %s has %d lines, the record outside of the project %+v, %v, %v", when, e.Name(), lines, h, ok, err)
+		}
+	}
+}
