@@ -65,10 +65,12 @@ func chooseOpen(ctx context.Context, c *cli.Call) error {
 			if len(list) == 0 {
 				c.UI.Out("nothing waits for you")
 			}
+			t := newTable("waiting")
 			for i := range list {
-				t := &list[i]
-				c.UI.Out("%s  %s  %s", t.ID, t.Waiting.ID, t.Waiting.State(c.Now(), 60))
+				x := &list[i]
+				t.Add(bareRef(x.Item), x.Waiting.Short(waiting.MaxText), age(c, x.Waiting.Since), x.ID, x.Waiting.ID)
 			}
+			c.UI.Table(t)
 		})
 	}
 	t := &list[0]

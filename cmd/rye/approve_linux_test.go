@@ -264,10 +264,13 @@ func TestApprovalLeft(t *testing.T) {
 		if out := s.rye("threads", "list", "--json"); !strings.Contains(out, `"state": "`+c.state) || !strings.Contains(out, `"kind": "approval"`) {
 			t.Errorf("after %s the thread is not %s: %s", c.how, c.state, out)
 		}
-		for _, args := range [][]string{{"threads", "list"}, {"threads", "tree", s.thread()}, {"threads", "show", s.thread()}, {"approve"}, {"status"}} {
+		for _, args := range [][]string{{"threads", "list"}, {"threads", "tree", s.thread()}, {"threads", "show", s.thread()}, {"status"}} {
 			if out := s.rye(args...); !strings.Contains(out, "waiting for you: rm -r d/x, ") {
 				t.Errorf("after %s rye %v does not print the question: %s", c.how, args, out)
 			}
+		}
+		if out := s.rye("approve"); !strings.Contains(out, "  WAITING FOR YOU ") || !strings.Contains(out, "  rm -r d/x ") {
+			t.Errorf("after %s rye approve does not print the question: %s", c.how, out)
 		}
 		x = s.at(nil, "approve")
 		x.until(asksKeys)

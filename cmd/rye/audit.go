@@ -61,7 +61,7 @@ func showAudit(u *cli.UI, a *packages.Audit) {
 			u.Out("    first seen %s", b.FirstSeen.UTC().Format(time.DateOnly))
 		}
 	}
-	t := &cli.Table{}
+	t := newTable("rules")
 	for _, r := range a.Rules {
 		t.Add("rule", r.Key, r.Value, r.Where())
 	}

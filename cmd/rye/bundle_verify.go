@@ -223,7 +223,7 @@ func showMadeBundles(u *cli.UI, list []madeBundle) {
 		u.Note("No bundles. rye bundle create ID makes this project a bundle; rye list --bundles lists installed ones.")
 		return
 	}
-	t := &cli.Table{Header: []string{"BUNDLE", "VERSION", "FILES", "SIGNED BY", "STATE"}}
+	t := newTable("own bundles")
 	for _, b := range list {
 		t.Add(b.ID, b.Version, strconv.Itoa(b.Files), trustedSigners(b.Signatures), b.State)
 	}
@@ -282,7 +282,7 @@ func runBundleInspect(ctx context.Context, c *cli.Call) error {
 		for _, fp := range in.Claimed {
 			c.UI.Out("claims to be signed by %s", fp)
 		}
-		t := &cli.Table{}
+		t := newTable("files")
 		for _, f := range in.Manifest.Files {
 			t.Add(f.Path, f.Mode(), f.Digest.String()[:19])
 		}

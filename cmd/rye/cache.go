@@ -99,7 +99,7 @@ func cacheInfoCommand() *cli.Command {
 				return err
 			}
 			return c.UI.Show(in, func() {
-				t := &cli.Table{}
+				t := newTable("cache")
 				t.Add("directory", in.Dir)
 				t.Add("bundles", fmt.Sprintf("%d, %s", in.Snapshots, bytesText(in.SnapshotBytes)))
 				t.Add("remotes", fmt.Sprintf("%d, %s", in.Remotes, bytesText(in.RemoteBytes)))

@@ -97,7 +97,7 @@ func countStatus(results []checkResult, status string) int {
 // showDoctor prints the report for people.
 func showDoctor(u *cli.UI, results []checkResult) {
 	colour := map[string]string{statusOK: cli.Green, statusWarn: cli.Yellow, statusFail: cli.Red}
-	t := &cli.Table{}
+	t := newTable("doctor")
 	for _, r := range results {
 		t.Add(u.Style(colour[r.Status], r.Status), r.Name, r.Detail)
 		if r.Fix != "" && r.Status != statusOK {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -38,13 +39,14 @@ func showRuns(c *cli.Call, runs []*graph.Summary) {
 		c.UI.Out("no runs")
 		return
 	}
-	t := &cli.Table{Header: []string{"RUN", "STATE", "NODE", "STEPS", "STARTED"}}
+	t := newTable("runs")
 	for _, r := range runs {
 		state := r.State
 		if r.Reason != "" {
 			state += " (" + r.Reason + ")"
 		}
-		t.Add(r.ID, state, hidden.Visible(r.Node), fmt.Sprint(r.Steps), r.Started)
+		started, _ := time.Parse(time.RFC3339Nano, r.Started) // rye wrote it
+		t.Add(bareRef(r.Graph), state, age(c, started), r.Node, fmt.Sprint(r.Steps), r.ID, r.Started)
 	}
 	c.UI.Table(t)
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -110,13 +109,15 @@ func installMerge(ctx context.Context, c *cli.Call) ([]githook.Installed, error)
 }
 
 func showHooks(c *cli.Call, done []githook.Installed) {
+	t := newTable("hooks")
 	for _, d := range done {
-		line := fmt.Sprintf("%-9s  %s", d.Status, d.Path)
+		path := d.Path
 		if d.Chains != "" {
-			line += " (after " + d.Chains + ")"
+			path += " (after " + d.Chains + ")"
 		}
-		c.UI.Out("%s", line)
+		t.Add(d.Status, path)
 	}
+	c.UI.Table(t)
 }
 
 // hookManagers are the other programs that manage hooks.

@@ -90,7 +90,7 @@ func showOwnKeys(u *cli.UI, keys []ownKey) {
 		u.Note("You have no key of your own; rye key new makes one.")
 		return
 	}
-	t := &cli.Table{Header: []string{"KEY", "OWNER", "STATE", "UNTIL", "DAYS", "SCOPE", "FILE"}}
+	t := newTable("keys")
 	for _, k := range keys {
 		state := string(k.State)
 		if k.Default {

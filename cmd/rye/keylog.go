@@ -70,7 +70,7 @@ func showCheckedLog(u *cli.UI, rep *auditlog.Report) {
 }
 
 func showSignatureLog(u *cli.UI, rep *auditlog.Report) {
-	t := &cli.Table{Header: []string{"NUMBER", "TIME", "BY", "USE", "WHAT", "SPACE", "KEY", "PROJECT"}}
+	t := newTable("signatures")
 	for _, e := range rep.Entries {
 		t.Add(strconv.FormatInt(e.Seq, 10), e.Time, e.Surface, e.Use, loggedName(e), e.Space, e.Key[:shortKey], e.Project)
 	}

@@ -130,7 +130,7 @@ func showItems(u *cli.UI, items []listed) {
 		u.Note("No items.")
 		return
 	}
-	t := &cli.Table{Header: []string{"ITEM", "VERSION", "SPACE", "TRUST", "DESCRIPTION"}}
+	t := newTable("list")
 	for _, i := range items {
 		name := any(i.Ref)
 		if i.Shadowed {

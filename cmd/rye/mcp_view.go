@@ -12,7 +12,7 @@ import (
 // showMcpServer prints the command or the address of a server.
 func showMcpServer(u *cli.UI, s *mcpclient.Server, dir string) {
 	u.Out("%s", u.Style(cli.Bold, "MCP server "+s.Name))
-	t := &cli.Table{Wrap: true}
+	t := newTable("server")
 	if s.Transport == mcpclient.Stdio {
 		t.Add("  command", argumentLine(append([]string{s.Command}, s.Args...)))
 		t.Add("  folder", strings.TrimSuffix(dir+"/"+s.Cwd, "/"))
@@ -38,7 +38,7 @@ func showMcpServer(u *cli.UI, s *mcpclient.Server, dir string) {
 // showMcpOffer prints what a server offers, in full if the user is about to
 // approve it.
 func showMcpOffer(u *cli.UI, o *mcpclient.Offer, asked bool) {
-	t := &cli.Table{}
+	t := newTable("offer")
 	if o.Software != "" {
 		t.Add("  software", o.Software)
 	}
@@ -59,7 +59,7 @@ func showMcpOffer(u *cli.UI, o *mcpclient.Offer, asked bool) {
 
 // showMcpTools prints the first line of each description.
 func showMcpTools(u *cli.UI, tools []mcpclient.Tool) {
-	t := &cli.Table{Wrap: true}
+	t := newTable("mcp tools")
 	for _, tool := range tools {
 		line, rest := firstLineOf(tool.Description)
 		t.Add("    "+tool.Name, line+pick(rest, " …", ""))
@@ -146,7 +146,7 @@ func showMcpList(u *cli.UI, listed []mcpclient.Listed, tools bool) {
 		u.Note("No MCP servers. rye mcp add NAME -- COMMAND adds one.")
 		return
 	}
-	t := &cli.Table{Header: []string{"NAME", "SPACE", "TOOLS", "STATE", "REACHED BY"}}
+	t := newTable("servers")
 	for _, l := range listed {
 		how, state := "", u.Style(cli.Green, "signed")
 		if l.Server != nil {

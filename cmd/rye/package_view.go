@@ -222,7 +222,7 @@ func listBundles(ctx context.Context, c *cli.Call, in space.Name) error {
 			c.UI.Note("No bundles.")
 			return
 		}
-		t := &cli.Table{Header: []string{"BUNDLE", "VERSION", "STATE", "SIGNER"}}
+		t := newTable("bundles")
 		for _, b := range list {
 			name := b.ID
 			if !b.Direct {

@@ -55,27 +55,21 @@ written: rye provider test calls it.`,
 	}
 }
 
-// providerColumns is the width of the list of providers, longestProvider that of its first
-// column.
-const (
-	providerColumns = 80
-	longestProvider = 34
-)
-
 func showProviders(u *cli.UI, all []*project.ProviderState) {
 	if len(all) == 0 {
 		u.Note("No providers.")
 		return
 	}
-	t := &cli.Table{Header: []string{"PROVIDER", "STATE", "MODELS, OR WHY NOT"}, Columns: providerColumns}
+	t := newTable("providers")
 	for _, s := range all {
-		name := strings.TrimPrefix(strings.TrimPrefix(s.Ref, "tool:"), project.ProviderDir)
-		if runes := []rune(name); len(runes) > longestProvider {
-			name = string(runes[:longestProvider-1]) + "…"
-		}
-		t.Add(name, s.State, providerDetail(s))
+		t.Add(providerName(s.Ref), s.State, providerDetail(s))
 	}
 	u.Table(t)
+}
+
+// providerName returns the part of the ref of a provider that names it.
+func providerName(ref string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(ref, "tool:"), project.ProviderDir)
 }
 
 // providerDetail returns the models of a provider that can be used, those of its tiers
@@ -148,9 +142,9 @@ func showPrices(u *cli.UI, list []project.ModelPrices) {
 		u.Note("No providers.")
 		return
 	}
-	t := &cli.Table{Header: []string{"PROVIDER", "MODEL", "INPUT", "CACHE READ", "CACHE WRITE", "OUTPUT", "AS OF", "SOURCE", ""}}
+	t := newTable("prices")
 	for _, m := range list {
-		t.Add(m.Provider, m.Model, m.Prices["input"], m.Prices["cache_read"], m.Prices["cache_write_5m"], m.Prices["output"], m.AsOf, m.Source, m.Problem)
+		t.Add(providerName(m.Provider), m.Model, m.Prices["input"], m.Prices["cache_read"], m.Prices["cache_write_5m"], m.Prices["output"], m.AsOf, m.Source, m.Problem)
 		for _, a := range m.Above {
 			t.Add("", fmt.Sprintf("above %d input tokens", a.InputTokens), a.Prices["input"], a.Prices["cache_read"], a.Prices["cache_write_5m"], a.Prices["output"], "", "", "")
 		}

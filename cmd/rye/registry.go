@@ -128,7 +128,7 @@ func showRegistries(u *cli.UI, list []project.PinnedRegistry) {
 		u.Out("no registry is pinned; rye registry add HOST pins one")
 		return
 	}
-	t := &cli.Table{Header: []string{"HOST", "LOG KEY", "WITNESSES", ""}}
+	t := newTable("registries")
 	for _, r := range list {
 		state := "in use"
 		switch {

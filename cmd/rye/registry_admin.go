@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/registry/server"
 )
@@ -120,9 +121,11 @@ func runAdmin(ctx context.Context, c *cli.Call, o *adminOptions, do server.Comma
 		if r.Receipt != nil {
 			c.UI.Out("log entry %d", r.Receipt.Index)
 		}
+		t := newTable("registry reports")
 		for _, x := range r.Reports {
-			c.UI.Out("%d  %s  %s %s  %s", x.Number, x.At.Format("2006-01-02"), hidden.Visible(x.ID), hidden.Visible(x.Version), hidden.Visible(x.Text))
+			t.Add(fmt.Sprint(x.Number), x.At.Format(time.DateOnly), x.ID, x.Version, x.Text)
 		}
+		c.UI.Table(t)
 		if do.Do == "reports" && len(r.Reports) == 0 {
 			c.UI.Out("no reports")
 		}

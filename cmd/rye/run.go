@@ -337,7 +337,7 @@ func showToolText(u *cli.UI, data map[string]any) bool {
 func showDryRun(u *cli.UI, run *primary.Run) {
 	p := run.Plan
 	u.Out("%s would run; nothing started", run.Metadata.Ref)
-	t := &cli.Table{}
+	t := newTable("dry run")
 	if p.Native != nil {
 		t.Add("program", "none: "+p.Chain.Primitive().Ref.ID+" runs in this process")
 		addConfig(t, p.Native.Config)

@@ -108,7 +108,7 @@ func searchRegistryItems(ctx context.Context, c *cli.Call, h *project.Project, o
 		if res.Note != "" {
 			c.UI.Note("%s", res.Note)
 		}
-		t := &cli.Table{Header: []string{"ITEM", "STATE", "SIGNER", "SCORE", "DESCRIPTION"}}
+		t := newTable("search registry")
 		for _, x := range res.Hits {
 			t.Add(string(x.Type)+":"+x.ID, x.State, strings.Join(x.Signers, ", "), fmt.Sprintf("%.2f", x.Score), x.Description)
 		}
@@ -160,7 +160,7 @@ func showHits(u *cli.UI, res *search.Result, offset int) {
 }
 
 func hitTable(u *cli.UI, hits []search.Hit) *cli.Table {
-	t := &cli.Table{Header: []string{"ITEM", "VERSION", "SPACE", "TRUST", "SCORE", "DESCRIPTION"}}
+	t := newTable("search")
 	for _, h := range hits {
 		name := any(h.Ref().String())
 		switch {

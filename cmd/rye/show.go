@@ -88,7 +88,7 @@ func runShow(ctx context.Context, c *cli.Call) error {
 }
 
 func showItem(u *cli.UI, v *itemView, it *resolve.Item) {
-	t := &cli.Table{}
+	t := newTable("show")
 	row := func(name, value string) {
 		if value != "" {
 			t.Add(u.Style(cli.Dim, name), value)
@@ -261,7 +261,7 @@ func showPrograms(u *cli.UI, programs []exec.Interpreter) {
 }
 
 func showChain(u *cli.UI, elements []primary.Element) {
-	t := &cli.Table{Header: []string{"", "ELEMENT", "SPACE", "VERSION", "DIGEST", "SIGNER"}}
+	t := newTable("chain")
 	for i, e := range elements {
 		arrow := ""
 		if i > 0 {

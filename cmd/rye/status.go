@@ -77,13 +77,15 @@ func runStatus(ctx context.Context, c *cli.Call, check bool) error {
 }
 
 func showStatus(u *cli.UI, lines []statusLine) {
+	t := newTable("status")
 	for _, l := range lines {
 		if l.Fix == "" {
-			u.Out("%-8s %s", l.Name, l.Text)
+			t.Add(l.Name, l.Text)
 			continue
 		}
-		u.Out("%-8s %s: %s", l.Name, u.Style(cli.Yellow, l.Text), l.Fix)
+		t.Add(u.Style(cli.Yellow, l.Name), l.Text+": "+l.Fix)
 	}
+	u.Table(t)
 }
 
 // statusLines returns the lines for people. The commands are here and not in the

@@ -50,7 +50,7 @@ func endModels(c *cli.Call, reports []*project.ModelReport, err error) error {
 }
 
 func showModels(u *cli.UI, reports []*project.ModelReport) {
-	t := &cli.Table{Header: []string{"MODEL", "COMPLETED", "SAME OUTPUTS", "TURNS", "COST", "TIME"}}
+	t := newTable("models")
 	for _, r := range reports {
 		var turns int64
 		for _, run := range r.Runs {

@@ -40,9 +40,9 @@ that of the first; turns and costs are those of the chain so far.`,
 				return err
 			}
 			return c.UI.Show(map[string]any{"chain": links}, func() {
-				t := &cli.Table{Header: []string{"THREAD", "STATE", "DIRECTIVE", "TURNS", "SPENT"}}
+				t := newTable("chain of threads")
 				for _, l := range links {
-					t.Add(l.ID, l.State, l.Directive, fmt.Sprint(l.Turns), activity.Money(l.Cost.Spend))
+					t.Add(bareRef(l.Directive), l.State, fmt.Sprint(l.Turns), activity.Money(l.Cost.Spend), l.ID)
 				}
 				c.UI.Table(t)
 			})

@@ -76,7 +76,7 @@ func runThreadsCost(ctx context.Context, c *cli.Call, o *costOptions) error {
 
 // showTotal prints a line for each thread of a tree and of its chains, and their sum.
 func showTotal(u *cli.UI, r *project.CostReport) {
-	t := &cli.Table{Header: []string{"THREAD", "CALLS", "SPENT", "ASSUMED", "RESERVED"}}
+	t := newTable("cost of a tree")
 	add := func(name string, s store.Sum) {
 		t.Add(name, fmt.Sprint(s.Calls), s.Actual.String(), s.Assumed.String(), s.Reserved.String())
 	}
@@ -106,7 +106,7 @@ func showPeriods(ctx context.Context, c *cli.Call, p *project.Project, s *store.
 		}
 	}
 	return c.UI.Show(map[string]any{"periods": periods}, func() {
-		t := &cli.Table{Header: []string{"PERIOD", "SPENT", "RESERVED", "MAXIMUM"}}
+		t := newTable("cost of a user")
 		for _, period := range periods {
 			t.Add(period.Period, period.Actual.String(), period.Reserved.String(), period.Max.String())
 		}
@@ -127,17 +127,17 @@ func showThreadCosts(ctx context.Context, c *cli.Call, p *project.Project, s *st
 			c.UI.Note("No threads.")
 			return
 		}
-		t := &cli.Table{Header: []string{"THREAD", "STATE", "CALLS", "SPENT", "RESERVED", "MAXIMUM"}}
+		t := newTable("costs")
 		for _, cost := range costs {
-			t.Add(cost.Thread, cost.State, fmt.Sprint(cost.Calls), cost.Actual.String(), cost.Reserved.String(), cost.Max.String())
+			t.Add(bareRef(cost.Ref), cost.State, age(c, cost.Created), fmt.Sprint(cost.Calls), cost.Actual.String(), cost.Reserved.String(), cost.Max.String(), cost.Thread)
 		}
 		c.UI.Table(t)
 	})
 }
 
 func showCost(u *cli.UI, cost store.Cost) {
-	u.Out("%s  %s  %s", cost.Thread, cost.State, strings.TrimPrefix(cost.Ref, "directive:"))
-	t := &cli.Table{Header: []string{"", "SPENT", "ASSUMED", "RESERVED", "MAXIMUM", "OVERSPENT"}}
+	u.Out("%s  %s  %s", cost.Thread, cost.State, bareRef(cost.Ref))
+	t := newTable("cost")
 	amounts := func(name string, all ...policy.USD) {
 		row := []any{name}
 		for _, a := range all {

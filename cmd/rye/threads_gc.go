@@ -86,7 +86,7 @@ func runThreadsGC(ctx context.Context, c *cli.Call, o project.GCOptions) error {
 		}
 	}
 	return c.UI.Report(report.Failed(), report, nil, func() {
-		t := &cli.Table{}
+		t := newTable("removed threads")
 		for _, r := range report.Removed {
 			t.Add(pick(report.DryRun, "would remove", "removed"), r.Root, plural(len(r.Threads), "thread"), r.Updated.Format(time.DateOnly))
 		}

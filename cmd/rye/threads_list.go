@@ -82,19 +82,20 @@ func showThreadList(c *cli.Call, list []project.ListedThread) {
 		c.UI.Out("no threads")
 		return
 	}
-	t := &cli.Table{Header: []string{"THREAD", "STATE", "PID", "CALLS", "SPENT", "MAXIMUM", "STARTED"}}
+	t := newTable("threads")
 	for _, l := range list {
 		state, pid := l.State, ""
 		if l.Reason != "" {
 			state += " (" + l.Reason + ")"
 		}
 		if l.Waiting != nil {
-			state = l.Waiting.State(c.Now(), 30)
+			state = l.Waiting.State(c.Now(), 60)
 		}
 		if l.PID > 0 {
 			pid = fmt.Sprint(l.PID)
 		}
-		t.Add(strings.Repeat("  ", l.Level)+l.ID, state, pid, fmt.Sprint(l.Turns), activity.Money(l.Spend), activity.Money(l.Max), l.Started.Format(time.RFC3339))
+		t.Add(strings.Repeat("  ", l.Level)+bareRef(l.Item), state, age(c, l.Started), activity.Money(l.Spend), activity.Money(l.Max), fmt.Sprint(l.Turns),
+			l.ID, pid, l.Started.Format(time.RFC3339))
 	}
 	c.UI.Table(t)
 }

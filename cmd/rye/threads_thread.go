@@ -63,7 +63,7 @@ func runThreadsShow(ctx context.Context, c *cli.Call, items bool, text *textOpti
 }
 
 func showThread(u *cli.UI, s *threads.Summary, items bool) {
-	t := &cli.Table{}
+	t := newTable("thread")
 	t.Add("thread", s.ID)
 	t.Add("directive", s.Directive.Ref+" "+s.Directive.Digest.String())
 	t.Add("signed by", s.Signer)

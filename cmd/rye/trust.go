@@ -190,7 +190,7 @@ func trustListCommand() *cli.Command {
 }
 
 func showTrustList(u *cli.UI, keys []trust.KeyInfo, proposals []trust.Proposal, set trust.ProjectSet, bad []diag.Finding) {
-	t := &cli.Table{Header: []string{"KEY", "OWNER", "TIER", "STATE", "UNTIL", "SCOPE"}}
+	t := newTable("trust")
 	for _, k := range keys {
 		until, tier := "never", string(k.Tier)
 		if !k.NotAfter.IsZero() {

@@ -95,7 +95,7 @@ func showOutdated(u *cli.UI, list []packages.Outdated, all int) {
 		u.Note("%s, none outdated.", plural(all, "bundle"))
 		return
 	}
-	t := &cli.Table{Header: []string{"BUNDLE", "LOCKED", "NEWEST", ""}}
+	t := newTable("outdated")
 	for _, o := range list {
 		remark := string(o.Alarm)
 		if remark == "" && o.Held != "" {
@@ -163,7 +163,7 @@ func runInfo(ctx context.Context, c *cli.Call, o *packageOptions) error {
 // showRelease prints what a release contains. Nothing of it was verified.
 func showRelease(u *cli.UI, in *packages.Inspection) {
 	u.Note("Not verified: these are the contents of %s.", in.Version)
-	t := &cli.Table{}
+	t := newTable("release")
 	row := func(name string, values []string) {
 		for i, v := range values {
 			t.Add(pick(i == 0, name, ""), v)
@@ -187,7 +187,7 @@ func showRelease(u *cli.UI, in *packages.Inspection) {
 }
 
 func showInfo(u *cli.UI, in *packages.Info) {
-	t := &cli.Table{}
+	t := newTable("bundle")
 	row := func(name string, values ...string) {
 		for i, v := range values {
 			if v != "" {

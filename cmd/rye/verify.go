@@ -195,9 +195,11 @@ func verified(c *cli.Call, r *verify.Report) error {
 	err := diag.FromFindings("verifying", r.Findings)
 	human := func() {
 		if c.UI.Detailed {
+			t := newTable("verified")
 			for _, f := range r.Files {
-				c.UI.Out("%s  %s  %s", string(f.Verdict.Status), f.Path, f.Verdict.Owner)
+				t.Add(string(f.Verdict.Status), f.Path, f.Verdict.Owner)
 			}
+			c.UI.Table(t)
 		}
 		for _, f := range r.Findings {
 			c.UI.Finding(f)

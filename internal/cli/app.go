@@ -11,7 +11,7 @@ import (
 
 // Globals are the flags that every command accepts, before and after its name.
 type Globals struct {
-	JSON, Quiet, Verbose, NoColor, Plain bool
+	JSON, Quiet, Verbose, NoColor, Plain, Wide bool
 
 	Project   string // the project's directory
 	Offline   bool
@@ -27,6 +27,7 @@ func (g *Globals) flags() []Flag {
 		Bool(&g.Verbose, "verbose", "print more details").Alias("v"),
 		Bool(&g.NoColor, "no-color", "print without colour (as NO_COLOR does)"),
 		Bool(&g.Plain, "plain", "only append lines, for screen readers (as RYE_PLAIN=1 does)"),
+		Bool(&g.Wide, "wide", "print tables with every column and whole cells, as in a pipe"),
 		Bool(&g.Offline, "offline", "do not use the network"),
 		String(&g.TrustRoot, "trust-root", "trust the documents in `FILE` or a directory as anchors"),
 		Bool(&g.help, "help", "print the help of a command (-h is short)").Alias("h"),

@@ -81,7 +81,7 @@ func findCode(word string) (diag.Row, error) {
 
 func listCodes(u *UI) error {
 	var rows []codeRow
-	t := &Table{Header: []string{"CODE", "EXIT", "WHEN"}, Wrap: true}
+	t := Tables()["codes"]
 	for _, r := range diag.Table() {
 		rows = append(rows, newCodeRow(r))
 		t.Add(string(r.Code), Itoa(ExitStatus(r.Code)), r.When)

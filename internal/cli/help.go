@@ -81,7 +81,7 @@ func completeHelp(_ context.Context, c *Call) []string {
 
 func listTopics(u *UI) error {
 	return u.Show(map[string]any{"topics": topics()}, func() {
-		t := &Table{}
+		t := Tables()["help"]
 		for _, topic := range topics() {
 			t.Add("  "+topic.Name, topic.Title)
 		}

@@ -86,7 +86,14 @@ With --json stdout holds exactly one JSON document, also when the command fails:
    "suggestion"}, "metadata": {"command": …}}
 
 Codes are stable: rye explain lists them. Colour is used on a terminal only, and
-not with --no-color or NO_COLOR. Control and hidden characters in names and messages are shown as
+not with --no-color or NO_COLOR.
+
+A table fits the terminal: long cells are cut, then columns are left out, and what is
+still too wide has a line for each cell. With --wide, and where stdout is not a
+terminal, every column is printed and every cell is whole. With --plain each cell has
+a line, as for screen readers. Programs read --json.
+
+Control and hidden characters in names and messages are shown as
 escapes, so that no file name can change the terminal.`
 
 func exitCodesTopic() string {

@@ -27,6 +27,8 @@ type UI struct {
 	color    bool // stdout takes colour
 	errTint  bool // stderr takes colour
 	width    int  // columns of the terminal at stdout, 0 without a terminal
+	wide     bool // tables have every column and whole cells
+	plain    bool // tables have a line for each cell
 	Command  string
 	wrote    bool // a JSON document was printed
 
@@ -66,6 +68,7 @@ func newUI(w *World) *UI {
 		u.color, u.errTint = w.Isatty(w.Stdout), w.Isatty(w.Stderr)
 	}
 	u.width = TerminalWidth(w.Stdout)
+	u.plain = u.width > 0 && w.PlainTerminal() // a pipe is read by a program, whatever TERM is there
 	return u
 }
 
@@ -74,6 +77,8 @@ func (u *UI) settle(g *Globals) {
 	u.AsJSON = g.JSON
 	u.Quiet = g.Quiet
 	u.Detailed = g.Verbose
+	u.wide = g.Wide
+	u.plain = u.plain || g.Plain
 	if g.NoColor {
 		u.color = false
 		u.errTint = false
@@ -226,6 +231,8 @@ const (
 	Cyan   = "36"
 )
 
+const styleEnd = "\x1b[0m"
+
 // Style colours text for stdout.
 func (u *UI) Style(style, text string) Styled { return tint(u.color, style, text) }
 
@@ -243,7 +250,7 @@ func tint(on bool, style, text string) Styled {
 	if !on {
 		return Styled(text)
 	}
-	return Styled("\x1b[" + style + "m" + text + "\x1b[0m")
+	return Styled("\x1b[" + style + "m" + text + styleEnd)
 }
 
 // visible makes the arguments of a format safe to print.

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/inline"
 )
 
 // FlagDoc is one flag in a help text.
@@ -126,14 +126,14 @@ func (u *UI) fitted(text string) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, p := range paragraphs {
 		lines := strings.Split(p, "\n")
-		wide := slices.ContainsFunc(lines, func(l string) bool { return utf8.RuneCountInString(l) > u.width })
+		wide := slices.ContainsFunc(lines, func(l string) bool { return inline.Width(l) > u.width })
 		if !wide || slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, " ") }) {
 			continue
 		}
 		var out []string
 		for _, word := range strings.Fields(p) { // one that is too long stays whole, so that it can be copied
 			last := len(out) - 1
-			if last < 0 || utf8.RuneCountInString(out[last])+1+utf8.RuneCountInString(word) > u.width {
+			if last < 0 || inline.Width(out[last])+1+inline.Width(word) > u.width {
 				out = append(out, word)
 				continue
 			}
@@ -156,7 +156,7 @@ func (u *UI) helpCommands(d CommandDoc) {
 			title = "Commands"
 		}
 		u.heading(title)
-		t := &Table{Wrap: true}
+		t := Tables()["help"]
 		for _, c := range g.cmds {
 			t.Add("  "+c.Name, c.Summary)
 		}
@@ -169,7 +169,7 @@ func (u *UI) helpFlags(title string, flags []FlagDoc) {
 		return
 	}
 	u.heading(title)
-	t := &Table{Wrap: true}
+	t := Tables()["help"]
 	for _, f := range flags {
 		t.Add(f.Label(), f.Text())
 	}
@@ -181,7 +181,7 @@ func (u *UI) helpExits(exits []exitUse) {
 		return
 	}
 	u.heading("Exit codes")
-	t := &Table{Wrap: true}
+	t := Tables()["help"]
 	for _, e := range exits {
 		t.Add("  "+Itoa(e.Status), e.Meaning)
 		for _, code := range e.Codes {

@@ -276,15 +276,46 @@ func (w *Writer) paint(out *bytes.Buffer) {
 }
 
 // Width returns the columns of a text; escape sequences have none.
-func Width(s string) int { return ansi.StringWidth(s) }
+func Width(s string) int {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return ansi.StringWidth(s)
+		}
+	}
+	return len(s)
+}
 
 // Cut shortens a text to a number of columns.
 func Cut(s string, columns int) string {
 	if columns <= 0 {
 		return ""
 	}
-	if ansi.StringWidth(s) <= columns {
+	if Width(s) <= columns {
 		return s
 	}
 	return ansi.Truncate(s, columns, "…")
+}
+
+// CutMiddle is Cut that leaves out the middle of a text without escape sequences.
+func CutMiddle(s string, columns int) string {
+	width := Width(s)
+	if width <= columns || columns < 3 {
+		return Cut(s, columns)
+	}
+	front := Head(s, (columns-1)/2)
+	for free := columns - 1 - Width(front); width > free; {
+		c, n := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
+		s, width = s[len(c):], width-n
+	}
+	return front + "…" + s
+}
+
+// Head returns the beginning of a text without escape sequences that fits into a number of
+// columns: at least its first character.
+func Head(s string, columns int) string {
+	if head := ansi.Truncate(s, columns, ""); head != "" || s == "" {
+		return head
+	}
+	first, _ := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
+	return first
 }

@@ -31,8 +31,8 @@ type Wait struct {
 	Open  int       `json:"open,omitempty"` // how many questions are open, if there are several
 }
 
-// maxText is the length of a text, in characters.
-const maxText = 300
+// MaxText is the greatest length of a text, in characters.
+const MaxText = 300
 
 // Of returns the first open question of a thread or run of a project, or nil.
 func Of(ctx context.Context, project, id string) (*Wait, error) {
@@ -73,8 +73,8 @@ func ofRun(ctx context.Context, project, id string) (*Wait, error) {
 }
 
 func newWait(kind, id, text string, since time.Time, open int) *Wait {
-	if r := []rune(text); len(r) > maxText {
-		text = string(r[:maxText-1]) + "…"
+	if r := []rune(text); len(r) > MaxText {
+		text = string(r[:MaxText-1]) + "…"
 	}
 	w := &Wait{Kind: kind, ID: id, Text: text, Since: since}
 	if open > 1 {

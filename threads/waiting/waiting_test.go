@@ -30,7 +30,7 @@ func TestState(t *testing.T) {
 			t.Errorf("%q\nis %q\nnot %q", text, got, want)
 		}
 	}
-	if w := newWait(Question, "a", strings.Repeat("é", 400), since, 3); len([]rune(w.Text)) != maxText || w.Open != 3 {
+	if w := newWait(Question, "a", strings.Repeat("é", 400), since, 3); len([]rune(w.Text)) != MaxText || w.Open != 3 {
 		t.Errorf("%d characters, %d open", len([]rune(w.Text)), w.Open)
 	}
 }

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/threads/waiting"
+)
+
+// age returns the time since something as tables show it, "" if it has no time.
+func age(c *cli.Call, since time.Time) string {
+	if since.IsZero() {
+		return ""
+	}
+	return waiting.Age(c.Now().Sub(since))
+}
+
+// bareRef returns the id of a directive or a graph, whose kind the column names.
+func bareRef(ref string) string {
+	_, id, ok := strings.Cut(ref, ":")
+	if !ok {
+		return ref
+	}
+	return id
+}
+
+// newTable returns an empty table of the program, by its name.
+func newTable(name string) *cli.Table {
+	t, ok := tables()[name]
+	if !ok {
+		panic("rye: no table " + name)
+	}
+	return t
+}
+
+// tables returns every table of the program, empty. The columns that a person looks for first
+// are at the left, the long ones that few people read are at the right and have a rank.
+func tables() map[string]*cli.Table {
+	list := func(columns ...cli.Column) *cli.Table { return &cli.Table{Columns: columns} }
+	bare := func(columns ...cli.Column) *cli.Table { return &cli.Table{Form: cli.Bare, Columns: columns} }
+	facts := func() *cli.Table {
+		return &cli.Table{Form: cli.Facts, Columns: []cli.Column{{Name: "NAME"}, {Name: "VALUE", Cut: cli.Wrap}}}
+	}
+	col := func(name string, rank, least int) cli.Column { return cli.Column{Name: name, Rank: rank, Min: least} }
+	mid := func(name string, rank, least int) cli.Column {
+		return cli.Column{Name: name, Rank: rank, Min: least, Cut: cli.Middle}
+	}
+	wrap := func(name string, rank, least int) cli.Column {
+		return cli.Column{Name: name, Rank: rank, Min: least, Cut: cli.Wrap}
+	}
+	wide := func(name string) cli.Column { return cli.Column{Name: name, Wide: true} }
+	return map[string]*cli.Table{
+		// Items.
+		"list": list(mid("ITEM", 0, 32), col("VERSION", 3, 7), col("SPACE", 2, 11), col("TRUST", 0, 9), col("DESCRIPTION", 1, 16)),
+		"search": list(mid("ITEM", 0, 32), col("VERSION", 4, 7), col("SPACE", 3, 11), col("TRUST", 0, 9), col("SCORE", 5, 5),
+			col("DESCRIPTION", 1, 16)),
+		"search registry": list(mid("ITEM", 0, 32), col("STATE", 0, 9), mid("SIGNER", 2, 16), col("SCORE", 3, 5), col("DESCRIPTION", 1, 16)),
+		"chain": list(col("", 0, 2), mid("ELEMENT", 0, 24), col("SPACE", 2, 10), col("VERSION", 3, 7), col("DIGEST", 4, 13),
+			col("SIGNER", 0, 9)),
+		"shadowed": list(mid("ITEM", 0, 20), mid("USED", 0, 16), col("TRUST", 0, 9), mid("HIDDEN", 1, 16)),
+		"show":     facts(),
+		"dry run":  facts(),
+		"config":   facts(),
+		"origins":  bare(wrap("KEY", 0, 16), wrap("VALUE", 0, 12), wrap("FROM", 0, 12)),
+		"change":   bare(wrap("KEY", 0, 16), wrap("OLD", 0, 12), col("", 0, 2), wrap("NEW", 0, 12)),
+		"status":   facts(),
+		"doctor":   bare(col("STATE", 0, 4), wrap("CHECK", 0, 12), wrap("DETAIL", 0, 20)),
+		"hooks":    facts(),
+		"verified": bare(col("STATE", 0, 9), mid("FILE", 0, 20), col("SIGNER", 0, 9)),
+
+		// Threads and runs.
+		"threads": list(mid("DIRECTIVE", 0, 16), col("STATE", 0, 20), col("AGE", 0, 6), col("SPENT", 0, 7), col("MAX", 2, 6),
+			col("TURNS", 3, 5), wide("THREAD"), wide("PID"), wide("STARTED")),
+		"chain of threads": list(mid("DIRECTIVE", 0, 16), col("STATE", 0, 12), col("TURNS", 1, 5), col("SPENT", 0, 7), wide("THREAD")),
+		"costs": list(mid("DIRECTIVE", 0, 16), col("STATE", 0, 12), col("AGE", 1, 6), col("CALLS", 2, 5), col("SPENT", 0, 7), col("RESERVED", 1, 8),
+			col("MAX", 0, 6), wide("THREAD")),
+		"cost": list(mid("MODEL", 0, 10), col("SPENT", 0, 7), col("ASSUMED", 2, 7), col("RESERVED", 1, 8), col("MAX", 0, 6),
+			col("OVERSPENT", 3, 9)),
+		"cost of a tree": list(mid("THREAD", 0, 16), col("CALLS", 2, 5), col("SPENT", 0, 7), col("ASSUMED", 3, 7), col("RESERVED", 1, 8)),
+		"cost of a user": list(col("PERIOD", 0, 10), col("SPENT", 0, 7), col("RESERVED", 1, 8), col("MAX", 0, 7)),
+		"runs": list(mid("GRAPH", 0, 16), col("STATE", 0, 20), col("AGE", 0, 6), mid("NODE", 1, 10), col("STEPS", 2, 5),
+			wide("RUN"), wide("STARTED")),
+		"thread":          facts(),
+		"plan":            facts(),
+		"waiting":         list(mid("DIRECTIVE", 0, 16), col("WAITING FOR YOU", 0, 20), col("AGE", 0, 6), mid("THREAD", 0, 16), wide("CALL")),
+		"removed threads": bare(col("ACTION", 0, 12), mid("THREAD", 0, 16), col("KIND", 2, 9), wrap("UPDATED", 0, 16)),
+
+		// Models.
+		"providers": list(mid("PROVIDER", 0, 16), col("STATE", 0, 12), col("MODELS, OR WHY NOT", 0, 18)),
+		"prices": list(mid("PROVIDER", 0, 12), mid("MODEL", 0, 16), col("INPUT", 0, 5), col("CACHE READ", 3, 10), col("CACHE WRITE", 4, 11),
+			col("OUTPUT", 0, 6), col("AS OF", 2, 10), col("SOURCE", 5, 12), col("PROBLEM", 1, 12)),
+		"test call": list(col("CALL", 0, 8), mid("MODEL", 0, 16), col("TIME", 0, 7), col("INPUT", 2, 5), col("OUTPUT", 2, 6), col("COST", 0, 8)),
+		"models": list(mid("MODEL", 0, 16), col("COMPLETED", 0, 9), col("SAME OUTPUTS", 0, 12), col("TURNS", 2, 5), col("COST", 0, 7),
+			col("TIME", 1, 6)),
+
+		// Keys and trust.
+		"keys": list(col("KEY", 0, 16), col("OWNER", 0, 10), col("STATE", 0, 7), col("UNTIL", 1, 10), col("DAYS", 3, 4),
+			wrap("SCOPE", 2, 20), mid("FILE", 4, 16)),
+		"trust": list(col("KEY", 0, 16), col("OWNER", 0, 8), col("TIER", 2, 10), col("STATE", 0, 7), col("UNTIL", 1, 10), wrap("SCOPE", 0, 20)),
+		"signatures": list(col("NUMBER", 0, 6), col("TIME", 0, 20), col("BY", 4, 5), col("USE", 3, 5), mid("WHAT", 0, 20), col("SPACE", 5, 7),
+			col("KEY", 2, 16), mid("PROJECT", 6, 12)),
+
+		// Bundles and registries.
+		"bundles":          list(mid("BUNDLE", 0, 24), col("VERSION", 0, 8), col("STATE", 0, 13), col("SIGNER", 1, 12)),
+		"own bundles":      list(mid("BUNDLE", 0, 20), col("VERSION", 0, 8), col("FILES", 2, 5), col("SIGNED BY", 1, 12), col("STATE", 0, 10)),
+		"files":            bare(mid("FILE", 0, 20), col("MODE", 2, 6), col("DIGEST", 1, 13)),
+		"outdated":         list(mid("BUNDLE", 0, 20), col("LOCKED", 0, 8), col("NEWEST", 0, 8), wrap("REMARK", 0, 12)),
+		"rules":            bare(wrap("RULE", 0, 8), wrap("KEY", 0, 12), wrap("VALUE", 0, 12), wrap("FROM", 1, 12)),
+		"policy":           bare(wrap("KEY", 0, 16), wrap("VALUE", 0, 12), wrap("FROM", 1, 12)),
+		"bundle":           facts(),
+		"release":          facts(),
+		"cache":            facts(),
+		"registries":       list(mid("HOST", 0, 16), mid("LOG KEY", 2, 12), col("WITNESSES", 1, 9), col("STATE", 0, 12)),
+		"registry reports": bare(col("NUMBER", 0, 4), col("DATE", 1, 10), mid("BUNDLE", 0, 16), col("VERSION", 2, 7), wrap("TEXT", 0, 16)),
+
+		// MCP servers.
+		"servers":   list(mid("NAME", 0, 16), col("SPACE", 3, 8), col("TOOLS", 2, 7), col("STATE", 0, 8), mid("REACHED BY", 1, 20)),
+		"server":    facts(),
+		"offer":     facts(),
+		"mcp tools": facts(),
+	}
+}
