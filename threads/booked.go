@@ -20,7 +20,9 @@ type Booked struct {
 	First     Limits   // of its start
 	Limits    Limits   // of its last process
 	State     string
-	Reason    string // of an error, or of a suspension
+	Reason    string         // of an error, or of a suspension
+	Number    int64          // in the user account, 0 if the log states none
+	Inputs    map[string]any // of the directive
 	Began     time.Time
 	Rested    time.Time // of its last line, if it does not run
 	Calls     []BookedCall
@@ -82,6 +84,7 @@ func (b *Booked) line(l *transcript.Line, data []byte) error {
 		var d startedData
 		err := into(data, &d)
 		b.Directive, b.Model, b.Spawned, b.Carried, b.First, b.Limits = d.Directive, d.Model, d.Spawned, d.Carried, d.Limits, d.Limits
+		b.Number, b.Inputs = d.Number, d.Inputs
 		if d.Parent != nil {
 			b.Parent = *d.Parent
 		}

@@ -63,6 +63,7 @@ type startedData struct {
 	Lock      string         `json:"lock,omitempty"`
 	Program   string         `json:"rye"`
 	PID       int            `json:"pid"`
+	Number    int64          `json:"number,omitempty"` // of the thread in the user account
 	// Attachments are the images and files of the first message.
 	Attachments []message.Block `json:"attachments,omitempty"`
 	Replay      string          `json:"replay,omitempty"` // the thread whose answers this one gets

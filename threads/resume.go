@@ -41,6 +41,7 @@ type Started struct {
 	Carried        *Carried    // from the thread that it continues, or nil
 	Spawned        *Spawned    // nil if no thread started it
 	Workspace      WorkingCopy
+	Number         int64           // in the user account, 0 if the log states none
 	Attachments    []message.Block // of the first message
 }
 
@@ -64,7 +65,7 @@ func ReadStarted(project, id string) (*Started, error) {
 	}
 	s := &Started{Directive: d.Directive, Inputs: d.Inputs, Model: d.Model, Provider: strings.TrimPrefix(d.Provider.Ref, "tool:"), ProviderDigest: d.Provider.Digest, Replay: d.Replay,
 		Limits: d.Limits, Loop: d.Loop, Steps: d.Steps, Spawned: d.Spawned, State: Running, Time: lines[0].Time}
-	s.Carried, s.Workspace, s.Attachments = d.Carried, d.Workspace, d.Attachments
+	s.Number, s.Carried, s.Workspace, s.Attachments = d.Number, d.Carried, d.Workspace, d.Attachments
 	s.Rested = lines[len(lines)-1].At()
 	if d.Parent != nil {
 		s.Parent = *d.Parent

@@ -50,7 +50,14 @@ func Start(ctx context.Context, id string, p Params) (*Result, error) {
 	if t.money, err = p.Account(ctx, id, p.Limits.Spend); err != nil {
 		return nil, err
 	}
-	if err := t.record(ctx, true, evStarted, t.startData()); err != nil {
+	d := t.startData()
+	if p.Number != nil {
+		d.Number, err = p.Number(ctx, id)
+	}
+	if err == nil {
+		err = t.record(ctx, true, evStarted, d)
+	}
+	if err != nil {
 		return nil, errors.Join(err, t.money.Release(context.WithoutCancel(ctx), Failed, ""))
 	}
 	return t.walk(ctx, nil)

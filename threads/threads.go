@@ -245,6 +245,8 @@ type Params struct {
 	NoSuspend bool // a thread that would be suspended ends with APPROVAL_REQUIRED
 	Sandbox   any
 
+	// Number returns the number of the thread in the user account. Nil: it has none.
+	Number func(ctx context.Context, thread string) (int64, error)
 	// Account opens the account of the thread, again after a rest.
 	Account func(ctx context.Context, thread string, limit policy.USD) (Ledger, error)
 	// Loop walks the graph of the loop from its start, or from where the lines of the

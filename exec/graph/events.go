@@ -96,6 +96,7 @@ type startedData struct {
 	Steps   int              `json:"steps,omitempty"`  // of a fork
 	Nodes   int              `json:"nodes,omitempty"`  // of the graph, without nodes of branches
 	PID     int              `json:"pid"`
+	Number  int64            `json:"number,omitempty"` // of the run in the user account
 }
 
 type nodeData struct {

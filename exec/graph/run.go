@@ -157,6 +157,8 @@ type Params struct {
 	// Space has the graph.
 	Space transcript.Space
 	RunID string // of a new run; "" for a new id
+	// Number returns the number of a new run in the user account. Nil: it has none.
+	Number func(ctx context.Context, run string, inputs map[string]any) (int64, error)
 	// Log is that of the thread whose loop the graph is: the run records its events there,
 	// and the thread writes what is about its start, its end and its resuming.
 	Log *transcript.Log
@@ -295,6 +297,11 @@ func Start(ctx context.Context, g *Graph, digest item.Digest, inputs map[string]
 			return nil, err
 		}
 		defer func() { _ = w.log.Close() }()
+		if p.Number != nil {
+			if started.Number, err = p.Number(ctx, id, started.Inputs); err != nil {
+				return nil, err
+			}
+		}
 	}
 	w.began = w.p.Now()
 	w.started = started

@@ -30,7 +30,8 @@ type Summary struct {
 	Node    string      `json:"node,omitempty"`  // the last one that started
 	Steps   int         `json:"steps"`
 	Parent  string      `json:"parent,omitempty"`
-	Copy    string      `json:"copy,omitempty"` // the working copy that its tools work in
+	Number  int64       `json:"number,omitempty"` // in the user account
+	Copy    string      `json:"copy,omitempty"`   // the working copy that its tools work in
 	Started string      `json:"started"`
 	Updated string      `json:"updated"`
 	PID     int         `json:"pid,omitempty"`
@@ -127,7 +128,7 @@ func (s *Summary) add(project string, l *transcript.Line) error {
 	case evStarted:
 		var d startedData
 		err := into(&d)
-		s.held, s.Copy = d.Held, d.Copy
+		s.held, s.Copy, s.Number = d.Held, d.Copy, d.Number
 		s.Graph, s.Digest, s.Parent, s.Started, s.PID, s.Steps = d.Graph, d.Digest, d.Parent, l.Time, d.PID, d.Steps
 		return err
 	case evNode:

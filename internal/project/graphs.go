@@ -272,7 +272,7 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 	out := graph.Params{
 		Project: p.Spaces.ProjectDir, Dispatcher: graphDispatcher{p: p}, Held: held, Signer: signer, Keys: p.RuntimePublic, Heads: heads.Dir(p.Dirs.State),
 		Getenv: p.Env.Getenv, Now: p.Env.Now, Snapshot: p.writeRecord(signer),
-		Results: p.graphResults(), Risk: riskOf(ctx, p.Resolver),
+		Results: p.graphResults(), Risk: riskOf(ctx, p.Resolver), Number: p.numberRun,
 	}
 	if p.copied != nil {
 		out.Copy, out.Results = p.copied.ID, nil // a result would be one of other files

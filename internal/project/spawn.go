@@ -61,7 +61,7 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 	}
 	id := graph.NewID(prepared.Item.Ref.ID, p.Env.Now())
 	if up := o.Above; up != nil {
-		child := store.Thread{ID: id, Project: p.Spaces.ProjectDir, Kind: "thread", Ref: prepared.Ref, Digest: prepared.Item.Digest.String(), Model: prepared.Services[0].Model}
+		child := store.Thread{ID: id, Project: p.Spaces.ProjectDir, Kind: "thread", Ref: prepared.Ref, Digest: prepared.Item.Digest.String(), Model: prepared.Services[0].Model, Name: prepared.name(p)}
 		if prepared.Limits, err = up.admit(ctx, child, o, prepared); err != nil {
 			return nil, err
 		}

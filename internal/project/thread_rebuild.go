@@ -54,7 +54,7 @@ func (p *Project) RebuildThreads(ctx context.Context) (*RebuildReport, error) {
 	if _, err := os.Lstat(dir + "/" + store.File); errors.Is(err, fs.ErrNotExist) {
 		b.report.Store = "missing"
 	}
-	err := store.Rebuild(ctx, dir, store.Params{Now: p.Env.Now, Process: ownProcess()}, func(old *store.Store) ([]store.Entry, error) {
+	err := store.Rebuild(ctx, dir, store.Params{Now: p.Env.Now, Process: ownProcess()}, func(old *store.Store) (store.Content, error) {
 		if old == nil && b.report.Store == "read" {
 			b.report.Store = "damaged"
 		}
@@ -87,9 +87,11 @@ type rebuilder struct {
 type bookedRun struct {
 	project, state, reason string
 	began                  time.Time
-	Graph                  string `json:"graph"`
-	Digest                 string `json:"digest"`
-	Parent                 string `json:"parent"`
+	Graph                  string         `json:"graph"`
+	Digest                 string         `json:"digest"`
+	Parent                 string         `json:"parent"`
+	Number                 int64          `json:"number"`
+	Inputs                 map[string]any `json:"inputs"`
 	Limits                 struct {
 		Spend  *policy.USD `json:"spend"`
 		Spawns *int64      `json:"spawns"`
@@ -98,17 +100,17 @@ type bookedRun struct {
 
 // all returns the entries in the order in which one pays another. The caller has the gate
 // of the store, so that no thread is registered meanwhile.
-func (b *rebuilder) all(ctx context.Context, dir string, old *store.Store) ([]store.Entry, error) {
+func (b *rebuilder) all(ctx context.Context, dir string, old *store.Store) (store.Content, error) {
 	former, err := b.readFormer(ctx, old)
 	if err != nil {
-		return nil, err
+		return store.Content{}, err
 	}
 	if err := b.findProjects(dir, former); err != nil {
-		return nil, err
+		return store.Content{}, err
 	}
 	for _, project := range b.report.Projects {
 		if err := b.readLogs(ctx, project); err != nil {
-			return nil, err
+			return store.Content{}, err
 		}
 	}
 	b.link()
@@ -136,7 +138,12 @@ func (b *rebuilder) all(ctx context.Context, dir string, old *store.Store) ([]st
 		}
 	}
 	b.relate()
-	return b.ordered()
+	entries, err := b.ordered()
+	if err != nil {
+		return store.Content{}, err
+	}
+	handles, err := b.handles(ctx, old)
+	return store.Content{Entries: entries, Handles: handles}, err
 }
 
 // readLogs verifies and reads the logs of a project.

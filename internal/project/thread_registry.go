@@ -34,6 +34,9 @@ type ListedThread struct {
 	Max      policy.USD `json:"max"`
 	Started  time.Time  `json:"started"`
 	Level    int        `json:"level"` // below the first of its list
+	// Number and Name are what persons name the thread by. Number is 0 if it has none.
+	Number int64  `json:"number,omitempty"`
+	Name   string `json:"name,omitempty"`
 	// Waiting is the question that a person must answer, nil without one.
 	Waiting *waiting.Wait `json:"waiting,omitempty"`
 }
@@ -109,8 +112,12 @@ func (p *Project) listed(ctx context.Context, read func(*store.Store) ([]store.C
 	if err != nil {
 		return nil, err
 	}
+	if err := p.describe(ctx, s, costs); err != nil {
+		return nil, err
+	}
 	for _, c := range costs {
 		t := ListedThread{
+			Number: c.Number, Name: c.Name,
 			ID: c.Thread, Kind: c.Kind, Item: c.Ref, Project: c.Project, State: c.State, Reason: c.Reason, Parent: c.Parent, Root: c.Root,
 			Model: c.Model, Turns: c.Calls, Spend: c.Actual, Reserved: c.Reserved, Max: c.Max, Started: c.Created,
 		}

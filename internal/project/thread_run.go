@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/handle"
 	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/store"
@@ -85,7 +86,7 @@ func (r *threadRun) end(ctx context.Context) func(*threads.Result, error) (*thre
 func (r *threadRun) startBelow(ctx context.Context) (*threads.Result, error) {
 	below := r.o.Below
 	r.id = below.call.Child.Run
-	limits, err := below.admit(ctx, r.stored(), r.Limits)
+	limits, err := below.admit(ctx, r.registered(), r.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +258,7 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 		Project: p.Spaces.ProjectDir, Parent: r.parent(), Spawned: r.o.Child, Program: p.Env.Version, Signer: signer, Keys: p.RuntimePublic, Heads: heads.Dir(p.Dirs.State), Now: p.Env.Now, PID: os.Getpid(),
 		Directive: r.identity(), Held: r.Held, Limits: r.Limits, Services: r.Services, MaxOutput: r.MaxOutput, MinOutput: r.MinOutput, Effort: m.Effort,
 		MaxAttempts: r.Attempts,
-		Message:     r.o.Message, ResumedBy: r.o.By, Workspace: p.workingCopy(), Account: r.account, Loop: r.walkLoop,
+		Message:     r.o.Message, ResumedBy: r.o.By, Workspace: p.workingCopy(), Account: r.account, Loop: r.walkLoop, Number: r.number,
 		LoopItem: identityOf(r.Loop), Steps: loopSteps, Changes: r.changes,
 		Execute: r.executeProvider, Tool: r.tool, Guard: r.guard, Repeatable: r.repeatable, Check: r.check,
 		Source: source, Observe: r.o.Observe,
@@ -345,7 +346,7 @@ func (p *Project) restParams(s *threads.Started, params graph.Params) threads.Pa
 		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.RuntimePublic, Heads: params.Heads, Now: p.Env.Now, Redact: p.redactor(nil).Bytes,
 		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
 			// A process that was stopped may not have recorded a new maximum in the log.
-			return p.account(ctx, nil, store.Thread{ID: chainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model}, store.Budget{Max: limit, Keep: true})
+			return p.account(ctx, nil, store.Thread{ID: chainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model, Name: handle.Name(s.Inputs)}, store.Budget{Max: limit, Keep: true})
 		},
 	}
 }
@@ -366,7 +367,7 @@ func (p *Project) DeclineThread(ctx context.Context, id string) (*threads.Result
 // account opens the account of the thread in the ledger of the user.
 func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (threads.Ledger, error) {
 	if r.o.Below != nil {
-		a, err := r.o.Below.account(ctx, r.stored(), limit)
+		a, err := r.o.Below.account(ctx, r.registered(), limit)
 		if err != nil {
 			return nil, err
 		}
@@ -376,7 +377,7 @@ func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (th
 	if r.money != nil {
 		return r.money, nil // of the thread before it in the chain
 	}
-	th := r.stored()
+	th := r.registered()
 	th.Begins = r.o.Token != nil && r.o.Child != nil && r.carried == nil
 	a, err := r.p.account(ctx, r.o.takeLedger(), th, store.Budget{Max: limit})
 	if err != nil {
@@ -395,6 +396,13 @@ func (r *threadRun) stored() store.Thread {
 	}
 	return store.Thread{ID: id, Project: r.p.Spaces.ProjectDir, Kind: "thread", Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model,
 		Depth: r.Limits.Depth, Spawns: r.Limits.Spawns}
+}
+
+// registered is stored with the name of the thread.
+func (r *threadRun) registered() store.Thread {
+	th := r.stored()
+	th.Name = r.name(r.p)
+	return th
 }
 
 // ledger opens the ledger of the user, with the allowance that bounds it.

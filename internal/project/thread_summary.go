@@ -311,8 +311,9 @@ func (s *summarizer) params(ctx context.Context, id, text string, most policy.US
 	sub := &threadRun{PreparedThread: prepared, p: s.r.p, o: o, id: id}
 	params, err := sub.params(ctx)
 	params.Continue = nil
+	params.Number = func(ctx context.Context, id string) (int64, error) { return sub.numberIn(ctx, s.r.money, id) }
 	params.Account = func(ctx context.Context, _ string, limit policy.USD) (threads.Ledger, error) {
-		owner, err := s.r.money.Child(ctx, sub.stored(), limit)
+		owner, err := s.r.money.Child(ctx, sub.registered(), limit)
 		if err != nil {
 			return nil, err
 		}

@@ -28,6 +28,9 @@ func (o *Owner) Child(ctx context.Context, child Thread, most policy.USD) (*Owne
 			if err := t.insertThread(child, stateRunning, most); err != nil {
 				return err
 			}
+			if err := o.store.numberThread(t, child); err != nil {
+				return err
+			}
 			if err := t.countNode(o.thread, child.Kind); err != nil {
 				return err
 			}

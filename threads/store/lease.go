@@ -96,7 +96,7 @@ func (t *tx) lease(thread string, p Process) error {
 // process has not begun: the process that admitted them owns them.
 func (s *Store) Running(ctx context.Context) (out []Lease, err error) {
 	err = s.read(ctx, "reading", func(t *tx) error {
-		rows, err := t.threads("SELECT "+threadColumns+" FROM threads WHERE state IN (?, ?) ORDER BY created, id", stateRunning, Created)
+		rows, err := t.threads("SELECT "+threadColumns+" WHERE t.state IN (?, ?) ORDER BY t.created, t.id", stateRunning, Created)
 		for _, row := range rows {
 			l := Lease{Row: row}
 			var until int64

@@ -182,7 +182,7 @@ func TestProcesses(t *testing.T) {
 	must(t, err)
 	for _, f := range left {
 		switch f.Name() {
-		case File, File + "-wal", File + "-shm", "store.gate", projectsFile, atomicfile.TempDir:
+		case File, File + "-wal", File + "-shm", "store.gate", projectsFile, numbersFile, atomicfile.TempDir:
 		default:
 			t.Errorf("the file %s is left", f.Name())
 		}

@@ -22,6 +22,13 @@ type Row struct {
 	Reason  string    `json:"reason,omitempty"`
 	Model   string    `json:"model,omitempty"`
 	Created time.Time `json:"created"`
+	// Number, Name and Waiting are those of the Handle; Number is 0 if the thread has none.
+	Number  int64  `json:"number,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Waiting string `json:"-"`
+	// Described reports whether Name and Waiting are known: an earlier version did not record
+	// them.
+	Described bool `json:"-"`
 }
 
 // ModelCost is what the calls of one model cost in one thread.
@@ -69,7 +76,7 @@ type Cost struct {
 func (s *Store) Cost(ctx context.Context, thread string, tree bool) (out []Cost, err error) {
 	err = s.read(ctx, "reading", func(t *tx) error {
 		list, err := t.threads(`WITH RECURSIVE down(id) AS (VALUES(?1) UNION SELECT c.id FROM threads c JOIN down ON c.parent = down.id WHERE ?2)
-			SELECT `+threadColumns+` FROM threads WHERE id IN (SELECT id FROM down) ORDER BY id != ?1, created, id`, thread, tree)
+			SELECT `+threadColumns+` WHERE t.id IN (SELECT id FROM down) ORDER BY t.id != ?1, t.created, t.id`, thread, tree)
 		if err == nil && len(list) == 0 {
 			err = notFound(thread)
 		}
@@ -85,7 +92,8 @@ func (s *Store) Cost(ctx context.Context, thread string, tree bool) (out []Cost,
 	return out, err
 }
 
-const threadColumns = "id, project, kind, ref, parent, root, state, reason, model, created"
+const threadColumns = `t.id, t.project, t.kind, t.ref, t.parent, t.root, t.state, t.reason, t.model, t.created,
+	coalesce(h.number, 0), coalesce(h.name, ''), coalesce(h.waiting, ''), h.name IS NOT NULL AND h.waiting IS NOT NULL FROM threads t LEFT JOIN handles h ON h.id = t.id`
 
 func (t *tx) threads(query string, args ...any) (out []Row, err error) {
 	rows, err := t.Query(query, args...)
@@ -96,7 +104,7 @@ func (t *tx) threads(query string, args ...any) (out []Row, err error) {
 	for rows.Next() {
 		var r Row
 		var created int64
-		if err := rows.Scan(&r.Thread, &r.Project, &r.Kind, &r.Ref, &r.Parent, &r.Root, &r.State, &r.Reason, &r.Model, &created); err != nil {
+		if err := rows.Scan(&r.Thread, &r.Project, &r.Kind, &r.Ref, &r.Parent, &r.Root, &r.State, &r.Reason, &r.Model, &created, &r.Number, &r.Name, &r.Waiting, &r.Described); err != nil {
 			return nil, err
 		}
 		r.Created = time.UnixMilli(created).UTC()
@@ -149,7 +157,7 @@ func (t *tx) sums(by, order, thread string, add func(name string, s Sum)) error 
 // first; of every project if project is "".
 func (s *Store) Threads(ctx context.Context, project, prefix string) (out []Row, err error) {
 	err = s.read(ctx, "reading", func(t *tx) error {
-		out, err = t.threads("SELECT "+threadColumns+" FROM threads WHERE (?1 = '' OR project = ?1) AND substr(id, 1, length(?2)) = ?2 ORDER BY created DESC, id", project, prefix)
+		out, err = t.threads("SELECT "+threadColumns+" WHERE (?1 = '' OR t.project = ?1) AND substr(t.id, 1, length(?2)) = ?2 ORDER BY t.created DESC, t.id", project, prefix)
 		return err
 	})
 	return out, err
@@ -218,7 +226,7 @@ func Missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 // project if project is "".
 func (s *Store) Costs(ctx context.Context, project string) (out []Cost, err error) {
 	err = s.read(ctx, "reading", func(t *tx) error {
-		rows, err := t.threads("SELECT "+threadColumns+" FROM threads WHERE ?1 = '' OR project = ?1 ORDER BY created DESC, id", project)
+		rows, err := t.threads("SELECT "+threadColumns+" WHERE ?1 = '' OR t.project = ?1 ORDER BY t.created DESC, t.id", project)
 		out = []Cost{}
 		for _, row := range rows {
 			var c Cost

@@ -43,6 +43,12 @@ type Call struct {
 	Created         time.Time
 }
 
+// Content is the content of a store that Rebuild writes.
+type Content struct {
+	Entries []Entry  // each after the one that pays it
+	Handles []Handle // of these entries, and of the logs without an account of their own
+}
+
 // newFile is the store that Rebuild writes.
 const newFile = "store.new.db"
 
@@ -94,11 +100,10 @@ func (t *tx) calls(thread string) (out []Call, err error) {
 	return out, rows.Err()
 }
 
-// Rebuild replaces what the store in a directory has by the threads of entries, each after
-// the one that pays it. While it works, no other process writes the store; entries is
-// called then, with the former store, nil if that does not exist or is damaged. A store
+// Rebuild replaces what the store in a directory has by a content. While it works, no other
+// process writes the store; content is called then, with the former store, nil if that does not exist or is damaged. A store
 // that can be read is changed in one transaction: other processes may have it open.
-func Rebuild(ctx context.Context, dir string, p Params, entries func(old *Store) ([]Entry, error)) error {
+func Rebuild(ctx context.Context, dir string, p Params, content func(old *Store) (Content, error)) error {
 	s := &Store{base: atomicfile.Private(dir)}
 	if err := s.local(dir, p.remote); err != nil {
 		return err
@@ -116,11 +121,11 @@ func Rebuild(ctx context.Context, dir string, p Params, entries func(old *Store)
 	defer lock.Release()
 
 	p.gated = true
-	err = refill(ctx, dir, p, entries)
+	err = refill(ctx, dir, p, content)
 	if err == nil || !Missing(err) && !isDamaged(err) {
 		return err
 	}
-	list, err := entries(nil)
+	list, err := content(nil)
 	if err != nil {
 		return err
 	}
@@ -147,13 +152,13 @@ func isDamaged(err error) bool {
 }
 
 // refill replaces the content of the former store.
-func refill(ctx context.Context, dir string, p Params, entries func(*Store) ([]Entry, error)) error {
+func refill(ctx context.Context, dir string, p Params, content func(*Store) (Content, error)) error {
 	p.Existing = true
 	old, err := Open(ctx, dir, p)
 	if err != nil {
 		return err
 	}
-	list, err := entries(old)
+	list, err := content(old)
 	if err == nil {
 		err = old.fill(ctx, list)
 	}
@@ -162,7 +167,7 @@ func refill(ctx context.Context, dir string, p Params, entries func(*Store) ([]E
 
 // complete fills a new store and closes it, with all that it has in its file. Close alone
 // ignores that the file could not be written, for example on a full disk.
-func (s *Store) complete(ctx context.Context, list []Entry) error {
+func (s *Store) complete(ctx context.Context, list Content) error {
 	err := s.fill(ctx, list)
 	if err == nil {
 		err = s.failed("rebuilding", s.checkpoint(ctx))
@@ -199,8 +204,9 @@ func (s *Store) replaceBy(name string) error {
 	return s.base.Rename(name, File)
 }
 
-// fill replaces what a store has by entries.
-func (s *Store) fill(ctx context.Context, list []Entry) error {
+// fill replaces what a store has.
+func (s *Store) fill(ctx context.Context, c Content) error {
+	list := c.Entries
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failed("rebuilding", s.transact(context.WithoutCancel(ctx), nil, func(t *tx) error {
@@ -220,7 +226,7 @@ func (s *Store) fill(ctx context.Context, list []Entry) error {
 				return fmt.Errorf("%s: %w", list[i].ID, err)
 			}
 		}
-		return nil
+		return s.fillHandles(t, c.Handles)
 	}))
 }
 
@@ -317,6 +323,7 @@ func (t *tx) fillReservation(r reservation) error {
 var dumped = []string{
 	`SELECT json_object('thread', id, 'project', project, 'kind', kind, 'ref', ref, 'digest', digest, 'parent', parent, 'root', root, 'state', state, 'reason', reason,
 		'model', model, 'depth', depth, 'spawns', spawns, 'spawned', spawned) FROM threads ORDER BY id`,
+	`SELECT json_object('handle', id, 'project', project, 'number', number, 'name', name, 'waiting', waiting) FROM handles ORDER BY id`,
 	`SELECT json_object('account', thread, 'parent', parent, 'max', max, 'actual', actual, 'reserved', reserved, 'overspent', overspent, 'status', status) FROM ledger ORDER BY thread`,
 	`SELECT json_object('reservation', id, 'thread', thread, 'kind', kind, 'child', child, 'model', model, 'amount', amount, 'settled', settled, 'assumed', assumed, 'status', status)
 		FROM reservations WHERE status != 'released' ORDER BY id`,

@@ -18,12 +18,16 @@ import (
 )
 
 // same returns the entries of the former store.
-func same(t *testing.T) func(*Store) ([]Entry, error) {
-	return func(old *Store) ([]Entry, error) {
+func same(t *testing.T) func(*Store) (Content, error) {
+	return func(old *Store) (c Content, err error) {
 		if old == nil {
-			return nil, nil
+			return c, nil
 		}
-		return old.Entries(t.Context())
+		if c.Entries, err = old.Entries(t.Context()); err != nil {
+			return c, err
+		}
+		c.Handles, err = old.Handles(t.Context(), "")
+		return c, err
 	}
 }
 
@@ -113,7 +117,7 @@ func TestRebuildIncomplete(t *testing.T) {
 	register(t, s, "b", 100)
 	_, err = s.db.Exec("PRAGMA busy_timeout = 1")
 	must(t, err)
-	wantCode(t, s.complete(t.Context(), nil), diag.FileSystemError, "could not be written into its file")
+	wantCode(t, s.complete(t.Context(), Content{}), diag.FileSystemError, "could not be written into its file")
 }
 
 // TestRebuildFullDisk rebuilds a damaged store on a small file system, each time with more
@@ -149,7 +153,7 @@ func rebuildFull(dir string) error {
 		if err := errors.Join(os.Mkdir(base, 0o700), os.WriteFile(filepath.Join(base, File), []byte(damaged), 0o600), fillBut(filepath.Join(dir, "fill"), free)); err != nil {
 			return err
 		}
-		err := Rebuild(context.Background(), base, Params{Now: time.Now}, func(*Store) ([]Entry, error) { return []Entry{e}, nil })
+		err := Rebuild(context.Background(), base, Params{Now: time.Now}, func(*Store) (Content, error) { return Content{Entries: []Entry{e}}, nil })
 		if err = errors.Join(os.Remove(filepath.Join(dir, "fill")), checkRebuilt(base, err, calls, damaged)); err != nil {
 			return fmt.Errorf("with %d bytes: %w", free, err)
 		}

@@ -12,7 +12,7 @@ import (
 
 // migrations are the versions of the schema: entry n makes version n+1 out of version
 // n. A released entry never changes.
-func migrations() []string { return []string{schema1, schema2, schema3, schema4} }
+func migrations() []string { return []string{schema1, schema2, schema3, schema4, schema5} }
 
 // schema1 has the threads and the ledger. The constraints of the tables state what
 // holds for one row; what holds between rows is in package comments of ledger.go.
@@ -69,6 +69,16 @@ ALTER TABLE threads ADD COLUMN spawned INTEGER NOT NULL DEFAULT 0 CHECK(spawned 
 CREATE INDEX threads_parent ON threads(parent);
 `
 
+// schema5 adds what persons name threads and runs by, and what these wait for. The threads of
+// an earlier version get their numbers from migrateHandles. AUTOINCREMENT keeps a number that a
+// removed row had from being used again.
+const schema5 = `
+CREATE TABLE handles(
+	number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL, name TEXT, waiting TEXT
+) STRICT;
+CREATE INDEX handles_project ON handles(project, number);
+`
+
 // tx is one transaction, at one time.
 type tx struct {
 	*sql.Tx
@@ -94,6 +104,11 @@ func (s *Store) migrate(ctx context.Context) error {
 		for ; have < len(migrations()); have++ { // another process may have done it by now
 			if _, err := t.Exec(migrations()[have]); err != nil {
 				return fmt.Errorf("version %d of the schema: %w", have+1, err)
+			}
+			if migrations()[have] == schema5 {
+				if err := s.migrateHandles(t); err != nil {
+					return err
+				}
 			}
 		}
 		_, err := t.Exec(fmt.Sprintf("PRAGMA user_version = %d", have))

@@ -69,6 +69,9 @@ func (o *Owner) Spawn(ctx context.Context, child Thread, ask Share, terms Terms,
 		if err := t.insertThread(child, Created, got.Spend); err != nil {
 			return err
 		}
+		if err := o.store.numberThread(t, child); err != nil {
+			return err
+		}
 		if err := t.countSpawn(o.thread, 1); err != nil {
 			return err
 		}
@@ -205,6 +208,7 @@ func (o *Owner) Discard(ctx context.Context, child string) error {
 			{"DELETE FROM ledger WHERE thread = ?", []any{child}},
 			{"DELETE FROM tokens WHERE thread = ?", []any{child}},
 			{"DELETE FROM threads WHERE id = ?", []any{child}},
+			{"DELETE FROM handles WHERE id = ?", []any{child}},
 		} {
 			if _, err := t.Exec(change.query, change.args...); err != nil {
 				return err
@@ -239,7 +243,7 @@ func (s *Store) Reaches(ctx context.Context, from, to string) (yes bool, err err
 // Children returns the threads that a thread started, the oldest first.
 func (s *Store) Children(ctx context.Context, thread string) (out []Row, err error) {
 	err = s.read(ctx, "reading", func(t *tx) error {
-		out, err = t.threads("SELECT "+threadColumns+" FROM threads WHERE parent = ? AND kind = 'thread' ORDER BY created, id", thread)
+		out, err = t.threads("SELECT "+threadColumns+" WHERE t.parent = ? AND t.kind = 'thread' ORDER BY t.created, t.id", thread)
 		return err
 	})
 	return out, err

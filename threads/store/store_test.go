@@ -166,7 +166,7 @@ func TestFind(t *testing.T) {
 	must(t, o.Release(t.Context(), "error", "limit"))
 	row, err := s.Find(t.Context(), "/p", "triage-1")
 	must(t, err)
-	want := Row{Thread: "triage-1", Project: "/p", Kind: "thread", Ref: "directive:a/b", Root: "triage-1", State: "error", Reason: "limit", Model: "m1", Created: noon}
+	want := Row{Thread: "triage-1", Project: "/p", Kind: "thread", Ref: "directive:a/b", Root: "triage-1", State: "error", Reason: "limit", Model: "m1", Created: noon, Number: 1, Described: true}
 	if row != want {
 		t.Errorf("row %+v", row)
 	}

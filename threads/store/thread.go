@@ -21,6 +21,7 @@ type Thread struct {
 	Root    string // "" for a root
 	Depth   int64  // levels of threads that it may have below it
 	Spawns  int64  // threads that it may have below it
+	Name    string // for persons
 	// Begins states that the thread has no log yet: one that was admitted must not have
 	// been ended meanwhile.
 	Begins bool
@@ -79,6 +80,9 @@ func (s *Store) Register(ctx context.Context, th Thread, b Budget) (*Owner, erro
 				err = t.insertThread(th, stateRunning, b.Max)
 			}
 		}
+		if err == nil {
+			err = s.numberThread(t, th)
+		}
 		if err != nil {
 			return err
 		}
@@ -116,6 +120,19 @@ func (t *tx) insertThread(th Thread, state string, most policy.USD) error {
 		return err
 	}
 	_, err = t.Exec("INSERT INTO ledger(thread, parent, max, actual, reserved, overspent, status) VALUES(?, ?, ?, 0, 0, 0, 'active')", th.ID, th.Parent, int64(most))
+	return err
+}
+
+// numberThread gives a thread that is registered its number.
+func (s *Store) numberThread(t *tx, th Thread) error {
+	if !hasNumber(th.Kind) {
+		return nil
+	}
+	h := Handle{ID: th.ID, Project: th.Project, Waiting: new(string)}
+	if th.Kind == "thread" { // a run was numbered with its name when it began
+		h.Name = &th.Name
+	}
+	_, err := s.numbered(t, h)
 	return err
 }
 

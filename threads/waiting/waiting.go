@@ -6,6 +6,7 @@ package waiting
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -70,6 +71,27 @@ func ofRun(ctx context.Context, project, id string) (*Wait, error) {
 	}
 	since, _ := time.Parse(time.RFC3339Nano, s.Updated) // rye wrote it
 	return newWait(kind, open[0].Node, open[0].Question, since, len(open)), nil
+}
+
+// Encode returns the form of the registry, "" for nil.
+func (w *Wait) Encode() string {
+	if w == nil {
+		return ""
+	}
+	b, err := json.Marshal(w)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// Decode reads the form of the registry.
+func Decode(text string) *Wait {
+	w := &Wait{}
+	if text == "" || json.Unmarshal([]byte(text), w) != nil {
+		return nil
+	}
+	return w
 }
 
 func newWait(kind, id, text string, since time.Time, open int) *Wait {

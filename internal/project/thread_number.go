@@ -1,0 +1,107 @@
+package project
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/handle"
+	"github.com/ryeos/rye/threads/store"
+	"github.com/ryeos/rye/threads/waiting"
+)
+
+// name returns the name of a thread, without the values of keys: the registry has no text that
+// its log does not have.
+func (r *PreparedThread) name(p *Project) string {
+	b, err := jsonx.Marshal(r.Inputs)
+	if err != nil {
+		return ""
+	}
+	var inputs map[string]any
+	if json.Unmarshal(p.redactor(r.keys).Bytes(b), &inputs) != nil {
+		return ""
+	}
+	return handle.Name(inputs)
+}
+
+// number returns the number of the thread: the registry has it since it has the account, but
+// for one that continues another one.
+func (r *threadRun) number(ctx context.Context, id string) (int64, error) {
+	return r.numberIn(ctx, r.money, id)
+}
+
+func (r *threadRun) numberIn(ctx context.Context, money *threadAccount, id string) (int64, error) {
+	if money == nil {
+		return 0, nil // a replay has no account
+	}
+	name, nothing := r.name(r.p), ""
+	return money.Number(ctx, store.Handle{ID: id, Project: r.p.Spaces.ProjectDir, Name: &name, Waiting: &nothing})
+}
+
+// numberRun returns the number of a new run. A run that the registry cannot record works
+// without one: it needs no account as long as it starts no thread.
+func (p *Project) numberRun(ctx context.Context, id string, inputs map[string]any) (n int64, err error) {
+	if p.Dirs.State == "" {
+		return 0, nil
+	}
+	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now})
+	if err == nil {
+		name, nothing := handle.Name(inputs), ""
+		n, err = s.Number(ctx, store.Handle{ID: id, Project: p.Spaces.ProjectDir, Name: &name, Waiting: &nothing})
+		err = errors.Join(err, s.Close())
+	}
+	if diag.CodeOf(err) == diag.Cancelled {
+		return 0, err
+	}
+	return n, nil
+}
+
+// describe completes rows of the registry that an earlier version wrote: they get numbers, and
+// names and questions as the logs state them.
+func (p *Project) describe(ctx context.Context, s *store.Store, costs []store.Cost) error {
+	var list []store.Handle
+	at := map[string]*store.Cost{}
+	for i := range costs {
+		c := &costs[i]
+		if c.Number > 0 && c.Described || c.Kind != "thread" && c.Kind != "run" {
+			continue
+		}
+		h := p.handleOf(ctx, c)
+		c.Name, c.Waiting = *h.Name, *h.Waiting
+		list = append(list, h)
+		at[h.ID] = c
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	if err := s.Describe(ctx, list); err != nil {
+		return err
+	}
+	for id, c := range at {
+		h, _, err := s.Handle(ctx, id, 0)
+		if err != nil {
+			return err
+		}
+		c.Number = h.Number
+	}
+	return nil
+}
+
+// handleOf reads the name of a thread and its question in the logs. A log that cannot be read
+// is the error of the commands that read it.
+func (p *Project) handleOf(ctx context.Context, c *store.Cost) store.Handle {
+	name, wait := "", ""
+	if s, err := threads.ReadStarted(c.Project, c.Thread); err == nil {
+		name = handle.Name(s.Inputs)
+	} else if inputs, err := graph.Inputs(c.Project, c.Thread); err == nil {
+		name = handle.Name(inputs)
+	}
+	if w, err := waiting.Of(ctx, c.Project, endOfChain(c.Project, c.Thread)); err == nil {
+		wait = w.Encode()
+	}
+	return store.Handle{ID: c.Thread, Project: c.Project, Name: &name, Waiting: &wait}
+}
