@@ -207,6 +207,7 @@ func (p *Project) scratchThread(ctx context.Context, o *ThreadOptions) (*threads
 	if params.Project, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, nil, diag.New(diag.FileSystemError, "testing %s: %w", o.Ref, err)
 	}
+	params.Heads = "" // the log is never continued, and each has the same id
 	params.Account = func(context.Context, string, policy.USD) (threads.Ledger, error) { return freeLedger{}, nil }
 	res, err := threads.Start(ctx, r.id, params)
 	if res == nil || ctx.Err() != nil {
