@@ -164,6 +164,7 @@ type watcher struct {
 	debug  func(event string) bool
 
 	replay *replayView // nil if it is not one
+	waits  bool        // the thread is suspended
 
 	mu   sync.Mutex
 	id   string
@@ -239,8 +240,15 @@ func (w *watcher) line(l transcript.Line) {
 	}
 }
 
-// note prints a line about the end of the thread.
-func (w *watcher) note(format string, args ...any) { w.c.UI.Note(format, args...) }
+// note prints a line about the end of the thread. One that waits for a person has no result, so
+// that --quiet would leave nothing.
+func (w *watcher) note(format string, args ...any) {
+	if w.waits {
+		w.c.UI.PrintErr(format, args...)
+		return
+	}
+	w.c.UI.Note(format, args...)
+}
 
 // end prints the result of a thread and returns its error.
 func (w *watcher) end(r *threads.Result, err error) error {
@@ -253,6 +261,7 @@ func (w *watcher) end(r *threads.Result, err error) error {
 		return err
 	}
 	u := w.c.UI
+	w.waits = r.Status == threads.Suspended
 	data := map[string]any{"thread_id": r.ThreadID, "status": r.Status, "outputs": r.Outputs, "text": r.Text, "cost": r.Cost, "model": r.Model}
 	if r.Suspended != nil {
 		data["suspended"] = r.Suspended

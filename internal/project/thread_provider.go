@@ -67,6 +67,20 @@ func (p *Project) provider(ctx context.Context, id string) (*foundProvider, erro
 	return f, nil
 }
 
+// namedProvider returns the provider that a person or a directive names: by its id, or by the
+// last part of an id below ProviderDir, as the commands for providers accept it.
+func (p *Project) namedProvider(ctx context.Context, name string) (*foundProvider, error) {
+	f, err := p.provider(ctx, name)
+	if diag.CodeOf(err) != diag.ToolNotFound {
+		return f, err
+	}
+	s, err := p.FindProvider(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return p.provider(ctx, s.Ref)
+}
+
 // notInstalled returns the program of a provider if this machine does not have it.
 func (p *Project) notInstalled(c *provider.Config) string {
 	if c.Program == nil {
@@ -165,7 +179,7 @@ func (p *Project) withModel(ctx context.Context, names []string, model string) (
 // that has it and can be used.
 func (p *Project) service(ctx context.Context, named string, names []string, model, tier string) (*threads.Service, error) {
 	if named != "" {
-		f, err := p.provider(ctx, named)
+		f, err := p.namedProvider(ctx, named)
 		if err != nil {
 			return nil, err
 		}
