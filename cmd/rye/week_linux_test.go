@@ -30,9 +30,12 @@ type weekPage struct {
 var weekPages = []weekPage{
 	{home: "leo", file: "docs/how-to/releasing.md", hidden: true},
 	{home: "ada", file: "README.md", files: map[string]string{
-		"hello/skills/pdf/SKILL.md":        "---\nname: pdf\ndescription: Read a PDF file. Use it when a task names one.\n---\n# PDF\n\nRun scripts/text.sh FILE.\n",
-		"hello/skills/pdf/scripts/text.sh": "#!/bin/sh\npdftotext \"$1\" -\n",
-		"hello/.claude/agents/reviewer.md": "---\nname: reviewer\ndescription: Reviews a change.\ntools: Read\n---\nReview the change.\n",
+		"hello/skills/pdf/SKILL.md":             "---\nname: pdf\ndescription: Read a PDF file. Use it when a task names one.\n---\n# PDF\n\nRun scripts/text.sh FILE.\n",
+		"hello/skills/pdf/scripts/text.sh":      "#!/bin/sh\npdftotext \"$1\" -\n",
+		"hello/.cursor/rules/style.mdc":         "---\ndescription: Style of TypeScript\nglobs: *.ts\nalwaysApply: false\n---\nNo default exports.\n",
+		"hello/.github/copilot-instructions.md": "Use short names.\n",
+		"hello/packages/api/AGENTS.md":          "Run the tests of the API.\n",
+		"hello/.claude/agents/reviewer.md":      "---\nname: reviewer\ndescription: Reviews a change.\ntools: Read\n---\nReview the change.\n",
 	}},
 	{home: "ada", file: "docs/how-to/importing.md"},
 	{home: "ada", file: "docs/how-to/models.md"},

@@ -21,6 +21,7 @@ import (
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
 )
 
 // OthersCall is one request to import workflows of other programs.
@@ -212,8 +213,16 @@ func (p *Project) hasSkills(ctx context.Context) bool {
 	return err == nil && e.ID == extract.IDParentDir && e.File == interop.SkillFile && e.Folder == "skills"
 }
 
+// signedAs reports whether a file is a text with a signature line.
+func signedAs(file, text []byte) bool {
+	return slices.ContainsFunc(sign.Styles(), func(style sign.Style) bool {
+		sp, err := sign.SplitFile(file, style)
+		return err == nil && sp.Signed && bytes.Equal(sp.Body(), text)
+	})
+}
+
 // checkImported returns the path of a file in the project, and whether it must be written:
-// an import that was interrupted goes on.
+// an import that was interrupted continues, and one that was signed is not written again.
 func (p *Project) checkImported(s interop.Source, f interop.File) (rel string, new bool, err error) {
 	rel = path.Join(space.Dir, f.Path)
 	if err := bundle.CheckPath(rel); err != nil {
@@ -226,7 +235,7 @@ func (p *Project) checkImported(s interop.Source, f interop.File) (rel string, n
 	}
 	old, _, err := openat.Read(p.Spaces.ProjectDir, rel, importsource.MaxFile+1)
 	switch {
-	case err == nil && bytes.Equal(old, f.Bytes):
+	case err == nil && (bytes.Equal(old, f.Bytes) || signedAs(old, f.Bytes)):
 		return rel, false, nil
 	case err == nil || diag.CodeOf(err) == diag.TooLarge:
 		return "", false, diag.New(diag.AmbiguousItem, "importing %s: %s exists with other content", s.Path, rel).WithReason("id_taken")
