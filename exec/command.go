@@ -180,7 +180,10 @@ func (e *Executor) command(p *Plan, cfg *config, env, vars map[string]string) (e
 	}
 	stdin := vars["params_json"]
 	if cfg.HasInput {
-		stdin = expand(cfg.Input)
+		var xerr error
+		if stdin, xerr = tmpl.ExpandInput(cfg.Input, env, vars, p.Parameters); xerr != nil {
+			err = diag.New(diag.ConfigError, "filling in %q for %s: %w", cfg.Input, p.Chain.Tool().Ref, xerr)
+		}
 	}
 	p.Stdin = []byte(stdin)
 	if len(vars["params_json"]) >= MaxArgJSON {

@@ -53,9 +53,10 @@ func (it *Item) Templates() []diag.Finding {
 	l.texts(env, "env", tmpl.LintEnv)
 	if it.RunsCommand() {
 		config := l.r.Map("config")
-		for _, key := range []string{"command", "cwd", "input_data"} {
+		for _, key := range []string{"command", "cwd"} {
 			l.add(config, key, tmpl.Lint(config.Text(key)))
 		}
+		l.add(config, "input_data", tmpl.LintInput(config.Text("input_data")))
 		for _, arg := range config.Texts("args", nil) {
 			l.add(config, "args", tmpl.LintArg(arg))
 		}

@@ -95,9 +95,8 @@ func (r *Result) divide(s Source, o Options, m markdown) error {
 			r.add(ref, file)
 		case head != "":
 			ref.Kind = item.Tool
-			description := "Script " + f.Path + " of the skill " + m.text("name") + "."
+			description := "Script " + f.Path + " of the skill " + m.text("name") + "; args are its arguments."
 			r.add(ref, File{Path: "tools/" + ref.ID + path.Ext(f.Path), Bytes: withHead(f.Bytes, head, comment, description), Executable: f.Executable})
-			r.left(f.Path+": arguments", "a tool reads its parameters as JSON from standard input, not from its command line")
 		default:
 			r.left(f.Path, "it is neither text nor a script")
 			continue
@@ -124,27 +123,30 @@ func segments(p string) []string {
 func scriptHead(ext string) (runtime, comment string) {
 	switch ext {
 	case ".py":
-		return "rye/core/runtimes/python_script_runtime", ""
+		return "rye/core/runtimes/python_argv_runtime", ""
 	case ".sh":
-		return "rye/core/runtimes/bash_runtime", "#"
+		return "rye/core/runtimes/bash_argv_runtime", "#"
 	case ".js", ".mjs":
-		return "rye/core/runtimes/node_runtime", "//"
+		return "rye/core/runtimes/node_argv_runtime", "//"
 	}
 	return "", ""
 }
+
+// argvSchema is the JSON Schema of the parameters of a script.
+const argvSchema = `{"type": "object", "properties": {"args": {"type": "array", "items": {"type": "string"}, "description": "Arguments of the script, one element each."}, "stdin": {"type": "string", "description": "Its standard input."}}}`
 
 // withHead adds the metadata of a tool: below the line that names the interpreter, and in
 // Python at the end, since a docstring and imports from __future__ must come first.
 func withHead(src []byte, runtime, comment, description string) []byte {
 	if comment == "" {
 		text := strings.TrimRight(string(src), "\n")
-		return []byte(text + "\n\n__version__ = \"0.1.0\"\n__tool_type__ = \"script\"\n__executor_id__ = \"" + runtime + "\"\n__tool_description__ = " + strconv.Quote(description) + "\n")
+		return []byte(text + "\n\n__version__ = \"0.1.0\"\n__tool_type__ = \"script\"\n__executor_id__ = \"" + runtime + "\"\n__tool_description__ = " + strconv.Quote(description) + "\nCONFIG_SCHEMA = " + argvSchema + "\n")
 	}
 	first, rest := "", string(src)
 	if strings.HasPrefix(rest, "#!") {
 		first, rest, _ = strings.Cut(rest, "\n")
 		first += "\n"
 	}
-	lines := []string{"version: 0.1.0", "tool_type: script", "executor_id: " + runtime, "description: " + description}
+	lines := []string{"version: 0.1.0", "tool_type: script", "executor_id: " + runtime, "description: " + description, "config_schema: " + argvSchema}
 	return []byte(first + comment + " " + strings.Join(lines, "\n"+comment+" ") + "\n" + rest)
 }

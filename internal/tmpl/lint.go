@@ -21,10 +21,18 @@ func Lint(s string) []diag.Finding { return lint(s, lintName) }
 
 // LintArg is Lint for an element of an argument vector, which may be a parameter.
 func LintArg(arg string) []diag.Finding {
-	if _, ok := wholeParam(arg); ok {
+	if _, kind := wholeParam(arg); kind != literal {
 		return nil
 	}
 	return Lint(arg)
+}
+
+// LintInput is Lint for the text of the standard input, which may be one parameter.
+func LintInput(s string) []diag.Finding {
+	if _, kind := wholeParam(s); kind == param {
+		return nil
+	}
+	return Lint(s)
 }
 
 // LintEnv is Lint for the value of an environment variable, in which Expand fills
@@ -45,7 +53,7 @@ func lint(s string, other func(token) (diag.Finding, bool)) []diag.Finding {
 		switch t := cut(&s); t.kind {
 		case broken:
 			fs = append(fs, diag.Errorf(diag.ConfigError, 0, 0, "%q: %s", clip(t.raw), t.why))
-		case param:
+		case param, params:
 			fs = append(fs, diag.Errorf(diag.ConfigError, 0, 0, "%q: %s", clip(t.raw), whereParams))
 		case name, lower:
 			if f, bad := other(t); bad {

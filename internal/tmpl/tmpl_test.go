@@ -106,6 +106,28 @@ func TestExpandArgv(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("ExpandArgv =\n%q, %v, want\n%q", got, err, want)
 	}
+	got, err = ExpandArgv([]string{"a", "{params:list}", "{params:missing}", "{params:none}", "z"}, nil, nil,
+		map[string]any{"list": []any{"", "b c", "{tool_path} ${HOME}", "{params:list}", 1.0}, "none": []any{}})
+	if want := []string{"a", "", "b c", "{tool_path} ${HOME}", "{params:list}", "1", "z"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("ExpandArgv =\n%q, %v, want\n%q", got, err, want)
+	}
+	if _, err := ExpandArgv([]string{"{params:s}"}, nil, nil, params); diag.CodeOf(err) != diag.ValidationFailed {
+		t.Errorf("a text as a list: %v", err)
+	}
+	for in, want := range map[string]string{"{param:s}": params["s"].(string), "{param:missing}": "", "{param:nil}": "", "{param:t}": "true", "${HOME} {tool_path}": "/h /t", "": ""} {
+		got, err := ExpandInput(in, map[string]string{"HOME": "/h"}, map[string]string{"tool_path": "/t"}, params)
+		if err != nil || got != want {
+			t.Errorf("ExpandInput(%q) = %q, %v, want %q", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"{params:list}", "x {param:s}"} {
+		if _, err := ExpandInput(in, nil, nil, params); diag.CodeOf(err) != diag.ConfigError || !diag.Failed(LintInput(in)) {
+			t.Errorf("ExpandInput(%q): %v, %v", in, err, LintInput(in))
+		}
+	}
+	if fs := append(LintInput("{param:s}"), LintArg("{params:s}")...); len(fs) > 0 {
+		t.Errorf("lint: %v", fs)
+	}
 	if _, err := ExpandArgv([]string{"{param:x}"}, nil, nil, map[string]any{"x": func() {}}); diag.CodeOf(err) != diag.ValidationFailed {
 		t.Errorf("a value without JSON: %v", err)
 	}

@@ -9,6 +9,7 @@ const (
 	variable      // ${NAME} or ${NAME:-default}
 	name          // {name}
 	param         // {param:NAME}
+	params        // {params:NAME}
 	lower         // ${name}: shell syntax, not a template
 	broken        // a template with an error, see why
 )
@@ -90,13 +91,14 @@ func brace(s string) token {
 	case s[n] == '}' && isLowerName(id):
 		return token{kind: name, raw: s[:n+1], name: id}
 	case s[n] == ':' && id == "param":
-		return parameter(s)
+		return parameter(s, "{param:", param)
+	case s[n] == ':' && id == "params":
+		return parameter(s, "{params:", params)
 	}
 	return token{raw: s[:1]}
 }
 
-func parameter(s string) token {
-	const head = "{param:"
+func parameter(s, head string, k kind) token {
 	i := strings.IndexAny(s[len(head):], "{}")
 	switch {
 	case i < 0 || s[len(head)+i] == '{':
@@ -104,7 +106,7 @@ func parameter(s string) token {
 	case i == 0:
 		return token{kind: broken, raw: s[:len(head)+1], why: "the parameter has no name"}
 	}
-	return token{kind: param, raw: s[:len(head)+i+1], name: s[len(head) : len(head)+i]}
+	return token{kind: k, raw: s[:len(head)+i+1], name: s[len(head) : len(head)+i]}
 }
 
 func span(s string, in func(byte) bool) int {
