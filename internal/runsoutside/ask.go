@@ -21,7 +21,7 @@ type Store interface {
 	Save(name string, b []byte)
 }
 
-// answered is what git answered about a directory, with the files on which it depends.
+// answered are the settings that apply to a directory, with the files on which they depend.
 type answered struct {
 	Version int      `json:"version"`
 	Taken   int64    `json:"taken"`
@@ -43,33 +43,36 @@ type stamp struct {
 	Inode   uint64 `json:"inode"`
 }
 
-const answerVersion = 1
+const answerVersion = 2
 
 // settle is the age that the last change of a file must have so that a later one has another time.
 const settle = 2 * time.Second
 
-// answer returns what git itself answers about the work tree at top, which it is asked only if
-// one of the files that it may read has changed since. Git knows files that this
-// package does not, such as those of its installation.
-func (f *Finder) answer(top string, files []string) []value {
+// values returns the settings that apply to the work tree at top: those that rye reads, and those
+// that git answers. Git knows files that this package does not, such as those of its installation.
+// Both are read again only if one of the files has changed since.
+func (f *Finder) values(top, dir, common string) []value {
+	configs := f.configs(dir, common)
 	if f.Ask == nil {
-		return nil
+		return f.read(configs).values
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if has := f.asked[top]; has.Version > 0 && has.same(files) {
+	if has := f.asked[top]; has.Version > 0 && has.same(configs) {
 		return has.list()
 	}
 	name := f.name(top)
 	var a answered
 	if f.Store != nil {
-		if b := f.Store.Load(name); b != nil && json.Unmarshal(b, &a) == nil && a.Version == answerVersion && a.same(files) {
+		if b := f.Store.Load(name); b != nil && json.Unmarshal(b, &a) == nil && a.Version == answerVersion && a.same(configs) {
 			return f.remember(top, a)
 		}
 	}
 	a = answered{Version: answerVersion, Taken: time.Now().UnixNano()}
+	r := f.read(configs)
 	out := f.Ask(top)
-	for _, v := range parseList(out, top) {
+	values, files := append(r.values, parseList(out, top)...), r.files
+	for _, v := range values {
 		if v.file != "" && !slices.Contains(files, v.file) {
 			files = append(files, v.file)
 		}
@@ -91,6 +94,16 @@ func (f *Finder) answer(top string, files []string) []value {
 	return f.remember(top, a)
 }
 
+// read reads the files, those that they include, and the environment.
+func (f *Finder) read(configs []string) *reader {
+	r := newReader(f.Home)
+	for _, c := range configs {
+		r.file(c, 0)
+	}
+	f.environ(r)
+	return r
+}
+
 func (f *Finder) remember(top string, a answered) []value {
 	if f.asked == nil {
 		f.asked = map[string]answered{}
@@ -109,14 +122,10 @@ func (a *answered) list() []value {
 
 // same reports whether no file changed, and whether files has none that was not known.
 func (a *answered) same(files []string) bool {
-	known := map[string]bool{}
-	for _, was := range a.Files {
-		known[was.Path] = true
-		if stampOf(was.Path) != was {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(files, func(file string) bool { return !known[file] })
+	return !slices.ContainsFunc(a.Files, func(was stamp) bool { return stampOf(was.Path) != was }) &&
+		!slices.ContainsFunc(files, func(file string) bool {
+			return !slices.ContainsFunc(a.Files, func(was stamp) bool { return was.Path == file })
+		})
 }
 
 // settled reports whether another change of a file would give it another stamp.

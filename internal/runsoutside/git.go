@@ -51,14 +51,8 @@ func (f *Finder) Repository(top, gitDir string) []Path {
 	if f == nil {
 		f = &Finder{}
 	}
-	r := newReader(f.Home)
-	f.global(r)
 	dir, common := GitDirs(gitDir)
-	for _, c := range []string{filepath.Join(common, "config"), filepath.Join(dir, "config.worktree"), filepath.Join(common, "config.worktree")} {
-		r.file(c, 0)
-	}
-	values := append(r.values, f.answer(top, r.files)...)
-	out := f.paths(values, top, dir)
+	out := f.paths(f.values(top, dir, common), top, dir)
 	out = append(out, f.others(common)...)
 	slices.SortFunc(out, func(a, b Path) int { return strings.Compare(a.Abs+"\x00"+a.Key, b.Abs+"\x00"+b.Key) })
 	return slices.CompactFunc(out, func(a, b Path) bool { return a.Abs == b.Abs })
@@ -117,22 +111,22 @@ func within(dir, p string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
-// global reads the settings of the machine, the user and the environment.
-func (f *Finder) global(r *reader) {
+// configs returns the files with the settings of the machine, the user and a repository.
+func (f *Finder) configs(dir, common string) (out []string) {
 	env := func(name string) string {
 		v, _ := proc.Lookup(f.Environ, name)
 		return v
 	}
 	if no := env("GIT_CONFIG_NOSYSTEM"); no == "" || no == "0" || no == "false" {
 		if file := env("GIT_CONFIG_SYSTEM"); file != "" {
-			r.file(file, 0)
+			out = append(out, file)
 		} else {
-			r.file("/etc/gitconfig", 0)
+			out = append(out, "/etc/gitconfig")
 		}
 	}
 	if file, set := proc.Lookup(f.Environ, "GIT_CONFIG_GLOBAL"); set {
 		if filepath.IsAbs(file) {
-			r.file(file, 0)
+			out = append(out, file)
 		}
 	} else {
 		config := env("XDG_CONFIG_HOME")
@@ -140,11 +134,20 @@ func (f *Finder) global(r *reader) {
 			config = filepath.Join(f.Home, ".config")
 		}
 		if config != "" {
-			r.file(filepath.Join(config, "git", "config"), 0)
+			out = append(out, filepath.Join(config, "git", "config"))
 		}
 		if f.Home != "" {
-			r.file(filepath.Join(f.Home, ".gitconfig"), 0)
+			out = append(out, filepath.Join(f.Home, ".gitconfig"))
 		}
+	}
+	return append(out, filepath.Join(common, "config"), filepath.Join(dir, "config.worktree"), filepath.Join(common, "config.worktree"))
+}
+
+// environ adds the settings of the environment.
+func (f *Finder) environ(r *reader) {
+	env := func(name string) string {
+		v, _ := proc.Lookup(f.Environ, name)
+		return v
 	}
 	n, _ := strconv.Atoi(env("GIT_CONFIG_COUNT"))
 	for i := range min(n, 1000) {

@@ -212,29 +212,40 @@ func (m memory) Save(name string, b []byte) { m[name] = b }
 func TestAskedOnce(t *testing.T) {
 	s := newSite(t, true)
 	config := filepath.Join(s.project, ".git/config")
-	write(t, config, "[core]\nhooksPath = one\n[include]\npath = ../later\n")
+	// git does not answer the setting of another branch.
+	write(t, config, "[core]\nhooksPath = one\n[include]\npath = ../later\n[includeIf \"onbranch:other\"]\npath = ../branch\n")
+	write(t, filepath.Join(s.project, "branch"), "[core]\nhooksPath = two\n")
 	s.finder.Store = memory{}
-	s.found()
+	const want = "branch later one two"
+	if got := strings.Join(s.found(), " "); got != want {
+		t.Fatalf("found %q, want %q", got, want)
+	}
 	if s.asked != 1 || len(s.finder.Store.(memory)) != 0 {
 		t.Errorf("asked %d times; an answer about a file that changed now is kept", s.asked)
 	}
 	time.Sleep(settle + 100*time.Millisecond) // no program can set the time of a change
 	for range 3 {
-		s.found()
+		if got := strings.Join(s.found(), " "); got != want {
+			t.Errorf("found %q, want %q", got, want)
+		}
 	}
-	other := &Finder{Environ: s.finder.Environ, Home: s.home, Ask: s.finder.Ask, Store: s.finder.Store}
-	other.Project(s.project)
-	if s.asked != 2 {
+	own := s.finder
+	s.finder = &Finder{Environ: own.Environ, Home: s.home, Ask: own.Ask, Store: own.Store} // as another process
+	if got := strings.Join(s.found(), " "); got != want || s.asked != 2 {
 		t.Errorf("asked %d times, want 2", s.asked)
 	}
-	for i, change := range []func(){
-		func() { write(t, config, "[core]\nhooksPath = two\n") },
-		func() { write(t, filepath.Join(s.home, ".gitconfig"), "[user]\nname = x\n") },
+	for i, change := range []struct {
+		file, text, want string
+	}{
+		{filepath.Join(s.project, "branch"), "[core]\nhooksPath = three\n", "branch later one three"},
+		{filepath.Join(s.project, "later"), "[core]\nhooksPath = four\n", "branch four later one three"},
+		{config, "[core]\nhooksPath = five\n", "five"},
+		{filepath.Join(s.home, ".gitconfig"), "[user]\nname = x\n", "five"},
 	} {
 		before := s.asked
-		change()
-		if s.found(); s.asked != before+1 {
-			t.Errorf("change %d: asked %d times more", i, s.asked-before)
+		write(t, change.file, change.text)
+		if got := strings.Join(s.found(), " "); got != change.want || s.asked != before+1 {
+			t.Errorf("change %d: found %q, want %q; asked %d times more", i, got, change.want, s.asked-before)
 		}
 	}
 }
@@ -247,13 +258,16 @@ func TestPrograms(t *testing.T) {
 			t.Errorf("the row %q is twice, or is not a lower-case path", p.Path)
 		}
 		seen[p.Path] = true
+		if _, err := time.Parse(time.DateOnly, p.Date); err != nil {
+			t.Errorf("the row %q: %v", p.Path, err)
+		}
 	}
 	for _, want := range []string{".vscode", ".helix", ".qwen", ".amazonq", ".trae", ".kilocode", ".crush.json", ".theia", "mise.*.toml", ".github/workflows"} {
 		if !seen[want] {
 			t.Errorf("no row %q", want)
 		}
 	}
-	for _, bad := range []string{"a | b | c", "a | b | http://x | 2026-01-02", "a | b | https://x | today", " | b | https://x | 2026-01-02"} {
+	for _, bad := range []string{"a | b | c", "a | b | http://x | 2026-01-02", "a | b | https://x | ", "a | b | https://x | 2026-01-02 | c", " | b | https://x | 2026-01-02"} {
 		if _, err := parsePrograms(bad); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}
