@@ -26,8 +26,11 @@ type ProtectedPath struct {
 	Removable bool
 }
 
-// ProtectedPaths returns the table. Of several rows that match, the first applies.
-func ProtectedPaths() []ProtectedPath {
+// ProtectedPaths returns the table, which the caller may not change. Of several rows that match,
+// the first applies.
+var ProtectedPaths = sync.OnceValue(protectedPaths)
+
+func protectedPaths() []ProtectedPath {
 	const (
 		git     = "git runs programs that it names"
 		steers  = "it decides what rye trusts and runs"
@@ -110,7 +113,7 @@ func ProtectedExcept(removed []string) func(rel string) (row ProtectedPath, matc
 	if len(removed) == 0 {
 		return Protected
 	}
-	table := protectedRows(slices.DeleteFunc(ProtectedPaths(), func(p ProtectedPath) bool { return p.Removable && slices.Contains(removed, p.Path) }))
+	table := protectedRows(slices.DeleteFunc(slices.Clone(ProtectedPaths()), func(p ProtectedPath) bool { return p.Removable && slices.Contains(removed, p.Path) }))
 	return func(rel string) (ProtectedPath, string, bool) { return protectedBy(table, rel) }
 }
 

@@ -117,20 +117,24 @@ func parseListings(b []byte, now time.Time) map[listingKey]listing {
 	if len(b) < len(storedMark) || string(b[:len(storedMark)]) != storedMark {
 		return nil
 	}
-	r := &reader{b: b[len(storedMark):]}
+	r := &reader{text: string(b[len(storedMark):])} // the names share its memory
 	if saved := r.signed(); r.failed || saved > now.UnixNano() {
 		return nil
 	}
 	out := make(map[listingKey]listing, len(b)/listingSize)
-	for len(r.b) > 0 && len(out) < maxListings {
-		key := listingKey{r.text(), r.flag(), r.flag()}
+	for len(r.text) > 0 && len(out) < maxListings {
+		key := listingKey{r.name(), r.flag(), r.flag()}
 		l := listing{settled: true}
 		l.at.device, l.at.inode = r.unsigned(), r.unsigned()
 		seconds, part := r.signed(), r.signed()
 		l.at.changed = time.Unix(seconds, part)
 		l.count = int(r.unsigned())
-		for n := r.unsigned(); n > 0 && !r.failed; n-- {
-			l.entries = append(l.entries, entry{r.text(), r.flag()})
+		n := r.unsigned()
+		if n > 0 {
+			l.entries = make([]entry, 0, min(n, uint64(len(r.text)))) // an entry has a byte at least
+		}
+		for ; n > 0 && !r.failed; n-- {
+			l.entries = append(l.entries, entry{r.name(), r.flag()})
 		}
 		if r.failed {
 			return nil
@@ -142,41 +146,39 @@ func parseListings(b []byte, now time.Time) map[listingKey]listing {
 
 // reader decodes numbers and texts. After a failure it returns zeros.
 type reader struct {
-	b      []byte
+	text   string
 	failed bool
 }
 
-func (r *reader) take(n int) []byte {
-	if n <= 0 || n > len(r.b) {
-		r.failed = r.failed || n != 0
-		return nil
+func (r *reader) take(n int) string {
+	if n < 0 || n > len(r.text) {
+		r.failed = true
+		return ""
 	}
-	out := r.b[:n]
-	r.b = r.b[n:]
+	out := r.text[:n]
+	r.text = r.text[n:]
 	return out
 }
 
-func (r *reader) unsigned() uint64 {
-	v, n := binary.Uvarint(r.b)
-	if r.take(n); n <= 0 {
-		r.failed = true
-		return 0
+// unsigned reads a number as binary.AppendUvarint writes it.
+func (r *reader) unsigned() (v uint64) {
+	for i := 0; i < len(r.text) && i < binary.MaxVarintLen64; i++ {
+		c := r.text[i]
+		v |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			r.text = r.text[i+1:]
+			return v
+		}
 	}
-	return v
+	r.failed = true
+	return 0
 }
 
 func (r *reader) signed() int64 {
-	v, n := binary.Varint(r.b)
-	if r.take(n); n <= 0 {
-		r.failed = true
-		return 0
-	}
-	return v
+	v := r.unsigned()
+	return int64(v>>1) ^ -int64(v&1)
 }
 
-func (r *reader) text() string { return string(r.take(int(min(r.unsigned(), 1<<20)))) }
+func (r *reader) name() string { return r.take(int(min(r.unsigned(), 1<<20))) }
 
-func (r *reader) flag() bool {
-	b := r.take(1)
-	return len(b) == 1 && b[0] == 1
-}
+func (r *reader) flag() bool { return r.take(1) == "\x01" }

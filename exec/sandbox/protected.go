@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ryeos/rye/internal/runsoutside"
 	"github.com/ryeos/rye/policy"
@@ -86,7 +87,8 @@ func newGuard(protect func(string) (policy.ProtectedPath, string, bool), seen *L
 	if seen == nil {
 		seen = &Listings{}
 	}
-	return &guard{protect: protect, seen: seen, git: git, repositories: repositories, stable: keepsNumbers, first: newNames(first), last: newNames(last), inner: newNames(inner), left: protectedEntries, out: guarded{complete: true, links: map[string]string{}, pinned: map[string]bool{}}}
+	t := ends()
+	return &guard{protect: protect, seen: seen, git: git, repositories: repositories, stable: keepsNumbers, first: t.first, last: t.last, inner: t.inner, left: protectedEntries, out: guarded{complete: true, links: map[string]string{}, pinned: map[string]bool{}}}
 }
 
 // find searches root, below base if that is open.
@@ -483,11 +485,18 @@ func inner(row string) string {
 
 func last(row string) string { return row[strings.LastIndexByte(row, '/')+1:] }
 
+// ends are the names at the ends of the rows of the table, which each search needs.
+var ends = sync.OnceValue(func() (out struct{ first, last, inner names }) {
+	table := policy.ProtectedPaths()
+	out.first, out.last, out.inner = newNames(table, first), newNames(table, last), newNames(table, inner)
+	return out
+})
+
 // newNames takes one name of each row. Rows that end with any name are left out: they
 // protect only the entries of .ai itself, which are few.
-func newNames(of func(row string) string) names {
-	f := names{exact: map[string]bool{}}
-	for _, row := range policy.ProtectedPaths() {
+func newNames(table []policy.ProtectedPath, of func(row string) string) names {
+	f := names{exact: make(map[string]bool, len(table))}
+	for _, row := range table {
 		name := of(row.Path)
 		before, after, wild := strings.Cut(name, "*")
 		switch {

@@ -15,7 +15,7 @@ import (
 // TestLastNames generates paths in the directories of the kinds. The names with which
 // rows end include those of all paths that a row protects by themselves.
 func TestLastNames(t *testing.T) {
-	ends := newNames(last)
+	ends := ends().last
 	parts := []string{"a", ".ai", ".git", "x~1", "HEAD", "ry1f3c~2.loc", "RYE~1.YAM", ".Env. ", "ﬁ", ".git:s", `b\.git`, "..x", "m", ".rye-tmp-", "a.code-workspace"}
 	for _, row := range policy.ProtectedPaths() {
 		parts = append(parts, strings.Split(strings.NewReplacer("**", "m", "*", "w").Replace(row.Path), "/")...)

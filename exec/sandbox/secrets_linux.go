@@ -41,10 +41,15 @@ func unreadable(seen *Listings, roots ...string) []string {
 		if w.device, onDisk = trackedDevice(root); onDisk {
 			seen.onDisk(w.device)
 		}
-		var st unix.Stat_t
-		if at, ok := stampIn(&st, unix.Lstat(root, &st)); ok {
-			w.dir(root, at)
+		w.root = root
+		var err error
+		if w.from, err = openStamps(root); err != nil {
+			continue // it does not exist, or is a link
 		}
+		if at, ok := w.from.stamp(""); ok {
+			w.dir("", at)
+		}
+		w.from.close()
 	}
 	return w.found
 }
@@ -54,25 +59,33 @@ type secretsWalk struct {
 	seen   *Listings
 	found  []string
 	left   int
+	root   string // below which it walks
+	from   stamps // of the root: the kernel walks shorter paths
 	device uint64 // of the root, 0 if the names are read each time
 	now    time.Time
 	buf    []byte
 }
 
-func (w *secretsWalk) dir(dir string, at stamp) {
+// dir examines what is below a directory, "" for the root.
+func (w *secretsWalk) dir(rel string, at stamp) {
+	dir := w.root
+	if rel != "" {
+		dir += "/" + rel
+		rel += "/"
+	}
 	for _, e := range w.names(dir, at) {
 		if w.left--; w.left < 0 {
 			return
 		}
-		p := dir + "/" + e.name
+		p := rel + e.name
 		var st unix.Stat_t
-		if unix.Lstat(p, &st) != nil || st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		if unix.Fstatat(w.from.fd, p, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT == unix.S_IFLNK {
 			continue
 		}
 		below, isDir := stampIn(&st, nil)
 		switch {
 		case st.Mode&0o004 == 0, isDir && st.Mode&0o001 == 0:
-			w.found = append(w.found, p)
+			w.found = append(w.found, w.root+"/"+p)
 		case isDir:
 			w.dir(p, below)
 		}

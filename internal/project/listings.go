@@ -68,8 +68,12 @@ func (k ownFiles) Load(name string) []byte {
 		return nil
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxListings+1))
-	if err != nil || len(b) > maxListings || !k.memo.Known(k.kind, k.fact(name, b)) {
+	fi, err := f.Stat()
+	if err != nil || fi.Size() > maxListings {
+		return nil
+	}
+	b := make([]byte, fi.Size())
+	if _, err := io.ReadFull(f, b); err != nil || !k.memo.Known(k.kind, k.fact(name, b)) {
 		return nil
 	}
 	return b
