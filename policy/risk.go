@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bytes"
 	"sync"
 
 	"github.com/ryeos/rye/diag"
@@ -18,24 +17,15 @@ type Risk struct {
 	raise [][]riskRule // of each layer that only raises: its first match
 
 	classes map[Tier]Class
-	// This Risk may have been read without these two. Use the fields of the Risk that whole returns.
+	// This Risk may have been made without these two. Use the fields of the Risk that whole returns.
 	patterns []shellPattern
 	table    shellTable
 	// commands returns the Risk with patterns and table, nil if this one has them.
 	commands func() (*Risk, error)
 }
 
-// ClassesOf returns the beginning of a text of RiskID: what precedes the patterns of commands. It
-// is a tenth of the text of the system, and gives items their classes without the rest.
-func ClassesOf(text []byte) []byte {
-	if i := bytes.Index(text, []byte("\npatterns:")); i >= 0 {
-		return text[:i+1]
-	}
-	return text
-}
-
-// WithCommands returns a Risk of what ClassesOf returned, which reads the rest once, when the
-// first text of a shell is examined.
+// WithCommands returns a Risk with the rules and classes of k, whose patterns and table are made
+// once, when the first text of a shell is examined.
 func (k *Risk) WithCommands(read func() (*Risk, error)) *Risk {
 	out := *k
 	out.commands = sync.OnceValues(read)

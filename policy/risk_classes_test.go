@@ -2,37 +2,10 @@ package policy
 
 import (
 	"errors"
-	"os"
 	"reflect"
 	"slices"
 	"testing"
 )
-
-// TestClassesOf wants the classes of the system from the beginning of its text alone.
-func TestClassesOf(t *testing.T) {
-	text, err := os.ReadFile("../stdlib/.ai/config/agent/capability_risk.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	part := ClassesOf(text)
-	if len(part) > len(text)/4 {
-		t.Errorf("%d of %d bytes are read for the classes", len(part), len(text))
-	}
-	whole, err1 := ReadRisk([]Layer{layerOf(t, "system", true, string(text))})
-	some, err2 := ReadRisk([]Layer{layerOf(t, "system", true, string(part))})
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
-	if len(some.rules) == 0 || len(some.classes) == 0 || !reflect.DeepEqual(some.rules, whole.rules) || !reflect.DeepEqual(some.classes, whole.classes) {
-		t.Errorf("the part gives %v and %v", some.rules, some.classes)
-	}
-	if len(some.patterns) > 0 || len(some.table.programs) > 0 {
-		t.Error("the part has commands")
-	}
-	if ClassesOf([]byte("items: []\n")) == nil {
-		t.Error("a text without commands has no classes")
-	}
-}
 
 // TestCommandsLater wants the patterns when a text is examined, once, and without them a
 // person's decision about each text.

@@ -151,15 +151,15 @@ func readOptional(root *space.Root, rel string) ([]byte, error) {
 // metadata extracts and validates the metadata of an item. It uses the cache if
 // the same bytes were read before with the same id.
 func (r *Resolver) metadata(it *Item) (item.Metadata, []diag.Finding) {
-	if it.part != nil {
-		return partOf(it)
+	if it.unread {
+		return item.Metadata{}, nil
 	}
 	key := metaKey{it.Ref, it.Digest, it.Extractor, it.Type.Ext}
 	if e, ok := r.cache.get(key); ok {
 		it.kept = e.kept
 		return e.meta, diag.WithPath(slices.Clone(e.findings), it.Path())
 	}
-	if m, ok := r.passed.take(it); ok {
+	if m, ok := r.parsed(it); ok {
 		it.kept = &kept{}
 		r.cache.put(key, metaEntry{m, nil, it.kept})
 		return m, nil

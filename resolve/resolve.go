@@ -47,6 +47,8 @@ type Params struct {
 	Plain Plain
 	// NoCache keeps no metadata, for a walk that reads each file once.
 	NoCache bool
+	// Parsed is the metadata of embedded items that the program contains. It may be nil.
+	Parsed *Parsed
 	// Readers is a Resolver whose extractors this one uses, if both are lenient and over the
 	// same spaces and keys. Nil: it reads its own.
 	Readers *Resolver
@@ -140,8 +142,8 @@ type Item struct {
 	plain   [sha256.Size]byte // see ReadDigest; zero if it is not known yet
 	walked  bool              // see Walked
 	kept    *kept
-	part    func([]byte) []byte // of Bytes, that the metadata is read from; nil for all
-	Skipped bool                // Meta was not read: it is known that nothing is found in it
+	unread  bool // its metadata is not read, see systemRisk
+	Skipped bool // Meta was not read: it is known that nothing is found in it
 }
 
 // Path returns the item's display path.

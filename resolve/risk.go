@@ -18,8 +18,7 @@ const riskKey = "risk"
 // Risk returns the risk classes of the configuration policy.RiskID. Its layers are read
 // and verified at each call. They are interpreted again only if one of them has changed:
 // every call of an item needs the classes, and a graph makes thousands of calls. If the
-// system space has the only layer, the patterns and the table of commands are read at the first
-// command of a shell.
+// system space has the only layer, nothing is interpreted: see systemRisk.
 func Risk(ctx context.Context, r *Resolver) (*policy.Risk, error) {
 	if risk, err := r.systemRisk(ctx); risk != nil || err != nil {
 		return risk, err

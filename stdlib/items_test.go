@@ -1,6 +1,7 @@
 package stdlib_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,7 +24,13 @@ import (
 // resolver reads the embedded bundle as the program does, with no other space.
 func resolver(t testing.TB) *resolve.Resolver {
 	t.Helper()
-	spaces, err := space.Discover(space.Params{System: stdlib.FS(), Layer: stdlib.Bundle})
+	return resolverOf(t, stdlib.FS(), nil)
+}
+
+// resolverOf reads the items of files. Parsed may be nil.
+func resolverOf(t testing.TB, files fs.FS, parsed *resolve.Parsed) *resolve.Resolver {
+	t.Helper()
+	spaces, err := space.Discover(space.Params{System: files, Layer: stdlib.Bundle})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +41,7 @@ func resolver(t testing.TB) *resolve.Resolver {
 	if diag.Failed(fs) {
 		t.Fatal(fs)
 	}
-	return resolve.New(resolve.Params{Spaces: spaces, Trust: store})
+	return resolve.New(resolve.Params{Spaces: spaces, Trust: store, Parsed: parsed})
 }
 
 func bootKinds() []item.Kind {

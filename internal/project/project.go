@@ -96,7 +96,7 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	}
 
 	// The rest reads no file before it is asked.
-	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: itemCheck(p.natives), Plain: p.plain(), Lenient: bool(m)})
+	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: itemCheck(p.natives), Plain: p.plain(), Lenient: bool(m), Parsed: parsedItems()})
 	p.index = p.newIndex()
 	p.Executor = p.newExecutor()
 	p.Verbs = p.newVerbs()

@@ -119,7 +119,7 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 // passed returns the metadata of embedded items for the processes that this one starts, which is
 // made once: by the first child, its caller has read all that a child reads.
 func (p *Project) passed() []byte {
-	p.passing.Do(func() { p.passing.b = p.Resolver.Passed() })
+	p.passing.Do(func() { p.passing.b = p.Resolver.Passed(func(item.Ref) bool { return true }) })
 	return p.passing.b
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/stdlib"
@@ -38,6 +39,10 @@ func (e *Env) system() *bundle.Opening {
 		})).Err(where)
 	})
 }
+
+// parsedItems returns the metadata of the items of the embedded bundle that each run reads. All
+// Resolvers of a process share what they read of it.
+var parsedItems = sync.OnceValue(func() *resolve.Parsed { return resolve.NewParsed(stdlib.Parsed()) })
 
 // ownBundle are the Proofs of the embedded bundle: the facts about it that the program has.
 type ownBundle stdlib.Facts
