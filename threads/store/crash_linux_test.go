@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -21,7 +22,7 @@ func spendAll(dir string) error {
 	if err != nil {
 		return err
 	}
-	o, err := s.Register(ctx, Thread{ID: "a"}, Budget{Max: 100, Periods: wide})
+	o, err := s.Register(ctx, Thread{ID: "a", Kind: "thread"}, Budget{Max: 100, Periods: wide})
 	if err != nil {
 		return err
 	}
@@ -37,7 +38,7 @@ func spendAll(dir string) error {
 		done(err)
 	}
 	settle(o, "c1")
-	child, err := o.Child(ctx, Thread{ID: "b"}, 40)
+	child, err := o.Child(ctx, Thread{ID: "b", Kind: "thread"}, 40)
 	if err != nil { // the parent was released before the kill
 		done(err)
 		child = &Owner{store: s, thread: "b", fence: 1, periods: wide}
@@ -62,6 +63,7 @@ func dump(t *testing.T, dir string) string {
 	must(t, s.read(t.Context(), "reading", func(tx *tx) error {
 		for _, query := range []string{
 			"SELECT id || ' ' || state || ' ' || parent FROM threads ORDER BY id",
+			"SELECT 'handle ' || id || ' ' || number FROM handles ORDER BY id",
 			"SELECT thread || ' ' || max || ' ' || actual || ' ' || reserved || ' ' || overspent || ' ' || status FROM ledger ORDER BY thread",
 			"SELECT id || ' ' || amount || ' ' || settled || ' ' || assumed || ' ' || status FROM reservations ORDER BY id",
 			"SELECT length(period) || ' ' || actual || ' ' || reserved FROM user_spend ORDER BY period",
@@ -135,6 +137,46 @@ func TestCrashPoints(t *testing.T) {
 	t.Logf("%d changes", len(first.Changes))
 }
 
+// TestMigrationCrashPoints kills a process at each change of a file that it makes while it
+// gives the threads of the schema before their numbers. The next process finds a store of one
+// of the two versions, and the same numbers as without a kill.
+func TestMigrationCrashPoints(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes")
+	}
+	self, err := os.Executable()
+	must(t, err)
+	run := func(dir string, kill int) testkit.Traced {
+		env := append(os.Environ(), "RYE_STORE_DIR="+dir, "RYE_STORE_ROLE=filter-migrate")
+		got, err := testkit.Trace{Filter: self, Program: self, Args: []string{self}, Dir: dir, Env: env, Output: os.Stderr, Kill: kill}.Run()
+		if errors.Is(err, testkit.ErrNoTracer) {
+			t.Skip(err)
+		}
+		must(t, err)
+		return got
+	}
+	dir := t.TempDir()
+	must(t, fourth(dir))
+	first := run(dir, 0)
+	want := dump(t, dir)
+	if first.Status != 0 || len(first.Changes) < 5 || !strings.Contains(want, "handle a 4\nhandle b 2\nhandle y 3\nhandle z 1\n") {
+		t.Fatalf("without a kill: status %d, %d changes\n%s", first.Status, len(first.Changes), want)
+	}
+	for kill := 1; kill <= len(first.Changes); kill++ {
+		dir := t.TempDir()
+		must(t, fourth(dir))
+		got := run(dir, kill)
+		if !got.Killed {
+			t.Errorf("kill %d was not made: status %d", kill, got.Status)
+			continue
+		}
+		if after := dump(t, dir); after != want {
+			t.Errorf("after kill %d at %s:\n%swant\n%s", kill, got.Changes[len(got.Changes)-1], after, want)
+		}
+	}
+	t.Logf("%d changes", len(first.Changes))
+}
+
 // traceRoles are the processes of TestCrashPoints.
 func traceRoles(dir string) map[string]func() error {
 	return map[string]func() error{
@@ -145,5 +187,18 @@ func traceRoles(dir string) map[string]func() error {
 			return testkit.FilterMain(os.Args)
 		},
 		"script": func() error { return spendAll(dir) },
+		"filter-migrate": func() error {
+			if err := os.Setenv("RYE_STORE_ROLE", "migrate"); err != nil {
+				return err
+			}
+			return testkit.FilterMain(os.Args)
+		},
+		"migrate": func() error {
+			s, err := Open(context.Background(), dir, Params{})
+			if err != nil {
+				return err
+			}
+			return s.Close()
+		},
 	}
 }

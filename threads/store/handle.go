@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"time"
 
@@ -143,7 +144,13 @@ func (s *Store) migrateHandles(t *tx) error {
 			return err
 		}
 	}
-	if _, err := t.Exec("INSERT INTO handles(id, project) SELECT id, project FROM threads WHERE kind IN ('thread', 'run') ORDER BY created, id"); err != nil {
+	for _, id := range slices.Sorted(maps.Keys(r.IDs)) { // a process that was stopped here has written the file
+		if _, err := t.Exec("INSERT INTO handles(number, id, project) SELECT ?, id, project FROM threads WHERE id = ?", r.IDs[id], id); err != nil {
+			return err
+		}
+	}
+	if _, err := t.Exec(`INSERT INTO handles(id, project) SELECT id, project FROM threads
+		WHERE kind IN ('thread', 'run') AND id NOT IN (SELECT id FROM handles) ORDER BY created, id`); err != nil {
 		return err
 	}
 	given, err := t.numbers("SELECT id, number FROM handles")

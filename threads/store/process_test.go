@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 	switch dir := os.Getenv("RYE_STORE_DIR"); os.Getenv("RYE_STORE_ROLE") {
 	case "tree-worker":
 		os.Exit(status(treeWorker(dir, os.Getenv("RYE_STORE_ID"))))
+	case "numbers":
+		os.Exit(status(startMany(dir, os.Getenv("RYE_STORE_ID"))))
 	case "rebuild-full":
 		os.Exit(status(rebuildFull(dir)))
 	case "tree-observer":
