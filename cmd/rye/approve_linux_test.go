@@ -342,15 +342,15 @@ func TestHandles(t *testing.T) {
 			}
 		}
 	}
-	for typed, want := range map[string]string{"@": ids[0], "@-1": ids[1], "ask": ids[0], ids[1]: ids[1]} {
+	for typed, want := range map[string]string{"@": ids[0], "@-1": ids[1], "ask": ids[0], ids[1]: ids[1], "1": ids[1], "@2": ids[0]} {
 		if out := s.rye("threads", "show", typed); !strings.Contains(out, "thread      "+want) && !strings.Contains(out, want) {
 			t.Errorf("%s is not %s: %s", typed, want, out)
 		}
 	}
-	if out := s.rye("threads", "show", "ask"); !strings.Contains(out, "2 threads begin with ask: this is the newest, "+ids[0]) {
+	if out := s.rye("threads", "show", "ask"); !strings.Contains(out, "2 threads match ask: this is the newest, "+ids[0]) {
 		t.Errorf("it is not printed which thread is shown: %s", out)
 	}
-	for _, c := range []struct{ typed, want string }{{"@-2", "fewer threads"}, {"@x", "@-1 for the one before"}, {"ask", "2 runs begin like this"}} {
+	for _, c := range []struct{ typed, want string }{{"@-2", "fewer threads"}, {"@7", "has this number, name or id"}, {"@x", "@-1 for the one before"}, {"ask", "2 match: 2 ask-"}} {
 		x := s.at([]string{"CI=true"}, "threads", "cancel", c.typed) // nothing is asked
 		x.until(c.want)
 		if x.status() == 0 {

@@ -64,7 +64,7 @@ func graphLogCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			id, err := graph.Find(p.Spaces.ProjectDir, c.Args[0])
+			id, err := findRun(ctx, c, p, c.Args[0])
 			if err != nil {
 				return err
 			}

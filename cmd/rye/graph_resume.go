@@ -59,7 +59,7 @@ func runGraphResume(ctx context.Context, c *cli.Call, o *graphOptions, step bool
 	if err != nil {
 		return err
 	}
-	id, err := graph.Find(p.Spaces.ProjectDir, c.Args[0])
+	id, err := findRun(ctx, c, p, c.Args[0])
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func runGraphFork(ctx context.Context, c *cli.Call, o *graphOptions) error {
 	if err != nil {
 		return err
 	}
-	id, err := graph.Find(p.Spaces.ProjectDir, c.Args[0])
+	id, err := findRun(ctx, c, p, c.Args[0])
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func runGraphShow(ctx context.Context, c *cli.Call, format string) error {
 	}
 	name := c.Args[0]
 	var ran graph.Ran
-	if id, err := graph.Find(p.Spaces.ProjectDir, name); err == nil {
+	if id, err := p.FindThread(ctx, name); err == nil {
 		s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
 		if err != nil {
 			return err

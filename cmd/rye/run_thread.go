@@ -104,7 +104,7 @@ func runThread(ctx context.Context, c *cli.Call, h *project.Project, req primary
 	}
 	show := newWatcher(c, h, o.events)
 	defer show.stop()
-	if err := o.replays(h, opts, show); err != nil {
+	if err := o.replays(ctx, h, opts, show); err != nil {
 		return err
 	}
 	opts.Observe, opts.Started = show.line, show.started
@@ -113,7 +113,7 @@ func runThread(ctx context.Context, c *cli.Call, h *project.Project, req primary
 }
 
 // replays sets the recording that answers a thread.
-func (o *threadOptions) replays(h *project.Project, opts *project.ThreadOptions, show *watcher) error {
+func (o *threadOptions) replays(ctx context.Context, h *project.Project, opts *project.ThreadOptions, show *watcher) error {
 	if o.replay == "" {
 		if o.tools != "" || o.strict {
 			return diag.New(diag.Usage, "reading the command line: --tools and --strict apply to --replay only")
@@ -123,7 +123,7 @@ func (o *threadOptions) replays(h *project.Project, opts *project.ThreadOptions,
 	if o.tools != "" && o.tools != "recorded" && o.tools != "run" {
 		return diag.New(diag.Usage, "reading --tools %q: it must be recorded or run", o.tools)
 	}
-	id, err := h.FindThread(o.replay)
+	id, err := h.FindThread(ctx, o.replay)
 	if err != nil {
 		return err
 	}

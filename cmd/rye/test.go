@@ -156,7 +156,7 @@ func runTestRecord(ctx context.Context, c *cli.Call, o *testRecordOptions) error
 	if err != nil {
 		return err
 	}
-	id, err := h.FindThread(c.Arg(0))
+	id, err := h.FindThread(ctx, c.Arg(0))
 	if err == nil && len(o.models)+len(o.limits) > 0 {
 		return diag.New(diag.Usage, "recording %s: --model and --limit apply to a directive, and this is a thread", id)
 	}

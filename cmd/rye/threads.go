@@ -13,7 +13,6 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
-	"github.com/ryeos/rye/threads/handle"
 	"github.com/ryeos/rye/threads/transcript"
 	"github.com/ryeos/rye/threads/waiting"
 )
@@ -41,27 +40,27 @@ func openRun(ctx context.Context, c *cli.Call, m project.Mode) (*project.Project
 // reading are the commands that change nothing: of several threads that match they take the
 // newest, and print which.
 func reading(command string) bool {
-	return slices.Contains([]string{"threads show", "threads tail", "threads result", "threads tree", "threads chain", "threads cost", "threads search", "threads verify", "threads diff"}, command)
+	return slices.Contains([]string{"threads show", "threads tail", "threads result", "threads tree", "threads chain", "threads cost", "threads search", "threads verify", "threads diff", "threads wait", "graph log"}, command)
 }
 
 // findRun finds a run by what a person typed. Of several matches, a command that reads takes the
 // newest, and one that acts asks at a terminal.
 func findRun(ctx context.Context, c *cli.Call, p *project.Project, typed string) (string, error) {
-	id, err := p.FindThread(typed)
+	id, err := p.FindThread(ctx, typed)
 	if diag.CodeOf(err) != diag.AmbiguousItem {
 		return id, err
 	}
-	ids, lerr := handle.Matches(p.Spaces.ProjectDir, typed)
+	ids, _ := diag.Typed(err).Details["matches"].([]string)
 	switch {
-	case lerr != nil || len(ids) == 0:
+	case len(ids) == 0:
 		return id, err
 	case reading(c.UI.Command):
-		c.UI.Note("%s begin with %s: this is the newest, %s", project.Count(len(ids), "thread"), typed, ids[0])
+		c.UI.Note("%s match %s: this is the newest, %s", project.Count(len(ids), "thread"), typed, ids[0])
 		return ids[0], nil
 	case !canAsk(c):
 		return id, err
 	}
-	q := &dialog.Question{From: project.Count(len(ids), "thread") + " begin with " + typed, Text: "Which one?", Escape: 'q'}
+	q := &dialog.Question{From: project.Count(len(ids), "thread") + " match " + typed, Text: "Which one?", Escape: 'q'}
 	for i, x := range ids[:min(len(ids), 9)] {
 		about := ""
 		if w, werr := waiting.Of(ctx, p.Spaces.ProjectDir, x); werr == nil && w != nil {
@@ -253,7 +252,7 @@ func runThreadsWait(ctx context.Context, c *cli.Call, timeout time.Duration, any
 	}
 	ids := make([]string, len(c.Args))
 	for i, arg := range c.Args {
-		if ids[i], err = p.FindThread(arg); err != nil {
+		if ids[i], err = findRun(ctx, c, p, arg); err != nil {
 			return err
 		}
 	}
@@ -324,7 +323,7 @@ func runThreadsVerify(ctx context.Context, c *cli.Call) error {
 	dir := p.Spaces.ProjectDir
 	var ids []string
 	if len(c.Args) > 0 {
-		id, err := p.FindThread(c.Args[0])
+		id, err := findRun(ctx, c, p, c.Args[0])
 		if err != nil {
 			return err
 		}

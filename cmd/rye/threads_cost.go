@@ -60,7 +60,14 @@ func runThreadsCost(ctx context.Context, c *cli.Call, o *costOptions) error {
 	case s == nil:
 		return diag.New(diag.ThreadNotFound, "showing costs: no thread %q", c.Args[0]).WithReason("no_thread").WithDetail("id", c.Args[0])
 	}
-	report, err := p.ThreadCosts(ctx, s, c.Args[0], o.tree)
+	id, err := findRun(ctx, c, p, c.Args[0])
+	if diag.CodeOf(err) == diag.ThreadNotFound { // its log is removed
+		id, err = c.Args[0], nil
+	}
+	if err != nil {
+		return err
+	}
+	report, err := p.ThreadCosts(ctx, s, id, o.tree)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func runThreadsShow(ctx context.Context, c *cli.Call, items bool, text *textOpti
 	if err != nil {
 		return err
 	}
-	wait, err := waiting.Of(ctx, p.Spaces.ProjectDir, id)
+	wait, err := project.WaitingOf(ctx, p, id)
 	if err != nil {
 		return err
 	}

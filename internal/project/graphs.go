@@ -217,7 +217,7 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]
 			o.Warn(f)
 		}
 	}
-	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, o.event(), asker(ctx), o.NoSuspend
+	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, withWaiting(watchWaiting(ctx, p), o.event()), asker(ctx), o.NoSuspend
 	params.Present = o.Confirm != nil || agent.AskingOf(ctx) != nil
 	params.AcceptChanged, params.Space = o.AcceptChanged && !p.Env.Locked, transcript.Space(it.Root.Space)
 	announce, drop := p.Env.ahead(ctx)

@@ -30,7 +30,7 @@ func (p *Project) ThreadCosts(ctx context.Context, s *store.Store, id string, tr
 	row, err := s.Find(ctx, p.Spaces.ProjectDir, id)
 	if diag.CodeOf(err) == diag.ThreadNotFound {
 		// The account of a chain is that of its first thread.
-		if later, ferr := p.FindThread(id); ferr == nil {
+		if later, ferr := p.FindThread(ctx, id); ferr == nil {
 			row, err = s.Find(ctx, p.Spaces.ProjectDir, chainRoot(p.Spaces.ProjectDir, later))
 		}
 	}

@@ -60,6 +60,23 @@ func (p *Project) numberRun(ctx context.Context, id string, inputs map[string]an
 	return n, nil
 }
 
+// knownThreads returns the threads and runs of the user account. A text that is not a number is
+// also found without the registry, which a later version can have written.
+func knownThreads(ctx context.Context, p *Project) (out []handle.Known, err error) {
+	err = p.withStore(ctx, func(s *store.Store) error {
+		list, err := s.Handles(ctx, "")
+		for _, h := range list {
+			k := handle.Known{ID: h.ID, Project: h.Project, Number: h.Number}
+			if h.Name != nil {
+				k.Name = *h.Name
+			}
+			out = append(out, k)
+		}
+		return err
+	})
+	return out, err
+}
+
 // describe completes rows of the registry that an earlier version wrote: they get numbers, and
 // names and questions as the logs state them.
 func (p *Project) describe(ctx context.Context, s *store.Store, costs []store.Cost) error {

@@ -2,7 +2,9 @@ package project
 
 import (
 	"context"
+	"errors"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -128,8 +130,7 @@ func (p *Project) listed(ctx context.Context, read func(*store.Store) ([]store.C
 			}
 		}
 		if t.State == threads.Running || t.State == threads.Suspended || t.Reason == threads.Orphaned {
-			// A log that cannot be read is the error of the commands that read it.
-			t.Waiting, _ = waiting.Of(ctx, t.Project, endOfChain(t.Project, t.ID))
+			t.Waiting = waiting.Decode(c.Waiting)
 		}
 		if isRemoved(&t) {
 			t.Reason = logRemoved
@@ -186,6 +187,9 @@ func (p *Project) settleStopped(ctx context.Context, s *store.Store, l *store.Le
 	if l.Kind != "thread" || ofRun && l.State != store.Created {
 		sent := threads.Sent(p.Spaces.ProjectDir, endOfChain(p.Spaces.ProjectDir, l.Thread))
 		_, err := s.Orphan(ctx, l, threads.Orphaned, func(id string) store.Outcome { return store.Outcome{Sent: sent(id)} })
+		if w, werr := waiting.Of(ctx, l.Project, endOfChain(l.Project, l.Thread)); werr == nil && w.Encode() != l.Waiting {
+			err = errors.Join(err, noteWaiting(ctx, p, l.Thread)) // it was stopped between the line and the registry
+		}
 		return err
 	}
 	if l.State != store.Created && !p.neverBegan(l.Thread) {
@@ -224,18 +228,38 @@ func (p *Project) neverBegan(id string) bool {
 	return err == nil && len(lines) == 0 || diag.CodeOf(err) == diag.ThreadNotFound
 }
 
-// FindThread returns the id of the one thread, or run of a graph, of the project whose id
-// begins with prefix.
-func (p *Project) FindThread(prefix string) (string, error) {
-	if handle.Relative(prefix) {
-		return handle.Find(p.Spaces.ProjectDir, prefix)
+// FindThread returns the id of the thread, or run of a graph, of the project that a text
+// names, as handle.Matches states. If several match, the error is AMBIGUOUS_ITEM with the
+// detail matches, the newest first.
+func (p *Project) FindThread(ctx context.Context, text string) (string, error) {
+	known := map[string]int64{}
+	ids, err := handle.Matches(p.Spaces.ProjectDir, text, func() ([]handle.Known, error) {
+		list, err := knownThreads(ctx, p)
+		for _, k := range list {
+			known[k.ID] = k.Number
+		}
+		return list, err
+	})
+	if err != nil {
+		return "", err
 	}
-	id, err := graph.Find(p.Spaces.ProjectDir, prefix)
-	if diag.CodeOf(err) == diag.ThreadNotFound {
-		return "", diag.New(diag.ThreadNotFound, "finding the thread %q: no thread and no run of a graph has this id", prefix).WithReason("no_thread").WithDetail("id", prefix)
+	if len(ids) == 1 {
+		return ids[0], nil
 	}
-	return id, err
+	var list []string
+	for _, id := range ids[:min(len(ids), maxMatches)] {
+		list = append(list, handle.Label(known[id], id))
+	}
+	more := ""
+	if len(ids) > maxMatches {
+		more = ", …"
+	}
+	return "", diag.New(diag.AmbiguousItem, "finding the thread %s: %d match: %s%s", text, len(ids), strings.Join(list, ", "), more).
+		WithReason("runs").WithDetail("matches", ids)
 }
+
+// maxMatches is how many of several matches an error lists.
+const maxMatches = 9
 
 // settleOrphan records the end of a thread whose process was stopped, and asks the threads
 // that it started to end as child_policy states.

@@ -265,13 +265,20 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 		NoSuspend: !r.suspends(), Revoked: r.revoked, Carried: r.carried,
 		Decided: r.decided, Took: r.took,
 	}
+	watch := watchWaiting(ctx, p)
+	out.Observe = func(l transcript.Line) {
+		watch(r.id, &l)
+		if r.o.Observe != nil {
+			r.o.Observe(l)
+		}
+	}
 	out.Attachments, out.Attached, out.ForModel = r.attachments, r.attached, r.forModel
 	if r.o.Below == nil { // a run knows the thread of its node by one id
 		out.Continue = r.goesOn
 	}
 	if r.o.Replay != nil {
 		// Another thread that goes on would ask a model for a summary.
-		out.Replay, out.Execute, out.Continue = r.o.Replay, replayProvider, nil
+		out.Replay, out.Execute, out.Continue, out.Observe = r.o.Replay, replayProvider, nil, r.o.Observe
 	}
 	secrets := p.redactor(r.keys)
 	out.Redact, out.RedactText = secrets.Bytes, func() threads.TextFilter { return secrets.Text() }
@@ -337,6 +344,9 @@ func (p *Project) markRun(ctx context.Context, id, state string, params graph.Pa
 	if err := threads.Mark(ctx, id, state, p.restParams(s, params)); err != nil {
 		return err
 	}
+	if err := noteWaiting(ctx, p, id); err != nil {
+		return err
+	}
 	return graph.Cancelled(p.Spaces.ProjectDir, id)
 }
 
@@ -361,7 +371,11 @@ func (p *Project) DeclineThread(ctx context.Context, id string) (*threads.Result
 	if err != nil {
 		return nil, err
 	}
-	return threads.Decline(ctx, id, p.restParams(s, params))
+	res, err := threads.Decline(ctx, id, p.restParams(s, params))
+	if res == nil {
+		return nil, err
+	}
+	return res, errors.Join(err, noteWaiting(ctx, p, id))
 }
 
 // account opens the account of the thread in the ledger of the user.

@@ -1,7 +1,8 @@
-// Package handle finds threads and runs by what a person types: an id, the beginning of one, @
-// for the newest that a person started, @-1 for the one before.
+// Package handle finds threads and runs by what a person types: a number, a name, an id, the
+// beginning of one of these two, @ for the newest that a person started, @-1 for the one before.
 //
-// It reads names and the first lines of logs. It does not know the threads of other projects.
+// It reads names of directories and the first lines of logs. It does not read the registry, and
+// does not decide what becomes of several matches.
 package handle
 
 import (
@@ -15,23 +16,93 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// Relative reports whether a handle is @ or @-N.
-func Relative(handle string) bool { return strings.HasPrefix(handle, "@") }
+// Known is a thread or run of the user account as the registry has it.
+type Known struct {
+	ID, Project string
+	Number      int64
+	Name        string // "" without one
+}
 
-// Matches returns the threads and runs of a project whose ids begin with a text, the newest
-// first. One that has the whole id is the only match.
-func Matches(project, prefix string) ([]string, error) {
+// Matches returns the threads and runs of a project that a text names, the newest first. A whole
+// id, a number and a whole name are matched before the beginnings of ids and names, in this
+// order, so that digits are a number if the project has it, and else the beginning of an id.
+// known returns what the registry has; it is not called for an id.
+func Matches(project, text string, known func() ([]Known, error)) ([]string, error) {
 	ids, err := graph.IDs(project)
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(ids, prefix) {
-		return []string{prefix}, nil
+	if slices.Contains(ids, text) {
+		return []string{text}, nil
 	}
-	ids = slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, prefix) })
-	newestFirst(ids)
-	return ids, nil
+	if number, ok := strings.CutPrefix(text, "@"); ok && !isNumber(number) {
+		id, err := relative(project, text, ids)
+		return []string{id}, err
+	}
+	all, err := known()
+	if err != nil {
+		return nil, err
+	}
+	has := func(k *Known) bool { return k.Project == project && slices.Contains(ids, k.ID) }
+	elsewhere := ""
+	if n, ok := numberOf(text); ok {
+		for i := range all {
+			switch k := &all[i]; {
+			case k.Number != n:
+			case has(k):
+				return []string{k.ID}, nil
+			case k.Project == project:
+				elsewhere = "; it was " + k.ID + ", whose log was removed"
+			default:
+				elsewhere = "; it is " + k.ID + " of " + k.Project
+			}
+		}
+	}
+	var found, begin []string
+	for i := range all {
+		if k := &all[i]; has(k) && k.Name != "" && strings.EqualFold(k.Name, text) {
+			found = append(found, k.ID)
+		} else if has(k) && len(k.Name) >= len(text) && strings.EqualFold(k.Name[:len(text)], text) {
+			begin = append(begin, k.ID)
+		}
+	}
+	if len(found) == 0 && !strings.HasPrefix(text, "@") {
+		for _, id := range ids {
+			if strings.HasPrefix(id, text) || slices.Contains(begin, id) {
+				found = append(found, id)
+			}
+		}
+	}
+	newestFirst(found)
+	if len(found) == 0 {
+		return nil, diag.New(diag.ThreadNotFound, "finding the thread %q: no thread and no run of this project has this number, name or id%s", text, elsewhere).
+			WithReason("no_thread").WithDetail("id", text)
+	}
+	return found, nil
 }
+
+// Label names a thread for a person: by its number, if it has one, and its id.
+func Label(number int64, id string) string {
+	if number == 0 {
+		return id
+	}
+	return strconv.FormatInt(number, 10) + " " + id
+}
+
+// numberOf returns the number of 12 and @12.
+func numberOf(text string) (n int64, ok bool) {
+	digits := strings.TrimPrefix(text, "@")
+	if !isNumber(digits) {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	return n, err == nil && n > 0
+}
+
+func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
+
+// Relative reports whether a text is @, @-N or @N.
+func Relative(text string) bool { return strings.HasPrefix(text, "@") }
 
 // newestFirst sorts ids, which end with the time of the start.
 func newestFirst(ids []string) {
@@ -40,20 +111,17 @@ func newestFirst(ids []string) {
 	})
 }
 
-// Find returns the thread or run that @ or @-N names.
-func Find(project, handle string) (string, error) {
+// relative returns the thread or run that @ or @-N names.
+func relative(project, text string, ids []string) (string, error) {
 	back := 0
-	if handle != "@" {
-		n, err := strconv.Atoi(strings.TrimPrefix(handle, "@-"))
-		if err != nil || n < 1 || !strings.HasPrefix(handle, "@-") {
-			return "", diag.New(diag.Usage, "finding the thread %q: it must be an id, the beginning of one, @ for the newest, or @-1 for the one before", handle)
+	if text != "@" {
+		n, err := strconv.Atoi(strings.TrimPrefix(text, "@-"))
+		if err != nil || n < 1 || !strings.HasPrefix(text, "@-") {
+			return "", diag.New(diag.Usage, "finding the thread %q: it must be a number, a name, an id, the beginning of one, @ for the newest, or @-1 for the one before", text)
 		}
 		back = n
 	}
-	ids, err := Matches(project, "")
-	if err != nil {
-		return "", err
-	}
+	newestFirst(ids)
 	for _, id := range ids {
 		if !isRoot(project, id) {
 			continue
@@ -62,7 +130,7 @@ func Find(project, handle string) (string, error) {
 			return id, nil
 		}
 	}
-	return "", diag.New(diag.ThreadNotFound, "finding the thread %q: the project has fewer threads", handle).WithReason("no_thread").WithDetail("id", handle)
+	return "", diag.New(diag.ThreadNotFound, "finding the thread %q: the project has fewer threads", text).WithReason("no_thread").WithDetail("id", text)
 }
 
 // isRoot reports whether a person started a thread or run: no other one did, and it continues
