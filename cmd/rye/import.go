@@ -55,7 +55,7 @@ is 0 if rye sign '*' would sign every item of the copy. Old keys come from
 			"rye import --from ryeos shop --to shop-new",
 			"rye import --from ryeos ~ --to old-items --legacy-key old/public_key.pem",
 		},
-		Codes: []diag.Code{diag.ItemNotFound, diag.ValidationFailed, diag.HiddenChars, diag.AmbiguousItem, diag.TooLarge, diag.FileSystemError},
+		Codes: []diag.Code{diag.ItemNotFound, diag.ValidationFailed, diag.HiddenChars, diag.AmbiguousItem, diag.TooLarge, diag.PolicyDenied, diag.FileSystemError},
 		Flags: []cli.Flag{
 			cli.String(&o.from, "from", "`FORMAT` of what is imported").OneOf(append(interop.Formats(), fromOriginal)...),
 			cli.String(&o.to, "to", "`ID` of the item; of a project of the original, the directory of the copy, which is new or empty (default: DIR-rye)"),

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/policy"
 )
 
 // Rules that are asked where a bundle or a file enters a project, a space or an account, or
@@ -41,7 +42,7 @@ func enteringVerbs() map[string]map[string]string {
 		"registry push": {"keys": "bundle_private_key"},
 		"hook run":      {"keys": "hook_secrets", "consent": "hook_differs"},
 
-		"import":        {"protected": "import_attacks"},
+		"import":        {"protected": "import_attacks", "keys": "import_attacks"}, // it has no source with rules, and what it writes is not signed
 		"threads apply": {"protected": "attack_apply"},
 		"mcp add":       {"consent": "mcp_ask"},
 		"mcp refresh":   {"consent": "mcp_refresh"},
@@ -51,6 +52,16 @@ func enteringVerbs() map[string]map[string]string {
 		"setup":         {"consent": "setup_found"},
 
 		"registry serve": shares, // what others publish
+	}
+}
+
+// rulesOfAgents are the verbs of rye serve, with the scripts that show the rules which each asks.
+func rulesOfAgents() map[string]map[string]string {
+	return map[string]map[string]string{
+		"search":  {}, // nothing enters
+		"load":    {"patterns": "pkg_rules_registry", "cooldown": "pkg_rules_registry"},
+		"execute": {"patterns": "pkg_rules_registry", "cooldown": "pkg_rules_registry", "consent": "registry_agents", "protected": "fs_protected"},
+		"sign":    {"consent": "serve_ask", "protected": "attack_serve_sign"},
 	}
 }
 
@@ -111,7 +122,18 @@ func TestRulesOfVerbs(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range [][3]string{{"add", "keys", "pkg_rules_verbs"}, {"add", "cooldown", "nothing"}, {"tour", "cooldown", "pkg_rules_verbs"}} {
+	for _, verb := range []policy.Verb{policy.Search, policy.Load, policy.Execute, policy.Sign} {
+		rules, known := rulesOfAgents()[string(verb)]
+		if !known {
+			t.Errorf("the verb %s of rye serve is in no list", verb)
+		}
+		for rule, script := range rules {
+			if problem := ruleProblem("the agents' "+string(verb), rule, script); problem != "" {
+				t.Errorf("%s of rye serve, rule %s: %s", verb, rule, problem)
+			}
+		}
+	}
+	for _, bad := range [][3]string{{"the agents' sign", "keys", "serve_ask"}, {"the agents' sign", "protected", "pkg_rules_registry"}, {"add", "keys", "pkg_rules_verbs"}, {"add", "cooldown", "nothing"}, {"tour", "cooldown", "pkg_rules_verbs"}} {
 		if ruleProblem(bad[0], bad[1], bad[2]) == "" {
 			t.Errorf("%v passes", bad)
 		}
@@ -125,6 +147,9 @@ func ruleProblem(verb, rule, script string) string {
 		return err.Error()
 	}
 	call := regexp.MustCompile(`(?m)(rye( -\S+( \S*[/$]\S*| core| tools)?)*|mcp \S+|^git commit.*) ` + verb + `\b`)
+	if word, ok := strings.CutPrefix(verb, "the agents' "); ok {
+		call = regexp.MustCompile(`(?m)^` + word + ` \{`)
+	}
 	switch verb {
 	case "hook run":
 		call = regexp.MustCompile(`git commit`)

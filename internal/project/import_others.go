@@ -20,6 +20,7 @@ import (
 	"github.com/ryeos/rye/internal/interop"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/privatekey"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 )
@@ -232,6 +233,10 @@ func (p *Project) checkImported(s interop.Source, f interop.File) (rel string, n
 		if fs := hidden.Scan(f.Bytes); diag.Failed(fs) {
 			return "", false, diag.FromFindings("importing "+s.Path, diag.WithPath(fs, rel))
 		}
+	}
+	if line := privatekey.Line(f.Bytes, true); line > 0 {
+		return "", false, diag.New(diag.PolicyDenied, "importing %s: line %d of %s would begin a private key, which a commit shares", s.Path, line, rel).
+			WithReason("private_key_imported").WithDetail("path", s.Path)
 	}
 	old, _, err := openat.Read(p.Spaces.ProjectDir, rel, importsource.MaxFile+1)
 	switch {
