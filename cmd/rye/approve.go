@@ -68,7 +68,7 @@ func chooseOpen(ctx context.Context, c *cli.Call) error {
 			t := newTable("waiting")
 			for i := range list {
 				x := &list[i]
-				t.Add(bareRef(x.Item), x.Waiting.Short(waiting.MaxText), age(c, x.Waiting.Since), x.ID, x.Waiting.ID)
+				t.Add(numberCell(x.Number), bareRef(x.Item), x.Waiting.Short(waiting.MaxText), age(c, x.Waiting.Since), x.Name, x.ID, x.Waiting.ID)
 			}
 			c.UI.Table(t)
 		})

@@ -46,7 +46,7 @@ func showRuns(c *cli.Call, runs []*graph.Summary) {
 			state += " (" + r.Reason + ")"
 		}
 		started, _ := time.Parse(time.RFC3339Nano, r.Started) // rye wrote it
-		t.Add(bareRef(r.Graph), state, age(c, started), r.Node, fmt.Sprint(r.Steps), r.ID, r.Started)
+		t.Add(numberCell(r.Number), bareRef(r.Graph), state, age(c, started), r.Node, fmt.Sprint(r.Steps), r.ID, r.Started)
 	}
 	c.UI.Table(t)
 }

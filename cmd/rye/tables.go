@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,14 @@ func age(c *cli.Call, since time.Time) string {
 		return ""
 	}
 	return waiting.Age(c.Now().Sub(since))
+}
+
+// numberCell returns the number of a thread or run as tables show it, "" if it has none.
+func numberCell(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
 }
 
 // bareRef returns the id of a directive or a graph, whose kind the column names.
@@ -43,6 +52,7 @@ func tables() map[string]*cli.Table {
 		return &cli.Table{Form: cli.Facts, Columns: []cli.Column{{Name: "NAME"}, {Name: "VALUE", Cut: cli.Wrap}}}
 	}
 	col := func(name string, rank, least int) cli.Column { return cli.Column{Name: name, Rank: rank, Min: least} }
+	number := func(name string, rank int) cli.Column { return cli.Column{Name: name, Rank: rank, Min: 20} } // never cut
 	mid := func(name string, rank, least int) cli.Column {
 		return cli.Column{Name: name, Rank: rank, Min: least, Cut: cli.Middle}
 	}
@@ -52,10 +62,10 @@ func tables() map[string]*cli.Table {
 	wide := func(name string) cli.Column { return cli.Column{Name: name, Wide: true} }
 	return map[string]*cli.Table{
 		// Items.
-		"list": list(mid("ITEM", 0, 32), col("VERSION", 3, 7), col("SPACE", 2, 11), col("TRUST", 0, 9), col("DESCRIPTION", 1, 16)),
-		"search": list(mid("ITEM", 0, 32), col("VERSION", 4, 7), col("SPACE", 3, 11), col("TRUST", 0, 9), col("SCORE", 5, 5),
-			col("DESCRIPTION", 1, 16)),
-		"search registry": list(mid("ITEM", 0, 32), col("STATE", 0, 9), mid("SIGNER", 2, 16), col("SCORE", 3, 5), col("DESCRIPTION", 1, 16)),
+		"list": list(mid("ITEM", 0, 32), col("VERSION", 3, 7), col("SPACE", 2, 11), col("TRUST", 0, 9), col("DESCRIPTION", 1, 14)),
+		"search": list(mid("ITEM", 0, 32), col("VERSION", 4, 7), col("SPACE", 3, 11), col("TRUST", 0, 9), number("SCORE", 5),
+			col("DESCRIPTION", 1, 14)),
+		"search registry": list(mid("ITEM", 0, 32), col("STATE", 0, 9), mid("SIGNER", 2, 16), number("SCORE", 3), col("DESCRIPTION", 1, 14)),
 		"chain": list(col("", 0, 2), mid("ELEMENT", 0, 24), col("SPACE", 2, 10), col("VERSION", 3, 7), col("DIGEST", 4, 13),
 			col("SIGNER", 0, 9)),
 		"shadowed": list(mid("ITEM", 0, 20), mid("USED", 0, 16), col("TRUST", 0, 9), mid("HIDDEN", 1, 16)),
@@ -70,40 +80,42 @@ func tables() map[string]*cli.Table {
 		"verified": bare(col("STATE", 0, 9), mid("FILE", 0, 20), col("SIGNER", 0, 9)),
 
 		// Threads and runs.
-		"threads": list(mid("DIRECTIVE", 0, 16), col("STATE", 0, 20), col("AGE", 0, 6), col("SPENT", 0, 7), col("MAX", 2, 6),
-			col("TURNS", 3, 5), wide("THREAD"), wide("PID"), wide("STARTED")),
-		"chain of threads": list(mid("DIRECTIVE", 0, 16), col("STATE", 0, 12), col("TURNS", 1, 5), col("SPENT", 0, 7), wide("THREAD")),
-		"costs": list(mid("DIRECTIVE", 0, 16), col("STATE", 0, 12), col("AGE", 1, 6), col("CALLS", 2, 5), col("SPENT", 0, 7), col("RESERVED", 1, 8),
-			col("MAX", 0, 6), wide("THREAD")),
-		"cost": list(mid("MODEL", 0, 10), col("SPENT", 0, 7), col("ASSUMED", 2, 7), col("RESERVED", 1, 8), col("MAX", 0, 6),
-			col("OVERSPENT", 3, 9)),
-		"cost of a tree": list(mid("THREAD", 0, 16), col("CALLS", 2, 5), col("SPENT", 0, 7), col("ASSUMED", 3, 7), col("RESERVED", 1, 8)),
-		"cost of a user": list(col("PERIOD", 0, 10), col("SPENT", 0, 7), col("RESERVED", 1, 8), col("MAX", 0, 7)),
-		"runs": list(mid("GRAPH", 0, 16), col("STATE", 0, 20), col("AGE", 0, 6), mid("NODE", 1, 10), col("STEPS", 2, 5),
+		"threads": list(number("N", 0), mid("DIRECTIVE", 0, 12), col("STATE", 0, 22), number("AGE", 0), number("SPENT", 0), number("MAX", 2),
+			number("TURNS", 3), col("NAME", 4, 12), wide("THREAD"), wide("PID"), wide("STARTED")),
+		"chain of threads": list(mid("DIRECTIVE", 0, 16), col("STATE", 0, 12), number("TURNS", 1), number("SPENT", 0), wide("THREAD")),
+		"costs": list(number("N", 0), mid("DIRECTIVE", 0, 16), col("STATE", 0, 12), number("AGE", 1), number("CALLS", 2), number("SPENT", 0), number("RESERVED", 1),
+			number("MAX", 0), wide("THREAD")),
+		"cost": list(mid("MODEL", 0, 10), number("SPENT", 0), number("ASSUMED", 2), number("RESERVED", 1), number("MAX", 0),
+			number("OVERSPENT", 3)),
+		"cost of a tree": list(number("N", 0), mid("DIRECTIVE", 0, 16), number("CALLS", 2), number("SPENT", 0), number("ASSUMED", 3),
+			number("RESERVED", 1), wide("THREAD")),
+		"cost of a user": list(number("PERIOD", 0), number("SPENT", 0), number("RESERVED", 1), number("MAX", 0)),
+		"runs": list(number("N", 0), mid("GRAPH", 0, 12), col("STATE", 0, 22), number("AGE", 0), mid("NODE", 1, 10), number("STEPS", 2),
 			wide("RUN"), wide("STARTED")),
-		"thread":          facts(),
-		"plan":            facts(),
-		"waiting":         list(mid("DIRECTIVE", 0, 16), col("WAITING FOR YOU", 0, 20), col("AGE", 0, 6), mid("THREAD", 0, 16), wide("CALL")),
+		"thread": facts(),
+		"plan":   facts(),
+		"waiting": list(number("N", 0), mid("DIRECTIVE", 0, 16), col("WAITING FOR YOU", 0, 20), number("AGE", 0), col("NAME", 2, 12),
+			wide("THREAD"), wide("CALL")),
 		"removed threads": bare(col("ACTION", 0, 12), mid("THREAD", 0, 16), col("KIND", 2, 9), wrap("UPDATED", 0, 16)),
 
 		// Models.
-		"providers": list(mid("PROVIDER", 0, 16), col("STATE", 0, 12), col("MODELS, OR WHY NOT", 0, 18)),
-		"prices": list(mid("PROVIDER", 0, 12), mid("MODEL", 0, 16), col("INPUT", 0, 5), col("CACHE READ", 3, 10), col("CACHE WRITE", 4, 11),
-			col("OUTPUT", 0, 6), col("AS OF", 2, 10), col("SOURCE", 5, 12), col("PROBLEM", 1, 12)),
-		"test call": list(col("CALL", 0, 8), mid("MODEL", 0, 16), col("TIME", 0, 7), col("INPUT", 2, 5), col("OUTPUT", 2, 6), col("COST", 0, 8)),
-		"models": list(mid("MODEL", 0, 16), col("COMPLETED", 0, 9), col("SAME OUTPUTS", 0, 12), col("TURNS", 2, 5), col("COST", 0, 7),
-			col("TIME", 1, 6)),
+		"providers": list(mid("PROVIDER", 0, 16), col("STATE", 0, 21), col("MODELS, OR WHY NOT", 1, 18)),
+		"prices": list(mid("PROVIDER", 0, 12), mid("MODEL", 0, 16), number("INPUT", 0), number("CACHE READ", 3), number("CACHE WRITE", 4),
+			number("OUTPUT", 0), number("AS OF", 2), col("SOURCE", 5, 12), col("PROBLEM", 1, 12)),
+		"test call": list(col("CALL", 0, 8), mid("MODEL", 0, 16), number("TIME", 0), number("INPUT", 2), number("OUTPUT", 2), number("COST", 0)),
+		"models": list(mid("MODEL", 0, 16), number("COMPLETED", 0), number("SAME OUTPUTS", 0), number("TURNS", 2), number("COST", 0),
+			number("TIME", 1)),
 
 		// Keys and trust.
-		"keys": list(col("KEY", 0, 16), col("OWNER", 0, 10), col("STATE", 0, 7), col("UNTIL", 1, 10), col("DAYS", 3, 4),
+		"keys": list(col("KEY", 0, 16), col("OWNER", 0, 10), col("STATE", 0, 7), number("UNTIL", 1), number("DAYS", 3),
 			wrap("SCOPE", 2, 20), mid("FILE", 4, 16)),
-		"trust": list(col("KEY", 0, 16), col("OWNER", 0, 8), col("TIER", 2, 10), col("STATE", 0, 7), col("UNTIL", 1, 10), wrap("SCOPE", 0, 20)),
-		"signatures": list(col("NUMBER", 0, 6), col("TIME", 0, 20), col("BY", 4, 5), col("USE", 3, 5), mid("WHAT", 0, 20), col("SPACE", 5, 7),
+		"trust": list(col("KEY", 0, 16), col("OWNER", 0, 8), col("TIER", 2, 10), col("STATE", 0, 7), number("UNTIL", 1), wrap("SCOPE", 0, 20)),
+		"signatures": list(number("NUMBER", 0), number("TIME", 0), col("BY", 4, 5), col("USE", 3, 5), mid("WHAT", 0, 20), col("SPACE", 5, 7),
 			col("KEY", 2, 16), mid("PROJECT", 6, 12)),
 
 		// Bundles and registries.
 		"bundles":          list(mid("BUNDLE", 0, 24), col("VERSION", 0, 8), col("STATE", 0, 13), col("SIGNER", 1, 12)),
-		"own bundles":      list(mid("BUNDLE", 0, 20), col("VERSION", 0, 8), col("FILES", 2, 5), col("SIGNED BY", 1, 12), col("STATE", 0, 10)),
+		"own bundles":      list(mid("BUNDLE", 0, 20), col("VERSION", 0, 8), number("FILES", 2), col("SIGNED BY", 1, 12), col("STATE", 0, 10)),
 		"files":            bare(mid("FILE", 0, 20), col("MODE", 2, 6), col("DIGEST", 1, 13)),
 		"outdated":         list(mid("BUNDLE", 0, 20), col("LOCKED", 0, 8), col("NEWEST", 0, 8), wrap("REMARK", 0, 12)),
 		"rules":            bare(wrap("RULE", 0, 8), wrap("KEY", 0, 12), wrap("VALUE", 0, 12), wrap("FROM", 1, 12)),
@@ -111,8 +123,8 @@ func tables() map[string]*cli.Table {
 		"bundle":           facts(),
 		"release":          facts(),
 		"cache":            facts(),
-		"registries":       list(mid("HOST", 0, 16), mid("LOG KEY", 2, 12), col("WITNESSES", 1, 9), col("STATE", 0, 12)),
-		"registry reports": bare(col("NUMBER", 0, 4), col("DATE", 1, 10), mid("BUNDLE", 0, 16), col("VERSION", 2, 7), wrap("TEXT", 0, 16)),
+		"registries":       list(mid("HOST", 0, 16), mid("LOG KEY", 2, 12), number("WITNESSES", 1), col("STATE", 0, 12)),
+		"registry reports": bare(number("NUMBER", 0), number("DATE", 1), mid("BUNDLE", 0, 16), col("VERSION", 2, 7), wrap("TEXT", 0, 16)),
 
 		// MCP servers.
 		"servers":   list(mid("NAME", 0, 16), col("SPACE", 3, 8), col("TOOLS", 2, 7), col("STATE", 0, 8), mid("REACHED BY", 1, 20)),

@@ -46,30 +46,30 @@ warn|sandbox cgroup|not delegated: limits of memory are those of each process`,
 unchanged|.git/hooks/pre-push (after .git/hooks/pre-push.before-rye)`,
 		"verified": `trusted|.ai/directives/demo/triage.md|ada
 key_unknown|.ai/tools/demo/release/collect-notes.sh|`,
-		"threads": `demo/triage|waiting for you: rm -r build, 4 min|12 min|0.008|0.20|3|triage-01jd8x9a7b6c5d4e3f2g1h0j9k|4711|2026-11-29T12:53:42Z
-  rye/agent/threads/thread_summary|completed|42 s|0.00104|0.20|1|thread_summary-01jd8x9a7b6c5d4e3f2g1h0j9k||2026-11-29T12:55:42Z
-rye/agent/core/base|error (orphaned)|2 d|0.00|1.00|17|base-01jd8x9a7b6c5d4e3f2g1h0j9k||2026-11-27T12:53:42Z`,
+		"threads": `12|demo/triage|waiting for you: rm -r build, 4 min|12 min|0.008|0.20|3|issue.md|triage-01jd8x9a7b6c5d4e3f2g1h0j9k|4711|2026-11-29T12:53:42Z
+13|  rye/agent/threads/thread_summary|completed|42 s|0.00104|0.20|1||thread_summary-01jd8x9a7b6c5d4e3f2g1h0j9k||2026-11-29T12:55:42Z
+1017|rye/agent/core/base|error (orphaned)|2 d|0.00|1.00|17|Which of the tests in this repository are slow, and why are…|base-01jd8x9a7b6c5d4e3f2g1h0j9k||2026-11-27T12:53:42Z`,
 		"chain of threads": `demo/triage|continued|20|0.12|triage-01jd8x9a7b6c5d4e3f2g1h0j9k
 demo/triage|suspended (approval)|31|0.18|triage-01jd8x9b7b6c5d4e3f2g1h0j9k`,
-		"costs": `demo/triage|completed|3 min|7|0.00624|0.00|0.20|triage-01jd8x9a7b6c5d4e3f2g1h0j9k
-rye/agent/core/base|error (orphaned)|2 d|1|0.00|0.017|1.00|base-01jd8x9a7b6c5d4e3f2g1h0j9k`,
+		"costs": `12|demo/triage|completed|3 min|7|0.00624|0.00|0.20|triage-01jd8x9a7b6c5d4e3f2g1h0j9k
+|rye/agent/core/base|error (orphaned)|2 d|1|0.00|0.017|1.00|base-01jd8x9a7b6c5d4e3f2g1h0j9k`,
 		"cost": `all|0.00624|0.00104|0.00|0.20|0.00
 anthropic/claude-sonnet-5-5|0.00624|0.00104|0.00||`,
-		"cost of a tree": `triage-01jd8x9a7b6c5d4e3f2g1h0j9k|4|0.00208|0.00|0.00
-  summary-01jd8x9a7b6c5d4e3f2g1h0j9k|1|0.00104|0.00|0.00
-total|5|0.00312|0.00|0.00`,
+		"cost of a tree": `12|demo/triage|4|0.00208|0.00|0.00|triage-01jd8x9a7b6c5d4e3f2g1h0j9k
+13|  rye/agent/threads/thread_summary|1|0.00104|0.00|0.00|thread_summary-01jd8x9a7b6c5d4e3f2g1h0j9k
+|total|5|0.00312|0.00|0.00|`,
 		"cost of a user": `2026-11-29|0.04|0.017|5.00
 2026-11|1.20|0.017|50.00`,
-		"runs": `team/release|suspended (ask)|5 h|approve|12|release-01jd8x9a7b6c5d4e3f2g1h0j9k|2026-11-29T07:53:42.000Z
-team/convert-all-documents|running|42 s|convert.each|4012|convert-all-documents-01jd8x9a7b6c5d4e3f2g1h0j9k|2026-11-29T12:53:00.000Z`,
+		"runs": `14|team/release|suspended (ask)|5 h|approve|12|release-01jd8x9a7b6c5d4e3f2g1h0j9k|2026-11-29T07:53:42.000Z
+|team/convert-all-documents|running|42 s|convert.each|4012|convert-all-documents-01jd8x9a7b6c5d4e3f2g1h0j9k|2026-11-29T12:53:00.000Z`,
 		"thread": `thread|triage-01jd8x9a7b6c5d4e3f2g1h0j9k
 directive|directive:demo/triage sha256:4f3a9b2c1d0e4f3a9b2c1d0e4f3a9b2c1d0e4f3a9b2c1d0e4f3a9b2c1d0e4f3a
 turn 1|bash failed 4100 ms`,
 		"plan": `directive|directive:demo/triage, signed by ada, project
 files|none: tools see an empty directory in place of /home/ada, because it is the home directory
 price|0.25 in, 0.75 out, for a million tokens`,
-		"waiting": `demo/triage|rm -r build|4 min|triage-01jd8x9a7b6c5d4e3f2g1h0j9k|call_1_1/1
-team/release|Is the release complete, and did the tests pass on every platform?|2 d|release-01jd8x9a7b6c5d4e3f2g1h0j9k|approve`,
+		"waiting": `12|demo/triage|rm -r build|4 min|issue.md|triage-01jd8x9a7b6c5d4e3f2g1h0j9k|call_1_1/1
+14|team/release|Is the release complete, and did the tests pass on every platform?|2 d|tag=v1.0.0|release-01jd8x9a7b6c5d4e3f2g1h0j9k|approve`,
 		"removed threads": `would remove|triage-01jd8x9a7b6c5d4e3f2g1h0j9k|3 threads|2026-10-29
 kept|release-01jd8x9a7b6c5d4e3f2g1h0j9k|1 thread|2026-10-29  it is suspended, and can be continued`,
 		"providers": `anthropic|key missing|ANTHROPIC_API_KEY

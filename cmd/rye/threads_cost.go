@@ -84,20 +84,24 @@ func runThreadsCost(ctx context.Context, c *cli.Call, o *costOptions) error {
 // showTotal prints a line for each thread of a tree and of its chains, and their sum.
 func showTotal(u *cli.UI, r *project.CostReport) {
 	t := newTable("cost of a tree")
-	add := func(name string, s store.Sum) {
-		t.Add(name, fmt.Sprint(s.Calls), s.Actual.String(), s.Assumed.String(), s.Reserved.String())
+	add := func(number int64, name string, s store.Sum, thread string) {
+		t.Add(numberCell(number), name, fmt.Sprint(s.Calls), s.Actual.String(), s.Assumed.String(), s.Reserved.String(), thread)
 	}
 	for _, c := range r.Threads {
-		indent := strings.Repeat("  ", c.Level)
+		name := strings.Repeat("  ", c.Level) + bareRef(c.Ref)
 		if len(c.Chain) < 2 {
-			add(indent+c.Thread, c.Own)
+			add(c.Number, name, c.Own, c.Thread)
 			continue
 		}
 		for _, l := range c.Chain {
-			add(indent+l.Thread, l.Sum)
+			number := int64(0) // of a thread that continues another one
+			if l.Thread == c.Thread {
+				number = c.Number
+			}
+			add(number, name, l.Sum, l.Thread)
 		}
 	}
-	add("total", r.Total)
+	add(0, "total", r.Total, "")
 	u.Table(t)
 }
 
@@ -136,7 +140,7 @@ func showThreadCosts(ctx context.Context, c *cli.Call, p *project.Project, s *st
 		}
 		t := newTable("costs")
 		for _, cost := range costs {
-			t.Add(bareRef(cost.Ref), cost.State, age(c, cost.Created), fmt.Sprint(cost.Calls), cost.Actual.String(), cost.Reserved.String(), cost.Max.String(), cost.Thread)
+			t.Add(numberCell(cost.Number), bareRef(cost.Ref), cost.State, age(c, cost.Created), fmt.Sprint(cost.Calls), cost.Actual.String(), cost.Reserved.String(), cost.Max.String(), cost.Thread)
 		}
 		c.UI.Table(t)
 	})

@@ -94,8 +94,8 @@ func showThreadList(c *cli.Call, list []project.ListedThread) {
 		if l.PID > 0 {
 			pid = fmt.Sprint(l.PID)
 		}
-		t.Add(strings.Repeat("  ", l.Level)+bareRef(l.Item), state, age(c, l.Started), activity.Money(l.Spend), activity.Money(l.Max), fmt.Sprint(l.Turns),
-			l.ID, pid, l.Started.Format(time.RFC3339))
+		t.Add(numberCell(l.Number), strings.Repeat("  ", l.Level)+bareRef(l.Item), state, age(c, l.Started), activity.Money(l.Spend), activity.Money(l.Max), fmt.Sprint(l.Turns),
+			l.Name, l.ID, pid, l.Started.Format(time.RFC3339))
 	}
 	c.UI.Table(t)
 }

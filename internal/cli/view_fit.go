@@ -7,26 +7,31 @@ import (
 )
 
 // fit gives the columns of a grid widths that fit a screen, and leaves columns out if it must. It
-// reports whether those that stay fit.
+// reports whether those that stay fit. A column of rank 2 or more is left out before one of
+// rank 0 has less than twice its least width.
 func (g *grid) fit(width int) bool {
 	if width == 0 {
 		return true
 	}
-	for {
-		over := -width - 2
-		least := -width - 2 // if every column had its least width
-		for i := range g.cols {
-			over += g.cols[i].width + 2
-			least += g.least(&g.cols[i]) + 2
-		}
-		if least <= 0 {
-			g.shrink(over)
-			return true
-		}
-		if !g.drop() {
+	for g.wider(width, g.comfortable) && g.drop(2) {
+	}
+	for g.wider(width, g.least) {
+		if !g.drop(1) {
 			return false
 		}
 	}
+	g.shrink(width)
+	return true
+}
+
+// wider reports whether columns of a width each, with the blanks between them, are wider than a
+// screen.
+func (g *grid) wider(screen int, width func(*column) int) bool {
+	total := -2
+	for i := range g.cols {
+		total += width(&g.cols[i]) + 2
+	}
+	return total > screen
 }
 
 // least returns the width below which a column is not made narrower.
@@ -38,30 +43,40 @@ func (g *grid) least(c *column) int {
 	return min(c.width, max(least, 2)) // a character can take two
 }
 
-// shrink makes columns narrower by a number of columns of the screen: those of the highest rank
-// first, of one rank the widest.
-func (g *grid) shrink(over int) {
-	for over > 0 {
+// comfortable returns the width below which a column is not made narrower for others of rank 2.
+func (g *grid) comfortable(c *column) int {
+	if c.Rank > 0 {
+		return g.least(c)
+	}
+	return min(c.width, 2*max(c.Min, g.least(c)))
+}
+
+// shrink makes columns narrower until they fit: those of the highest rank first, of one rank
+// the one that is furthest from its least width.
+func (g *grid) shrink(width int) {
+	for g.wider(width, func(c *column) int { return c.width }) {
 		var next *column
+		most := 0
 		for i := range g.cols {
 			c := &g.cols[i]
-			if c.width > g.least(c) && (next == nil || c.Rank > next.Rank || c.Rank == next.Rank && c.width > next.width) {
-				next = c
+			free := c.width - g.least(c)
+			if free > 0 && (next == nil || c.Rank > next.Rank || c.Rank == next.Rank && free > most) {
+				next, most = c, free
 			}
 		}
 		if next == nil {
 			return
 		}
 		next.width--
-		over--
 	}
 }
 
-// drop leaves out the column of the highest rank, the last one of several.
-func (g *grid) drop() bool {
+// drop leaves out the column of the highest rank, the last one of several, if its rank is at
+// least a number.
+func (g *grid) drop(rank int) bool {
 	at := -1
 	for i, c := range g.cols {
-		if c.Rank > 0 && (at < 0 || c.Rank >= g.cols[at].Rank) {
+		if c.Rank >= rank && (at < 0 || c.Rank >= g.cols[at].Rank) {
 			at = i
 		}
 	}
