@@ -45,7 +45,7 @@ type BookedCall struct {
 // of a run of a graph, or has no line.
 func Book(project, id string, lines []transcript.Line) (*Booked, error) {
 	if !IsThread(lines) {
-		return nil, diag.New(diag.ThreadNotFound, "reading %s: it is not a thread", id).WithReason("no_thread").WithDetail("id", id)
+		return nil, notThread(id, lines)
 	}
 	b := &Booked{ID: id, State: Running, Began: lines[0].At()}
 	for i := range lines {

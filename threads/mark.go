@@ -106,3 +106,11 @@ func (t *Thread) unanswered(lines []transcript.Line) (text string, err error) {
 	}
 	return text, nil
 }
+
+// notThread is the error for a log that does not begin as the log of a thread does.
+func notThread(id string, lines []transcript.Line) error {
+	if len(lines) > 0 {
+		return diag.New(diag.ThreadNotFound, "reading %s: it is a run of a graph, not a thread", id).WithReason("run_of_graph").WithDetail("id", id)
+	}
+	return diag.New(diag.ThreadNotFound, "reading %s: its log has no line", id).WithReason("no_thread").WithDetail("id", id)
+}

@@ -53,7 +53,7 @@ func ReadStarted(project, id string) (*Started, error) {
 		return nil, err
 	}
 	if len(lines) == 0 || lines[0].Event != evStarted {
-		return nil, diag.New(diag.ThreadNotFound, "reading %s: it is not a thread", id).WithReason("no_thread").WithDetail("id", id)
+		return nil, notThread(id, lines)
 	}
 	var d startedData
 	data, err := dataOf(project, id, &lines[0])

@@ -73,7 +73,7 @@ func Summarize(project, id string) (*Summary, error) {
 		return nil, err
 	}
 	if len(lines) == 0 || lines[0].Event != evStarted {
-		return nil, diag.New(diag.ThreadNotFound, "reading %s: it is not a thread", id).WithReason("no_thread").WithDetail("id", id)
+		return nil, notThread(id, lines)
 	}
 	return summarize(project, id, lines)
 }

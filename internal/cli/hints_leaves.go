@@ -12,6 +12,7 @@ func leavesHints() map[situation]string {
 		{diag.Rollback, "log_set_back"}:                "restore the newer log of {id}, or have the earlier one continued with `rye threads accept {id}`",
 		{diag.ThreadNotFound, "no_run"}:                "rye graph list",
 		{diag.ThreadNotFound, "no_thread"}:             "rye threads list",
+		{diag.ThreadNotFound, "run_of_graph"}:          "rye graph log {id}",
 		{diag.ThreadState, "not_recordable"}:           "rye threads show {id}",
 		{diag.ItemNotFound, "no_tests"}:                "rye list test",
 		{diag.FileSystemError, "test_exists"}:          "--replace replaces it, --as names another one",
