@@ -524,13 +524,9 @@ func (w *walker) waitEnded(ctx context.Context, pr *progress, d *waitedData) (*o
 func (w *walker) ask(ctx context.Context, f *frame, n *Node, pr *progress) (*outcome, error) {
 	name := f.prefix + n.Name
 	if pr.ask == nil {
-		v, err := w.render(n.Ask.Question, w.scope(f, pr.step, nil))
+		question, err := w.question(n.Ask.Question, w.scope(f, pr.step, nil))
 		if err != nil {
 			return nil, err
-		}
-		question, ok := v.(string)
-		if !ok {
-			return nil, diag.New(diag.ValidationFailed, "question is %s, not a text", tree.TypeName(v))
 		}
 		d := &askData{Node: name, Question: question, Choices: n.Ask.Choices, Schema: n.Ask.RawSchema, To: "person"}
 		if n.Ask.Parent {
