@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -109,9 +111,51 @@ func TestPages(t *testing.T) {
 		}
 	}
 	for _, p := range []string{"/b/acme/none", "/b/acme/tools/v9.9.9", "/log/entry/99", "/log/entry/-1", "/log/entry/x", "/ns/none", "/none"} {
-		if status, _, _ := f.get(p, "Accept", "text/html"); status != http.StatusNotFound {
-			t.Errorf("%s: %d", p, status)
+		status, body, h := f.get(p, "Accept", "text/html")
+		if status != http.StatusNotFound || !strings.HasPrefix(h.Get("Content-Type"), "text/html") || !strings.Contains(string(body), "<h1>Not found</h1>") {
+			t.Errorf("%s: %d %v\n%s", p, status, h, body)
 		}
+	}
+	// A program reads JSON, and a cache keeps both forms apart.
+	for _, accept := range []string{"", "*/*", "application/json"} {
+		status, body, h := f.get("/none", "Accept", accept)
+		if status != http.StatusNotFound || h.Get("Content-Type") != "application/json" || h.Get("Vary") != "Accept" || !json.Valid(body) {
+			t.Errorf("Accept %q: %d %v\n%s", accept, status, h, body)
+		}
+	}
+}
+
+// TestNarrowTables: a table of more than two columns is a list on a phone, so each of its cells
+// has the text of its column.
+func TestNarrowTables(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	label := regexp.MustCompile(`<td( data-label="([^"]*)")?>`)
+	tables := 0
+	for table := range strings.SplitSeq(string(b), "<table") {
+		table, _, _ = strings.Cut(table, "</table>")
+		head, rows, _ := strings.Cut(table, "</tr>")
+		columns := strings.Split(strings.TrimSuffix(head, "</th>"), "</th>")
+		if len(columns) < 3 || !strings.Contains(head, "<th>") {
+			continue
+		}
+		tables++
+		cells := label.FindAllStringSubmatch(rows, -1)
+		if !strings.HasPrefix(head, ` class="wide"`) || len(cells) != len(columns) {
+			t.Errorf("%d cells of %d columns: %s", len(cells), len(columns), head)
+			continue
+		}
+		for i, cell := range cells {
+			if _, name, _ := strings.Cut(columns[i], "<th>"); cell[2] != name {
+				t.Errorf("a cell of the column %q has the label %q", name, cell[2])
+			}
+		}
+	}
+	if tables != 3 {
+		t.Errorf("%d tables, want 3", tables)
 	}
 }
 

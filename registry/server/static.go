@@ -121,6 +121,7 @@ func (s *Server) missing(w http.ResponseWriter, h *http.Request) {
 			return
 		}
 	}
+	w.Header().Set("Vary", "Accept") // a cache has both forms
 	if strings.HasPrefix(h.URL.Path, "/b/") || strings.Contains(h.Header.Get("Accept"), "text/html") {
 		s.notFoundPage(w)
 		return
