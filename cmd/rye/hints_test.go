@@ -142,6 +142,7 @@ func codesIn(err error) string {
 // one command in a circle.
 func repairs() []string {
 	return []string{
+		"THREAD_NOT_FOUND graph log", // of a run, which is not a thread
 		"AMBIGUOUS_ITEM mcp remove", "AMBIGUOUS_ITEM bundle publish", "APPROVAL_REQUIRED sign", "AUTH_REQUIRED key agent-add", "AUTH_REQUIRED setup", "CONSENT_REQUIRED lock",
 		"DRIFT lock", "DRIFT sign", "FILE_SYSTEM_ERROR cache gc", "FILE_SYSTEM_ERROR hook install", "FILE_SYSTEM_ERROR key new",
 		"HASH_MISMATCH sync", "ITEM_NOT_FOUND bundle publisher", "ITEM_NOT_FOUND list", "KEY_UNKNOWN registry add", "KEY_UNKNOWN registry remove", "KEY_UNKNOWN trust add",
