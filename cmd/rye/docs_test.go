@@ -193,7 +193,7 @@ func stable(text string) string {
 	text = regexp.MustCompile(`(?m)^(\S+-<ulid>) \d+ running$`).ReplaceAllString(text, "$1 <pid> running")
 	text = regexp.MustCompile(`(?m)^(\[.* ok) \d+\.\ds$`).ReplaceAllString(text, "$1") // the time of a node
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\d(T[0-9:]+(\.\d+)?Z)?`).ReplaceAllString(text, "<date>")
-	text = regexp.MustCompile(`(?m)^\d+  `).ReplaceAllString(text, "<n>  ") // of threads that started at the same time
+	text = regexp.MustCompile(`(?m)^\d+  `).ReplaceAllString(text, "<n>  ")                   // of threads that started at the same time
 	text = regexp.MustCompile(`(?m) (AGE|\d+ (s|min))  +`).ReplaceAllString(text, " <age>  ") // in a column
 	text = regexp.MustCompile(`[A-Za-z0-9+/]{86}`).ReplaceAllString(text, "<signature>")
 	text = regexp.MustCompile(`h1:[A-Za-z0-9+/]{43}=`).ReplaceAllString(text, "<tree hash>")
