@@ -2,17 +2,12 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
-	"syscall"
-	"time"
 
-	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/internal/testkit/vterm"
 )
 
@@ -57,27 +52,32 @@ func screenMain(args []string) (int, error) {
 			untils = append(untils, args[1])
 		}
 	}
-	master, tty, err := testkit.OpenPTY()
-	if err != nil {
-		return 0, err
-	}
-	defer master.Close()
-	if err := testkit.Resize(tty, columns, rows); err != nil {
-		return 0, err
-	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "TERM=xterm-256color")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	err = cmd.Start()
-	tty.Close()
+	e := vterm.New(columns, rows)
+	var written []byte
+	hits := 0
+	status, err := runAt(cmd, columns, rows, func(_ *os.File, b []byte) error {
+		written = append(written, b...)
+		for _, frame := range bytes.SplitAfter(b, []byte("\x1b[?2026l")) {
+			if _, err := e.Write(frame); err != nil {
+				return err
+			}
+			if len(untils) > 0 && strings.Contains(e.Screen(), untils[0]) {
+				fmt.Printf("--- %s\n%s", untils[0], masked(e.Screen()))
+				untils, hits = untils[1:], hits+1
+				if err := os.WriteFile(fmt.Sprintf("seen.%d", hits), nil, 0o600); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return 0, err
 	}
-	e := vterm.New(columns, rows)
-	written, err := watchScreen(master, e, untils)
-	if err != nil {
-		return 0, err
+	if len(untils) > 0 {
+		return 0, fmt.Errorf("the screen never had %q", untils)
 	}
 	if raw != "" {
 		if err := os.WriteFile(raw, written, 0o600); err != nil {
@@ -94,45 +94,5 @@ func screenMain(args []string) (int, error) {
 	for _, c := range changes {
 		fmt.Println("--- changed:", c)
 	}
-	err = cmd.Wait()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return exit.ExitCode(), nil
-	}
-	return 0, err
-}
-
-// watchScreen passes what a program writes to the emulator until it has ended.
-func watchScreen(master *os.File, e *vterm.Terminal, untils []string) ([]byte, error) {
-	b := make([]byte, 64<<10)
-	var all []byte
-	hits := 0
-	for {
-		if err := master.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
-			return nil, err
-		}
-		n, err := master.Read(b)
-		all = append(all, b[:n]...)
-		for _, frame := range bytes.SplitAfter(b[:n], []byte("\x1b[?2026l")) {
-			if _, werr := e.Write(frame); werr != nil {
-				return nil, werr
-			}
-			if len(untils) > 0 && strings.Contains(e.Screen(), untils[0]) {
-				fmt.Printf("--- %s\n%s", untils[0], masked(e.Screen()))
-				untils, hits = untils[1:], hits+1
-				if werr := os.WriteFile(fmt.Sprintf("seen.%d", hits), nil, 0o600); werr != nil {
-					return nil, werr
-				}
-			}
-		}
-		switch {
-		case errors.Is(err, syscall.EIO) || errors.Is(err, io.EOF):
-			if len(untils) > 0 {
-				return nil, fmt.Errorf("the screen never had %q", untils)
-			}
-			return all, nil
-		case err != nil:
-			return nil, err
-		}
-	}
+	return status, nil
 }

@@ -2,18 +2,12 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
-
-	"github.com/ryeos/rye/internal/testkit"
 )
 
 // typist runs a program at a pseudo-terminal and prints what the terminal shows. It types a
@@ -35,27 +29,23 @@ func typeAt(file string, cmd *exec.Cmd) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	master, tty, err := testkit.OpenPTY()
-	if err != nil {
-		return 0, err
-	}
-	defer master.Close()
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	err = cmd.Start()
-	tty.Close()
-	if err != nil {
-		return 0, err
-	}
-	if err := answer(master, strings.SplitAfter(string(b), "\n")); err != nil {
-		return 0, err
-	}
-	err = cmd.Wait()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return exit.ExitCode(), nil
-	}
-	return 0, err
+	lines, shown := strings.SplitAfter(string(b), "\n"), []byte{}
+	return runAt(cmd, 0, 0, func(master *os.File, b []byte) error {
+		shown = append(shown, b...)
+		if _, err := os.Stdout.Write(bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n"))); err != nil {
+			return err
+		}
+		if len(b) == 0 || !asks(shown) {
+			return nil
+		}
+		shown = shown[:0]
+		line := "\x04"
+		if len(lines) > 0 && lines[0] != "" {
+			line, lines = lines[0], lines[1:]
+		}
+		_, err := master.WriteString(line)
+		return err
+	})
 }
 
 // progressEnd is at the end of what a terminal shows: lines of the branches of a graph.
@@ -81,37 +71,6 @@ func TestAsks(t *testing.T) {
 	} {
 		if got := asks([]byte(shown)); got != want {
 			t.Errorf("%q asks: %t", shown, got)
-		}
-	}
-}
-
-// answer types until the program has closed the terminal.
-func answer(master *os.File, lines []string) error {
-	b, shown := make([]byte, 64<<10), []byte{}
-	for {
-		if err := master.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
-			return err
-		}
-		n, err := master.Read(b)
-		shown = append(shown, b[:n]...)
-		if _, werr := os.Stdout.Write(bytes.ReplaceAll(b[:n], []byte("\r\n"), []byte("\n"))); werr != nil {
-			return werr
-		}
-		switch {
-		case errors.Is(err, syscall.EIO) || errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("%w after %q", err, shown)
-		case !asks(shown):
-			continue
-		}
-		shown = shown[:0]
-		line := "\x04"
-		if len(lines) > 0 && lines[0] != "" {
-			line, lines = lines[0], lines[1:]
-		}
-		if _, err := master.WriteString(line); err != nil {
-			return err
 		}
 	}
 }
