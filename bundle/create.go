@@ -38,7 +38,7 @@ type Params struct {
 }
 
 // LeftOut returns which paths of an author's project belong to no bundle.
-type LeftOut func(ctx context.Context, paths []string) map[string]bool
+type LeftOut func(ctx context.Context, paths []string) (map[string]bool, error)
 
 // ParamsOf returns the parameters that create m again from the same files.
 func ParamsOf(m *Manifest) Params {
@@ -68,7 +68,10 @@ func Create(ctx context.Context, t Tree, p Params) ([]byte, error) {
 		return nil, err
 	}
 	if p.LeftOut != nil {
-		left := p.LeftOut(ctx, paths)
+		left, err := p.LeftOut(ctx, paths)
+		if err != nil { // a file that must not be published may be among the others
+			return nil, diag.Doing("creating the manifest of "+p.ID, err)
+		}
 		paths = slices.DeleteFunc(paths, func(path string) bool { return left[path] })
 	}
 	var converted map[string]string

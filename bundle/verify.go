@@ -138,7 +138,7 @@ func (r *Report) files(ctx context.Context, p VerifyParams) error {
 	}
 	r.Findings = append(r.Findings, bad...)
 	slices.Sort(present)
-	left := p.leftOut(ctx, r.Manifest, present)
+	left, _ := p.leftOut(ctx, r.Manifest, present) // a file about which git fails stays a finding
 	for _, path := range present {
 		switch {
 		case listed(r.Manifest, path), left[path]:
@@ -169,9 +169,9 @@ func (r *Report) files(ctx context.Context, p VerifyParams) error {
 }
 
 // leftOut returns which of the files that differ from the manifest belong to no bundle.
-func (p *VerifyParams) leftOut(ctx context.Context, m *Manifest, present []string) map[string]bool {
+func (p *VerifyParams) leftOut(ctx context.Context, m *Manifest, present []string) (map[string]bool, error) {
 	if p.LeftOut == nil {
-		return nil
+		return nil, nil
 	}
 	var differ []string
 	for _, path := range present {
@@ -185,7 +185,7 @@ func (p *VerifyParams) leftOut(ctx context.Context, m *Manifest, present []strin
 		}
 	}
 	if len(differ) == 0 {
-		return nil
+		return nil, nil
 	}
 	return p.LeftOut(ctx, differ)
 }

@@ -108,7 +108,7 @@ func (v *Verbs) NotIgnored(ctx context.Context, fs []diag.Finding) []diag.Findin
 	for _, f := range fs {
 		paths = append(paths, f.Path)
 	}
-	ignored := v.p.Ignored(ctx, paths)
+	ignored, _ := v.p.Ignored(ctx, paths) // the finding about a file that git does not judge stays
 	return slices.DeleteFunc(fs, func(f diag.Finding) bool { return ignored[f.Path] })
 }
 

@@ -35,7 +35,7 @@ type Params struct {
 	// error, they are not written. Nil keeps no log.
 	Record func(ctx context.Context, made []auditlog.Entry) error
 	// Ignored returns which paths of the project git ignores. It may be nil.
-	Ignored func(ctx context.Context, paths []string) map[string]bool
+	Ignored func(ctx context.Context, paths []string) (map[string]bool, error)
 	// Dependencies returns the wheels that a Python tool needs, and a finding if the lock
 	// lacks them or they cannot be resolved. It may be nil.
 	Dependencies func(ctx context.Context, chain *exec.Chain) ([]lock.Dep, error)

@@ -466,7 +466,7 @@ func (v *Verbs) withoutIgnored(ctx context.Context, targets []signTarget) []sign
 	}
 	var ignored map[string]bool
 	if v.p.Ignored != nil && len(paths) > 0 {
-		ignored = v.p.Ignored(ctx, paths)
+		ignored, _ = v.p.Ignored(ctx, paths) // a file that git does not judge is one of the project
 	}
 	return slices.DeleteFunc(targets, func(t signTarget) bool {
 		if !t.walked {

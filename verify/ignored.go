@@ -38,7 +38,7 @@ func (w *walk) release(ctx context.Context) {
 		for i, h := range w.held {
 			paths[i] = h.path
 		}
-		ignored = w.p.Ignored(ctx, paths)
+		ignored, _ = w.p.Ignored(ctx, paths) // the findings about a file that git does not judge stay
 	}
 	for _, h := range w.held {
 		if ignored[h.path] {

@@ -38,7 +38,7 @@ type Params struct {
 	// Ignored returns which of the paths, as findings name them, git ignores in the
 	// work tree. It may be nil. An ignored file that is not trusted is counted only:
 	// it is in no commit, and nothing runs it.
-	Ignored func(ctx context.Context, paths []string) map[string]bool
+	Ignored func(ctx context.Context, paths []string) (map[string]bool, error)
 	// Filtered returns which of the paths, as findings name them, git stores with other
 	// bytes than the work tree has, and the attribute that makes it do so. It may be nil. An error is a warning.
 	Filtered func(ctx context.Context, paths []string) (map[string]string, error)

@@ -106,10 +106,10 @@ func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) e
 	params := bundleParams(c, h, o, tree, dir, id)
 	leftOut := params.LeftOut
 	left := []string{}
-	params.LeftOut = func(ctx context.Context, paths []string) map[string]bool {
-		found := leftOut(ctx, paths)
+	params.LeftOut = func(ctx context.Context, paths []string) (map[string]bool, error) {
+		found, err := leftOut(ctx, paths)
 		left = append(left, slices.Sorted(maps.Keys(found))...)
-		return found
+		return found, err
 	}
 	body, err := bundle.Create(ctx, tree, params)
 	if err != nil {

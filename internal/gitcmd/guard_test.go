@@ -209,7 +209,7 @@ func (x *trap) plumbing() {
 	_, _ = x.Tag(ctx, "v")
 	_, _ = x.Elsewhere(ctx, func() []string { return []string{missing} })
 	_, _ = x.Skipped(ctx, []string{".ai/a"})
-	_ = x.Ignored(ctx, []string{".ai/a"})
+	_, _ = x.Ignored(ctx, []string{".ai/a"})
 	_, _ = Tracked(ctx, x.WorkTree, x.env)
 	blob := x.Encoder().Blob([]byte("a"))
 	if err := x.WriteBlobs(ctx, []*Blob{blob}); err == nil {

@@ -71,7 +71,7 @@ func (p *Project) VerifyOwnBundle(ctx context.Context, tree bundle.Tree, dir, id
 
 // leftOutOf returns the files of a work tree that no bundle contains.
 func leftOutOf(e *Env, dir string) bundle.LeftOut {
-	return verify.LeftOut(gitcmd.IgnoredIn(gitcmd.Params{Dir: dir, Cwd: e.Cwd, Environ: e.Environ()}))
+	return verify.LeftOut(ignoredIn(e, dir))
 }
 
 // convertedOf returns the files of a work tree that git stores with other bytes.

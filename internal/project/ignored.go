@@ -9,16 +9,20 @@ import (
 
 // Ignored returns which of the project's paths git ignores in the work tree. It is nil
 // for a project that is not on disk: git ignores nothing that is in a commit.
-func (p *Project) Ignored() func(ctx context.Context, paths []string) map[string]bool {
+func (p *Project) Ignored() func(ctx context.Context, paths []string) (map[string]bool, error) {
 	root := p.Spaces.Of(space.Project)
 	if root == nil || !root.OnDisk() {
 		return nil
 	}
-	return func(ctx context.Context, paths []string) map[string]bool {
-		dir := p.Spaces.ProjectDir
-		git, err := gitcmd.New(gitcmd.Params{Dir: dir, Cwd: p.Env.Cwd, Environ: p.Env.Environ()})
+	return ignoredIn(p.Env, p.Spaces.ProjectDir)
+}
+
+// ignoredIn returns Ignored for a directory. Without git, or outside of a work tree, no path is ignored.
+func ignoredIn(e *Env, dir string) func(ctx context.Context, paths []string) (map[string]bool, error) {
+	return func(ctx context.Context, paths []string) (map[string]bool, error) {
+		git, err := gitcmd.New(gitcmd.Params{Dir: dir, Cwd: e.Cwd, Environ: e.Environ()})
 		if err != nil || worktree(resolved(dir)) == "" {
-			return nil
+			return nil, nil
 		}
 		return git.Ignored(ctx, paths)
 	}

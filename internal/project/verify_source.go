@@ -23,7 +23,7 @@ type VerifySource struct {
 	Locate func(word string) (root *space.Root, rel string, ok bool)
 	Close  func()
 	// Ignored is verify.Params.Ignored.
-	Ignored func(ctx context.Context, paths []string) map[string]bool
+	Ignored func(ctx context.Context, paths []string) (map[string]bool, error)
 	// Filtered is verify.Params.Filtered.
 	Filtered func(ctx context.Context, paths []string) (map[string]string, error)
 	// others lists paths of the project outside of .ai; nil lists none.

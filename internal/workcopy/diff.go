@@ -122,7 +122,10 @@ func (c *Copy) ignored(ctx context.Context, environ []string, all []Change) (map
 	for i, rel := range added {
 		paths[i] = c.Prefix + rel
 	}
-	found := repo.Over(top).Ignored(ctx, paths)
+	found, err := repo.Over(top).Ignored(ctx, paths)
+	if found == nil && err != nil {
+		return nil, err
+	}
 	out := map[string]bool{}
 	for i, rel := range added {
 		out[rel] = found[paths[i]]
