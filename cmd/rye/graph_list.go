@@ -83,14 +83,11 @@ func showLog(c *cli.Call, l *graph.Log, state bool) {
 		c.UI.Raw(string(hidden.JSON(b)) + "\n")
 		return
 	}
-	showEvents(c, l.Steps)
-}
-
-// showEvents prints lines of a log.
-func showEvents(c *cli.Call, steps []graph.Step) {
-	for _, s := range steps {
-		c.UI.Out("%s", hidden.Visible(fmt.Sprintf("%4d  %s  %-18s %s", s.Seq, s.Time, s.Event, s.Text)))
+	t := newTable("steps")
+	for _, s := range l.Steps {
+		t.Add(fmt.Sprintf("%4d", s.Seq), s.Time, s.Event, s.Text)
 	}
+	c.UI.Table(t)
 }
 
 // completeRuns offers the ids of runs.

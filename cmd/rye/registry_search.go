@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -47,17 +48,19 @@ func showRegistryHits(u *cli.UI, hits *project.RegistryHits) {
 	}
 	for _, x := range hits.Hits {
 		u.Out("%s", strings.TrimRight(x.ID+" "+x.Version+"  "+x.State, " "))
+		t := newTable("bundle of a registry")
 		if x.Description != "" {
-			u.Out("  %s", x.Description)
+			t.Add("  about", x.Description)
 		}
-		u.Out("  items    %s", strings.Join(x.Items, ", "))
+		t.Add("  items", strings.Join(x.Items, ", "))
 		for _, s := range x.Signers {
-			u.Out("  signer   %s (%s)", s.Key, strings.TrimSpace(string(s.Trust)+" "+s.Owner))
+			t.Add("  signer", fmt.Sprintf("%s (%s)", s.Key, strings.TrimSpace(string(s.Trust)+" "+s.Owner)))
 		}
 		if len(x.Caps) > 0 {
-			u.Out("  asks     %s", strings.Join(x.Caps, ", "))
+			t.Add("  asks", strings.Join(x.Caps, ", "))
 		}
-		u.Out("  first published %s", x.First)
+		t.Add("  first", "published "+x.First)
+		u.Table(t)
 	}
 }
 

@@ -37,9 +37,11 @@ func renderThread(ctx context.Context, c *cli.Call, h *project.Project, req prim
 			}
 		}
 		c.UI.Out("--- tools")
+		tools := newTable("tools of a prompt")
 		for _, t := range r.Prompt.Tools {
-			c.UI.Out("%s  %s", t.Name, firstRunes(t.Description, 100))
+			tools.Add(t.Name, firstRunes(t.Description, 100))
 		}
+		c.UI.Table(tools)
 		first := ""
 		if r.Model != "" {
 			first = "the first call of " + r.Model + " can cost at most $" + activity.Money(r.FirstCall) + ", "

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/policy"
@@ -137,7 +137,7 @@ func showCaret(u *cli.UI, err error) {
 	}
 	before := []rune(text)[:min(column-1, len([]rune(text)))]
 	u.PrintErr("  %s", text)
-	u.PrintErr("  %s%s", strings.Repeat(" ", utf8.RuneCountInString(hidden.Visible(string(before)))), u.ErrStyle(cli.Red, "^"))
+	u.PrintErr("  %s%s", strings.Repeat(" ", inline.Width(hidden.Visible(string(before)))), u.ErrStyle(cli.Red, "^"))
 }
 
 // showHits prints a page of hits.

@@ -52,7 +52,7 @@ func tables() map[string]*cli.Table {
 		return &cli.Table{Form: cli.Facts, Columns: []cli.Column{{Name: "NAME"}, {Name: "VALUE", Cut: cli.Wrap}}}
 	}
 	col := func(name string, rank, least int) cli.Column { return cli.Column{Name: name, Rank: rank, Min: least} }
-	number := func(name string, rank int) cli.Column { return cli.Column{Name: name, Rank: rank, Min: 20} } // never cut
+	number := func(name string, rank int) cli.Column { return cli.Column{Name: name, Rank: rank, Min: 24} } // not cut
 	mid := func(name string, rank, least int) cli.Column {
 		return cli.Column{Name: name, Rank: rank, Min: least, Cut: cli.Middle}
 	}
@@ -68,16 +68,17 @@ func tables() map[string]*cli.Table {
 		"search registry": list(mid("ITEM", 0, 32), col("STATE", 0, 9), mid("SIGNER", 2, 16), number("SCORE", 3), col("DESCRIPTION", 1, 14)),
 		"chain": list(col("", 0, 2), mid("ELEMENT", 0, 24), col("SPACE", 2, 10), col("VERSION", 3, 7), col("DIGEST", 4, 13),
 			col("SIGNER", 0, 9)),
-		"shadowed": list(mid("ITEM", 0, 20), mid("USED", 0, 16), col("TRUST", 0, 9), mid("HIDDEN", 1, 16)),
-		"show":     facts(),
-		"dry run":  facts(),
-		"config":   facts(),
-		"origins":  bare(wrap("KEY", 0, 16), wrap("VALUE", 0, 12), wrap("FROM", 0, 12)),
-		"change":   bare(wrap("KEY", 0, 16), wrap("OLD", 0, 12), col("", 0, 2), wrap("NEW", 0, 12)),
-		"status":   facts(),
-		"doctor":   bare(col("STATE", 0, 4), wrap("CHECK", 0, 12), wrap("DETAIL", 0, 20)),
-		"hooks":    facts(),
-		"verified": bare(col("STATE", 0, 9), mid("FILE", 0, 20), col("SIGNER", 0, 9)),
+		"shadowed":          list(mid("ITEM", 0, 20), mid("USED", 0, 16), col("TRUST", 0, 9), mid("HIDDEN", 1, 16)),
+		"show":              facts(),
+		"dry run":           facts(),
+		"tools of a prompt": facts(),
+		"config":            facts(),
+		"origins":           bare(wrap("KEY", 0, 16), wrap("VALUE", 0, 12), wrap("FROM", 0, 12)),
+		"change":            bare(wrap("KEY", 0, 16), wrap("OLD", 0, 12), col("", 0, 2), wrap("NEW", 0, 12)),
+		"status":            facts(),
+		"doctor":            bare(col("STATE", 0, 4), wrap("CHECK", 0, 12), wrap("DETAIL", 0, 20)),
+		"hooks":             facts(),
+		"verified":          bare(col("STATE", 0, 9), mid("FILE", 0, 20), col("SIGNER", 0, 9)),
 
 		// Threads and runs.
 		"threads": list(number("N", 0), mid("DIRECTIVE", 0, 12), col("STATE", 0, 22), number("AGE", 0), number("SPENT", 0), number("MAX", 2),
@@ -92,8 +93,10 @@ func tables() map[string]*cli.Table {
 		"cost of a user": list(number("PERIOD", 0), number("SPENT", 0), number("RESERVED", 1), number("MAX", 0)),
 		"runs": list(number("N", 0), mid("GRAPH", 0, 12), col("STATE", 0, 22), number("AGE", 0), mid("NODE", 1, 10), number("STEPS", 2),
 			wide("RUN"), wide("STARTED")),
-		"thread": facts(),
-		"plan":   facts(),
+		"steps":         bare(number("N", 0), number("TIME", 1), col("EVENT", 0, 18), wrap("TEXT", 0, 16)),
+		"verified runs": bare(mid("RUN", 0, 20), wrap("LOG", 0, 20)),
+		"thread":        facts(),
+		"plan":          facts(),
 		"waiting": list(number("N", 0), mid("DIRECTIVE", 0, 16), col("WAITING FOR YOU", 0, 20), number("AGE", 0), col("NAME", 2, 12),
 			wide("THREAD"), wide("CALL")),
 		"removed threads": bare(col("ACTION", 0, 12), mid("THREAD", 0, 16), col("KIND", 2, 9), wrap("UPDATED", 0, 16)),
@@ -114,17 +117,18 @@ func tables() map[string]*cli.Table {
 			col("KEY", 2, 16), mid("PROJECT", 6, 12)),
 
 		// Bundles and registries.
-		"bundles":          list(mid("BUNDLE", 0, 24), col("VERSION", 0, 8), col("STATE", 0, 13), col("SIGNER", 1, 12)),
-		"own bundles":      list(mid("BUNDLE", 0, 20), col("VERSION", 0, 8), number("FILES", 2), col("SIGNED BY", 1, 12), col("STATE", 0, 10)),
-		"files":            bare(mid("FILE", 0, 20), col("MODE", 2, 6), col("DIGEST", 1, 13)),
-		"outdated":         list(mid("BUNDLE", 0, 20), col("LOCKED", 0, 8), col("NEWEST", 0, 8), wrap("REMARK", 0, 12)),
-		"rules":            bare(wrap("RULE", 0, 8), wrap("KEY", 0, 12), wrap("VALUE", 0, 12), wrap("FROM", 1, 12)),
-		"policy":           bare(wrap("KEY", 0, 16), wrap("VALUE", 0, 12), wrap("FROM", 1, 12)),
-		"bundle":           facts(),
-		"release":          facts(),
-		"cache":            facts(),
-		"registries":       list(mid("HOST", 0, 16), mid("LOG KEY", 2, 12), number("WITNESSES", 1), col("STATE", 0, 12)),
-		"registry reports": bare(number("NUMBER", 0), number("DATE", 1), mid("BUNDLE", 0, 16), col("VERSION", 2, 7), wrap("TEXT", 0, 16)),
+		"bundles":              list(mid("BUNDLE", 0, 24), col("VERSION", 0, 8), col("STATE", 0, 13), col("SIGNER", 1, 12)),
+		"own bundles":          list(mid("BUNDLE", 0, 20), col("VERSION", 0, 8), number("FILES", 2), col("SIGNED BY", 1, 12), col("STATE", 0, 10)),
+		"files":                bare(mid("FILE", 0, 20), col("MODE", 2, 6), col("DIGEST", 1, 13)),
+		"outdated":             list(mid("BUNDLE", 0, 20), col("LOCKED", 0, 8), col("NEWEST", 0, 8), wrap("REMARK", 0, 12)),
+		"rules":                bare(wrap("RULE", 0, 8), wrap("KEY", 0, 12), wrap("VALUE", 0, 12), wrap("FROM", 1, 12)),
+		"policy":               bare(wrap("KEY", 0, 16), wrap("VALUE", 0, 12), wrap("FROM", 1, 12)),
+		"bundle":               facts(),
+		"release":              facts(),
+		"bundle of a registry": facts(),
+		"cache":                facts(),
+		"registries":           list(mid("HOST", 0, 16), mid("LOG KEY", 2, 12), number("WITNESSES", 1), col("STATE", 0, 12)),
+		"registry reports":     bare(number("NUMBER", 0), number("DATE", 1), mid("BUNDLE", 0, 16), col("VERSION", 2, 7), wrap("TEXT", 0, 16)),
 
 		// MCP servers.
 		"servers":   list(mid("NAME", 0, 16), col("SPACE", 3, 8), col("TOOLS", 2, 7), col("STATE", 0, 8), mid("REACHED BY", 1, 20)),

@@ -62,6 +62,16 @@ anthropic/claude-sonnet-5-5|0.00624|0.00104|0.00||`,
 2026-11|1.20|0.017|50.00`,
 		"runs": `14|team/release|suspended (ask)|5 h|approve|12|release-01jd8x9a7b6c5d4e3f2g1h0j9k|2026-11-29T07:53:42.000Z
 |team/convert-all-documents|running|42 s|convert.each|4012|convert-all-documents-01jd8x9a7b6c5d4e3f2g1h0j9k|2026-11-29T12:53:00.000Z`,
+		"steps": `   1|2026-11-29T07:53:42.000Z|graph_started|team/release tag=v1.0.0
+  12|2026-11-29T07:53:43.112Z|node_committed|approve approved=true by=ada -> publish, after the tests of every platform have passed`,
+		"verified runs": `triage-01jd8x9a7b6c5d4e3f2g1h0j9k|14 lines, signed up to line 14
+release-01jd8x9a7b6c5d4e3f2g1h0j9k|102 lines, signed up to line 96; its process was stopped before it signed the rest`,
+		"tools of a prompt": `rye__file-system__read|Read lines of a file, or an image, a PDF or a notebook as a model sees it.
+search|Find items.`,
+		"bundle of a registry": `  about|Notes of releases, collected from the log of a repository.
+  items|tool:tools/release/notes, directive:tools/release/write
+  signer|9c1e04b7aa21f0d39c1e04b7aa21f0d39c1e04b7aa21f0d39c1e04b7aa21f0d3 (unknown acme)
+  first|published 2026-11-29`,
 		"thread": `thread|triage-01jd8x9a7b6c5d4e3f2g1h0j9k
 directive|directive:demo/triage sha256:4f3a9b2c1d0e4f3a9b2c1d0e4f3a9b2c1d0e4f3a9b2c1d0e4f3a9b2c1d0e4f3a
 turn 1|bash failed 4100 ms`,

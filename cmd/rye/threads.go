@@ -348,9 +348,11 @@ func runThreadsVerify(ctx context.Context, c *cli.Call) error {
 	if c.UI.AsJSON {
 		return c.UI.Report(err, map[string]any{"runs": reports}, findings, nil)
 	}
+	t := newTable("verified runs")
 	for _, r := range reports {
-		c.UI.Out("%s  %s", r.ID, logState(r))
+		t.Add(r.ID, logState(r))
 	}
+	c.UI.Table(t)
 	if len(reports) == 0 {
 		c.UI.Out("no runs")
 	}

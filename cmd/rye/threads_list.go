@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
@@ -45,7 +46,12 @@ resume continues it. rye graph list lists the runs of graphs.`,
 			for _, wc := range copies {
 				c.UI.Note("%s", copyWarning(wc))
 			}
-			return c.UI.Show(map[string]any{"threads": list}, func() { showThreadList(c, list) })
+			return c.UI.Show(map[string]any{"threads": list}, func() {
+				showThreadList(c, list)
+				if runs, err := graph.IDs(p.Spaces.ProjectDir); len(list) == 0 && err == nil && len(runs) > 0 {
+					c.UI.Note("rye graph list lists the runs of graphs: there are %d.", len(runs))
+				}
+			})
 		},
 	}
 }
