@@ -41,7 +41,7 @@ func TestCompiledRisk(t *testing.T) {
 		if err := os.WriteFile(compiledFile, source, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		t.Skip("written: run the test again, with the new file")
+		t.Skipf("%s is written: run the test again", compiledFile)
 	}
 	if !bytes.Equal(have, source) {
 		t.Fatalf("%s is not the configuration: run RYE_UPDATE_GOLDEN=1 go test ./policy -run TestCompiledRisk", compiledFile)

@@ -18,7 +18,7 @@ func TestThreatModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := threatRows(string(text))
-	for prefix, n := range map[string]int{"T": 43, "V": 68, "P": 16, "E": 14, "M": 10, "S": 15} {
+	for prefix, n := range map[string]int{"T": 43, "V": 68, "P": 16, "E": 14, "M": 10, "S": 16} {
 		for i := range n {
 			if id := fmt.Sprintf("%s%d", prefix, i+1); len(rows[id]) != 1 {
 				t.Errorf("%s has %d rows", id, len(rows[id]))
