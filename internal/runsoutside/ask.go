@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/filestamp"
+	"github.com/ryeos/rye/internal/tree"
 )
 
 // Store keeps answers of git between processes. Load must return only what Save got from this
@@ -23,27 +23,71 @@ type Store interface {
 
 // answered are the settings that apply to a directory, with the files on which they depend.
 type answered struct {
-	Version int      `json:"version"`
-	Taken   int64    `json:"taken"`
-	Files   []stamp  `json:"files"`
-	Values  []stored `json:"values"`
-}
-
-type stored struct {
-	Key  string `json:"key"`
-	Text string `json:"text"`
-	File string `json:"file"`
+	taken  int64
+	files  []stamp
+	values []value
 }
 
 // stamp identifies a file and its last change, or states that it does not exist.
 type stamp struct {
-	Path    string `json:"path"`
-	Size    int64  `json:"size"` // -1 if it does not exist
-	Changed int64  `json:"changed"`
-	Inode   uint64 `json:"inode"`
+	path    string
+	size    int64 // -1 if it does not exist
+	changed int64
+	inode   uint64
 }
 
-const answerVersion = 2
+// answerForm is the first value of an answer in a Store.
+const answerForm = "rye git settings 2"
+
+// append encodes an answer.
+func (a *answered) append(b []byte) []byte {
+	all := []any{answerForm, a.taken, int64(len(a.files))}
+	for _, s := range a.files {
+		all = append(all, s.path, s.size, s.changed, int64(s.inode))
+	}
+	for _, v := range a.values {
+		all = append(all, v.key, v.text, v.file)
+	}
+	b, _ = tree.Append(b, all)
+	return b
+}
+
+// parseAnswer reads what append made, ok false for anything else.
+func parseAnswer(b []byte) (a answered, ok bool) {
+	v, rest, err := tree.Decode(string(b))
+	all, _ := v.([]any)
+	if err != nil || rest != "" || len(all) < 3 || all[0] != answerForm {
+		return a, false
+	}
+	ok = true
+	text := func() (s string) {
+		if ok && len(all) > 0 {
+			s, ok = all[0].(string)
+			all = all[1:]
+			return s
+		}
+		ok = false
+		return ""
+	}
+	number := func() (n int64) {
+		if ok && len(all) > 0 {
+			n, ok = all[0].(int64)
+			all = all[1:]
+			return n
+		}
+		ok = false
+		return 0
+	}
+	text()
+	a.taken = number()
+	for n := number(); n > 0 && ok; n-- {
+		a.files = append(a.files, stamp{text(), number(), number(), uint64(number())})
+	}
+	for ok && len(all) > 0 {
+		a.values = append(a.values, value{text(), text(), text()})
+	}
+	return a, ok
+}
 
 // settle is the age that the last change of a file must have so that a later one has another time.
 const settle = 2 * time.Second
@@ -58,17 +102,16 @@ func (f *Finder) values(top, dir, common string) []value {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if has := f.asked[top]; has.Version > 0 && has.same(configs) {
-		return has.list()
+	if has, ok := f.asked[top]; ok && has.same(configs) {
+		return has.values
 	}
 	name := f.name(top)
-	var a answered
 	if f.Store != nil {
-		if b := f.Store.Load(name); b != nil && json.Unmarshal(b, &a) == nil && a.Version == answerVersion && a.same(configs) {
+		if a, ok := parseAnswer(f.Store.Load(name)); ok && a.same(configs) {
 			return f.remember(top, a)
 		}
 	}
-	a = answered{Version: answerVersion, Taken: time.Now().UnixNano()}
+	a := answered{taken: time.Now().UnixNano()}
 	r := f.read(configs)
 	out := f.Ask(top)
 	values, files := append(r.values, parseList(out, top)...), r.files
@@ -77,19 +120,17 @@ func (f *Finder) values(top, dir, common string) []value {
 			files = append(files, v.file)
 		}
 		if kindOf(v.key, v.text) != nothing {
-			a.Values = append(a.Values, stored{v.key, v.text, v.file})
+			a.values = append(a.values, v)
 		}
 	}
 	for _, file := range files {
-		a.Files = append(a.Files, stampOf(file))
+		a.files = append(a.files, stampOf(file))
 	}
 	if out == nil || !a.settled() {
-		return a.list()
+		return a.values
 	}
 	if f.Store != nil {
-		if b, err := json.Marshal(a); err == nil {
-			f.Store.Save(name, b)
-		}
+		f.Store.Save(name, a.append(nil))
 	}
 	return f.remember(top, a)
 }
@@ -109,35 +150,27 @@ func (f *Finder) remember(top string, a answered) []value {
 		f.asked = map[string]answered{}
 	}
 	f.asked[top] = a
-	return a.list()
-}
-
-func (a *answered) list() []value {
-	out := make([]value, len(a.Values))
-	for i, s := range a.Values {
-		out[i] = value{s.Key, s.Text, s.File}
-	}
-	return out
+	return a.values
 }
 
 // same reports whether no file changed, and whether files has none that was not known.
 func (a *answered) same(files []string) bool {
-	return !slices.ContainsFunc(a.Files, func(was stamp) bool { return stampOf(was.Path) != was }) &&
+	return !slices.ContainsFunc(a.files, func(was stamp) bool { return stampOf(was.path) != was }) &&
 		!slices.ContainsFunc(files, func(file string) bool {
-			return !slices.ContainsFunc(a.Files, func(was stamp) bool { return was.Path == file })
+			return !slices.ContainsFunc(a.files, func(was stamp) bool { return was.path == file })
 		})
 }
 
 // settled reports whether another change of a file would give it another stamp.
 func (a *answered) settled() bool {
-	before := time.Unix(0, a.Taken).Add(-settle).UnixNano()
-	return !slices.ContainsFunc(a.Files, func(s stamp) bool { return s.Changed >= before })
+	before := time.Unix(0, a.taken).Add(-settle).UnixNano()
+	return !slices.ContainsFunc(a.files, func(s stamp) bool { return s.changed >= before })
 }
 
 func stampOf(path string) stamp {
 	fi, err := os.Stat(path)
 	if err != nil {
-		return stamp{Path: path, Size: -1}
+		return stamp{path: path, size: -1}
 	}
 	changed, inode := filestamp.Change(fi)
 	return stamp{path, fi.Size(), max(changed, fi.ModTime().UnixNano()), inode}

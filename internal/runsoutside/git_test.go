@@ -7,10 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ryeos/rye/internal/tree"
 )
 
 func gitPath(t *testing.T) string {
@@ -271,5 +274,32 @@ func TestPrograms(t *testing.T) {
 		if _, err := parsePrograms(bad); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}
+	}
+}
+
+// TestAnswerForm reads back what was stored, and nothing of a text that is cut, of another
+// version or of another type.
+func TestAnswerForm(t *testing.T) {
+	a := answered{taken: 5, files: []stamp{{"/a", -1, 0, 0}, {"/b", 7, 9, 1 << 63}}, values: []value{{"core.hookspath", "x", "/b"}, {key: "alias.y", text: "!z"}}}
+	b := a.append(nil)
+	if got, ok := parseAnswer(b); !ok || !reflect.DeepEqual(got, a) {
+		t.Errorf("got %+v, %v", got, ok)
+	}
+	for n := range b {
+		if _, ok := parseAnswer(b[:n]); ok {
+			t.Errorf("%d of %d bytes are an answer", n, len(b))
+		}
+	}
+	for _, bad := range [][]any{
+		{}, {answerForm, int64(5)}, {"rye git settings 1", int64(5), int64(0)}, {answerForm, "5", int64(0)}, {answerForm, int64(5), int64(1), "/a", int64(0), int64(0)},
+		{answerForm, int64(5), int64(1), "/a", "0", int64(0), int64(0)}, {answerForm, int64(5), int64(0), "core.hookspath", "x"},
+	} {
+		text, _ := tree.Append(nil, bad)
+		if _, ok := parseAnswer(text); ok {
+			t.Errorf("%v is an answer", bad)
+		}
+	}
+	if _, ok := parseAnswer(append(b, 0)); ok {
+		t.Error("more bytes than an answer are one")
 	}
 }
