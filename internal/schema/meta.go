@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -112,8 +113,13 @@ func simpleKeyword(key string, value any) (ok bool) {
 	case "title", "description", "format", "pattern":
 		_, ok = value.(string)
 	case "type":
-		name, _ := value.(string)
-		ok = slices.Contains([]string{"array", "boolean", "integer", "null", "number", "object", "string"}, name)
+		names, isList := value.([]any)
+		if !isList {
+			names = []any{value}
+		}
+		ok = len(names) > 0 && uniqueTexts(names) && !slices.ContainsFunc(names, func(name any) bool {
+			return !slices.Contains([]any{"array", "boolean", "integer", "null", "number", "object", "string"}, name)
+		})
 	case "enum", "examples":
 		_, ok = value.([]any)
 	case "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties":
@@ -136,6 +142,8 @@ func simpleKeyword(key string, value any) (ok bool) {
 		return true
 	case "required":
 		return uniqueTexts(value)
+	default:
+		ok = strings.HasPrefix(key, "x-") // no draft has such a keyword
 	}
 	return ok
 }

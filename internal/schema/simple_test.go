@@ -2,11 +2,15 @@ package schema
 
 import (
 	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/internal/yamlx"
 )
 
 func normal(t *testing.T, text string) any {
@@ -22,13 +26,43 @@ func normal(t *testing.T, text string) any {
 	return v
 }
 
-// The schemas of the tools that rye ships are simple; the meta-schema judges the others.
+// The schemas of the tools that rye ships are simple: runs of them compile no meta-schema.
+func TestSimpleShipped(t *testing.T) {
+	found := 0
+	err := filepath.WalkDir("../../stdlib/.ai/tools", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(file) != ".yaml" {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		doc, _ := yamlx.Parse(text)
+		if doc == nil || doc.Root["config_schema"] == nil || doc.Root["tool_type"] == "library" {
+			return nil
+		}
+		found++
+		if v, bad := normalize(doc.Root["config_schema"], MaxMappings); len(bad) > 0 || !simple(v) {
+			t.Errorf("%s: its schema is not simple", file)
+		}
+		return nil
+	})
+	if err != nil || found < 20 {
+		t.Errorf("%d schemas, %v", found, err)
+	}
+}
+
+// The meta-schema judges what is not simple.
 func TestSimple(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"type": "object", "properties": {"a": {"type": "string", "minLength": 1, "default": "x"}, "b": {"type": "integer", "minimum": -1}}, "required": ["a"], "additionalProperties": false}`: true,
 		`true`:                               true,
 		`{"type": "text"}`:                   false,
-		`{"type": ["string"]}`:               false,
+		`{"type": ["string", "null"]}`:       true,
+		`{"type": ["string", "string"]}`:     false,
+		`{"type": ["string", 1]}`:            false,
+		`{"type": [{}]}`:                     false,
+		`{"type": []}`:                       false,
 		`{"required": ["a", "a"]}`:           false,
 		`{"minLength": 1.5}`:                 false,
 		`{"minLength": -1}`:                  false,
@@ -41,6 +75,8 @@ func TestSimple(t *testing.T) {
 		`{"oneOf": [{"type": 1}]}`: false,
 		`{"not": {"$ref": "#"}}`:   false,
 		`{"minProperties": -1}`:    false,
+		`{"x-rye-shell": [1]}`:     true,
+		`{"tpye": "string"}`:       false,
 	} {
 		if got := simple(normal(t, text)); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
@@ -74,6 +110,8 @@ func FuzzSimple(f *testing.F) {
 	f.Add(`{"type": "object", "properties": {"a": {"enum": [1]}}, "required": ["a"], "maximum": 2, "maxItems": 0}`)
 	f.Add(`{"anyOf": [{"required": ["a"]}, {"const": null}], "propertyNames": {"pattern": "^a"}, "not": {"minProperties": 2}}`)
 	f.Add(`{"oneOf": [true, {"allOf": [false]}], "not": true, "propertyNames": false, "maxProperties": 3}`)
+	f.Add(`{"type": ["string", "null"], "items": {"type": []}}`)
+	f.Add(`{"x-a": {"type": 1}, "properties": {"x-b": {"x-c": null}}}`)
 	f.Add(`{"items": {"additionalProperties": false, "format": "x", "pattern": "("}, "examples": []}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		v := normal(t, text)
