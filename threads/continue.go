@@ -18,10 +18,16 @@ import (
 const Continued = "continued"
 
 // Carried is what a thread takes over from the one that it continues. A chain of threads
-// has one account, that of its root, and its limits apply to all of the chain.
+// has one account, that of its root, and its limits apply to all of the chain. A thread that
+// follows a completed one has an account and limits of its own: see Follow.
 type Carried struct {
-	From string `json:"continues"`
-	Root string `json:"chain_root"`
+	From string `json:"continues,omitempty"`
+	Root string `json:"chain_root,omitempty"`
+	// Follows is the completed thread whose conversation the thread has, "" in a chain.
+	Follows string `json:"follows,omitempty"`
+	// Text is the message of the person after that conversation. It is in the first line of the
+	// log, so that no stopped process loses it.
+	Text string `json:"text,omitempty"`
 	Cost Cost   `json:"cost"` // of the chain so far
 	// NewTokens are those of the chain that its limit counts, 0 in logs of older versions, whose
 	// limit counts all tokens.
@@ -64,8 +70,12 @@ func (c *Carried) begin(t *Thread) {
 	t.active = time.Duration(c.Cost.DurationMS) * time.Millisecond
 	t.learn(c.Window)
 	t.grow(c.Messages)
+	t.grow(c.Text)
 	for _, m := range c.Messages {
 		t.growMedia(m.Blocks)
+	}
+	if c.follows() {
+		t.growMedia(t.p.Attachments)
 	}
 }
 
@@ -99,9 +109,7 @@ func (t *Thread) goOn(ctx context.Context) error {
 		messages = append(messages, message.Message{Role: message.User, Blocks: []message.Block{message.TextBlock(n.Text)}})
 	}
 	c := &Carried{From: t.id, Root: t.id, Cost: t.cost(), NewTokens: t.fresher.used, Messages: append(messages, tail...), Window: t.windows[0]}
-	if t.p.Carried != nil {
-		c.Root = t.p.Carried.Root
-	}
+	c.Root = t.p.Carried.RootOf(t.id)
 	d := &continuedData{To: n.ID, Tokens: n.Tokens, Turns: turns, Failed: n.Failed, Carried: c}
 	if last := len(n.Threads) - 1; last >= 0 {
 		d.Thread = n.Threads[last]

@@ -16,7 +16,7 @@ func (t *Thread) request(s *Service) *message.Request {
 		for _, b := range t.prompt.System {
 			out.System = append(out.System, message.TextBlock(b.Text))
 		}
-		out.Messages = []message.Message{{Role: message.User, Blocks: t.prompt.Message.Blocks}}
+		out.Messages = []message.Message{{Role: message.User, Blocks: t.first()}}
 		for _, m := range t.before() {
 			out.Messages = joined(out.Messages, m)
 		}

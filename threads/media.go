@@ -271,7 +271,7 @@ func (t *Thread) content(b *message.Block) ([]byte, error) {
 		if err == nil || !errors.Is(err, fs.ErrNotExist) || carried == nil {
 			return content, err
 		}
-		id = carried.From
+		id = carried.Source()
 		before, startErr := ReadStarted(t.p.Project, id)
 		if startErr != nil {
 			return nil, err

@@ -196,7 +196,7 @@ func (t *Thread) Older(keep, tail int64) Older {
 	}
 	var out Older
 	if t.prompt != nil {
-		out.Messages = joined(nil, message.Message{Role: message.User, Blocks: t.prompt.Message.Blocks})
+		out.Messages = joined(nil, message.Message{Role: message.User, Blocks: t.first()})
 	}
 	for _, m := range t.before() {
 		out.Messages = joined(out.Messages, m)
@@ -226,6 +226,8 @@ func (t *Thread) before() []message.Message {
 	switch {
 	case t.short.text != "":
 		return []message.Message{{Role: message.User, Blocks: []message.Block{message.TextBlock(t.short.text)}}}
+	case t.p.Carried.follows():
+		return t.followed()
 	case t.p.Carried != nil:
 		return t.p.Carried.Messages
 	}

@@ -34,6 +34,7 @@ type Summary struct {
 	// Continues and ContinuedBy are the threads before and after it in its chain, whose
 	// cost Cost is.
 	Continues   string      `json:"continues,omitempty"`
+	Follows     string      `json:"follows,omitempty"` // the completed thread whose conversation it has
 	ContinuedBy string      `json:"continued_by,omitempty"`
 	Suspended   *Suspension `json:"suspended,omitempty"`
 
@@ -109,7 +110,7 @@ func (s *Summary) line(event string, data []byte) error {
 		err := into(data, &d)
 		s.Directive, s.Version, s.Signer, s.Provider, s.Model, s.Limits, s.Inputs, s.Loop, s.PID = d.Directive, d.Version, d.Signer, d.Provider, d.Model, d.Limits, d.Inputs, d.Loop, d.PID
 		if d.Carried != nil {
-			s.Continues, s.Cost = d.Carried.From, d.Carried.Cost
+			s.Continues, s.Follows, s.Cost = d.Carried.From, d.Carried.Follows, d.Carried.Cost
 		}
 		return err
 	case "node_started":

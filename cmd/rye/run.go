@@ -30,6 +30,8 @@ type runOptions struct {
 	params                string
 	dryRun, locked, print bool
 	dev, async            bool
+	goOn                  bool
+	resume                string
 	thread                threadOptions
 }
 
@@ -55,7 +57,8 @@ is not in the lock.
 A directive is followed by a model, within its permissions and limits: its outputs are
 on stdout, what happens is on stderr and in .ai/threads. rye run prompt TEXT… needs no
 directive; rye -p TEXT… and rye "TEXT WITH BLANKS" are the same. Text from a pipe is
-added to it, or is the prompt if there is no other. --print prints the text with its inputs for another agent instead.
+added to it, or is the prompt if there is no other. With --continue or --resume THREAD
+the model reads the whole conversation of an earlier thread first. --print prints the text with its inputs for another agent instead.
 
 --replay THREAD answers each call of the model from the log of an earlier thread: it
 needs no model and no key, and costs nothing. A request that differs from the recorded
@@ -68,6 +71,7 @@ one is printed as a difference, and is an error with --strict.`,
 			"rye run directive team/triage file=issue.md --limit spend=0.20",
 			"rye -p 'Which files here have no tests?'",
 			"git diff | rye -p Review this change",
+			"rye -p --continue 'And which of them matter?'",
 			"rye run directive rye/core/create_tool --print name=greet",
 		},
 		Codes: []diag.Code{diag.ToolNotFound, diag.HashMismatch, diag.KeyUnknown, diag.ValidationFailed, diag.UnknownParameter,
@@ -79,8 +83,10 @@ one is printed as a difference, and is an error with --strict.`,
 			cli.Bool(&o.dev, "dev", "run an own tool that is not signed yet, in the strict sandbox without network"),
 			cli.Bool(&o.print, "print", "print a directive with its inputs filled in"),
 			cli.Bool(&o.async, "async", "start a graph in a process of its own, and return"),
+			cli.Bool(&o.goOn, "continue", "continue the newest prompt of this directory with the text"),
+			cli.String(&o.resume, "resume", "continue a `THREAD` with the text of a prompt"),
 		}, slices.Concat(o.thread.flags(), o.thread.copyFlags(), o.thread.replayFlags())...),
-		Exclusive: [][]any{{&o.dev, &o.locked}, {&o.dev, &o.print}, {&o.print, &o.dryRun, &o.thread.render, &o.thread.explain, &o.thread.events, &o.async}, {&o.dev, &o.thread.events, &o.async},
+		Exclusive: [][]any{{&o.goOn, &o.resume, &o.thread.message}, {&o.goOn, &o.resume, &o.thread.replay, &o.thread.render, &o.thread.explain, &o.print, &o.async, &o.dev, &o.dryRun}, {&o.dev, &o.locked}, {&o.dev, &o.print}, {&o.print, &o.dryRun, &o.thread.render, &o.thread.explain, &o.thread.events, &o.async}, {&o.dev, &o.thread.events, &o.async},
 			{&o.thread.replay, &o.thread.model}, {&o.thread.replay, &o.thread.provider}, {&o.thread.replay, &o.thread.message}, {&o.thread.replay, &o.thread.attach}, {&o.thread.replay, &o.thread.render, &o.thread.explain, &o.print, &o.async, &o.dev, &o.dryRun}},
 		Complete: completeRun, UnknownFlag: parameterOfFlag,
 		Run: func(ctx context.Context, c *cli.Call) error {
@@ -120,6 +126,9 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 		return err
 	}
 	h.Prefetch(ctx)
+	if o.goOn || o.resume != "" {
+		return goOnWithPrompt(ctx, c, h, o, args)
+	}
 	ref, rest, err := project.RefArgs(ctx, h, args)
 	if err != nil {
 		return notPrompt(err, args)

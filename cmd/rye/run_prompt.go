@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/promptinput"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 )
 
@@ -26,7 +27,40 @@ func promptArgs(ctx context.Context, c *cli.Call, taken bool) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	return []string{"directive", "rye/agent/core/base", "prompt=" + text}, nil
+	return []string{"directive", promptDirective().ID, "prompt=" + text}, nil
+}
+
+// goOnWithPrompt continues an earlier thread with the text of a prompt. args are those of
+// promptArgs.
+func goOnWithPrompt(ctx context.Context, c *cli.Call, h *project.Project, o *runOptions, args []string) error {
+	if c.Args[0] != "prompt" {
+		return diag.New(diag.Usage, "reading the command line: --continue and --resume apply to prompts").WithReason("prompt_continue")
+	}
+	text := strings.TrimPrefix(args[len(args)-1], "prompt=")
+	h, err := h.ForPrompts()
+	if err != nil {
+		return err
+	}
+	var id string
+	if o.resume != "" {
+		id, err = findRun(ctx, c, h, o.resume)
+	} else {
+		id, err = h.LastPrompt(promptDirective())
+	}
+	if err != nil {
+		return err
+	}
+	t := o.thread
+	t.message = text
+	opts := t.options(c, primary.Call{Held: policy.Person()})
+	if opts.Attach, err = t.attachments(c); err != nil {
+		return err
+	}
+	show := newWatcher(c, h, t.events)
+	defer show.stop()
+	opts.Observe, opts.Started = show.line, show.started
+	r, err := h.GoOn(ctx, id, opts)
+	return show.end(r, err)
 }
 
 // runPrompt does the work of a directive. Without a model it offers to set one up first.

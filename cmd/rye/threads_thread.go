@@ -161,7 +161,11 @@ func threadsResumeCommand() *cli.Command {
 		Usage: "continue a thread or run at the step where it ended",
 		Long: `Verifies the log and continues. No call of a model and no tool whose result the log has
 is made again. A tool that had started and has no result is started again only if its
-item states idempotent; otherwise the model reads that it may have run.`,
+item states idempotent; otherwise the model reads that it may have run.
+
+With --message a completed thread continues in a new one: its model reads the whole
+conversation and then the message. The new thread has the same directive, inputs and
+bounds, and limits and an account of its own.`,
 		Examples: []string{"rye threads resume triage-01jd", `rye threads resume triage-01jd --limit turns=20 --message "Try the other file."`},
 		Codes: []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.TranscriptBroken, diag.GraphChanged, diag.KeyUnknown,
 			diag.LimitExceeded, diag.BudgetExceeded, diag.ProviderError},
@@ -204,7 +208,7 @@ func resumeThread(ctx context.Context, c *cli.Call, p *project.Project, id strin
 	show := newWatcher(c, p, o.events)
 	defer show.stop()
 	opts.Observe, opts.Started = show.line, show.started
-	r, err := p.ContinueThread(ctx, id, opts)
+	r, err := p.GoOn(ctx, id, opts)
 	return show.end(r, err)
 }
 

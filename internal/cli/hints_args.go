@@ -24,6 +24,7 @@ func argumentHints() map[situation]string {
 		{diag.TooLarge, "prompt_input"}:         "write it to a file, and give its path with --attach",
 		{diag.ValidationFailed, "prompt_input"}: "write it to a file, and give its path with --attach",
 		{diag.Usage, "prompt_ref"}:              "rye -p {name}",
+		{diag.Usage, "prompt_continue"}:         `rye -p --continue "TEXT"`,
 		{diag.Usage, "no_subcommand"}:           "{command} --help lists them: {subcommands}",
 		{diag.Usage, "values"}:                  "the values are {values}",
 	}

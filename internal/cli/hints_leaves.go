@@ -56,6 +56,8 @@ func leavesHints() map[situation]string {
 		{diag.ThreadState, "thread_no_question"}:       "rye threads show {id}",
 		{diag.ThreadState, "answered"}:                 "rye graph resume {run_id}",
 		{diag.ThreadState, "ended"}:                    "rye graph list",
+		{diag.ThreadState, "ended_message"}:            `rye threads resume {id} --message "TEXT"`,
+		{diag.ThreadNotFound, "no_prompt"}:             `rye -p "TEXT"`,
 		{diag.ConfigError, "credentials_mode"}:         "chmod 600 {path}; if another user may have read it, withdraw the keys in it",
 		{diag.AuthRequired, "no_usable_provider"}:      "rye setup",
 		{diag.AuthRequired, "setup_nothing"}:           "start a server of models, set a key, or name a service with --provider and --url",

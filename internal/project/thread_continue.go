@@ -105,8 +105,8 @@ func endOfChain(project, id string) string {
 
 // chainRoot returns the thread whose account the chain of a thread has.
 func chainRoot(project, id string) string {
-	if s, err := threads.ReadStarted(project, id); err == nil && s.Carried != nil {
-		return s.Carried.Root
+	if s, err := threads.ReadStarted(project, id); err == nil {
+		return s.Carried.RootOf(id)
 	}
 	return id
 }

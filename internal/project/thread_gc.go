@@ -296,7 +296,7 @@ func (p *Project) loggedThread(ctx context.Context, id string, exists map[string
 		return l
 	}
 	l.copy = started.Workspace.Copy
-	l.near = append(l.near, started.Parent, started.Replay, t.Continues, t.ContinuedBy)
+	l.near = append(l.near, started.Parent, started.Replay, t.Continues, t.Follows, t.ContinuedBy)
 	if started.Spawned != nil {
 		l.near = append(l.near, started.Spawned.By, started.Spawned.Root)
 	}

@@ -41,6 +41,9 @@ func (r *threadRun) material(ctx context.Context) (*steps.Material, error) {
 		Inputs:    r.promptInputs(), Attachments: withoutData(r.attachments), Accepts: r.accepts(), Outputs: steps.Fields(d.Outputs), Capabilities: r.caps(), Message: r.o.Message, Window: r.window(),
 		Facts: r.facts(ctx),
 	}
+	if r.carried != nil && r.carried.Follows != "" {
+		m.Attachments = nil // they belong to the message behind the conversation
+	}
 	if m.Directive.Name == "" {
 		m.Directive.Name = filepath.Base(it.Ref.ID)
 	}

@@ -248,12 +248,7 @@ func (b *rebuilder) add(id string, t *threads.Booked) {
 
 // link finds the chains of threads, and the threads that summarized one.
 func (b *rebuilder) link() {
-	root := func(t *threads.Booked) string {
-		if t.Carried != nil {
-			return t.Carried.Root
-		}
-		return t.ID
-	}
+	root := func(t *threads.Booked) string { return t.Carried.RootOf(t.ID) }
 	for _, t := range b.booked {
 		b.chains[root(t)] = append(b.chains[root(t)], t)
 		for _, id := range t.Summaries {

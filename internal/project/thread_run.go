@@ -44,7 +44,7 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (res *threa
 		}
 	}
 	o.Decide, o.Ask = oneQuestion(o.Decide, o.Ask)
-	r := &threadRun{PreparedThread: prepared, o: o, id: cmp.Or(o.ID, graph.NewID(prepared.Item.Ref.ID, p.Env.Now()))}
+	r := &threadRun{PreparedThread: prepared, o: o, id: cmp.Or(o.ID, graph.NewID(prepared.Item.Ref.ID, p.Env.Now())), carried: o.follows}
 	if r.p, err = p.worksIn(ctx, o, r.id); err != nil {
 		return nil, err
 	}
@@ -392,7 +392,7 @@ func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (th
 		return r.money, nil // of the thread before it in the chain
 	}
 	th := r.registered()
-	th.Begins = r.o.Token != nil && r.o.Child != nil && r.carried == nil
+	th.Begins = r.o.Token != nil && r.o.Child != nil && (r.carried == nil || r.carried.Follows != "")
 	a, err := r.p.account(ctx, r.o.takeLedger(), th, store.Budget{Max: limit})
 	if err != nil {
 		return nil, err
@@ -404,11 +404,7 @@ func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (th
 
 // stored describes the thread for the ledger.
 func (r *threadRun) stored() store.Thread {
-	id := r.id
-	if r.carried != nil {
-		id = r.carried.Root
-	}
-	return store.Thread{ID: id, Project: r.p.Spaces.ProjectDir, Kind: "thread", Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model,
+	return store.Thread{ID: r.carried.RootOf(r.id), Project: r.p.Spaces.ProjectDir, Kind: "thread", Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model,
 		Depth: r.Limits.Depth, Spawns: r.Limits.Spawns}
 }
 

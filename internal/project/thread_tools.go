@@ -399,10 +399,10 @@ func (r *threadRun) storedArtifact(id string) ([]byte, error) {
 	}
 	b, err := read(r.id)
 	for c := r.carried; err != nil && c != nil; {
-		if b, err = read(c.From); err == nil {
+		if b, err = read(c.Source()); err == nil {
 			break
 		}
-		before, startErr := threads.ReadStarted(r.p.Spaces.ProjectDir, c.From)
+		before, startErr := threads.ReadStarted(r.p.Spaces.ProjectDir, c.Source())
 		if startErr != nil {
 			break
 		}

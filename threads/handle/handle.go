@@ -133,12 +133,31 @@ func relative(project, text string, ids []string) (string, error) {
 	return "", diag.New(diag.ThreadNotFound, "finding the thread %q: the project has fewer threads", text).WithReason("no_thread").WithDetail("id", text)
 }
 
+func startedByPerson(s *threads.Started) bool {
+	return s.Parent == "" && s.Spawned == nil && (s.Carried == nil || s.Carried.Follows != "")
+}
+
+// Newest returns the newest thread that a person started and that fits.
+func Newest(project string, fits func(*threads.Started) bool) (string, error) {
+	ids, err := graph.IDs(project)
+	if err != nil {
+		return "", err
+	}
+	newestFirst(ids)
+	for _, id := range ids {
+		if s, err := threads.ReadStarted(project, id); err == nil && startedByPerson(s) && fits(s) {
+			return id, nil
+		}
+	}
+	return "", diag.New(diag.ThreadNotFound, "finding the newest prompt: none was run here").WithReason("no_prompt")
+}
+
 // isRoot reports whether a person started a thread or run: no other one did, and it continues
 // no other one. A log that cannot be read is not one.
 func isRoot(project, id string) bool {
 	s, err := threads.ReadStarted(project, id)
 	if err == nil {
-		return s.Parent == "" && s.Spawned == nil && s.Carried == nil
+		return startedByPerson(s)
 	}
 	if diag.CodeOf(err) != diag.ThreadNotFound {
 		return false
