@@ -127,7 +127,7 @@ func askOpen(ctx context.Context, c *cli.Call, p *project.Project, id string) er
 		q := &open[i]
 		about := project.Asked{Thread: id, Question: q.Question, Rule: q.Rule, Prefixes: q.Prefixes, Tier: q.Tier, Details: q.Details(),
 			Queue: func() (int, int) { return i + 1, len(open) }}
-		a, err := askAtTerminal(ctx, c, callQuestion(about))
+		a, err := askAtTerminal(ctx, c, callQuestion(c, about))
 		if errors.Is(err, threads.ErrLeft) {
 			return nil // it stays open
 		}

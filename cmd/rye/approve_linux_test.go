@@ -104,7 +104,7 @@ func TestApprovalKeys(t *testing.T) {
 	}
 	x := s.at(nil, "run", "directive", "team/ask")
 	x.until(asksKeys)
-	for _, want := range []string{"rye asks  ask-", "the dangerous pattern rm-recursive", `rm -r d/y`, "y once   t this thread", `p begins with "rm -r"`, "n no", "d details", "? help", "\a"} {
+	for _, want := range []string{"rye asks  ask ", "the dangerous pattern rm-recursive", `rm -r d/y`, "y once   t this thread", `p begins with "rm -r"`, "n no", "d details", "? help", "\a"} {
 		if !strings.Contains(x.out.String(), want) {
 			t.Errorf("the question has no %q: %q", want, x.out.String())
 		}

@@ -336,7 +336,7 @@ func (w *graphWatcher) stop() {
 // askGraph asks a question of a graph at the terminal until the answer is one, or until
 // ctx ends, because an answer came from elsewhere. The end of the input leaves it open.
 func askGraph(ctx context.Context, c *cli.Call, q graph.Question) (v any, by string, err error) {
-	d := &dialog.Question{From: q.Run, Text: q.Text}
+	d := &dialog.Question{From: label(c, q.Run), Text: q.Text}
 	for i, choice := range q.Choices {
 		if len(q.Choices) < 10 {
 			d.Choices = append(d.Choices, dialog.Choice{Key: rune('1' + i), Label: choice, Words: []string{choice}})
@@ -385,26 +385,27 @@ func showSuspended(c *cli.Call, data map[string]any) {
 	switch data["reason"] {
 	case "ask":
 		if child, ok := data["child"].(string); ok {
-			c.UI.Note("answer it: rye threads answer %s VALUE", child)
+			c.UI.Note("answer it: rye threads answer %s VALUE", called(c, child))
 			return
 		}
 		for _, node := range waiting {
-			c.UI.Note("answer it: rye threads answer %s %v VALUE", id, node)
+			c.UI.Note("answer it: rye threads answer %s %v VALUE", called(c, id), node)
 		}
 	case "approval":
 		questions, _ := data["questions"].([]any)
 		for _, q := range questions {
 			q, _ := q.(map[string]any)
+			run, _ := q["run_id"].(string)
 			c.UI.Note("%v", q["question"])
-			c.UI.Note("permit or refuse it: rye threads approve|deny %v %v", q["run_id"], q["node"])
+			c.UI.Note("permit or refuse it: rye threads approve|deny %s %v", called(c, run), q["node"])
 		}
 	case "wait":
 		if at, ok := data["wake_at"].(string); ok {
-			c.UI.Note("it waits until %s; then: rye graph resume %s", at, id)
+			c.UI.Note("it waits until %s; then: rye graph resume %s", at, called(c, id))
 			return
 		}
-		c.UI.Note("send the event: rye threads send %s EVENT, or: rye graph resume %s", id, id)
+		c.UI.Note("send the event: rye threads send %s EVENT, or: rye graph resume %s", called(c, id), called(c, id))
 	default:
-		c.UI.Note("continue it: rye graph resume %s", id)
+		c.UI.Note("continue it: rye graph resume %s", called(c, id))
 	}
 }

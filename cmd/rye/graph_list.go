@@ -90,14 +90,3 @@ func showLog(c *cli.Call, l *graph.Log, state bool) {
 	c.UI.Table(t)
 }
 
-// completeRuns offers the ids of runs.
-func completeRuns(ctx context.Context, c *cli.Call) []string {
-	e := envOf(c)
-	e.ThreadLogs = true
-	p, err := e.Open(ctx, project.Lenient)
-	if err != nil {
-		return nil
-	}
-	ids, _ := graph.IDs(p.Spaces.ProjectDir)
-	return ids
-}

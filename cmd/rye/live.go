@@ -69,7 +69,10 @@ func (v *live) show(o liveview.Params, color bool) {
 		o.Silence = silencePlain
 	}
 	v.hideTyped()
-	o.Whole = func(log string, call int) string { return fmt.Sprintf("rye threads show %s --call %d", log, call) }
+	o.Whole = func(log string, call int) string {
+		return fmt.Sprintf("rye threads show %s --call %d", called(v.c, log), call)
+	}
+	o.Named = func(id string) string { return label(v.c, id) }
 	v.view = liveview.New(o)
 	v.view.Start()
 }

@@ -51,6 +51,7 @@ func runMain(ctx context.Context, w *cli.World) int {
 	if len(w.Args) == 2 && w.Args[0] == toolRelay {
 		return relayTools(w)
 	}
+	w.Numbers = numbers(context.WithoutCancel(ctx), w)
 	return cli.Run(ctx, w)
 }
 

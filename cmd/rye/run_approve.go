@@ -70,7 +70,7 @@ func askAboutThread(c *cli.Call) func(ctx context.Context, thread, question stri
 		return nil
 	}
 	return func(ctx context.Context, thread, question string) (string, error) {
-		a, err := askAtTerminal(ctx, c, &dialog.Question{From: thread, Text: question, Choices: []dialog.Choice{
+		a, err := askAtTerminal(ctx, c, &dialog.Question{From: label(c, thread), Text: question, Choices: []dialog.Choice{
 			{Key: 'y', Label: "yes", Help: "the thread continues", Words: []string{"yes"}, Permits: true},
 			{Key: 'n', Label: "no", Help: "the thread ends", Words: []string{"no"}},
 			{Key: 'l', Label: "later", Help: "the thread stays suspended", Words: []string{"later"}},
@@ -86,15 +86,15 @@ func askAboutCall(c *cli.Call) project.Decide {
 		return nil
 	}
 	return func(ctx context.Context, q project.Asked) (threads.Reply, error) {
-		a, err := askAtTerminal(ctx, c, callQuestion(q))
+		a, err := askAtTerminal(ctx, c, callQuestion(c, q))
 		return replyTo(a), err
 	}
 }
 
 // callQuestion describes what a person can answer about a call.
-func callQuestion(q project.Asked) *dialog.Question {
+func callQuestion(c *cli.Call, q project.Asked) *dialog.Question {
 	out := &dialog.Question{
-		From: q.Thread, Why: q.Rule, Text: q.Question, Details: q.Details, Escape: 'n', Queue: q.Queue,
+		From: label(c, q.Thread), Why: q.Rule, Text: q.Question, Details: q.Details, Escape: 'n', Queue: q.Queue,
 		Choices: []dialog.Choice{{Key: 'y', Label: "once", Help: "this call runs, this one time", Words: []string{"yes", threads.Once}, Permits: true}},
 	}
 	if policy.NeedsWord(q.Tier, q.Rule) {
@@ -138,7 +138,7 @@ func askAboutRisk(c *cli.Call) exec.Ask {
 	}
 	return func(ctx context.Context, question string) (bool, error) {
 		about := project.AskedOf(ctx)
-		q := callQuestion(project.Asked{Question: question, Tier: about.Tier, Rule: about.Rule, Details: about.Details})
+		q := callQuestion(c, project.Asked{Question: question, Tier: about.Tier, Rule: about.Rule, Details: about.Details})
 		q.Choices = slices.DeleteFunc(q.Choices, func(c dialog.Choice) bool { return c.Key == 't' }) // there is one call
 		a, err := askAtTerminal(ctx, c, q)
 		return a.Key == 'y', err

@@ -263,6 +263,9 @@ func (w *watcher) end(r *threads.Result, err error) error {
 	u := w.c.UI
 	w.waits = r.Status == threads.Suspended
 	data := map[string]any{"thread_id": r.ThreadID, "status": r.Status, "outputs": r.Outputs, "text": r.Text, "cost": r.Cost, "model": r.Model}
+	if n := u.Number(r.ThreadID); n > 0 {
+		data["number"] = n
+	}
 	if r.Suspended != nil {
 		data["suspended"] = r.Suspended
 	}
@@ -299,7 +302,7 @@ func (w *watcher) end(r *threads.Result, err error) error {
 	next := ""
 	if s := r.Suspended; s != nil && s.Reason == threads.ByApproval {
 		w.question(s.Ask.Question)
-		w.note("thread %s  $%s  rye threads approve|deny %s %s", r.Status, activity.Money(r.Cost.Spend), r.ThreadID, s.Ask.ID)
+		w.note("thread %s  $%s  rye threads approve|deny %s %s", r.Status, activity.Money(r.Cost.Spend), called(w.c, r.ThreadID), s.Ask.ID)
 		return err
 	}
 	if s := r.Suspended; s != nil && s.WakeAt != "" {
@@ -312,9 +315,9 @@ func (w *watcher) end(r *threads.Result, err error) error {
 		}
 	}
 	if r.Status == threads.Completed || w.replay != nil {
-		w.note("thread %s %s  $%s", r.ThreadID, r.Status, activity.Money(r.Cost.Spend))
-	} else { // the id is in the command: a line that a terminal breaks cannot be copied
-		w.note("thread %s  $%s  rye threads resume %s%s", r.Status, activity.Money(r.Cost.Spend), r.ThreadID, next)
+		w.note("thread %s %s  $%s", label(w.c, r.ThreadID), r.Status, activity.Money(r.Cost.Spend))
+	} else { // the number is in the command: a line that a terminal breaks cannot be copied
+		w.note("thread %s  $%s  rye threads resume %s%s", r.Status, activity.Money(r.Cost.Spend), called(w.c, r.ThreadID), next)
 	}
 	return err
 }

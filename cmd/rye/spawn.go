@@ -76,10 +76,20 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := c.UI.Show(s, func() { c.UI.Out("%s %d %s", s.ThreadID, s.PID, s.State) }); err != nil || !o.follow || c.UI.AsJSON {
+	if err := c.UI.Show(s, func() { showSpawned(c, s) }); err != nil || !o.follow || c.UI.AsJSON {
 		return err
 	}
 	return tailRun(ctx, c, p, s.ThreadID, true)
+}
+
+// showSpawned prints what runs: for a person by its number, and for a program that reads the
+// line its id, as before threads had numbers.
+func showSpawned(c *cli.Call, s *project.Spawned) {
+	if c.Isatty != nil && c.Isatty(c.Stdout) && c.UI.Number(s.ThreadID) > 0 {
+		c.UI.Out("%s  process %d  %s", label(c, s.ThreadID), s.PID, s.State)
+		return
+	}
+	c.UI.Out("%s %d %s", s.ThreadID, s.PID, s.State)
 }
 
 // threadProcessCommand is the process of a thread that rye spawn started.

@@ -51,20 +51,24 @@ func runThreadsShow(ctx context.Context, c *cli.Call, items bool, text *textOpti
 	}
 	data := struct {
 		*threads.Summary
+		Number  int64         `json:"number,omitempty"`
 		Waiting *waiting.Wait `json:"waiting,omitempty"`
-	}{s, wait}
+	}{s, c.UI.Number(id), wait}
 	return c.UI.Show(data, func() {
-		showThread(c.UI, s, items)
+		showThread(c, s, items)
 		if wait != nil {
 			c.UI.Note("%s", wait.State(c.Now(), 60))
-			c.UI.Note("answer it: rye approve %s", id)
+			c.UI.Note("answer it: rye approve %s", called(c, id))
 		}
 	})
 }
 
-func showThread(u *cli.UI, s *threads.Summary, items bool) {
+func showThread(c *cli.Call, s *threads.Summary, items bool) {
 	t := newTable("thread")
 	t.Add("thread", s.ID)
+	if n := c.UI.Number(s.ID); n > 0 {
+		t.Add("number", fmt.Sprint(n))
+	}
 	t.Add("directive", s.Directive.Ref+" "+s.Directive.Digest.String())
 	t.Add("signed by", s.Signer)
 	t.Add("state", s.State)
@@ -95,7 +99,7 @@ func showThread(u *cli.UI, s *threads.Summary, items bool) {
 			t.Add("step", step.Ref+" "+step.Digest.String())
 		}
 	}
-	u.Table(t)
+	c.UI.Table(t)
 }
 
 // shorter renders one time that a conversation became shorter.

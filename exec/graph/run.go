@@ -232,6 +232,16 @@ func idFrom(id string, now time.Time, b [16]byte) string {
 	return nameOf(id) + "-" + string(out[:])
 }
 
+// TimeOf returns when an id was made, which is the start of its run or thread.
+func TimeOf(id string) time.Time {
+	var ms int64
+	at := strings.LastIndexByte(id, '-') + 1
+	for _, c := range []byte(id[at:min(len(id), at+10)]) {
+		ms = ms<<5 | int64(max(strings.IndexByte(crockford, c), 0))
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
 // nameOf returns the beginning of the ids of the runs of a graph.
 func nameOf(id string) string {
 	name := strings.ReplaceAll(id[strings.LastIndexByte(id, '/')+1:], "_", "-")

@@ -120,15 +120,16 @@ func (s *Summary) add(project string, l *transcript.Line) error {
 	switch l.Event {
 	case evThread:
 		var d struct {
-			PID int `json:"pid"`
+			PID    int   `json:"pid"`
+			Number int64 `json:"number"`
 		}
 		err := into(&d)
-		s.Thread, s.Started, s.PID = true, l.Time, d.PID
+		s.Thread, s.Started, s.PID, s.Number = true, l.Time, d.PID, d.Number
 		return err
 	case evStarted:
 		var d startedData
 		err := into(&d)
-		s.held, s.Copy, s.Number = d.Held, d.Copy, d.Number
+		s.held, s.Copy, s.Number = d.Held, d.Copy, max(d.Number, s.Number)
 		s.Graph, s.Digest, s.Parent, s.Started, s.PID, s.Steps = d.Graph, d.Digest, d.Parent, l.Time, d.PID, d.Steps
 		return err
 	case evNode:

@@ -101,12 +101,21 @@ func (c *Call) candidates(ctx context.Context, before []string, last string) []s
 		if !strings.Contains(last, ":") { // an id or its ref, not each twice
 			words = slices.DeleteFunc(words, func(w string) bool { word, _, _ := strings.Cut(w, "\t"); return strings.Contains(word, ":") })
 		}
+		if last == "" && slices.ContainsFunc(words, isNumber) { // a number or its id, not each thread twice
+			words = slices.DeleteFunc(words, func(w string) bool { return !isNumber(w) })
+		}
 		if len(l.Args) == 0 {
 			words = append(candidates(l.cmd().Subs), words...)
 		}
 		return words
 	}
 	return nil
+}
+
+// isNumber reports whether the word of a candidate is a number.
+func isNumber(candidate string) bool {
+	word, _, _ := strings.Cut(candidate, "\t")
+	return word != "" && strings.Trim(word, "0123456789") == ""
 }
 
 // awaitedFlag returns the flag whose value is the next word, nil if there is none.

@@ -32,6 +32,8 @@ type UI struct {
 	Command  string
 	wrote    bool // a JSON document was printed
 
+	numbers func(id string) int64 // of threads and runs, nil: none has one
+
 	// Screen draws below what is printed, nil if nothing does. It makes room for questions.
 	Screen interface{ Suspend() (resume func()) }
 
@@ -69,7 +71,16 @@ func newUI(w *World) *UI {
 	}
 	u.width = TerminalWidth(w.Stdout)
 	u.plain = u.width > 0 && w.PlainTerminal() // a pipe is read by a program, whatever TERM is there
+	u.numbers = w.Numbers
 	return u
+}
+
+// Number returns the number of a thread or run, 0 if it has none.
+func (u *UI) Number(id string) int64 {
+	if u.numbers == nil {
+		return 0
+	}
+	return u.numbers(id)
 }
 
 // settle takes the switches as the parser understood them.

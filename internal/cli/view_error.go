@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -21,9 +23,25 @@ func (u *UI) reportError(e *diag.Error) {
 		u.PrintErr("%s %s", u.ErrStyle(Red, "rye: error:"), e.Message)
 		u.reportFindings(e.Findings, Hint(e))
 	}
-	if hint := Hint(e); hint != "" {
+	if hint := u.numbered(Hint(e)); hint != "" {
 		u.PrintErr("%s %s", u.ErrStyle(Cyan, "rye: hint:"), hint)
 	}
+}
+
+// numbered returns a hint whose commands have the numbers of threads and runs in place of their
+// ids. Paths, and the JSON form, have the ids.
+func (u *UI) numbered(hint string) string {
+	if u.numbers == nil || !strings.Contains(hint, "rye ") {
+		return hint
+	}
+	command := regexp.MustCompile(`\brye (threads|graph|approve|deny|test|run)( [a-z|-]+)* [A-Za-z0-9.-]+-[0-9a-hjkmnp-tv-z]{26}\b`)
+	return command.ReplaceAllStringFunc(hint, func(match string) string {
+		at := strings.LastIndexByte(match, ' ') + 1
+		if n := u.Number(match[at:]); n > 0 {
+			return match[:at] + strconv.FormatInt(n, 10)
+		}
+		return match
+	})
 }
 
 // reportFindings lists the findings that the message does not contain, each with its hint

@@ -28,6 +28,7 @@ type World struct {
 	Guard          time.Duration                // in which keys do not answer a question; 0: the constant; negative: none
 	Isatty         func(any) bool               // whether a stream is a terminal
 	Commands       func(only string) []*Command // all, or the one of this name
+	Numbers        func(id string) int64        // the number of a thread or run, 0 if it has none; nil: none has one
 }
 
 // IsTerminal reports whether a stream is a terminal.

@@ -107,11 +107,19 @@ func (v *View) aligned(left, detail, right string, width int) string {
 	return line + strings.Repeat(" ", max(2, limit-inline.Width(right)-inline.Width(line))) + right
 }
 
+// name returns what a person calls a thread or run.
+func (v *View) name(id string) string {
+	if v.p.Named == nil {
+		return id
+	}
+	return v.p.Named(id)
+}
+
 func (v *View) head(b *activity.Block) []string {
 	if v.mode == inline.Plain {
-		return []string{fmt.Sprintf("Thread %s follows %s by %s with the model %s. It may spend $%s.", b.ID, oneLine(b.Title), oneLine(b.Args), oneLine(b.Text), activity.Money(b.Max))}
+		return []string{fmt.Sprintf("Thread %s follows %s by %s with the model %s. It may spend $%s.", v.name(b.ID), oneLine(b.Title), oneLine(b.Args), oneLine(b.Text), activity.Money(b.Max))}
 	}
-	line := fmt.Sprintf("%s  %s by %s  %s  $%s/$%s", v.bold(b.ID), oneLine(b.Title), oneLine(b.Args), oneLine(b.Text), activity.Money(b.Spent), activity.Money(b.Max))
+	line := fmt.Sprintf("%s  %s by %s  %s  $%s/$%s", v.bold(v.name(b.ID)), oneLine(b.Title), oneLine(b.Args), oneLine(b.Text), activity.Money(b.Spent), activity.Money(b.Max))
 	if columns, _ := v.p.Screen.Size(); v.mode == inline.Live && inline.Width(line) >= columns {
 		return v.wrap(line, "")
 	}
@@ -326,5 +334,5 @@ func (v *View) end(b *activity.Block) []string {
 	if v.p.Tree.IsGraph() {
 		what = "run"
 	}
-	return []string{fmt.Sprintf("%s %s %s  $%s", what, b.ID, text, activity.Money(b.Spent))}
+	return []string{fmt.Sprintf("%s %s %s  $%s", what, v.name(b.ID), text, activity.Money(b.Spent))}
 }

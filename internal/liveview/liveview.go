@@ -34,6 +34,8 @@ type Params struct {
 	Now    func() time.Time
 	// Whole prints the command that prints a whole call; "" leaves it out.
 	Whole func(log string, call int) string
+	// Named returns the name of a thread or run for a person; nil: its id.
+	Named func(id string) string
 	// Silence is after how long of silence a line states what runs, in modes without a
 	// block; 0 is never.
 	Silence time.Duration

@@ -41,6 +41,7 @@ type threadStart struct {
 // Spawned is a thread that runs in a process of its own.
 type Spawned struct {
 	ThreadID  string         `json:"thread_id"`
+	Number    int64          `json:"number,omitempty"` // in the user account
 	PID       int            `json:"pid"`
 	State     string         `json:"state"`
 	Directive string         `json:"directive"`
@@ -113,7 +114,7 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 	if err != nil {
 		return nil, errors.Join(err, p.revokeTokens(context.WithoutCancel(ctx), start.ThreadID, true))
 	}
-	return &Spawned{ThreadID: began.ID, PID: began.PID, State: began.State, Directive: start.Ref, Limits: prepared.Limits}, nil
+	return &Spawned{ThreadID: began.ID, Number: began.Number, PID: began.PID, State: began.State, Directive: start.Ref, Limits: prepared.Limits}, nil
 }
 
 // passed returns the metadata of embedded items for the processes that this one starts, which is

@@ -1,9 +1,13 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -74,6 +78,48 @@ func knownThreads(ctx context.Context, p *Project) (out []handle.Known, err erro
 		}
 		return err
 	})
+	return out, err
+}
+
+// NamedThread is a thread or run of the project as a completion offers it.
+type NamedThread struct {
+	ID      string
+	Number  int64  // 0 if it has none
+	About   string // the directive or graph
+	Started time.Time
+}
+
+// NamedThreads returns the threads and runs of the project that have a log, the newest first. It
+// reads no log.
+func NamedThreads(ctx context.Context, p *Project) ([]NamedThread, error) {
+	ids, err := graph.IDs(p.Spaces.ProjectDir)
+	if err != nil {
+		return nil, err
+	}
+	handles, rows := map[string]store.Handle{}, map[string]store.Row{}
+	err = p.withStore(ctx, func(s *store.Store) error {
+		all, err := s.Handles(ctx, p.Spaces.ProjectDir)
+		for _, h := range all {
+			handles[h.ID] = h
+		}
+		if err != nil {
+			return err
+		}
+		list, err := s.Threads(ctx, p.Spaces.ProjectDir, "")
+		for _, r := range list {
+			rows[r.Thread] = r
+		}
+		return err
+	})
+	out := make([]NamedThread, 0, len(ids))
+	for _, id := range ids {
+		t := NamedThread{ID: id, Number: handles[id].Number, About: id[:strings.LastIndexByte(id, '-')], Started: graph.TimeOf(id)}
+		if r, ok := rows[id]; ok {
+			_, t.About, _ = strings.Cut(r.Ref, ":")
+		}
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(a, b NamedThread) int { return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.ID, a.ID)) })
 	return out, err
 }
 

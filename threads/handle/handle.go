@@ -23,9 +23,10 @@ type Known struct {
 	Name        string // "" without one
 }
 
-// Matches returns the threads and runs of a project that a text names, the newest first. A whole
-// id, a number and a whole name are matched before the beginnings of ids and names, in this
-// order, so that digits are a number if the project has it, and else the beginning of an id.
+// Matches returns the threads and runs of a project that a text names, the newest first: by a
+// whole id, else by a number, else by the beginning of an id, else by a whole name, else by the
+// beginning of one. So digits are a number if the project has it, and an input with the text of
+// an id hides no thread.
 // known returns what the registry has; it is not called for an id.
 func Matches(project, text string, known func() ([]Known, error)) ([]string, error) {
 	ids, err := graph.IDs(project)
@@ -58,20 +59,26 @@ func Matches(project, text string, known func() ([]Known, error)) ([]string, err
 			}
 		}
 	}
-	var found, begin []string
+	var found, whole, begin []string
+	for _, id := range ids {
+		if strings.HasPrefix(id, text) {
+			found = append(found, id)
+		}
+	}
 	for i := range all {
-		if k := &all[i]; has(k) && k.Name != "" && strings.EqualFold(k.Name, text) {
-			found = append(found, k.ID)
-		} else if has(k) && len(k.Name) >= len(text) && strings.EqualFold(k.Name[:len(text)], text) {
+		switch k := &all[i]; {
+		case text == "" || !has(k):
+		case strings.EqualFold(k.Name, text):
+			whole = append(whole, k.ID)
+		case len(k.Name) > len(text) && strings.EqualFold(k.Name[:len(text)], text):
 			begin = append(begin, k.ID)
 		}
 	}
-	if len(found) == 0 && !strings.HasPrefix(text, "@") {
-		for _, id := range ids {
-			if strings.HasPrefix(id, text) || slices.Contains(begin, id) {
-				found = append(found, id)
-			}
-		}
+	if len(found) == 0 {
+		found = whole
+	}
+	if len(found) == 0 {
+		found = begin
 	}
 	newestFirst(found)
 	if len(found) == 0 {
