@@ -38,7 +38,7 @@ func Follow(project, id, text string) (*Carried, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The model of the thread is not called again: one service without a window stands for all.
+	// The model of the thread is not called again, so one service without a window is enough.
 	t := newThread(id, Params{Project: project, Carried: s.Carried, Attachments: s.Attachments, Services: []*Service{{}}, Source: func(string) string { return "" }})
 	if _, err := t.replay(lines); err != nil {
 		return nil, err
