@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/item"
 )
 
 // badParameters is an error of the caller's parameters.
@@ -29,16 +30,16 @@ func IsBadParameters(err error) bool {
 
 // Violated returns the violations of the schema of a caller's parameters as one error,
 // marked by BadParameters; nil without any.
-func Violated(doing string, violations []schema.Violation) error {
+func Violated(doing string, ref item.Ref, violations []schema.Violation) error {
 	var fs []diag.Finding
 	missing := false
 	for _, v := range violations {
 		fs = append(fs, diag.Errorf(diag.ValidationFailed, 0, 0, "%s %s", v.Path, v.Message))
 		missing = missing || v.Keyword == "required" && v.Path == "$"
 	}
-	err := diag.FromFindings(doing, fs)
+	err := diag.FromFindings(doing+" "+ref.String(), fs)
 	if e := (*diag.Error)(nil); missing && errors.As(err, &e) {
-		err = e.WithReason("missing_parameter")
+		err = e.WithReason("missing_parameter").WithDetail("ref", ref.String())
 	}
 	return BadParameters(err)
 }

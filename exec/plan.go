@@ -54,7 +54,7 @@ func (c *Chain) Validate(params map[string]any) (map[string]any, error) {
 		return params, err
 	}
 	params = s.Defaults(params)
-	return params, Violated("checking the parameters of "+tool.Ref.String(), s.Validate(params))
+	return params, Violated("checking the parameters of", tool.Ref, s.Validate(params))
 }
 
 // foreignType is the tool_type of a tool of an MCP server. The server checks the

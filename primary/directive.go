@@ -87,7 +87,7 @@ func inputs(it *resolve.Item, declared []item.Input, call Call) (map[string]any,
 			}
 		}
 	}
-	return values, exec.Violated("checking the inputs of "+it.Ref.String(), s.Validate(values))
+	return values, exec.Violated("checking the inputs of", it.Ref, s.Validate(values))
 }
 
 // InputSchema returns the JSON Schema of a directive's inputs.

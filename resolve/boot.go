@@ -116,7 +116,19 @@ func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Ext
 		r.note("", "kind %s is read by the built-in minimum: %s", k, err)
 		return b, nil
 	}
+	if e := diag.Typed(err); extract.Boot().Kind(k) == nil && e.Code == diag.ToolNotFound && e.Details["ref"] == ref.String() {
+		return nil, diag.New(diag.ToolNotFound, "reading the kind %q: no space has the extractor %s, which a kind needs", k, ref).
+			WithReason("kinds").WithDetail("kinds", bootKinds()).WithDetail("ref", ref.String())
+	}
 	return nil, err
+}
+
+// bootKinds returns the names of the kinds that every project has.
+func bootKinds() (out []string) {
+	for _, ext := range extract.Boot().All() {
+		out = append(out, string(ext.Kind))
+	}
+	return out
 }
 
 // kindFinding returns the finding about an extractor that is at the path of another kind.

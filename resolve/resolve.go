@@ -271,7 +271,13 @@ func (r *Resolver) read(ctx context.Context, ref item.Ref, roots []*space.Root, 
 		return nil, err
 	}
 	if root == nil {
-		return nil, r.missing(ctx, ref, ext, roots, missing)
+		err := r.missing(ctx, ref, ext, roots, missing)
+		if e := diag.Typed(err); e.Reason == "" {
+			if other := r.ofOtherKind(ctx, ref); other != "" {
+				err = e.WithReason("other_kind").WithDetail("id", ref.ID).WithDetail("kind", string(other))
+			}
+		}
+		return nil, err
 	}
 	return r.load(ctx, root, rel, extract.Match{Extractor: ext, Type: typeOf(ext, rel), Ref: ref})
 }
@@ -279,6 +285,25 @@ func (r *Resolver) read(ctx context.Context, ref item.Ref, roots []*space.Root, 
 func typeOf(ext *extract.Extractor, rel string) extract.FileType {
 	t, _ := ext.Type(rel)
 	return t
+}
+
+// ofOtherKind returns another kind that has an item with the id of ref, "" without one.
+func (r *Resolver) ofOtherKind(ctx context.Context, ref item.Ref) item.Kind {
+	table, err := r.Readable(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, ext := range table.All() {
+		if ext.Kind == ref.Kind || ext.Kind == item.Config {
+			continue
+		}
+		for _, e := range r.entries(ext, r.roots) {
+			if e.Ref.ID == ref.ID {
+				return e.Ref.Kind
+			}
+		}
+	}
+	return ""
 }
 
 func (r *Resolver) missing(ctx context.Context, ref item.Ref, ext *extract.Extractor, roots []*space.Root, code diag.Code) error {

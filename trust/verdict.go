@@ -194,7 +194,7 @@ func (v Verdict) refuseErr(err error, in Input) Verdict {
 			} else {
 				f = f.WithReason("item_signature")
 			}
-		case diag.HashMismatch, diag.SigMultiple, diag.SigInvalid:
+		case diag.Unsigned, diag.HashMismatch, diag.SigMultiple, diag.SigInvalid:
 			f = f.WithReason("item_signature")
 		}
 	}

@@ -99,7 +99,11 @@ func addAsNewUser(ctx context.Context, c *cli.Call, dir string, v *verifiedBundl
 	if len(differ) > 0 {
 		c.UI.Note("The commit %s is added. It lacks the changes of %s: %s", commit[:12], plural(len(differ), "file"), strings.Join(differ[:min(len(differ), 3)], ", "))
 	}
-	return newuser.Add(ctx, newuser.Params{Program: e.Self, WorkTree: repo.WorkTree, Folder: folder, Commit: commit, Key: v.Signatures[first].Key.String(), Environ: e.Environ()})
+	out, err := newuser.Add(ctx, newuser.Params{Program: e.Self, WorkTree: repo.WorkTree, Folder: folder, Commit: commit, Key: v.Signatures[first].Key.String(), Environ: e.Environ()})
+	if typed := diag.Typed(err); err != nil && typed.Code == diag.Unsigned && len(differ) > 0 {
+		err = typed.WithReason("not_committed")
+	}
+	return out, err
 }
 
 // verifiedBundle is the result of verifying a bundle of this project.

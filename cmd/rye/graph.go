@@ -142,7 +142,7 @@ func startGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.
 		return err
 	}
 	if !project.IsGraph(it) {
-		return notGraph(call.Ref)
+		return notGraph("running", call.Ref)
 	}
 	o.Warn = func(f diag.Finding) { c.UI.Note("%s: warning: %s", f.Location(), f.Message) }
 	s, err := p.StartDetached(ctx, call, o, processArgs(c, "graph", "process"))
@@ -174,8 +174,8 @@ func graphProcessCommand() *cli.Command {
 	}
 }
 
-func notGraph(ref item.Ref) error {
-	return diag.New(diag.Usage, "running %s: it is not a graph", ref).WithReason("not_graph").WithDetail("ref", ref.String())
+func notGraph(doing string, ref item.Ref) error {
+	return diag.New(diag.Usage, "%s %s: it is not a graph", doing, ref).WithReason("not_graph").WithDetail("ref", ref.String())
 }
 
 func onlyGraphs(ref item.Ref, flag string) error {
@@ -239,7 +239,7 @@ func callGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.G
 		return err
 	}
 	if !project.IsGraph(it) {
-		return notGraph(call.Ref)
+		return notGraph("running", call.Ref)
 	}
 	within, ends := graphContext(ctx, c, p, o)
 	defer ends()

@@ -114,6 +114,9 @@ func runGraphShow(ctx context.Context, c *cli.Call, format string) error {
 	if err != nil {
 		return err
 	}
+	if !project.IsGraph(it) {
+		return notGraph("showing", ref)
+	}
 	g, fs := project.ParseGraph(it)
 	if g == nil {
 		return diag.FromFindings("reading the graph "+ref.String(), fs)

@@ -71,7 +71,7 @@ is 0 if rye sign '*' would sign every item of the copy. Old keys come from
 func runImport(ctx context.Context, c *cli.Call, o *importOptions) error {
 	switch {
 	case o.from == "" && len(c.Args) == 0:
-		return diag.New(diag.Usage, "reading arguments: %q needs a file or a folder, or --from", "rye import").WithReason("import_from")
+		return diag.New(diag.Usage, "reading arguments: %q needs a file or a folder, or --from", "rye import").WithReason("import_nothing")
 	case o.from != fromOriginal:
 		return importOthers(ctx, c, o)
 	case len(c.Args) > 1:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -195,6 +196,9 @@ func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string
 // returns the names of what it made.
 func initProject(dir, name string) ([]string, error) {
 	fail := func(err error) ([]string, error) { return nil, diag.Doing("making a project", err) }
+	if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
+		return fail(diag.New(diag.FileSystemError, "%s is a file, and not a directory", dir))
+	}
 	text := []byte(newManifest(name))
 	if _, fs := lock.ParseProjectFile(text); diag.Failed(fs) {
 		return fail(diag.FromFindings("writing rye.yaml", fs))

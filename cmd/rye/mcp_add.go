@@ -275,7 +275,7 @@ func describedServers(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error
 	case len(command) > 0:
 		s.Command, s.Args = command[0], command[1:]
 	}
-	for _, err := range []error{mcpclient.CheckName(name), checkTypedURL(s.URL)} {
+	for _, err := range []error{mcpclient.CheckName(name), checkTypedURL(s.URL), checkCommand(s.Command)} {
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -329,6 +329,14 @@ func checkTypedURL(typed string) error {
 		return e.WithReason("nearest_url").WithDetail("nearest", "http://"+typed)
 	}
 	return e.WithReason("url")
+}
+
+// checkCommand returns an error if the program of a server is an address.
+func checkCommand(program string) error {
+	if u, err := url.Parse(program); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
+		return diag.New(diag.Usage, "adding an MCP server: %q is an address, and not a program", u.Redacted()).WithReason("nearest_url").WithDetail("nearest", u.Redacted())
+	}
+	return nil
 }
 
 // checkServer checks a server with the rules of its item.

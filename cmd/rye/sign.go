@@ -118,7 +118,7 @@ func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
 	reports, err := h.Verbs.Sign(ctx, call)
 	if err != nil {
 		if len(c.Args) == 1 {
-			err = project.NoFile(err, c.Arg(0))
+			err = project.NoFile(envOf(c), err, c.Arg(0))
 		}
 		return err
 	}

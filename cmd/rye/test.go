@@ -160,7 +160,7 @@ func runTestRecord(ctx context.Context, c *cli.Call, o *testRecordOptions) error
 	if err == nil && len(o.models)+len(o.limits) > 0 {
 		return diag.New(diag.Usage, "recording %s: --model and --limit apply to a directive, and this is a thread", id)
 	}
-	if len(c.Args) > 1 || diag.CodeOf(err) == diag.ThreadNotFound {
+	if len(c.Args) > 1 || diag.CodeOf(err) == diag.ThreadNotFound && !strings.HasPrefix(c.Arg(0), "@") {
 		id, err = recordRun(ctx, c, h, o)
 	}
 	if err != nil {

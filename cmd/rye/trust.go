@@ -49,6 +49,11 @@ func permission(ctx context.Context, c *cli.Call, h *project.Project, document *
 	return p, signer, err
 }
 
+// noDocument is the error about the file of a document that cannot be read.
+func noDocument(err error) error {
+	return diag.New(diag.FileSystemError, "reading trust document: %w", err).WithReason("no_document")
+}
+
 // proposedKey reads a key document. Its file may have any name.
 func proposedKey(path string, b []byte) (*doc.Key, error) {
 	if kind := documentKind(b); kind != "" && kind != doc.KindKey {

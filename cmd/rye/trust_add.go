@@ -92,7 +92,7 @@ func keyOffered(ctx context.Context, c *cli.Call, h *project.Project, o *trustAd
 	path := c.Path(c.Arg(0))
 	b, err := openat.ReadBounded(path, openat.MaxText)
 	if err != nil {
-		return nil, diag.New(diag.FileSystemError, "reading trust document: %w", err)
+		return nil, noDocument(err)
 	}
 	document, err := proposedKey(path, b)
 	if err != nil {

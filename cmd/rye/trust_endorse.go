@@ -108,7 +108,7 @@ func copyAnchor(h *project.Project, dir string, signer sign.Signer) error {
 	}
 	b, err := openat.ReadRegular(documents[0].Path, openat.MaxText)
 	if err != nil {
-		return diag.New(diag.FileSystemError, "reading trust document: %w", err)
+		return noDocument(err)
 	}
 	_, err = trust.AddToProject(dir, documents[0].Name(), b)
 	return err

@@ -175,7 +175,7 @@ func verifyOne(ctx context.Context, c *cli.Call, src *project.VerifySource, p ve
 	}
 	ref, err := p.Resolver.Ref(ctx, word)
 	if err != nil {
-		return nil, project.NoFile(err, word)
+		return nil, project.NoFile(envOf(c), err, word)
 	}
 	it, err := p.Resolver.Inspect(ctx, ref)
 	if err != nil {

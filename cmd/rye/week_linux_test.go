@@ -30,8 +30,8 @@ type weekPage struct {
 var weekPages = []weekPage{
 	{home: "leo", file: "docs/how-to/releasing.md", hidden: true},
 	{home: "ada", file: "README.md", files: map[string]string{
-		"hello/skills/pdf/SKILL.md":             "---\nname: pdf\ndescription: Read a PDF file. Use it when a task names one.\n---\n# PDF\n\nRun scripts/text.sh FILE.\n",
-		"hello/skills/pdf/scripts/text.sh":      "#!/bin/sh\npdftotext \"$1\" -\n",
+		"hello/skills/pdf/SKILL.md":             "---\nname: pdf\ndescription: Read a PDF file. Use it when a task names one.\n---\n# PDF\n\nRun scripts/fill.sh FILE.\n",
+		"hello/skills/pdf/scripts/fill.sh":      "#!/bin/sh\necho \"filled: $*\"\n",
 		"hello/.cursor/rules/style.mdc":         "---\ndescription: Style of TypeScript\nglobs: *.ts\nalwaysApply: false\n---\nNo default exports.\n",
 		"hello/.github/copilot-instructions.md": "Use short names.\n",
 		"hello/packages/api/AGENTS.md":          "Run the tests of the API.\n",
@@ -94,6 +94,7 @@ var weekShown = []struct{ file, command, text string }{
 	{"README.md", "rye mcp add", "added MCP server files"},
 	{"README.md", "rye import", ".ai/directives/agents/reviewer.md"},
 	{"docs/how-to/importing.md", "rye sign directive:", "1 signed"},
+	{"docs/how-to/importing.md", "rye run tool skills/pdf", "filled: --name Ada form.pdf"},
 	{"docs/how-to/models.md", "rye provider list", "answers"},
 	{"docs/how-to/models.md", "rye provider test", "tool_call"},
 	{"docs/how-to/models.md", "rye run directive team/triage topic=login --limit", "$0.00/$0.20"},
@@ -111,7 +112,6 @@ var weekShown = []struct{ file, command, text string }{
 // weekNotRun are the blocks of the pages with command lines that are not typed, by a text of
 // the block, with the reason.
 var weekNotRun = []struct{ file, text, why string }{
-	{"docs/how-to/importing.md", "rye sign skill:pdf", "it needs the extractor that the page describes: the scripts kind_skill and import_skill"},
 	{"docs/how-to/ci.md", "python3 -m venv", "packages from the network: the scripts run_venv_ask and run_deps"},
 	{"docs/how-to/testing-agents.md", "FAILED  test:team/triage", "after a change of the directive: the script test_replay"},
 	{"docs/how-to/registry.md", "$ rye registry add rye.acme.io", "a registry of the internet: the scripts registry_add and registry_tool"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -122,7 +123,7 @@ func (s *sorter) positional(word string) error {
 		return s.positional(word)
 	}
 	if sub == nil {
-		return unknownCommand(s.Path, word)
+		return unknownCommand(s.Path, word, s.words[s.at:]...)
 	}
 	s.Path = append(s.Path, sub)
 	s.Flags = append(s.Flags, nil)
@@ -376,7 +377,8 @@ func otherNames() map[string]string {
 	}
 }
 
-func unknownCommand(path []*Command, word string) *diag.Error {
+// unknownCommand returns the error about a word that does not name a command. more are the words after it.
+func unknownCommand(path []*Command, word string, more ...string) *diag.Error {
 	parent := path[len(path)-1]
 	err := diag.New(diag.UnknownCommand, "reading arguments: %q has no command %q", PathName(path), word)
 	names := parent.subNames()
@@ -389,6 +391,9 @@ func unknownCommand(path []*Command, word string) *diag.Error {
 	}
 	if near := Nearest(word, names); near != "" {
 		return err.WithReason("nearest").WithDetail("nearest", near)
+	}
+	if len(path) == 1 && len(more) > 1 && !slices.ContainsFunc(more, isFlag) {
+		return err.WithReason("words").WithDetail("nearest", path[0].Name+" "+strconv.Quote(word+" "+strings.Join(more, " ")))
 	}
 	return err.WithReason("subcommand")
 }

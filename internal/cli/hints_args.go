@@ -7,6 +7,7 @@ func argumentHints() map[situation]string {
 	return map[situation]string{
 		{diag.UnknownCommand, "nearest"}:        "did you mean \"{command} {nearest}\"?",
 		{diag.UnknownCommand, "other_name"}:     "did you mean {nearest}?",
+		{diag.UnknownCommand, "words"}:          "did you mean {nearest}?",
 		{diag.UnknownCommand, "sentence"}:       "write the prompt as one argument, after the flags",
 		{diag.UnknownCommand, "subcommand"}:     "{command} --help",
 		{diag.UnknownCommand, "topics"}:         "rye help topics",

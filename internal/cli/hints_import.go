@@ -6,12 +6,15 @@ import "github.com/ryeos/rye/diag"
 func importHints() map[situation]string {
 	return map[situation]string{
 		{diag.Usage, "import_from"}:             "rye import --from ryeos DIR",
+		{diag.Usage, "import_nothing"}:          "rye import . --dry-run lists what this directory has",
 		{diag.Usage, "import_format"}:           "name the format with --from; rye help import lists them",
+		{diag.AmbiguousItem, "import_taken"}:    "keep the file; or remove it, or name another id with --to ID",
 		{diag.Usage, "import_id"}:               "name the item with --to ID",
 		{diag.FileSystemError, "export_exists"}: "name a new directory with --to",
 		{diag.Usage, "export_kind"}:             "rye list skill",
 		{diag.Usage, "import_current"}:          "it needs no import: rye verify lists its items with an old signature",
 		{diag.Usage, "import_target"}:           "name a new directory with --to",
+		{diag.ItemNotFound, "import_missing"}:   "name a file or a directory that exists",
 		{diag.ItemNotFound, "import_empty"}:     "name the directory that contains .ai",
 		{diag.Legacy, "original_import"}:        "use {use}",
 		{diag.Legacy, "left_bundle"}:            "`rye bundle create` in the copy writes one of today's format",

@@ -76,6 +76,7 @@ func leavesHints() map[situation]string {
 		{diag.ProviderError, "service_dialect"}:        "name another dialect with --dialect, or check that the address is the one of an API of models",
 		{diag.ApprovalRequired, "provider_add"}:        "run it at a terminal, or add --yes",
 		{diag.ApprovalRequired, "try_cost"}:            "run it at a terminal, or add --yes",
+		{diag.ProviderError, "provider_address"}:       "compare the address and the models of the item with the service: rye show {ref}",
 		{diag.ToolNotFound, "no_provider_item"}:        "rye provider list",
 		{diag.ThreadNotFound, "not_unique"}:            "give more of the id",
 		{diag.VersionMismatch, "heads_newer"}:          "use the version of rye that wrote it, or a later one",

@@ -6,7 +6,7 @@ import "github.com/ryeos/rye/diag"
 func projectHints() map[situation]string {
 	return map[situation]string{
 		{diag.AuthRequired, "no_key"}:            "rye key new --owner YOUR-NAME",
-		{diag.AuthRequired, "no_key_file"}:       "name the key's file with --key FILE",
+		{diag.AuthRequired, "no_key_file"}:       "name the key's file with --key FILE; if it is lost, make another key and choose it with rye key use",
 		{diag.AuthRequired, "no_such_key"}:       "rye key list",
 		{diag.AuthRequired, "no_terminal"}:       "load the key with rye key agent-add, or name a file in {variable}",
 		{diag.AuthRequired, "only_agent_key"}:    "rye key new --owner YOUR-NAME, or choose the agent's key with --key",

@@ -13,7 +13,7 @@ import (
 // is about. hints_lead_on.txtar fails a file in every such way and runs the command.
 func TestSignHintsLeadOn(t *testing.T) {
 	covered := []string{
-		"UNSIGNED never_signed", "UNSIGNED detached_not_used", "UNSIGNED ", "SIG_MALFORMED item_signature", "HASH_MISMATCH item_signature",
+		"UNSIGNED never_signed", "UNSIGNED item_signature", "UNSIGNED detached_not_used", "UNSIGNED ", "SIG_MALFORMED item_signature", "HASH_MISMATCH item_signature",
 		"SIG_INVALID item_signature", "KEY_UNKNOWN embedded_key", "APPROVAL_REQUIRED foreign_signature",
 		"LEGACY ", "LEGACY legacy_good", "LEGACY legacy_no_key", "LEGACY legacy_untrusted", "LEGACY legacy_unknown_key", "LEGACY legacy_rest",
 	}

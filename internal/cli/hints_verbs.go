@@ -25,6 +25,8 @@ func verbHints() map[situation]string {
 		{diag.Usage, "scope"}:                 "name the items that the key may sign: --kinds tool --namespaces 'NAME/**'",
 		{diag.ItemNotFound, "nearest_kind"}:   "rye list {nearest}",
 		{diag.ItemNotFound, "kinds"}:          "the kinds are {kinds}",
+		{diag.ToolNotFound, "kinds"}:          "the kinds of every project are {kinds}",
+		{diag.Usage, "kind_alone"}:            "rye list {name}",
 		{diag.Usage, "hook_by_hand"}:          "rye verify --rev REV verifies a revision",
 		{diag.Usage, "sign_nothing"}:          "rye sign '*' signs the items that are not signed and those that you changed",
 	}

@@ -239,7 +239,7 @@ func (r *reader) failed(rel string, err error) error {
 	shown := r.Shown(r.at(rel))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return diag.New(diag.ItemNotFound, "importing %s: it does not exist", shown)
+		return diag.New(diag.ItemNotFound, "importing %s: it does not exist", shown).WithReason("import_missing")
 	case diag.CodeOf(err) == diag.PathEscape:
 		for at := rel; at != "." && at != "/"; at = path.Dir(at) {
 			if fi, lstat := os.Lstat(r.at(at)); lstat == nil && fi.Mode()&fs.ModeSymlink != 0 {

@@ -27,7 +27,7 @@ func (p *Project) ItemAt(ctx context.Context, word string) (*resolve.Item, error
 	}
 	ref, err := p.Resolver.Ref(ctx, word)
 	if err != nil {
-		return nil, NoFile(err, word)
+		return nil, NoFile(p.Env, err, word)
 	}
 	return p.Resolver.Inspect(ctx, ref)
 }
@@ -81,7 +81,10 @@ func RefArgs(ctx context.Context, p *Project, args []string) (item.Ref, []string
 	}
 	ref, err := p.Resolver.Ref(ctx, args[0])
 	if err != nil {
-		err = NoFile(err, args[0])
+		if kind, ok := KnownKind(ctx, p, args[0]); ok && diag.CodeOf(err) == diag.ItemNotFound {
+			err = diag.New(diag.Usage, "reading arguments: %q is a kind, and no item of it is named", kind).WithReason("kind_alone").WithDetail("name", string(kind))
+		}
+		err = NoFile(p.Env, err, args[0])
 	}
 	return ref, args[1:], err
 }
@@ -168,9 +171,14 @@ func (p *Project) NeedProject() (*space.Root, error) {
 
 // NoFile marks the error about a word that is not an id and that looks like the
 // name of a file.
-func NoFile(err error, word string) error {
+func NoFile(env *Env, err error, word string) error {
 	var e *diag.Error
-	if errors.As(err, &e) && e.Code == diag.Usage && filepath.Ext(word) != "" {
+	if !errors.As(err, &e) || e.Code != diag.Usage || filepath.Ext(word) == "" {
+		return err
+	}
+	if exists(env.path(word)) {
+		e.Message += fmt.Sprintf("; the file %q is not below .ai, so it is not an item", word)
+	} else {
 		e.Message += fmt.Sprintf("; there is no file %q", word)
 	}
 	return err

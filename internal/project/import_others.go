@@ -243,7 +243,7 @@ func (p *Project) checkImported(s interop.Source, f interop.File) (rel string, n
 	case err == nil && (bytes.Equal(old, f.Bytes) || signedAs(old, f.Bytes)):
 		return rel, false, nil
 	case err == nil || diag.CodeOf(err) == diag.TooLarge:
-		return "", false, diag.New(diag.AmbiguousItem, "importing %s: %s exists with other content", s.Path, rel).WithReason("id_taken")
+		return "", false, diag.New(diag.AmbiguousItem, "importing %s: %s exists with other content", s.Path, rel).WithReason("import_taken")
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", false, err
 	}

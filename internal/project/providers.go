@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/credentials"
+	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
@@ -108,8 +109,12 @@ func (p *Project) FindProvider(ctx context.Context, name string) (*ProviderState
 		}
 		known = append(known, strings.TrimPrefix(id, ProviderDir))
 	}
-	return nil, diag.New(diag.ToolNotFound, "finding the provider %q: no space has a provider with that id", name).
+	missing := diag.New(diag.ToolNotFound, "finding the provider %q: no space has a provider with that id", name).
 		WithReason("no_provider_item").WithDetail("known", known)
+	if near := suggest.Nearest(name, known); near != "" {
+		missing = missing.WithReason("nearest").WithDetail("nearest", near)
+	}
+	return nil, missing
 }
 
 // MarkTested sets Tested of providers, by the ledger of this user.

@@ -122,6 +122,9 @@ func (c *Config) statusFailure(r *httpstep.Reply) *Failure {
 		said.Message = http.StatusText(r.Status)
 	}
 	e := diag.New(code, "calling %s: the service answered %d: %s", c.ID, r.Status, said.Message)
+	if r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed {
+		e = e.WithReason("provider_address").WithDetail("ref", "tool:"+c.ID)
+	}
 	f := &Failure{
 		StatusCode: r.Status, Code: said.Code, Type: said.Type, Message: said.Message, Headers: retryHeaders(r.Header), Err: e,
 		RetryAfterMS: retryAfter(r, said.Message), Body: r.Redact(short(string(r.Body))),
