@@ -97,3 +97,19 @@ func TestPrune(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// BenchmarkSet measures what a flushed line of a log costs in addition.
+func BenchmarkSet(b *testing.B) {
+	r, err := Open(b.Context(), b.TempDir(), "demo-01", "/project", time.Second)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for n := int64(1); b.Loop(); n++ {
+		if err := r.Set(chainlog.Head{Seq: n, Size: n, Last: chainlog.Digest(nil)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := r.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
