@@ -106,7 +106,7 @@ var weekShown = []struct{ file, command, text string }{
 	{"docs/how-to/releasing.md", "rye bundle publisher", "valid"},
 	{"docs/how-to/releasing.md", "rye bundle revoke", "revoked tools 1.0.0"},
 	{"docs/tutorials/first-agent.md", "rye setup", "qwen3:8b answered in"},
-	{"docs/tutorials/first-agent.md", "rye -q run directive", "rye threads resume urgent"},
+	{"docs/tutorials/first-agent.md", "rye -q run directive", "rye threads resume "},
 }
 
 // weekNotRun are the blocks of the pages with command lines that are not typed, by a text of
