@@ -202,7 +202,12 @@ func addService(ctx context.Context, c *cli.Call, p *project.Project, o *provide
 		c.UI.Note("%s is up to date (%s)", s.Ref, s.Path)
 		return s, nil
 	}
-	if err := confirmAdd(c, o.yes, s.Path); err != nil {
+	if s.Difference != "" && !c.UI.AsJSON {
+		for line := range strings.Lines(s.Difference) {
+			c.UI.Note("%s", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	if err := confirmAdd(c, o.yes && (s.Difference == "" || !o.guided), s.Path); err != nil {
 		return nil, err
 	}
 	if o.signer != nil {

@@ -37,7 +37,8 @@ asks a first question. Each step can be skipped, and the command can be repeated
 
 --yes asks nothing: it takes --provider, or else the first service that is found.
 --provider is a name of that list, the id of a provider item, or with --url the id of an
-item of your own that describes the service.`,
+item of your own that describes the service. If that item exists, rye shows the difference
+to what it finds now, and asks before it replaces the item.`,
 		Examples: []string{
 			"rye setup",
 			"rye setup --yes --provider ollama --model qwen3:8b",

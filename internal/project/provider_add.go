@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/credentials"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/linediff"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -32,9 +33,11 @@ type Service struct {
 
 	// Exists is what is at Path already; see the constants.
 	Exists Existing
-	Report *TryReport // of the test, nil without one
-	Notes  []string   // what a person has to know
-	Item   *models.Item
+	// Difference is between the item that is replaced and the new one, "" if none is.
+	Difference string
+	Report     *TryReport // of the test, nil without one
+	Notes      []string   // what a person has to know
+	Item       *models.Item
 
 	wish models.Wish
 	p    *Project
@@ -276,18 +279,22 @@ func (s *Service) Write(ctx context.Context, replace bool) error {
 // Settle compares the new item with the one that exists. It is an error if that would be
 // replaced without being asked for.
 func (s *Service) Settle(ctx context.Context, replace bool) error {
-	if s.Exists != Working {
+	if s.Exists == Absent {
 		return nil
 	}
 	old, err := s.p.Resolver.File(ctx, s.root, s.rel)
-	if err == nil && old.Verdict.OK() {
-		f, serr := sign.SplitFile(old.Bytes, old.Type.Style)
-		if serr == nil && string(slices.Concat(f.Head, f.Tail)) == s.Text {
+	if err == nil {
+		body := old.Bytes
+		if f, serr := sign.SplitFile(old.Bytes, old.Type.Style); serr == nil {
+			body = slices.Concat(f.Head, f.Tail)
+		}
+		if s.Exists == Working && old.Verdict.OK() && string(body) == s.Text {
 			s.Exists = Equal
 			return nil
 		}
+		s.Difference = linediff.Unified(s.Path, s.Path, body, []byte(s.Text))
 	}
-	if replace {
+	if replace || s.Exists == Broken {
 		return nil
 	}
 	return diag.New(diag.ValidationFailed, "adding the provider %s: %s exists", s.wish.ID, s.Path).
