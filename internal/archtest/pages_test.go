@@ -80,6 +80,24 @@ func checkPage(t *testing.T, path, text string, limit pageLimit) {
 	}
 }
 
+// changelogWords is how many words the first section of CHANGELOG.md has, at most.
+const changelogWords = 600
+
+// TestChangelog counts the words of the section that a reader reads first. It begins with what
+// an upgrade needs, and every other part is a task, too.
+func TestChangelog(t *testing.T) {
+	_, section, ok := strings.Cut(readFile(t, "../../CHANGELOG.md"), "\n## ")
+	section, _, more := strings.Cut(section, "\n## ")
+	if !ok || !more {
+		t.Fatal("CHANGELOG.md has fewer than two sections")
+	}
+	checkPage(t, "the first section of CHANGELOG.md", section, pageLimit{words: changelogWords})
+	tasks := regexp.MustCompile(`(?m)^\*\*(.+)\*\*$`).FindAllStringSubmatch(section, -1)
+	if len(tasks) < 5 || !strings.HasPrefix(tasks[0][1], "Upgrade") {
+		t.Errorf("its parts are %q, and the first one is not the upgrade", tasks)
+	}
+}
+
 // TestSentences shows what is a sentence of a page.
 func TestSentences(t *testing.T) {
 	page := "# A title of a page\n\nOne sentence, e.g. of `a. b` here. Another\nin two lines\n- an item of a list: with more\n- another. And more.\n\n" +
