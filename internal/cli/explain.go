@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -52,13 +53,16 @@ func runExplain(_ context.Context, c *Call) error {
 	}
 	r := newCodeRow(row)
 	return c.UI.Show(r, func() {
-		c.UI.Out("%s (exit %d: %s)", c.UI.Style(Bold, string(r.Code)), ExitStatus(r.Code), ExitMeaning(ExitStatus(r.Code)))
-		c.UI.Out("  when:  %s", r.When)
+		head := c.UI.fitted(fmt.Sprintf("%s (exit %d: %s)", r.Code, r.Exit, ExitMeaning(r.Exit)))
+		c.UI.Out("%s%s", c.UI.Style(Bold, string(r.Code)), Styled(strings.TrimPrefix(head, string(r.Code))))
+		t := Tables()["help"]
+		t.Add("  when:", r.When)
 		if hint := CodeHint(r.Code); hint != "" {
-			c.UI.Out("  hint:  %s", hint)
+			t.Add("  hint:", hint)
 		}
+		c.UI.Table(t)
 		c.UI.Out("")
-		c.UI.Text(r.Meaning)
+		c.UI.Text(c.UI.fitted(r.Meaning))
 	})
 }
 

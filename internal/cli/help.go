@@ -32,7 +32,7 @@ func runHelp(_ context.Context, c *Call) error {
 			return listTopics(c.UI)
 		}
 		if t, ok := findTopic(c.Args[0]); ok {
-			return c.UI.Show(t, func() { c.UI.Text(t.text()) })
+			return c.UI.Show(t, func() { c.UI.Text(c.UI.fitted(t.text())) })
 		}
 	}
 	path := []*Command{root}

@@ -241,7 +241,7 @@ func (g *grid) records(s Screen) []string {
 	}
 	for i, row := range g.rows {
 		if g.form == Facts {
-			name := row[0].text
+			name := strings.TrimSuffix(row[0].text, ":")
 			if s.Plain {
 				name = strings.TrimSpace(name)
 			}
