@@ -44,10 +44,11 @@ func (l *crashLab) headsFit(t *testing.T, when string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		log := string(l.read(filepath.Join(l.dir, transcript.Dir, e.Name(), transcript.File)))
-		if log == "" {
-			continue // it was killed before the first line, and has no state to be set back to
+		name := filepath.Join(l.dir, transcript.Dir, e.Name(), transcript.File)
+		if info, err := os.Stat(name); err != nil || info.Size() == 0 {
+			continue // killed before the log had a line: another run began then
 		}
+		log := string(l.read(name))
 		h, ok, err := heads.Read(heads.Dir(filepath.Join(l.home, "state", "rye")), e.Name())
 		if lines := int64(strings.Count(log, "\n")); err != nil || !ok || h.Seq != lines || h.Size != int64(len(log)) || h.Project != l.dir {
 			t.Errorf("%s: %s has %d lines, the record outside of the project %+v, %v, %v", when, e.Name(), lines, h, ok, err)

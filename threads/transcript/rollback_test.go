@@ -71,6 +71,9 @@ func TestRolledBack(t *testing.T) {
 			if err := reopen(t, p); diag.CodeOf(err) != want {
 				t.Errorf("the log of state %d and the record of state %d: %v", i, j, err)
 			}
+			if h, _, err := heads.Read(p.Heads, p.ID); want == "" && (err != nil || h.Seq != int64(bytes.Count(log, []byte("\n")))) {
+				t.Errorf("the log of state %d and the record of state %d: the record of the opened log is %+v, %v", i, j, h, err)
+			}
 			rep, err := Verify(t.Context(), p)
 			if err != nil || diag.CodeOf(rep.Err()) != want {
 				t.Errorf("verifying the log of state %d and the record of state %d: %v, %v", i, j, err, rep.Err())

@@ -199,6 +199,12 @@ func Open(ctx context.Context, p Params) (l *Log, lines []Line, torn int64, err 
 			return l, nil, 0, diag.New(diag.FileSystemError, "removing the unfinished last line of %s: %w", p.base().Path(File), err)
 		}
 	}
+	if l.newest != nil && rep.ahead { // its process was stopped, or an older version wrote it
+		l.dirty = true
+		if err = l.Flush(); err != nil {
+			return l, nil, 0, err
+		}
+	}
 	return l, rep.Lines, rep.Torn, nil
 }
 

@@ -37,6 +37,7 @@ type Report struct {
 	head    chainlog.Head
 	numbers []int // of the lines, in the file
 	badHead bool  // the recorded end has the hash of a line and not its position
+	ahead   bool  // the log has lines after the newest one that this account recorded
 }
 
 // Err returns an error if the log is damaged.
@@ -231,6 +232,7 @@ func verify(ctx context.Context, file *os.File, p Params) (*Report, error) {
 	if f := wrote.finding(c.Line()); f != nil {
 		rep.Findings = append(rep.Findings, *f)
 	}
+	rep.ahead = rep.head.Seq > wrote.head.Seq
 	rep.Count = len(rep.Lines)
 	if rep.Count > 0 && rep.Checkpoints == 0 && !isOwn(p) {
 		rep.Unverifiable = true
