@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -61,7 +62,11 @@ func showOthers(u *cli.UI, f project.ImportedFrom, dryRun bool) {
 		u.Out("%s %s", f.Path, u.Style(cli.Dim, "("+string(f.Format)+")"))
 	}
 	for _, file := range f.Files {
-		u.Out("  %s  %s", u.Style(cli.Green, pick(dryRun, "would write", "wrote      ")), file)
+		label := pick(dryRun, "would write", "wrote      ")
+		if slices.Contains(f.Kept, file) {
+			label = "unchanged  "
+		}
+		u.Out("  %s  %s", u.Style(cli.Green, label), file)
 	}
 	for _, m := range f.Mapped {
 		u.Out("  %s  %s: %s", u.Style(cli.Green, "carried    "), m.From, m.To)

@@ -93,6 +93,7 @@ var weekShown = []struct{ file, command, text string }{
 	{"README.md", "rye serve", `"mcpServers"`},
 	{"README.md", "rye mcp add", "added MCP server files"},
 	{"README.md", "rye import", ".ai/directives/agents/reviewer.md"},
+	{"docs/how-to/importing.md", "rye import .claude", "unchanged    .ai/directives/agents/reviewer.md"},
 	{"docs/how-to/importing.md", "rye sign directive:", "1 signed"},
 	{"docs/how-to/importing.md", "rye run tool skills/pdf", "filled: --name Ada form.pdf"},
 	{"docs/how-to/models.md", "rye provider list", "answers"},

@@ -39,7 +39,8 @@ type ImportedFrom struct {
 	Path   string         `json:"path"`
 	Format interop.Format `json:"format"`
 	Items  []string       `json:"items"`
-	Files  []string       `json:"files"` // written, relative to the project
+	Files  []string       `json:"files"`               // relative to the project
+	Kept   []string       `json:"unchanged,omitempty"` // those of Files that an earlier import wrote
 	Mapped []interop.Note `json:"mapped"`
 	Left   []interop.Note `json:"left"`
 	Next   [][]string     `json:"-"`
@@ -167,6 +168,8 @@ func (p *Project) convert(ctx context.Context, s interop.Source, call OthersCall
 		if one.Files = append(one.Files, rel); isNew {
 			file.Path = rel
 			fresh = append(fresh, file)
+		} else {
+			one.Kept = append(one.Kept, rel)
 		}
 	}
 	return one, fresh, nil
