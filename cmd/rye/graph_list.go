@@ -89,4 +89,3 @@ func showLog(c *cli.Call, l *graph.Log, state bool) {
 	}
 	c.UI.Table(t)
 }
-
