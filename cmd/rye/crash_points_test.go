@@ -232,8 +232,8 @@ func matches(pattern, text string) bool {
 // record of an unfinished change, and a file that is empty at first, because it keeps
 // temporary files from git and so cannot be written through one. Logs of threads and
 // working copies are moved away as a whole before they are removed, and what is applied of a
-// copy is staged.
-var between = regexp.MustCompile(`/unfinished\.json$|/\.ai/threads/\.removed/|/threads/copies/(\.dropped-|[^/]*/apply)|/\.ai/cache/\.gitignore$`)
+// copy is staged. SQLite has two files next to the store while it is open.
+var between = regexp.MustCompile(`/unfinished\.json$|/\.ai/threads/\.removed/|/threads/copies/(\.dropped-|[^/]*/apply)|/\.ai/cache/\.gitignore$|/threads/store\.db-(wal|shm)$`)
 
 // gitLock matches the error of git about its lock files. A killed git leaves them, and
 // only the user can know that no other git is at work.
