@@ -6,7 +6,7 @@ import (
 	"github.com/ryeos/rye/internal/dialog"
 )
 
-// TestNotice announces a question with each form: a person who looks at another window learns of it, and a
+// TestNotice announces a question with each form: a person in another window learns of it, and a
 // terminal that does not know a form gets the bell alone.
 func TestNotice(t *testing.T) {
 	const (
