@@ -441,3 +441,55 @@ func TestTypedWhileLive(t *testing.T) {
 	x.send("exit\n")
 	x.status()
 }
+
+// TestApprovalDiff asks about a call that writes a file: d shows what changes.
+func TestApprovalDiff(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a thread of some turns")
+	}
+	t.Parallel()
+	write := "  - send: {calls: [{name: rye__file-system__write, input: {file_path: notes.txt, content: \"one\\n2\\n\"}}]}\n"
+	s := asking(t, write+returns)
+	directive := filepath.Join(s.dir, ".ai", "directives", "team", "ask.md")
+	notes := filepath.Join(s.dir, "notes.txt")
+	allowance := filepath.Join(s.dir, ".ai", "config", "agent", "allowance.yaml")
+	if err := os.MkdirAll(filepath.Dir(allowance), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for file, content := range map[string]string{
+		allowance: "schema_version: \"1.0.0\"\ncategory: agent\ndescription: Ask.\napprovals:\n  auto_approve_up_to: {sandboxed: T1, unsandboxed: T1}\n",
+		notes:     "one\ntwo\n",
+		directive: strings.ReplaceAll(strings.Replace(askingDirective, "{input:file}", "it", 1), "rye/bash/bash", "rye/file-system/write"),
+	} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.rye("sign", "*")
+	x := s.at(nil, "run", "directive", "team/ask")
+	x.until(asksKeys) // the model is a call, too
+	x.next()
+	x.send("y")
+	x.until(asksKeys)
+	x.next()
+	x.send("d")
+	x.until("capability  ")
+	for _, want := range []string{"--- notes.txt\r\n+++ notes.txt\r\n", " one\r\n-two\r\n+2\r\n"} {
+		if !strings.Contains(x.out.String(), want) {
+			t.Errorf("the details have no %q: %q", want, x.out.String())
+		}
+	}
+	x.send("n")
+	x.until("A line that the model reads")
+	x.next()
+	x.send("\n")
+	x.until(asksKeys)
+	x.send("y")
+	x.until("label")
+	if status := x.status(); status != 0 {
+		t.Errorf("status %d: %q", status, x.out.String())
+	}
+	if b, err := os.ReadFile(notes); err != nil || string(b) != "one\ntwo\n" {
+		t.Errorf("a refused call wrote %q, %v", b, err)
+	}
+}
