@@ -22,7 +22,7 @@ func TestSignHintsLeadOn(t *testing.T) {
 	others := []string{
 		"other_signer", "other_branch", "agent_signed", "sign_disabled", "drafts_only", "sign_ask", "sign", "upgrade", "sign_nothing", "legacy_invalid", "create",
 		"draft_by_pattern", "foreign_by_pattern", "unreadable_by_pattern", "conflict_by_pattern", "legacy_by_pattern", "staged_differs",
-		"provider", "provider_sign", "provider_agent", "dev", "dev_rung",
+		"provider", "provider_sign", "provider_agent", "dev", "dev_rung", "context_unsigned", "context_agent",
 	}
 	script, err := os.ReadFile("../../testdata/scripts/hints_lead_on.txtar")
 	if err != nil {

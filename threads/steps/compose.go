@@ -162,13 +162,30 @@ func (c *composer) entry(e *ContextItem) (string, error) {
 	case e.Missing:
 		return "", diag.New(diag.ItemNotFound, "composing the prompt of %s: the context %s does not exist in any space", c.m.Directive.Ref, ref)
 	case e.Verdict != trusted && !(e.Draft && (e.Verdict == "agent" || e.Verdict == "runtime")):
-		capability := policy.Cap("rye.draft." + string(ref.Kind) + "." + strings.ReplaceAll(ref.ID, "/", "."))
-		return "", diag.New(diag.PermissionDenied, "composing the prompt of %s: the context %s is %s, and only trusted items become context", c.m.Directive.Ref, ref, e.Verdict).
-			WithDetail("missing", string(capability))
+		return "", c.untrusted(ref, e.Verdict)
 	case e.MaxTokens <= 0 || tokens(len(e.Text)) <= e.MaxTokens:
 		return e.Text, nil
 	}
 	return c.cut(ref, e)
+}
+
+// untrusted returns the refusal of a context with what helps: a signature of the person for a file that has
+// no valid one, the capability for what an agent or the runtime signed.
+func (c *composer) untrusted(ref item.Ref, verdict string) error {
+	err := diag.New(diag.PermissionDenied, "composing the prompt of %s: the context %s is %s, and only trusted items become context", c.m.Directive.Ref, ref, verdict).
+		WithDetail("ref", ref.String())
+	switch verdict {
+	case "agent", "runtime":
+		capability := policy.Cap("rye.draft." + string(ref.Kind) + "." + strings.ReplaceAll(ref.ID, "/", "."))
+		err = err.WithDetail("missing", string(capability))
+		if verdict == "agent" {
+			err = err.WithReason("context_agent")
+		}
+		return err
+	case string(diag.Unsigned), string(diag.HashMismatch), string(diag.SigInvalid), string(diag.SigMalformed), string(diag.Legacy):
+		return err.WithReason("context_unsigned")
+	}
+	return err.WithReason("context_untrusted")
 }
 
 // cut returns the first lines of a text that fit, with the call that reads the rest.
