@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -15,6 +16,7 @@ import (
 // listOptions are the flags of rye list.
 type listOptions struct {
 	space   space.Name
+	all     bool
 	bundles bool
 }
 
@@ -25,11 +27,15 @@ func listCommand() *cli.Command {
 		Usage: "list items of every space", Args: "[KIND]",
 		Long: `Of several items with one id, the one that a run uses comes first and the shadowed
 ones are marked. Support files are not items and are not listed. Records of runs are
-listed with --space threads only.`,
-		Examples: []string{"rye list", "rye list tool --space project", "rye list --bundles", "rye list --json"},
+listed with --space threads only.
+
+At a terminal the items that are part of rye are only counted, so that your own are seen;
+--all and --space system list them. A pipe, --json and --wide have every item.`,
+		Examples: []string{"rye list", "rye list tool --all", "rye list tool --space project", "rye list --bundles", "rye list --json"},
 		Codes:    []diag.Code{diag.ItemNotFound},
 		Flags: []cli.Flag{
 			cli.String(&o.space, "space", "only `SPACE`: project, user, system, or threads for records of runs").OneOf(append(spaceNames(), search.RecordSpace)...),
+			cli.Bool(&o.all, "all", "list the items that are part of rye too, at a terminal"),
 			cli.Bool(&o.bundles, "bundles", "list the bundles of rye.lock and their state"),
 		},
 		Complete: completeKinds,
@@ -50,6 +56,8 @@ type listed struct {
 	Trust       string `json:"trust"`
 	Shadowed    bool   `json:"shadowed,omitempty"`
 	Description string `json:"description,omitempty"`
+
+	standard bool // part of the program
 }
 
 func runList(ctx context.Context, c *cli.Call, o *listOptions) error {
@@ -96,11 +104,32 @@ func runList(ctx context.Context, c *cli.Call, o *listOptions) error {
 		return err
 	}
 	return c.UI.Show(map[string]any{"items": items, "total": len(items)}, func() {
-		showItems(c.UI, items)
+		shown := items
+		if !o.all && o.space == "" && !c.UI.Whole() {
+			shown = slices.DeleteFunc(slices.Clone(items), func(i listed) bool { return i.standard })
+		}
+		left := len(items) - len(shown)
+		if left == 0 || len(shown) > 0 {
+			showItems(c.UI, shown)
+		}
+		switch {
+		case left == 1:
+			c.UI.Note("1 item that is part of rye is not listed: rye list%s --all", ofKind(c.Arg(0)))
+		case left > 1:
+			c.UI.Note("%d items that are part of rye are not listed: rye list%s --all", left, ofKind(c.Arg(0)))
+		}
 		if o.space == space.Project && h.Spaces.Of(space.Project) == nil {
 			c.UI.Note("There is no project here; rye init makes one.")
 		}
 	})
+}
+
+// ofKind returns the argument of rye list for a kind.
+func ofKind(kind string) string {
+	if kind == "" {
+		return ""
+	}
+	return " " + kind
 }
 
 func listKind(ctx context.Context, h *project.Project, k item.Kind, only space.Name) ([]listed, error) {
@@ -115,11 +144,11 @@ func listKind(ctx context.Context, h *project.Project, k item.Kind, only space.N
 		}
 		it, err := h.Resolver.Open(ctx, e)
 		if err != nil {
-			out = append(out, listed{Ref: e.Ref.String(), Space: e.Root.Label(), Trust: string(diag.CodeOf(err)), Shadowed: e.Shadow})
+			out = append(out, listed{Ref: e.Ref.String(), Space: e.Root.Label(), Trust: string(diag.CodeOf(err)), Shadowed: e.Shadow, standard: e.Root.Embedded()})
 			continue
 		}
 		if !it.Support() && it.Verdict.Runtime == (only == search.RecordSpace) {
-			out = append(out, listed{e.Ref.String(), e.Root.Label(), it.Meta.Version, it.Verdict.Word(), e.Shadow, it.Meta.Description})
+			out = append(out, listed{e.Ref.String(), e.Root.Label(), it.Meta.Version, it.Verdict.Word(), e.Shadow, it.Meta.Description, e.Root.Embedded()})
 		}
 	}
 	return out, nil

@@ -17,7 +17,7 @@ func agentHints() map[situation]string {
 		{diag.ItemNotFound, "no_project"}:              "rye init makes a project here",
 		{diag.ItemNotFound, "project_path"}:            "leave project_path out to use the server's project",
 		{diag.AmbiguousItem, "copy_exists"}:            "--force replaces it",
-		{diag.ExecutorNotFound, "runtime_missing"}:     "rye list tool shows every runtime",
+		{diag.ExecutorNotFound, "runtime_missing"}:     "rye list tool --all shows every runtime",
 		{diag.PermissionDenied, "system_read_only"}:    "copy it into the project first, then sign the copy",
 		{diag.PermissionDenied, "copy_sealed"}:         "a runtime of your own may use it: name it in executor_id",
 		{diag.PermissionDenied, "agent_signed"}:        "only an agent's key has signed {path}: read it, then rye sign {ref}",

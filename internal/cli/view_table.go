@@ -65,10 +65,13 @@ const minScreen = 20
 // minValue is the width below which a fact begins in the line of its name.
 const minValue = 12
 
+// Whole reports whether nothing is left out of a table: without a terminal and with --wide.
+func (u *UI) Whole() bool { return u.wide || u.width == 0 }
+
 // Table prints a table as it fits the terminal. Without a terminal and with --wide every
 // column is printed, and every cell is whole.
 func (u *UI) Table(t *Table) {
-	s := Screen{Width: u.width, Wide: u.wide || u.width == 0, Plain: u.plain, Color: u.color}
+	s := Screen{Width: u.width, Wide: u.Whole(), Plain: u.plain, Color: u.color}
 	for _, l := range t.Lines(s) {
 		u.Out("%s", Styled(l))
 	}
