@@ -51,11 +51,14 @@ func (u *UI) reportFindings(fs []diag.Finding, whole string) {
 		return
 	}
 	for _, f := range fs {
-		mark := ""
+		mark, text := "", f.String()
 		if f.Severity == diag.SeverityWarning {
 			mark = "warning: "
 		}
-		u.PrintErr("  %s%s", mark, f.String())
+		if place := f.Location(); onlyWarns(f) && place != "" {
+			text = place + ": " + f.Message
+		}
+		u.PrintErr("  %s%s", mark, text)
 		if hint := FindingHint(f); hint != "" && hint != whole {
 			u.PrintErr("    %s", named(hint, cmp.Or(f.Path, "REF")))
 		}

@@ -21,10 +21,16 @@ func (u *UI) Finding(f diag.Finding) {
 		place += ": "
 	}
 	label := string(f.Code)
-	if f.Severity == diag.SeverityWarning && (strings.HasSuffix(label, "_ERROR") || strings.HasSuffix(label, "_FAILED")) {
-		label = "warning" // nothing failed
+	if onlyWarns(f) {
+		label = "warning"
 	}
 	u.Out("%s%s: %s", place, u.Style(style, label), f.Message)
+}
+
+// onlyWarns reports whether a finding is a warning with the code of a failure, which is not shown: nothing
+// failed.
+func onlyWarns(f diag.Finding) bool {
+	return f.Severity == diag.SeverityWarning && (strings.HasSuffix(string(f.Code), "_ERROR") || strings.HasSuffix(string(f.Code), "_FAILED"))
 }
 
 // hints prints each hint of the errors once, with the files that it is about if there
