@@ -119,11 +119,13 @@ func TestNumbersAreNotUsedAgain(t *testing.T) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		_ = os.Remove(filepath.Join(dir, File+suffix)) // the last two can be missing
 	}
-	if n, err = openTest(t, dir).Number(t.Context(), Handle{ID: "d", Project: "/p"}); err != nil || n <= 4 {
+	s = openTest(t, dir)
+	if n, err = s.Number(t.Context(), Handle{ID: "d", Project: "/p"}); err != nil || n <= 4 {
 		t.Errorf("after the loss of the store the next number is %d (%v)", n, err)
 	}
+	must(t, s.Close()) // Windows removes no open file
 	must(t, os.WriteFile(filepath.Join(dir, numbersFile), []byte("?"), 0o600))
-	_ = os.Remove(filepath.Join(dir, File))
+	must(t, os.Remove(filepath.Join(dir, File)))
 	_, err = Open(t.Context(), dir, Params{})
 	wantCode(t, err, diag.FileSystemError, numbersFile)
 }
