@@ -175,7 +175,7 @@ func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string
 		if answer, err = c.Ask("You have no key to sign with. Make one now? [Y/n] "); diag.CodeOf(err) == diag.Cancelled {
 			return false, err
 		}
-		if answer == "" {
+		if answer == "" && err == nil { // the end of the input is not Enter
 			answer = "y"
 		}
 	}

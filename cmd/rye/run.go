@@ -220,7 +220,7 @@ func readBounded(r io.Reader) ([]byte, error) {
 
 func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call) error {
 	out := newToolOutput(c)
-	req.OnLine, req.Ask = out.line, askAboutRisk(c)
+	req.OnLine, req.Ask = out.line, askAboutOne(c)
 	ends := func() {}
 	if !req.DryRun {
 		ctx, ends = graphContext(ctx, c, h, project.GraphOptions{})

@@ -55,7 +55,6 @@ func askAtTerminal(ctx context.Context, c *cli.Call, q *dialog.Question) (a dial
 	case errors.As(context.Cause(ctx), &elsewhere) && c.PlainTerminal():
 		c.UI.Note("%s", elsewhere.Error())
 	case diag.CodeOf(err) == diag.Usage:
-		c.UI.PrintErr("")
 		err = threads.ErrLeft
 	case errors.Is(err, dialog.ErrLeft):
 		err = threads.ErrLeft
@@ -142,6 +141,22 @@ func askAboutRisk(c *cli.Call) exec.Ask {
 		q.Choices = slices.DeleteFunc(q.Choices, func(c dialog.Choice) bool { return c.Key == 't' }) // there is one call
 		a, err := askAtTerminal(ctx, c, q)
 		return a.Key == 'y', err
+	}
+}
+
+// askAboutOne is askAboutRisk for a single call. No question about it stays open, so that a person
+// who leaves it refuses the call.
+func askAboutOne(c *cli.Call) exec.Ask {
+	ask := askAboutRisk(c)
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, question string) (bool, error) {
+		yes, err := ask(ctx, question)
+		if errors.Is(err, threads.ErrLeft) {
+			return false, nil
+		}
+		return yes, err
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -357,7 +358,7 @@ func (s *setupRun) finish(ctx context.Context, ready bool) error {
 		return err
 	}
 	switch {
-	case strings.EqualFold(text, "s"):
+	case slices.Contains([]string{"s", "skip", "n", "no", "q"}, strings.ToLower(text)):
 		s.c.UI.Out("Ready: rye \"%s\"", first)
 		return nil
 	case text == "":

@@ -76,8 +76,8 @@ func (t *tour) choose(ctx context.Context, chapters []tourChapter) error {
 			prompt = "Enter or q: the end. A number: a chapter again. "
 		}
 		answer, err := t.c.Ask(prompt)
-		if diag.CodeOf(err) == diag.Cancelled {
-			return nil // the end of the input
+		if diag.CodeOf(err) == diag.Cancelled || diag.CodeOf(err) == diag.Usage {
+			return nil // an interrupt, or the end of the input
 		}
 		if err != nil {
 			return err

@@ -243,7 +243,8 @@ func (c *Call) answer(prompt, line string, err error) (string, error) {
 	case diag.CodeOf(err) == diag.Cancelled:
 		return "", err
 	case err != nil && line == "":
-		return "", diag.New(diag.Usage, "asking for %s: no answer", strings.TrimSpace(prompt))
+		c.UI.PrintErr("") // the error begins a line
+		return "", diag.New(diag.Usage, "reading the answer to %q: the input ended", strings.TrimRight(strings.TrimSpace(prompt), ":"))
 	}
 	return strings.TrimSpace(line), nil
 }
