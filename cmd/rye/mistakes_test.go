@@ -32,13 +32,21 @@ import (
 //	do: LINE           what a person does if no hint has a command
 //	hint: N            the exit status of the hinted command, if it is not 0
 //	then: LINE         what succeeds after the hint, if it is not the mistake itself; - for nothing
+//	page: NAME         a page of the first week that has its command
+//	question: NAME     the question at which it is made
+//	kept: LINE         what succeeds at once after the mistake: nothing was decided, and nothing lost
 //
+// A typed $MODEL is the address of the model, and ^D the end of the input. The comment of a file
+// has the pages of all its mistakes.
 // The test runs the first command that the hint names literally, then the mistake again.
 type mistake struct {
 	name               string
 	set, out           []string
 	typed, with        []string
+	pages              []string
+	question           string
 	line, do, then, in string
+	kept               string
 	second             bool
 	exit, hint         int
 	env                []string
@@ -93,11 +101,20 @@ func mistakes(t *testing.T) map[string][]*mistake {
 			t.Fatal(err)
 		}
 		verb := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		var ofAll []string
+		for line := range strings.Lines(string(a.Comment)) {
+			page, ok := strings.CutPrefix(strings.TrimSpace(line), "page: ")
+			if !ok {
+				t.Fatalf("%s: the line %q is not a page", file, line)
+			}
+			ofAll = append(ofAll, page)
+		}
 		for _, f := range a.Files {
 			m, err := readMistake(f)
 			if err != nil {
 				t.Fatalf("%s: %s: %v", file, f.Name, err)
 			}
+			m.pages = append(m.pages, ofAll...)
 			out[verb] = append(out[verb], m)
 		}
 	}
@@ -134,12 +151,21 @@ func readMistake(f txtar.File) (*mistake, error) {
 			m.second = true
 		case "then:":
 			m.then = value
+		case "page:":
+			m.pages = append(m.pages, value)
+		case "question:":
+			m.question = value
+		case "kept:":
+			m.kept = value
 		default:
 			err = fmt.Errorf("the line %q has no known key", line)
 		}
 		if err != nil {
 			return nil, err
 		}
+	}
+	if (m.question != "") != (m.kept != "") || m.question != "" && len(m.typed) == 0 {
+		return nil, fmt.Errorf("a mistake at a question needs the lines question:, type: and kept:")
 	}
 	if m.line == "" || m.exit < 0 || len(m.out) == 0 {
 		return nil, fmt.Errorf("it needs the lines $, exit: and out:")
@@ -242,6 +268,14 @@ func (m *mistake) run(t *testing.T, template string, env ...string) {
 			t.Errorf("the output has no %q", text)
 		}
 	}
+	if m.question != "" {
+		if !strings.Contains(out, mistakeQuestions[m.question]) {
+			t.Errorf("the output has no question %q", mistakeQuestions[m.question])
+		}
+		if got, status := m.shell(t, home, dir, m.kept); status != 0 {
+			t.Errorf("%s: the exit status is %d\n%s", m.kept, status, got)
+		}
+	}
 	m.leadsOn(t, home, dir, out)
 }
 
@@ -305,8 +339,24 @@ func (m *mistake) made(t *testing.T, home, dir string) (string, int) {
 		t.Skip("terminals of tests are Linux only")
 	}
 	answers := filepath.Join(t.TempDir(), "answers")
-	if err := os.WriteFile(answers, []byte(strings.Join(m.typed, "\n")+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(answers, []byte(m.answers()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return m.output(t, exec.CommandContext(t.Context(), "typist", answers, "sh", "-c", m.line), home, dir)
+}
+
+// answers returns what is typed. The end of the input has no end of a line.
+func (m *mistake) answers() string {
+	var b strings.Builder
+	for _, typed := range m.typed {
+		if typed == "^D" {
+			break // typist types it after the last line
+		}
+		for _, v := range m.env {
+			name, value, _ := strings.Cut(v, "=")
+			typed = strings.ReplaceAll(typed, "$"+name, value)
+		}
+		b.WriteString(typed + "\n")
+	}
+	return b.String()
 }

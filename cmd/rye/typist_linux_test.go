@@ -57,8 +57,12 @@ func asks(shown []byte) bool {
 	if at := progressEnd.FindIndex(shown); at != nil {
 		shown = shown[:at[0]]
 	}
-	return bytes.HasSuffix(shown, []byte("] ")) || bytes.HasSuffix(shown, []byte("? ")) || bytes.HasSuffix(shown, []byte("Answer: "))
+	return promptEnd.Match(shown)
 }
+
+// promptEnd is the end of a prompt: of a question, of a line with a value that Enter takes, and
+// of the few that have another one.
+var promptEnd = regexp.MustCompile(`(\] |\? |\]: |Answer: |Again: |passphrase: |none: |\(not shown\): |skips: |tool,knowledge: |gh/\*\*: |q: the end\. |a chapter again\. )$`)
 
 func TestAsks(t *testing.T) {
 	for shown, want := range map[string]bool{
