@@ -5,6 +5,7 @@ package vterm
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +13,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 )
 
-// Terminal is an emulated terminal. Its methods may be called at the same time.
+// Terminal is an emulated terminal. One goroutine uses it.
 type Terminal struct {
 	mu      sync.Mutex
 	vt      *vt.Emulator
@@ -22,7 +23,7 @@ type Terminal struct {
 // New returns an empty terminal.
 func New(columns, rows int) *Terminal {
 	t := &Terminal{vt: vt.NewEmulator(columns, rows)}
-	add := func(format string, args ...any) { t.changes = append(t.changes, fmt.Sprintf(format, args...)) }
+	add := t.changed // short for the table
 	t.vt.SetCallbacks(vt.Callbacks{
 		Bell: func() { add("bell") }, Title: func(s string) { add("title %q", s) }, IconName: func(s string) { add("icon %q", s) },
 		AltScreen: func(on bool) { add("alternate screen %v", on) }, WorkingDirectory: func(s string) { add("directory %q", s) },
@@ -38,9 +39,7 @@ func (t *Terminal) answers() {
 	for {
 		n, err := t.vt.Read(b)
 		if n > 0 {
-			t.mu.Lock()
-			t.changes = append(t.changes, fmt.Sprintf("typed %q", b[:n]))
-			t.mu.Unlock()
+			t.changed("typed %q", b[:n])
 		}
 		if err != nil {
 			return
@@ -48,12 +47,23 @@ func (t *Terminal) answers() {
 	}
 }
 
+func (t *Terminal) changed(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.changes = append(t.changes, fmt.Sprintf(format, args...))
+}
+
 // Write writes output of a program to the terminal. A line feed also returns to column 1 if
 // a program wrote to a pseudo-terminal; a test without one writes "\r\n".
 func (t *Terminal) Write(b []byte) (int, error) { return t.vt.Write(b) }
 
-// Close ends the emulation.
-func (t *Terminal) Close() error { return t.vt.Close() }
+// Close ends the emulation. The emulator's own Close changes a variable that its Read uses.
+func (t *Terminal) Close() error {
+	if replies, ok := t.vt.InputPipe().(io.Closer); ok {
+		return replies.Close()
+	}
+	return t.vt.Close()
+}
 
 // Resize changes the size of the terminal. Lines are cut, not wrapped again.
 func (t *Terminal) Resize(columns, rows int) { t.vt.Resize(columns, rows) }
