@@ -3,6 +3,8 @@ package mcpclient
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -176,5 +178,43 @@ func TestForgottenSession(t *testing.T) {
 	}
 	if _, err := s.Call(t.Context(), "echo", nil); !forgotten(err) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Only the refusal of the call's own POST in a session means that the server did not read it: a
+// stream that is resumed belongs to a call that it has read.
+func TestUnreadRequest(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	w, err := newWeb(&Server{Name: "fx", URL: server.URL}, options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		method, session string
+		unread          bool
+	}{
+		{http.MethodPost, "s1", true},
+		{http.MethodPost, "", false},
+		{http.MethodGet, "s1", false},
+	} {
+		sent := &request{}
+		r, err := http.NewRequestWithContext(context.WithValue(t.Context(), requestKey{}, sent), tc.method, server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tc.session != "" {
+			r.Header.Set("Mcp-Session-Id", tc.session)
+		}
+		res, err := w.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := res.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if sent.unread.Load() != tc.unread {
+			t.Errorf("%s with session %q: unread is %t", tc.method, tc.session, sent.unread.Load())
+		}
 	}
 }

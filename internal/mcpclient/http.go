@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -54,6 +55,13 @@ func (w *web) transport(s *Server) mcp.Transport {
 	return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, DisableStandaloneSSE: true, MaxRetries: 2}
 }
 
+// request is a call of a tool, which the context of its HTTP request has.
+type request struct {
+	unread atomic.Bool // the server refused it because its session has ended
+}
+
+type requestKey struct{}
+
 // RoundTrip implements http.RoundTripper.
 func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme != w.origin.Scheme || r.URL.Host != w.origin.Host {
@@ -66,6 +74,9 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := w.base.RoundTrip(r)
 	if err != nil {
 		return nil, err
+	}
+	if sent, ok := r.Context().Value(requestKey{}).(*request); ok && r.Method == http.MethodPost && res.StatusCode == http.StatusNotFound && r.Header.Get("Mcp-Session-Id") != "" {
+		sent.unread.Store(true) // the protocol: the session has ended
 	}
 	media, _ := httpx.MediaType(res.Header.Get("Content-Type"))
 	w.mu.Lock()

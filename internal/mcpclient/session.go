@@ -220,8 +220,12 @@ func (s *Session) CallWatched(ctx context.Context, tool string, args map[string]
 	defer done()
 	p.SetProgressToken(token)
 	from := s.now()
-	res, err := s.cs.CallTool(within, p)
+	sent := &request{}
+	res, err := s.cs.CallTool(context.WithValue(within, requestKey{}, sent), p)
 	doing := "calling " + quoted(tool)
+	if sent.unread.Load() { // the error can be another one: the connection ends at the same time
+		return nil, &forgottenError{s.explainSince(ctx, from, doing, mcp.ErrSessionMissing)}
+	}
 	if err != nil {
 		return nil, s.explainSince(ctx, from, doing, err)
 	}
@@ -291,14 +295,17 @@ func (s *Session) explainSince(ctx context.Context, from moment, doing string, e
 	return e
 }
 
-// forgotten reports whether a server refused a request without reading it because
-// its session has ended.
-func forgotten(err error) bool {
-	var e *diag.Error
-	return errors.As(err, &e) && e.Details[detailForgotten] == true
-}
+// forgottenError means that the server did not read the request, because its session has ended.
+type forgottenError struct{ error }
 
-const detailForgotten = "session_forgotten"
+func (e *forgottenError) Unwrap() error { return e.error }
+
+// forgotten reports whether a server refused a request without reading it because
+// its session has ended. Other calls of the session fail too, which the server may have read.
+func forgotten(err error) bool {
+	var e *forgottenError
+	return errors.As(err, &e)
+}
 
 // Stderr returns the end of a server's stderr before err.
 func Stderr(err error) string {
@@ -333,7 +340,7 @@ func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error
 	case s.program != nil && s.program.failed():
 		return s.program.ending(what, s.program.state(), s.cs == nil)
 	case errors.Is(err, mcp.ErrSessionMissing):
-		return diag.New(diag.Network, "%s: it no longer knows the session", what).WithDetail(detailForgotten, true)
+		return diag.New(diag.Network, "%s: it no longer knows the session", what)
 	case errors.As(err, &known):
 		return diag.New(known.Code, "%s: %s", what, known.Message)
 	case errors.As(err, &refused) && refused.Code != notSent && s.web != nil && s.web.discreet:
