@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
-
-	"github.com/ryeos/rye/internal/mcpclient/mcptest"
 )
 
 // A mistake is a file of testdata/mistakes/*.txtar: what a newcomer types, what it prints, and
@@ -61,10 +58,7 @@ func TestMistakes(t *testing.T) {
 			t.Skip("there is no ", name)
 		}
 	}
-	model := httptest.NewServer(weekModel(t))
-	t.Cleanup(model.Close)
-	servers := httptest.NewServer((&mcptest.Server{}).Handler())
-	t.Cleanup(func() { servers.CloseClientConnections(); servers.Close() })
+	model, servers := weekServices(t)
 	home := mistakeHome(t)
 	total := 0
 	for verb, all := range mistakes(t) {
@@ -78,7 +72,7 @@ func TestMistakes(t *testing.T) {
 			}
 			t.Run(verb+"/"+m.name, func(t *testing.T) {
 				t.Parallel()
-				m.run(t, home, "MODEL="+model.URL, "SERVERS="+servers.URL)
+				m.run(t, home, "MODEL="+model, "SERVERS="+servers)
 			})
 		}
 	}
@@ -187,7 +181,7 @@ git add -A && git commit -qm first`
 	return home
 }
 
-// shell runs lines of a shell and returns what they print.
+// shell runs lines of a shell and returns their output.
 func (m *mistake) shell(t *testing.T, home, dir, script string) (string, int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
@@ -345,7 +339,7 @@ func (m *mistake) made(t *testing.T, home, dir string) (string, int) {
 	return m.output(t, exec.CommandContext(t.Context(), "typist", answers, "sh", "-c", m.line), home, dir)
 }
 
-// answers returns what is typed. The end of the input has no end of a line.
+// answers returns the typed text. The end of the input has no end of a line.
 func (m *mistake) answers() string {
 	var b strings.Builder
 	for _, typed := range m.typed {

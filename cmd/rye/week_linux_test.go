@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ryeos/rye/internal/mcpclient/mcptest"
 	"github.com/ryeos/rye/internal/testkit"
 )
 
@@ -158,15 +156,12 @@ func TestWeek(t *testing.T) {
 			t.Skip("there is no ", name)
 		}
 	}
-	model := httptest.NewServer(weekModel(t))
-	t.Cleanup(model.Close)
-	servers := httptest.NewServer((&mcptest.Server{}).Handler())
-	t.Cleanup(func() { servers.CloseClientConnections(); servers.Close() })
+	model, servers := weekServices(t)
 	long := os.Getenv("RYE_LONG") != ""
 	var leo *weekShell
 	for i := 0; i < len(weekPages); {
 		name := weekPages[i].home
-		sh := newWeekShell(t, name, leo, "OLLAMA_HOST_URL="+model.URL, "SERVERS="+servers.URL)
+		sh := newWeekShell(t, name, leo, "OLLAMA_HOST_URL="+model, "SERVERS="+servers)
 		var pages []weekPage
 		for ; i < len(weekPages) && weekPages[i].home == name; i++ {
 			if long || !weekPages[i].long {

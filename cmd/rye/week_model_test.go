@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/ryeos/rye/internal/mcpclient/mcptest"
 )
 
 // weekModel is a server of models on this machine, as Ollama is one: it lists two models and
@@ -100,4 +103,14 @@ func (req *weekRequest) answer() map[string]any {
 		return call(req.Tools[0].Function.Name, map[string]any{})
 	}
 	return map[string]any{"content": "Call Bob, and buy milk."}
+}
+
+// weekServices returns the addresses of the model and of MCP servers.
+func weekServices(t *testing.T) (model, servers string) {
+	t.Helper()
+	m := httptest.NewServer(weekModel(t))
+	t.Cleanup(m.Close)
+	s := httptest.NewServer((&mcptest.Server{}).Handler())
+	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
+	return m.URL, s.URL
 }

@@ -1,16 +1,15 @@
 package dialog_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/termkeys"
+	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/internal/testkit/vterm"
 )
 
@@ -35,14 +34,6 @@ func (w *watched) Read(context.Context) ([]termkeys.Key, error) {
 	}
 	fmt.Fprintf(&w.out, "--- before %s\n%s", name, w.term.Screen())
 	return []termkeys.Key{key}, nil
-}
-
-// terminal adds the carriage returns of a pseudo-terminal.
-type terminal struct{ *vterm.Terminal }
-
-func (t terminal) Write(b []byte) (int, error) {
-	_, err := t.Terminal.Write(bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")))
-	return len(b), err
 }
 
 // approval is a question about a command.
@@ -90,7 +81,7 @@ func TestScreens(t *testing.T) {
 				w.keys = append(w.keys, key)
 			}
 			q := *scene.q
-			s := &dialog.Screen{In: w, Out: terminal{w.term}, Size: func() (int, int) { return size[0], size[1] }}
+			s := &dialog.Screen{In: w, Out: w.term.TTY(), Size: func() (int, int) { return size[0], size[1] }}
 			got, err := s.Ask(t.Context(), &q)
 			if name == "long" && size[1] > 12 { // the text fits: the first y is the answer
 				w.keys = nil
@@ -98,30 +89,10 @@ func TestScreens(t *testing.T) {
 			if err != nil || got != scene.want || len(w.keys) > 0 {
 				t.Errorf("%s at %v: %+v, %v, %d keys are left", name, size, got, err, len(w.keys))
 			}
-			golden(t, fmt.Sprintf("%s-%d.txt", name, size[0]), w.out.String()+"--- end\n"+w.term.Screen())
+			testkit.Golden(t, filepath.Join("testdata", "screens", fmt.Sprintf("%s-%d.txt", name, size[0])), w.out.String()+"--- end\n"+w.term.Screen())
 			if err := w.term.Close(); err != nil {
 				t.Error(err)
 			}
 		}
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", "screens", name)
-	if os.Getenv("RYE_UPDATE_GOLDEN") != "" {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: the screen is\n%s\nwant\n%s", name, got, want)
 	}
 }

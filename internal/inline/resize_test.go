@@ -1,7 +1,6 @@
 package inline_test
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -12,14 +11,6 @@ import (
 	"github.com/ryeos/rye/internal/testkit/vterm"
 )
 
-// terminal adds the carriage returns of a pseudo-terminal.
-type terminal struct{ *vterm.Terminal }
-
-func (t terminal) Write(b []byte) (int, error) {
-	_, err := t.Terminal.Write(bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")))
-	return len(b), err
-}
-
 // TestResized writes 200 lines while the terminal gets 20 other widths: each line is there once
 // and in order, and at the end nothing of a block is left.
 func TestResized(t *testing.T) {
@@ -29,7 +20,7 @@ func TestResized(t *testing.T) {
 		columns := 80
 		term := vterm.New(columns, rows)
 		now := time.Unix(0, 0)
-		w := inline.New(inline.Params{Out: terminal{term}, Mode: inline.Live, Size: func() (int, int) { return columns, rows }, Now: func() time.Time { now = now.Add(time.Second); return now }})
+		w := inline.New(inline.Params{Out: term.TTY(), Mode: inline.Live, Size: func() (int, int) { return columns, rows }, Now: func() time.Time { now = now.Add(time.Second); return now }})
 		var want []string
 		for n := range 200 {
 			if n%10 == 9 {

@@ -1,10 +1,8 @@
 package liveview_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/liveview"
+	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/internal/testkit/vterm"
 	"github.com/ryeos/rye/threads/activity"
 	"github.com/ryeos/rye/threads/transcript"
@@ -27,14 +26,6 @@ type played struct {
 	out  strings.Builder
 }
 
-// terminal adds the carriage returns of a pseudo-terminal.
-type terminal struct{ *vterm.Terminal }
-
-func (t terminal) Write(b []byte) (int, error) {
-	_, err := t.Terminal.Write(bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")))
-	return len(b), err
-}
-
 func play(t *testing.T, columns, rows int) *played {
 	t.Helper()
 	p := &played{t: t, term: vterm.New(columns, rows), now: time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC), size: [2]int{columns, rows}}
@@ -42,7 +33,7 @@ func play(t *testing.T, columns, rows int) *played {
 	clock := func() time.Time { return p.now }
 	p.view = liveview.New(liveview.Params{
 		Now: clock, Ends: true,
-		Screen: inline.New(inline.Params{Out: terminal{p.term}, Mode: inline.Live, Now: clock, Size: func() (int, int) { return p.size[0], p.size[1] }}),
+		Screen: inline.New(inline.Params{Out: p.term.TTY(), Mode: inline.Live, Now: clock, Size: func() (int, int) { return p.size[0], p.size[1] }}),
 		Tree: activity.New(activity.Start{
 			ThreadID: "triage-1", Ref: "directive:demo/triage", Version: "1.0.0", Signer: "ada", Model: "qwen3:8b", Turns: 6, Spend: 200_000_000, Attempts: 4,
 		}),
@@ -156,27 +147,7 @@ func TestScreens(t *testing.T) {
 			if changes := p.term.Changes(); len(changes) > 0 {
 				t.Errorf("%s at %v: the terminal was changed: %q", name, size, changes)
 			}
-			golden(t, fmt.Sprintf("%s-%d.txt", name, size[0]), p.out.String())
+			testkit.Golden(t, filepath.Join("testdata", "screens", fmt.Sprintf("%s-%d.txt", name, size[0])), p.out.String())
 		}
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", "screens", name)
-	if os.Getenv("RYE_UPDATE_GOLDEN") != "" {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: the screen is\n%s\nwant\n%s", name, got, want)
 	}
 }

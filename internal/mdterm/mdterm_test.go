@@ -1,7 +1,6 @@
 package mdterm_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/ryeos/rye/internal/mdterm"
+	"github.com/ryeos/rye/internal/testkit"
 )
 
 // text has every kind of block.
@@ -48,26 +48,6 @@ const text = "# The lock is *stale*\n" +
 	"In 2020. a year\n" +
 	"2021. is not a list"
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if os.Getenv("RYE_UPDATE_GOLDEN") == "1" {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s:\n%s\nwant\n%s", file, got, want)
-	}
-}
-
 // lines joins lines, with their escape sequences as text.
 func lines(l []string) string {
 	return strings.ReplaceAll(strings.Join(l, "\n"), "\x1b[", "^[") + "\n"
@@ -78,7 +58,7 @@ func TestGolden(t *testing.T) {
 	for name, style := range map[string]mdterm.Style{
 		"40": {Width: 39, Marks: true}, "80": {Width: 79, Marks: true, Color: true}, "source": {},
 	} {
-		golden(t, name, lines(mdterm.Lines(text, style)))
+		testkit.Golden(t, filepath.Join("testdata", name+".golden"), lines(mdterm.Lines(text, style)))
 	}
 }
 

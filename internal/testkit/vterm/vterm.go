@@ -4,6 +4,7 @@
 package vterm
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -23,11 +24,10 @@ type Terminal struct {
 // New returns an empty terminal.
 func New(columns, rows int) *Terminal {
 	t := &Terminal{vt: vt.NewEmulator(columns, rows)}
-	add := t.changed // short for the table
 	t.vt.SetCallbacks(vt.Callbacks{
-		Bell: func() { add("bell") }, Title: func(s string) { add("title %q", s) }, IconName: func(s string) { add("icon %q", s) },
-		AltScreen: func(on bool) { add("alternate screen %v", on) }, WorkingDirectory: func(s string) { add("directory %q", s) },
-		CursorVisibility: func(on bool) { add("cursor %v", on) },
+		Bell: func() { t.changed("bell") }, Title: func(s string) { t.changed("title %q", s) }, IconName: func(s string) { t.changed("icon %q", s) },
+		AltScreen: func(on bool) { t.changed("alternate screen %v", on) }, WorkingDirectory: func(s string) { t.changed("directory %q", s) },
+		CursorVisibility: func(on bool) { t.changed("cursor %v", on) },
 	})
 	go t.answers()
 	return t
@@ -53,9 +53,20 @@ func (t *Terminal) changed(format string, args ...any) {
 	t.changes = append(t.changes, fmt.Sprintf(format, args...))
 }
 
-// Write writes output of a program to the terminal. A line feed also returns to column 1 if
-// a program wrote to a pseudo-terminal; a test without one writes "\r\n".
+// Write writes to the terminal as it comes from a pseudo-terminal, which adds the carriage
+// returns.
 func (t *Terminal) Write(b []byte) (int, error) { return t.vt.Write(b) }
+
+// TTY returns the other side of the terminal, to which a program writes: it adds the carriage
+// returns of a pseudo-terminal.
+func (t *Terminal) TTY() io.Writer { return tty{t} }
+
+type tty struct{ t *Terminal }
+
+func (w tty) Write(b []byte) (int, error) {
+	_, err := w.t.Write(bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")))
+	return len(b), err
+}
 
 // Close ends the emulation. The emulator's own Close changes a variable that its Read uses.
 func (t *Terminal) Close() error {
