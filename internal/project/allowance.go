@@ -71,14 +71,6 @@ func (p *Project) unconfined(ctx context.Context, ref item.Ref, signer string) (
 	return err == nil && a.Sandbox.Names(ref, signer, p.Env.Now()), err
 }
 
-// toolsDir returns the directory in which tools work.
-func (p *Project) toolsDir() string {
-	if p.copied != nil {
-		return p.copied.Dir()
-	}
-	return p.worksAt()
-}
-
 // approve decides about a call by the allowance, and asks the user where it wants that.
 func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) error {
 	a, _, err := p.Allowance(ctx)
@@ -108,7 +100,7 @@ func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) e
 	if person != nil { // a suspended thread waits longer
 		within = 0
 	}
-	ctx = context.WithValue(ctx, askedKey{}, &Asked{Tier: d.Tier.String(), Rule: d.Rule(), Prefixes: d.Prefixes(), Details: append(writediff.Lines(p.toolsDir(), call.Ref.String(), call.Params), d.Details()...)})
+	ctx = context.WithValue(ctx, askedKey{}, &Asked{Tier: d.Tier.String(), Rule: d.Rule(), Prefixes: d.Prefixes(), Details: append(writediff.Lines(toolsDir(p), call.Ref.String(), call.Params), d.Details()...)})
 	q := &threads.Question{Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Digest: d.Digest(), Rule: d.Rule(), Prefixes: d.Prefixes(), Within: d.Within, Timeout: d.Timeout}
 	switch r, err := confirm(ctx, q, d.Headless == "suspend", ask); {
 	case err != nil:
@@ -200,4 +192,15 @@ func (p *Project) verifyAgents(ctx context.Context, report *verify.Report) {
 			report.Findings = append(report.Findings, f)
 		}
 	}
+}
+
+// toolsDir returns the directory in which tools write, "" if they see an empty one.
+func toolsDir(p *Project) string {
+	switch {
+	case p.copied != nil:
+		return p.copied.Dir()
+	case p.seenDir != nil && p.seenDir.Empty:
+		return ""
+	}
+	return p.worksAt()
 }

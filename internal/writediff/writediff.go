@@ -27,9 +27,9 @@ const (
 )
 
 // Lines returns the differences of a call in the unified format, nil for calls of other tools.
-// Paths are relative to dir, where the tools work.
+// Paths are relative to dir, where the tools work; it can be "".
 func Lines(dir string, ref string, params map[string]any) []string {
-	if ref != tool {
+	if ref != tool || dir == "" {
 		return nil
 	}
 	files, _ := params["files"].([]any)
