@@ -8,7 +8,7 @@ import "github.com/ryeos/rye/item"
 // again from the signed configuration, which alone is edited.
 func IsCompiled(d item.Digest) bool { return d.Hex() == compiledOf }
 
-// CompiledRisk returns what ReadRisk returns of that configuration as the only layer, whose
+// CompiledRisk returns the same Risk as ReadRisk of that configuration as the only layer, whose
 // path is name. The caller has verified the bytes with the digest.
 func CompiledRisk(d item.Digest, name string) (*Risk, bool) {
 	if !IsCompiled(d) {

@@ -22,7 +22,7 @@ func (c *Carried) Source() string { return cmp.Or(c.From, c.Follows) }
 // follows reports whether the thread has the whole conversation of a completed one.
 func (c *Carried) follows() bool { return c != nil && c.Follows != "" && len(c.Messages) > 0 }
 
-// Follow returns what a thread takes over that follows a completed one: all messages that the
+// Follow returns the conversation of a thread that follows a completed one: all messages that the
 // model of that thread read and wrote, from the first, and text, which a person writes next.
 // Reasoning is left out, because services accept it in the conversation that ended only.
 // It is THREAD_STATE if the thread has not completed.

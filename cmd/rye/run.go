@@ -30,7 +30,7 @@ type runOptions struct {
 	params                string
 	dryRun, locked, print bool
 	dev, async            bool
-	goOn                  bool
+	continues             bool
 	resume                string
 	thread                threadOptions
 }
@@ -83,10 +83,10 @@ one is printed as a difference, and is an error with --strict.`,
 			cli.Bool(&o.dev, "dev", "run an own tool that is not signed yet, in the strict sandbox without network"),
 			cli.Bool(&o.print, "print", "print a directive with its inputs filled in"),
 			cli.Bool(&o.async, "async", "start a graph in a process of its own, and return"),
-			cli.Bool(&o.goOn, "continue", "continue the newest prompt of this directory with the text"),
+			cli.Bool(&o.continues, "continue", "continue the newest prompt of this directory with the text"),
 			cli.String(&o.resume, "resume", "continue a `THREAD` with the text of a prompt"),
 		}, slices.Concat(o.thread.flags(), o.thread.copyFlags(), o.thread.replayFlags())...),
-		Exclusive: [][]any{{&o.goOn, &o.resume, &o.thread.message}, {&o.goOn, &o.resume, &o.thread.replay, &o.thread.render, &o.thread.explain, &o.print, &o.async, &o.dev, &o.dryRun}, {&o.dev, &o.locked}, {&o.dev, &o.print}, {&o.print, &o.dryRun, &o.thread.render, &o.thread.explain, &o.thread.events, &o.async}, {&o.dev, &o.thread.events, &o.async},
+		Exclusive: [][]any{{&o.continues, &o.resume, &o.thread.message}, {&o.continues, &o.resume, &o.thread.replay, &o.thread.render, &o.thread.explain, &o.print, &o.async, &o.dev, &o.dryRun}, {&o.dev, &o.locked}, {&o.dev, &o.print}, {&o.print, &o.dryRun, &o.thread.render, &o.thread.explain, &o.thread.events, &o.async}, {&o.dev, &o.thread.events, &o.async},
 			{&o.thread.replay, &o.thread.model}, {&o.thread.replay, &o.thread.provider}, {&o.thread.replay, &o.thread.message}, {&o.thread.replay, &o.thread.attach}, {&o.thread.replay, &o.thread.render, &o.thread.explain, &o.print, &o.async, &o.dev, &o.dryRun}},
 		Complete: completeRun, UnknownFlag: parameterOfFlag,
 		Run: func(ctx context.Context, c *cli.Call) error {
@@ -126,8 +126,8 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 		return err
 	}
 	h.Prefetch(ctx)
-	if o.goOn || o.resume != "" {
-		return goOnWithPrompt(ctx, c, h, o, args)
+	if o.continues || o.resume != "" {
+		return continueWithPrompt(ctx, c, h, o, args)
 	}
 	ref, rest, err := project.RefArgs(ctx, h, args)
 	if err != nil {

@@ -30,9 +30,9 @@ func promptArgs(ctx context.Context, c *cli.Call, taken bool) ([]string, error) 
 	return []string{"directive", promptDirective().ID, "prompt=" + text}, nil
 }
 
-// goOnWithPrompt continues an earlier thread with the text of a prompt. args are those of
+// continueWithPrompt continues an earlier thread with the text of a prompt. args are those of
 // promptArgs.
-func goOnWithPrompt(ctx context.Context, c *cli.Call, h *project.Project, o *runOptions, args []string) error {
+func continueWithPrompt(ctx context.Context, c *cli.Call, h *project.Project, o *runOptions, args []string) error {
 	if c.Args[0] != "prompt" {
 		return diag.New(diag.Usage, "reading the command line: --continue and --resume apply to prompts").WithReason("prompt_continue")
 	}
@@ -56,11 +56,7 @@ func goOnWithPrompt(ctx context.Context, c *cli.Call, h *project.Project, o *run
 	if opts.Attach, err = t.attachments(c); err != nil {
 		return err
 	}
-	show := newWatcher(c, h, t.events)
-	defer show.stop()
-	opts.Observe, opts.Started = show.line, show.started
-	r, err := h.GoOn(ctx, id, opts)
-	return show.end(r, err)
+	return continueThread(ctx, c, h, id, opts, t.events)
 }
 
 // runPrompt does the work of a directive. Without a model it offers to set one up first.

@@ -209,10 +209,15 @@ func resumeThread(ctx context.Context, c *cli.Call, p *project.Project, id strin
 	if opts.Attach, err = o.attachments(c); err != nil {
 		return err
 	}
-	show := newWatcher(c, p, o.events)
+	return continueThread(ctx, c, p, id, opts, o.events)
+}
+
+// continueThread continues a thread, or a completed one in a new thread, and shows it.
+func continueThread(ctx context.Context, c *cli.Call, p *project.Project, id string, opts *project.ThreadOptions, events bool) error {
+	show := newWatcher(c, p, events)
 	defer show.stop()
 	opts.Observe, opts.Started = show.line, show.started
-	r, err := p.GoOn(ctx, id, opts)
+	r, err := p.ContinueOrFollow(ctx, id, opts)
 	return show.end(r, err)
 }
 

@@ -107,7 +107,7 @@ func (v *View) aligned(left, detail, right string, width int) string {
 	return line + strings.Repeat(" ", max(2, limit-inline.Width(right)-inline.Width(line))) + right
 }
 
-// name returns what a person calls a thread or run.
+// name returns the name by which a person calls a thread or run.
 func (v *View) name(id string) string {
 	if v.p.Named == nil {
 		return id

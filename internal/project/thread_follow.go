@@ -53,9 +53,9 @@ func (p *Project) FollowThread(ctx context.Context, id string, o *ThreadOptions)
 	return p.attend(ctx, r, err, o)
 }
 
-// GoOn continues a thread with o.Message: one that has completed in a new thread, any other one
+// ContinueOrFollow continues a thread with o.Message: one that has completed in a new thread, any other one
 // where it ended.
-func (p *Project) GoOn(ctx context.Context, id string, o *ThreadOptions) (*threads.Result, error) {
+func (p *Project) ContinueOrFollow(ctx context.Context, id string, o *ThreadOptions) (*threads.Result, error) {
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, p.EndOfChain(id))
 	if err == nil && s.State == threads.Completed && s.Parent == "" {
 		return p.FollowThread(ctx, id, o)

@@ -55,7 +55,7 @@ func (b *rebuilder) handles(ctx context.Context, old *store.Store) ([]store.Hand
 	return out, nil
 }
 
-// waits returns what the log of a thread or run waits for.
+// waits returns the open question of a thread or run, as its log has it.
 func (b *rebuilder) waits(ctx context.Context, id string) *string {
 	w, _ := waiting.Of(ctx, b.of[id], id) // the log was read before
 	text := w.Encode()

@@ -57,7 +57,7 @@ func withWaiting(watch, event func(string, *transcript.Line)) func(string, *tran
 	}
 }
 
-// WaitingOf returns what a thread or run waits for, from the registry if it has it.
+// WaitingOf returns the open question of a thread or run, from the registry if it has it.
 func WaitingOf(ctx context.Context, p *Project, id string) (*waiting.Wait, error) {
 	var h store.Handle
 	err := p.withStore(ctx, func(s *store.Store) (err error) {

@@ -27,7 +27,7 @@ type Known struct {
 // whole id, else by a number, else by the beginning of an id, else by a whole name, else by the
 // beginning of one. So digits are a number if the project has it, and an input with the text of
 // an id hides no thread.
-// known returns what the registry has; it is not called for an id.
+// known returns the threads of the registry; it is not called for an id.
 func Matches(project, text string, known func() ([]Known, error)) ([]string, error) {
 	ids, err := graph.IDs(project)
 	if err != nil {
