@@ -10,10 +10,10 @@ import (
 	"github.com/ryeos/rye/threads/handle"
 )
 
-// FollowThread starts a thread whose model reads the whole conversation of a completed one, and
+// followThread starts a thread whose model reads the whole conversation of a completed one, and
 // then o.Message. It has the directive, the inputs, the model and the bounds of that thread, and
 // an account and limits of its own.
-func (p *Project) FollowThread(ctx context.Context, id string, o *ThreadOptions) (*threads.Result, error) {
+func (p *Project) followThread(ctx context.Context, id string, o *ThreadOptions) (*threads.Result, error) {
 	p, err := inAccount(p)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (p *Project) FollowThread(ctx context.Context, id string, o *ThreadOptions)
 func (p *Project) ContinueOrFollow(ctx context.Context, id string, o *ThreadOptions) (*threads.Result, error) {
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, p.EndOfChain(id))
 	if err == nil && s.State == threads.Completed && s.Parent == "" {
-		return p.FollowThread(ctx, id, o)
+		return p.followThread(ctx, id, o)
 	}
 	return p.ContinueThread(ctx, id, o)
 }
