@@ -250,8 +250,11 @@ func (s *second) anthropic(events []any) {
 
 func (s *second) responses(events []any) {
 	var list []any
+	var pieces string // of the arguments of all calls, for an item that ends without its arguments
 	for _, ev := range events {
 		switch kind := str(at(ev, "type")); kind {
+		case "response.function_call_arguments.delta":
+			pieces += str(at(ev, "delta"))
 		case "response.output_item.done":
 			list = append(list, at(ev, "item"))
 			s.unsure = s.unsure || one(at(ev, "output_index")) != fmt.Sprint(len(list)-1)
@@ -280,6 +283,9 @@ func (s *second) responses(events []any) {
 			}
 		case "function_call":
 			s.unsure = s.unsure || at(it, "arguments") == nil || str(at(it, "name")) == ""
+			if at(it, "arguments") == nil {
+				s.bytes += pieces
+			}
 			s.call(str(at(it, "name")), at(it, "arguments"))
 			text, isText := at(it, "arguments").(string)
 			if !isText {
