@@ -6,13 +6,16 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -24,7 +27,8 @@ func TestFigures(t *testing.T) {
 	if root == "" {
 		t.Skip("set RYE_FIGURES to a checkout")
 	}
-	all, tests := newFigures(), newFigures()
+	all := newFigures()
+	tests := newFigures()
 	command := newFigures()
 	for _, name := range goFiles(t, root) {
 		text := readFile(t, filepath.Join(root, filepath.FromSlash(name)))
@@ -50,6 +54,7 @@ func TestFigures(t *testing.T) {
 	fmt.Printf("parallel assignments             %.1f %%\n", 100*float64(all.parallel)/float64(all.assignments))
 	fmt.Printf("comments in bodies, per function %.2f\n", float64(all.bodyComments)/float64(len(all.functions)))
 	fmt.Printf("exported names                   %d\n", all.exported)
+	printTotals(packageFigures(t, root))
 	byScope := map[string]int{}
 	for _, h := range findWords(wordRules(t, readFile(t, wordsFile)), wordSources(t, root)) {
 		byScope[h.scope]++
@@ -57,6 +62,38 @@ func TestFigures(t *testing.T) {
 	for _, scope := range slices.Sorted(maps.Keys(byScope)) {
 		fmt.Printf("phrases of words.txt, %-10s %d\n", scope, byScope[scope])
 	}
+}
+
+// printTotals prints what limits.txt records for each package, for all of them.
+func printTotals(byPackage map[string]*figures) {
+	for _, m := range measures() {
+		sum := 0.0
+		beyond := map[string]int{}
+		for path, c := range byPackage {
+			value := m.of(path, c)
+			sum += value
+			if m.worse(value, m.limit(path)) {
+				beyond[path] = int(100 * math.Abs(value-m.limit(path)))
+			}
+		}
+		names := largest(beyond)
+		fmt.Printf("%-32s ", m.name)
+		if m.step(0) == 0 || m.inAll > 0 {
+			fmt.Printf("%g in all packages, ", sum)
+		}
+		fmt.Printf("%d packages are beyond the limit:", len(names))
+		for _, name := range names[:min(5, len(names))] {
+			fmt.Printf(" %s %s", name, m.text(m.of(name, byPackage[name])))
+		}
+		fmt.Println()
+	}
+	helpers := 0
+	for path, c := range byPackage {
+		if helperInProduct(path, c) {
+			helpers += c.lines
+		}
+	}
+	fmt.Printf("lines of test helpers            %d in directories of the product\n", helpers)
 }
 
 // goFiles returns the Go files of a checkout without testdata and generated files.
@@ -94,12 +131,20 @@ type figures struct {
 	assignments, parallel                int
 	bodyComments, exported               int
 	functions                            []int // lines of each function with a body
+	mapLines, rawReads                   int
 	packages                             map[string]int
 	receivers                            map[string]int
+	contextKeys                          map[string]bool // types of the keys of context.WithValue
+	imports                              map[string]bool // packages of rye, without diag and leaves
 }
 
 func newFigures() *figures {
-	return &figures{packages: map[string]int{}, receivers: map[string]int{}}
+	return &figures{
+		packages:    map[string]int{},
+		receivers:   map[string]int{},
+		contextKeys: map[string]bool{},
+		imports:     map[string]bool{},
+	}
 }
 
 func (c *figures) add(t *testing.T, name, text string) {
@@ -109,6 +154,7 @@ func (c *figures) add(t *testing.T, name, text string) {
 	c.lines += lines
 	c.longestFile = max(c.longestFile, lines)
 	c.packages[path.Dir(name)]++
+	c.mapLines += len(mapLine.FindAllString(text, -1))
 	c.addTokens(text)
 
 	fset := token.NewFileSet()
@@ -124,15 +170,55 @@ func (c *figures) add(t *testing.T, name, text string) {
 			c.exported += exportedIn(d)
 		}
 	}
+	c.addImports(f)
 	ast.Inspect(f, func(n ast.Node) bool {
-		if a, ok := n.(*ast.AssignStmt); ok {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
 			c.assignments++
-			if len(a.Lhs) > 1 && len(a.Rhs) > 1 {
+			if len(n.Lhs) > 1 && len(n.Rhs) > 1 {
 				c.parallel++
+			}
+		case *ast.SelectorExpr:
+			if opensByPath(n) {
+				c.rawReads++
+			}
+		case *ast.CallExpr:
+			if key := contextKey(n); key != "" {
+				c.contextKeys[key] = true
 			}
 		}
 		return true
 	})
+}
+
+// mapLine is a line of code with the type map[string]any.
+var mapLine = regexp.MustCompile(`(?m)^(?:[^/\n]|/[^/\n])*map\[string\]any.*$`)
+
+func (c *figures) addImports(f *ast.File) {
+	for _, spec := range f.Imports {
+		quoted, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue
+		}
+		if other, inside := strings.CutPrefix(quoted, module+"/"); inside && other != "diag" && !leaves()[other] {
+			c.imports[other] = true
+		}
+	}
+}
+
+// contextKey returns the key of a call of context.WithValue, "" for other calls.
+func contextKey(call *ast.CallExpr) string {
+	fun, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || len(call.Args) != 3 || fun.Sel.Name != "WithValue" {
+		return ""
+	}
+	if pkg, ok := fun.X.(*ast.Ident); !ok || pkg.Name != "context" {
+		return ""
+	}
+	if literal, ok := call.Args[1].(*ast.CompositeLit); ok {
+		return types.ExprString(literal.Type)
+	}
+	return types.ExprString(call.Args[1])
 }
 
 // addTokens counts the tokens of each line. Semicolons that the scanner inserts

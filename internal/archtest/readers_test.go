@@ -79,12 +79,17 @@ func reading(all []source) map[string]string {
 			if !ok || out[s.path] != "" {
 				return true
 			}
-			pkg, ok := sel.X.(*ast.Ident)
-			if ok && pkg.Name == "os" && (sel.Sel.Name == "ReadFile" || sel.Sel.Name == "Open") {
+			if opensByPath(sel) {
 				out[s.path] = fmt.Sprint(s.fset.Position(n.Pos()))
 			}
 			return true
 		})
 	}
 	return out
+}
+
+// opensByPath reports whether an expression is a function of package os that opens a file to read it.
+func opensByPath(sel *ast.SelectorExpr) bool {
+	pkg, ok := sel.X.(*ast.Ident)
+	return ok && pkg.Name == "os" && (sel.Sel.Name == "ReadFile" || sel.Sel.Name == "Open")
 }
