@@ -71,9 +71,12 @@ func confirm(c *cli.Call, question string) error {
 	if c.UI.AsJSON {
 		return diag.New(diag.Usage, "accepting: --json does not show the documents before it asks").WithReason("accept_json")
 	}
+	if !c.Isatty(c.Stdin) {
+		return diag.New(diag.Usage, "accepting: a person confirms it, and this process has no terminal").WithReason("accept_headless")
+	}
 	yes, err := c.Confirm(question)
 	if err != nil {
-		return diag.New(diag.Usage, "accepting: a person confirms it, and this process has no terminal").WithReason("accept_headless")
+		return err
 	}
 	if !yes {
 		return diag.New(diag.ApprovalDenied, "accepting: cancelled; nothing changed")

@@ -15,10 +15,11 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/termkeys"
 )
 
 // AskSecret reads a line at the terminal without echo. An interrupt restores the
-// terminal and is CANCELLED.
+// terminal and is CANCELLED. The end of the input is USAGE, as for every question.
 func (c *Call) AskSecret(prompt string) ([]byte, error) {
 	f, ok := c.Stdin.(*os.File)
 	if !ok {
@@ -30,19 +31,35 @@ func (c *Call) AskSecret(prompt string) ([]byte, error) {
 	}
 	defer leave()
 	before, _ := term.GetState(int(f.Fd()))
-	fmt.Fprint(c.Stderr, prompt)
-	b, err := interruptible(c, func() ([]byte, error) { return term.ReadPassword(int(f.Fd())) })
+	b, err := interruptible(c, func() ([]byte, error) { return readHidden(f, func() { fmt.Fprint(c.Stderr, prompt) }) })
 	fmt.Fprintln(c.Stderr)
 	switch {
 	case diag.CodeOf(err) == diag.Cancelled:
-		if before != nil { // ReadPassword still waits, without echo
+		if before != nil { // readHidden still waits, without echo
 			_ = term.Restore(int(f.Fd()), before)
 		}
 		return nil, err
+	case errors.Is(err, io.EOF):
+		return nil, inputEnded(prompt)
 	case err != nil:
 		return nil, diag.New(diag.FileSystemError, "reading a passphrase: %w", err)
 	}
 	return b, nil
+}
+
+// readHidden calls ask and reads a line without echo. The end of the input is io.EOF.
+func readHidden(f *os.File, ask func()) ([]byte, error) {
+	b, err := termkeys.ReadHidden(f, ask)
+	if errors.Is(err, errors.ErrUnsupported) {
+		ask()
+		return term.ReadPassword(int(f.Fd()))
+	}
+	return b, err
+}
+
+// inputEnded returns the error of a question at which the input ended: it has no answer.
+func inputEnded(prompt string) error {
+	return diag.New(diag.Usage, "reading the answer to %q: the input ended", strings.TrimRight(strings.TrimSpace(prompt), ":"))
 }
 
 // Ask reads one line at a terminal; elsewhere it is an error. An interrupt is
@@ -237,14 +254,15 @@ func (c *Call) await(l *lineRead, end <-chan struct{}) (string, error) {
 	}
 }
 
-// answer returns a line as the answer to a question. The last line has no end.
+// answer returns a line as the answer to a question. Text without an end of the line is not one:
+// the input ended while it was typed.
 func (c *Call) answer(prompt, line string, err error) (string, error) {
 	switch {
 	case diag.CodeOf(err) == diag.Cancelled:
 		return "", err
-	case err != nil && line == "":
+	case err != nil:
 		c.UI.PrintErr("") // the error begins a line
-		return "", diag.New(diag.Usage, "reading the answer to %q: the input ended", strings.TrimRight(strings.TrimSpace(prompt), ":"))
+		return "", inputEnded(prompt)
 	}
 	return strings.TrimSpace(line), nil
 }

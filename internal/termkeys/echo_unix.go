@@ -19,6 +19,16 @@ func HideTyped(f *os.File) (show func()) {
 	if !setEcho(fd, false) {
 		return func() {}
 	}
+	stop := afterStop(func() { setEcho(fd, false) })
+	return sync.OnceFunc(func() {
+		stop()
+		setEcho(fd, true)
+	})
+}
+
+// afterStop calls set when the process continues after it was stopped: a shell has restored its
+// own modes of the terminal meanwhile.
+func afterStop(set func()) (stop func()) {
 	cont := make(chan os.Signal, 1)
 	signal.Notify(cont, syscall.SIGCONT)
 	done := make(chan struct{})
@@ -28,17 +38,16 @@ func HideTyped(f *os.File) (show func()) {
 			select {
 			case <-done:
 				return
-			case <-cont: // a shell has restored its own modes meanwhile
-				setEcho(fd, false)
+			case <-cont:
+				set()
 			}
 		}
 	})
-	return sync.OnceFunc(func() {
+	return func() {
 		signal.Stop(cont)
 		close(done)
 		wait.Wait()
-		setEcho(fd, true)
-	})
+	}
 }
 
 // setEcho changes the echo of a terminal, and reports whether it did.

@@ -1,6 +1,6 @@
 // Package termkeys reads single keys at a terminal. While one is open, keys are not echoed and
 // need no Enter; output and the keys that send signals work as before. HideTyped only stops the
-// echo.
+// echo, and ReadHidden reads a line without it.
 //
 // It draws nothing, edits no lines and knows no questions. It does not change a terminal that
 // another process of the same session uses at the same time.
