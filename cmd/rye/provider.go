@@ -225,11 +225,10 @@ func readKey(c *cli.Call, e *project.Env, name string) (string, error) {
 	var b []byte
 	var err error
 	if e.Person.Secret != nil {
-		b, err = e.Person.Secret(name + " (not shown): ")
-	} else {
-		b, err = io.ReadAll(io.LimitReader(c.Stdin, maxKeyInput))
-	}
-	if err != nil {
+		if b, err = e.Person.Secret(name + " (not shown): "); err != nil {
+			return "", err
+		}
+	} else if b, err = io.ReadAll(io.LimitReader(c.Stdin, maxKeyInput)); err != nil {
 		return "", diag.Doing("reading the key "+name, err)
 	}
 	value := strings.TrimRight(string(b), "\r\n")
@@ -238,6 +237,9 @@ func readKey(c *cli.Call, e *project.Env, name string) (string, error) {
 			return "", diag.New(diag.Usage, "reading the key %s: nothing was typed; nothing is stored", name)
 		}
 		return "", diag.New(diag.Usage, "reading the key %s: standard input has no key: write it there, or run the command at a terminal", name)
+	}
+	if strings.HasPrefix(strings.TrimPrefix(value, "export "), name+"=") {
+		return "", diag.New(diag.Usage, "reading the key %s: it begins with the name of the variable: type the key alone; nothing is stored", name)
 	}
 	return value, nil
 }

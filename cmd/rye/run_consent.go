@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -19,10 +20,15 @@ func consentToInterpreter(ctx context.Context, c *cli.Call, h *project.Project, 
 	}
 	path, _ = e.Details["path"].(string)
 	digest, _ := e.Details["found"].(string)
-	c.UI.PrintErr("%s\n\n%s", e.Message, `Your consent covers this program, its pyvenv.cfg, and the files that this Python runs
+	text := e.Message + `
+
+Your consent covers this program, its pyvenv.cfg, and the files that this Python runs
 at every start (*.pth, sitecustomize), with their current bytes. It does not cover the
 packages that are installed there: any of them can be changed without a question.
-`)
+`
+	for line := range strings.SplitSeq(text, "\n") {
+		c.UI.PrintErr("%s", line)
+	}
 	yes, err := c.ConfirmWithin(ctx, "Run tools of this project with it?")
 	if err != nil || !yes {
 		return path, false, err
