@@ -33,12 +33,15 @@ func ReadHidden(f *os.File, ask func()) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = unix.IoctlSetTermios(fd, setTermios, before) }()
-	defer afterStop(func() { _ = hide() })()
+	// It must end before the modes are restored, otherwise a late signal hides what is typed afterwards.
+	stop := afterStop(func() { _ = hide() })
+	defer stop()
 	ask()
 	var line []byte
 	for b := make([]byte, 4096); ; { // the longest line that a terminal edits
 		n, err := f.Read(b)
 		line = append(line, b[:n]...)
+		// The line is a secret: no copy of it remains in memory that is used again.
 		clear(b[:n])
 		if text, ok := bytes.CutSuffix(line, []byte("\n")); ok {
 			return text, nil
