@@ -275,7 +275,7 @@ func (l limits) String() string {
 			list = enteredMeasures()
 		}
 		for _, m := range list {
-			if value := l[path][m.name]; value != m.unlisted(path) {
+			if value := l.at(path, m, ""); value != m.unlisted(path) {
 				fmt.Fprintf(&b, "  %s %s", m.name, m.text(value))
 			}
 		}
@@ -449,6 +449,13 @@ func TestLimitFaults(t *testing.T) {
 		if got := next.String(); !strings.Contains(got+" ", "\np"+tc.want+"\n") || len(refused) > 0 != tc.refused {
 			t.Errorf("%s: %s, refused %q", tc.name, strings.TrimPrefix(got, limitsHead), refused)
 		}
+	}
+	kept, err := parseLimits("p lines 1000\nq lines 50 tokens 7.1\n" + runTool + " functions 960")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := kept.String(), limitsHead+"\np  lines 1000\n\nq  tokens 7.1\n\n"+runTool+"  functions 960\n"; got != want {
+		t.Errorf("what was read is written as %s", strings.TrimPrefix(got, limitsHead))
 	}
 	for _, broken := range []string{"p lines", "p lines x", "p\np"} {
 		if _, err := parseLimits(broken); err == nil {
