@@ -27,7 +27,7 @@ func commandDocument() string {
 		name := cli.PathName(path)
 		b.WriteString("- [" + name + "](#" + strings.ReplaceAll(name, " ", "-") + "): " + c.Usage + "\n")
 	}
-	b.WriteString("\n## Flags of every command\n\n" + flagTable(cli.FlagDocs(root.Flags)))
+	b.WriteString("\n## Flags of every command\n\n" + flagTable(cli.FlagDocs(root.Flags)) + "\n```sh\nrye --json list tool --space project\nrye list tool --space project --json\n```\n")
 	b.WriteString("\n## Exit codes\n\n| Exit | Meaning |\n|---|---|\n")
 	for _, e := range cli.ExitCodes() {
 		b.WriteString("| " + cli.Itoa(e.Status) + " | " + e.Meaning + " |\n")
@@ -39,7 +39,7 @@ func commandDocument() string {
 			b.WriteString("| `" + cli.PathName(path) + "` | " + codes + " |\n")
 		}
 	}
-	b.WriteString("\n[errors.md](errors.md) explains every code.\n")
+	b.WriteString("\n[errors.md](errors.md) explains every code. In a script:\n\n```sh\nrye lock --check || test $? -eq 3 && rye lock  # 3 is drift\n```\n")
 	for _, path := range paths {
 		b.WriteString(commandSection(cli.DocOf(root, path)))
 	}

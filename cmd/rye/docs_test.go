@@ -45,7 +45,7 @@ func docPages(t *testing.T) []string {
 	t.Helper()
 	root := filepath.Join("..", "..")
 	pages := []string{filepath.Join(root, "README.md")}
-	for _, pattern := range []string{"docs/*.md", "docs/*/*.md", "docs/dev/design/*.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md", "docs/*/*/*.md"} {
 		more, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)
@@ -191,7 +191,7 @@ func stable(text string) string {
 	text = regexp.MustCompile(`\b[0-9a-f]{12,64}\b`).ReplaceAllString(text, "<hex>")
 	text = regexp.MustCompile(`-01[0-9a-hjkmnp-tv-z]{24}\b`).ReplaceAllString(text, "-<ulid>") // of a run
 	text = regexp.MustCompile(`(?m)^(\S+-<ulid>) \d+ running$`).ReplaceAllString(text, "$1 <pid> running")
-	text = regexp.MustCompile(`(?m)^(\[.* ok) \d+\.\ds$`).ReplaceAllString(text, "$1") // the time of a node
+	text = regexp.MustCompile(`(?m)^(\[.* ok) (\d+\.\ds|\d+ ms)$`).ReplaceAllString(text, "$1") // the time of a node
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\d(T[0-9:]+(\.\d+)?Z)?`).ReplaceAllString(text, "<date>")
 	text = regexp.MustCompile(`(?m)^\d+  `).ReplaceAllString(text, "<n>  ")                   // of threads that started at the same time
 	text = regexp.MustCompile(`(?m) (AGE|\d+ (s|min))  +`).ReplaceAllString(text, " <age>  ") // in a column

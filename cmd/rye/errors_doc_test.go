@@ -41,6 +41,7 @@ func errorsDocument() string {
 	var b strings.Builder
 	b.WriteString("# Error codes\n\nGenerated from `diag.Table()` by `go test ./cmd/rye` with `RYE_UPDATE_GOLDEN=1`; do not edit.\n")
 	b.WriteString("\nA code is stable once released. `rye explain CODE` prints its row and text.\n")
+	b.WriteString("\n```sh\nrye explain HASH_MISMATCH\n```\n\n")
 	b.WriteString("With several findings the exit status is the first of 6, 5, 7, 3 that occurs, else that of the first error.\n")
 	b.WriteString("\n| Exit | Meaning |\n|---|---|\n")
 	for _, e := range cli.ExitCodes() {

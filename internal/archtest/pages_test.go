@@ -98,25 +98,6 @@ func TestChangelog(t *testing.T) {
 	}
 }
 
-// TestPagesShowExamples: each page for users shows a command or a file.
-func TestPagesShowExamples(t *testing.T) {
-	seen := 0
-	for _, path := range pages(t) {
-		for _, dir := range []string{"docs/tutorials/", "docs/how-to/", "docs/explanation/"} {
-			if !strings.HasPrefix(path, dir) {
-				continue
-			}
-			seen++
-			if !strings.Contains(withoutComments(readFile(t, "../../"+path)), "\n```") {
-				t.Errorf("%s has rules and no example", path)
-			}
-		}
-	}
-	if seen < 20 {
-		t.Errorf("only %d pages are for users", seen)
-	}
-}
-
 // TestSentences shows what is a sentence of a page.
 func TestSentences(t *testing.T) {
 	page := "# A title of a page\n\nOne sentence, e.g. of `a. b` here. Another\nin two lines\n- an item of a list: with more\n- another. And more.\n\n" +

@@ -1,6 +1,7 @@
 package format_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -75,6 +76,16 @@ func TestEventsAreShown(t *testing.T) {
 // schemas must compile.
 func TestEventsPage(t *testing.T) {
 	events, root := shippedEvents(t)
+	var example struct {
+		Event string
+		Data  any
+	}
+	if err := json.Unmarshal([]byte(eventExample), &example); err != nil {
+		t.Fatal(err)
+	}
+	if err := events.Check("kernel", example.Event, example.Data); err != nil {
+		t.Error(err)
+	}
 	text := read(t, eventsPage)
 	before, rest, ok := strings.Cut(text, eventsBegin)
 	_, after, ends := strings.Cut(rest, eventsEnd)
@@ -86,10 +97,22 @@ func TestEventsPage(t *testing.T) {
 		return
 	}
 	if !updating() {
-		t.Fatalf("%s is not as config:agent/events is: run RYE_UPDATE_GOLDEN=1 go test ./docs/format", eventsPage)
+		t.Fatalf("%s is not as config:agent/events is: run RYE_UPDATE_GOLDEN=1 go test ./docs/reference/format", eventsPage)
 	}
 	write(t, eventsPage, []byte(out))
 }
+
+// The examples of the page. TestEventsPage checks the event with its schema.
+const (
+	eventExample = `{"seq": 3, "time": "2026-11-29T16:50:49.968Z", "event": "turn_started", "data": {"turn": 1}}`
+	hookExample  = `# .ai/config/agent/hooks.yaml
+schema_version: "1.0.0"
+category: agent
+description: Every thread of this project ends when a tool fails.
+hooks:
+  - {id: end_at_failure, event: after_tool, condition: result.is_error, action: abort}
+`
+)
 
 func eventTable(events *steps.Events) string {
 	var b strings.Builder
@@ -104,6 +127,7 @@ func eventTable(events *steps.Events) string {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.ID, source, k.Description, members(k.Schema))
 	}
+	b.WriteString("\n```json\n" + eventExample + "\n```\n")
 	return b.String()
 }
 
@@ -168,6 +192,7 @@ func hookTable(t *testing.T, root map[string]any) string {
 		}
 		fmt.Fprintf(&b, "| `%v` | %s | %s | %s |\n", m["id"], decides, runs, texts(m["paths"], "`"))
 	}
+	b.WriteString("\n```yaml\n" + hookExample + "```\n")
 	return b.String() + "\n"
 }
 
