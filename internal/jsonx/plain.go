@@ -17,6 +17,16 @@ func Plain(v any) (any, error) {
 	return throughText(v)
 }
 
+// Object is Plain of a value that is written as an object. It returns nil for another value.
+func Object(v any) (map[string]any, error) {
+	plain, err := Plain(v)
+	if err != nil {
+		return nil, diag.New(diag.Internal, "writing an object: %w", err)
+	}
+	object, _ := plain.(map[string]any)
+	return object, nil
+}
+
 // plainAt is Plain of a value at a depth. ok is false if only the text of the whole
 // shows the result.
 func plainAt(v any, depth int) (out any, ok bool) {

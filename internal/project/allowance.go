@@ -4,19 +4,13 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
-	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/exec"
-	"github.com/ryeos/rye/internal/writediff"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
-	"github.com/ryeos/rye/threads"
-	"github.com/ryeos/rye/verify"
 )
 
 // readAllowance is the allowance of an opened project. One run needs it several times.
@@ -25,6 +19,23 @@ type readAllowance struct {
 	known   bool
 	value   policy.Allowance
 	origins []policy.Origin
+}
+
+// readSettings is a configuration of an opened project. One thread needs it several times.
+type readSettings struct {
+	id   string
+	mu   sync.Mutex
+	have *resolve.Settings
+}
+
+func (r *readSettings) read(ctx context.Context, from *resolve.Resolver) (*resolve.Settings, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var err error
+	if r.have == nil {
+		r.have, err = from.Config(ctx, r.id)
+	}
+	return r.have, err
 }
 
 // Allowance returns the most that agents and items may do without a person, and the
@@ -69,61 +80,6 @@ func (p *Project) removed(ctx context.Context) ([]string, error) {
 func (p *Project) unconfined(ctx context.Context, ref item.Ref, signer string) (bool, error) {
 	a, _, err := p.Allowance(ctx)
 	return err == nil && a.Sandbox.Names(ref, signer, p.Env.Now()), err
-}
-
-// approve decides about a call by the allowance, and asks the user where it wants that.
-func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) error {
-	a, _, err := p.Allowance(ctx)
-	if err != nil {
-		return err
-	}
-	if r := spawner(ctx); r != nil {
-		call.Child = r.o.isChild()
-	}
-	d := a.Decide(call)
-	d.Timeout = a.Approvals.Timeout(atTerminal(ctx))
-	start := starting(ctx)
-	if start == nil {
-		start = func(string, item.Digest, string, string) error { return nil }
-	}
-	person := approver(ctx)
-	if d.Action == policy.Ask && ask == nil {
-		suspends(ctx, call, d, time.Duration(a.Approvals.SuspendedTimeoutSeconds)*time.Second)
-	}
-	if d.Action != policy.Ask || ask == nil && person == nil {
-		if err := d.Err(); err != nil {
-			return err
-		}
-		return start(call.Ref.String(), call.Digest, d.Tier.String(), "run")
-	}
-	within := d.Timeout
-	if person != nil { // a suspended thread waits longer
-		within = 0
-	}
-	ctx = context.WithValue(ctx, askedKey{}, &Asked{Tier: d.Tier.String(), Rule: d.Rule(), Prefixes: d.Prefixes(), Details: append(writediff.Lines(toolsDir(p), call.Ref.String(), call.Params), d.Details()...)})
-	q := &threads.Question{Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Digest: d.Digest(), Rule: d.Rule(), Prefixes: d.Prefixes(), Within: d.Within, Timeout: d.Timeout}
-	switch r, err := confirm(ctx, q, d.Headless == "suspend", ask); {
-	case err != nil:
-		return err
-	case r == nil:
-		return d.Err()
-	case r.Late():
-		return d.Late(within)
-	case r.Unasked():
-		return d.Err()
-	case r.Decision == threads.Deny:
-		return d.Denied(r.Feedback)
-	}
-	return start(call.Ref.String(), call.Digest, d.Tier.String(), "approved")
-}
-
-// atTerminal reports whether a question of ctx reaches a person at a terminal: of this process,
-// or of one that waits for its thread. Otherwise it goes to the user of a client.
-func atTerminal(ctx context.Context) bool {
-	if r := spawner(ctx); r != nil && (r.o.ToClient || r.o.Relayed && !r.o.Attended) {
-		return false
-	}
-	return agent.AskingOf(ctx) == nil
 }
 
 // AgentSettings returns the configuration agent/mcp within the policy files, which
@@ -174,24 +130,6 @@ func agentLayers(rules packages.Rules) []policy.Layer {
 		}
 	}
 	return out
-}
-
-// verifyAgents adds the errors, and the settings without effect, of the section about agents of
-// rye.yaml. Files that cannot be read are reported by the other checks.
-func (p *Project) verifyAgents(ctx context.Context, report *verify.Report) {
-	layers, err := p.policyLayers()
-	if err != nil {
-		return
-	}
-	found, err := resolve.AllowanceFindings(ctx, p.Resolver, layers)
-	if err != nil {
-		return
-	}
-	for _, f := range found {
-		if f.Path == lock.ProjectFileName || f.Severity == diag.SeverityError {
-			report.Findings = append(report.Findings, f)
-		}
-	}
 }
 
 // toolsDir returns the directory in which tools write, "" if they see an empty one.

@@ -85,3 +85,16 @@ func realPath(path string, seen links.Seen) string {
 		}
 	}
 }
+
+// copyBoundary returns the boundary of tools that work in the copy: the project itself is
+// not for them.
+func (p *Project) copyBoundary(b *policy.Boundary) *policy.Boundary {
+	b.Copy = true
+	what := "the project, of which this thread has a working copy"
+	b.Private = append(b.Private, policy.Private{Path: b.Project, What: what})
+	if dir := p.Spaces.ProjectDir; dir != b.Project {
+		b.Private = append(b.Private, policy.Private{Path: dir, What: what})
+	}
+	b.Project = realPath(p.copied.Dir(), links.Seen{})
+	return b
+}

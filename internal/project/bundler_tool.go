@@ -6,7 +6,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
-	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
@@ -43,7 +43,7 @@ func (p *Project) bundlerTool(ctx context.Context, in exec.NativeCall) (map[stri
 	if err != nil {
 		return nil, err
 	}
-	return object(out)
+	return jsonx.Object(out)
 }
 
 type bundlerCall struct {
@@ -67,22 +67,6 @@ func (p *Project) VerifyOwnBundle(ctx context.Context, tree bundle.Tree, dir, id
 	return bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, LeftOut: leftOutOf(p.Env, dir), Shared: true,
 		Judge:            verify.JudgeManifest(p.Trust, string(space.Project), bundle.ManifestPath(id)),
 		JudgeCosignature: verify.JudgeCosignature(p.Trust, string(space.Project))})
-}
-
-// leftOutOf returns the files of a work tree that no bundle contains.
-func leftOutOf(e *Env, dir string) bundle.LeftOut {
-	return verify.LeftOut(ignoredIn(e, dir))
-}
-
-// convertedOf returns the files of a work tree that git stores with other bytes.
-func convertedOf(e *Env, dir string) func(ctx context.Context, paths []string) (map[string]string, error) {
-	return func(ctx context.Context, paths []string) (map[string]string, error) {
-		git, err := gitcmd.New(gitcmd.Params{Dir: dir, Cwd: e.Cwd, Environ: e.Environ()})
-		if err != nil || worktree(resolved(dir)) == "" {
-			return nil, nil // without git, or outside of a work tree
-		}
-		return git.Converted(ctx, paths)
-	}
 }
 
 // OwnBundles returns the ids of the bundles that the project has manifests of.

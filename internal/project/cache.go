@@ -1,12 +1,17 @@
 package project
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/memo"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/owner"
 )
 
@@ -80,4 +85,54 @@ func privateTemp(name string) string {
 		return ""
 	}
 	return dir
+}
+
+// ownFiles are files of the user's state that this program alone writes. They need no trust: the
+// memo knows which bytes it wrote.
+type ownFiles struct {
+	memo  *memo.Memo
+	kind  memo.Kind
+	dir   string
+	build [sha256.Size]byte
+}
+
+func (p *Project) ownFiles(dir string, kind memo.Kind) ownFiles {
+	return ownFiles{p.memo, kind, filepath.Join(p.Dirs.State, dir), p.Env.program()}
+}
+
+// Load implements runsoutside.Store.
+func (k ownFiles) Load(name string) []byte {
+	dir, err := openat.OpenFolder(k.dir)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	f, err := dir.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil || fi.Size() > maxListings {
+		return nil
+	}
+	b := make([]byte, fi.Size())
+	if _, err := io.ReadFull(f, b); err != nil || !k.memo.Known(k.kind, k.fact(name, b)) {
+		return nil
+	}
+	return b
+}
+
+// Save implements runsoutside.Store.
+func (k ownFiles) Save(name string, b []byte) {
+	if len(b) <= maxListings && atomicfile.Private(k.dir).Write(name, b, 0o600) == nil {
+		k.memo.Add(k.kind, k.fact(name, b))
+	}
+}
+
+// fact names the program too: which entries are kept depends on its table of protected
+// paths.
+func (k ownFiles) fact(name string, b []byte) [sha256.Size]byte {
+	sum := sha256.Sum256(b)
+	return sha256.Sum256(append(append(k.build[:], name...), sum[:]...))
 }

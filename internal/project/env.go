@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/sandbox"
+	"github.com/ryeos/rye/internal/credentials"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/primary/agent"
 )
@@ -132,4 +133,36 @@ func (e *Env) InCI() bool {
 		return false
 	}
 	return true
+}
+
+// ToolServer is an MCP server of this process that programs reach by a command.
+type ToolServer struct {
+	Command []string // that connects its input and output with the server
+	Dir     string   // a directory that the program must be able to read
+	Close   func()   // ends the server and its calls
+}
+
+// keys returns those of the named keys that the user has.
+func (e *Env) keys(names []string) (map[string]string, error) {
+	found, err := e.Keys().Find(names...)
+	out := map[string]string{}
+	for name, k := range found {
+		out[name] = k.Value
+	}
+	return out, err
+}
+
+// ToolVerbs are the tools, prompts and resources that a server offers to a program.
+type ToolVerbs interface {
+	Definitions(ctx context.Context) (*agent.Definitions, error)
+	Call(ctx context.Context, req agent.Request) *agent.Reply
+	Prompts(ctx context.Context) ([]agent.Prompt, error)
+	Prompt(ctx context.Context, name string, args map[string]string) (*agent.PromptText, error)
+	Resources(ctx context.Context) ([]agent.Resource, error)
+	Resource(ctx context.Context, uri string) (text string, mime string, err error)
+}
+
+// Keys finds and stores the keys of services for this user.
+func (e *Env) Keys() credentials.Keys {
+	return credentials.Keys{Getenv: e.Getenv, Dir: e.UserDirs().Config}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
@@ -74,7 +75,7 @@ func followed(c graph.Call, state string, outputs map[string]any, text string, c
 		outputs = map[string]any{}
 	}
 	c.Child.Note = c.Child.Run + " $" + cost.Spend.String()
-	return asObject(map[string]any{"thread_id": c.Child.Run, "state": state, "outputs": outputs, "text": text, "cost": cost})
+	return jsonx.Object(map[string]any{"thread_id": c.Child.Run, "state": state, "outputs": outputs, "text": text, "cost": cost})
 }
 
 // observe returns what receives the lines of a thread if the caller of the run reads

@@ -41,13 +41,13 @@ func (p *Project) graphsTool(ctx context.Context, in exec.NativeCall) (map[strin
 		if err != nil {
 			return nil, err
 		}
-		return object(s)
+		return jsonx.Object(s)
 	case "log":
 		l, err := graph.ReadLog(p.Spaces.ProjectDir, id)
 		if err != nil {
 			return nil, err
 		}
-		return object(l)
+		return jsonx.Object(l)
 	}
 	return call.walk(ctx, operation, id)
 }
@@ -84,7 +84,7 @@ func (c graphsCall) graph(ctx context.Context, operation string) (map[string]any
 				findings[i].Fix = hint(f)
 			}
 		}
-		return object(map[string]any{"graph": ref.String(), "valid": !diag.Failed(findings), "findings": append([]diag.Finding{}, findings...)})
+		return jsonx.Object(map[string]any{"graph": ref.String(), "valid": !diag.Failed(findings), "findings": append([]diag.Finding{}, findings...)})
 	}
 	it, err := c.p.Resolver.Inspect(ctx, ref)
 	if err != nil {
@@ -106,7 +106,7 @@ func (c graphsCall) list(ctx context.Context) (map[string]any, error) {
 		return nil, err
 	}
 	runs := slices.DeleteFunc(all, func(s *graph.Summary) bool { return !c.reaches(ctx, s) })
-	return object(map[string]any{"runs": append([]*graph.Summary{}, runs...)})
+	return jsonx.Object(map[string]any{"runs": append([]*graph.Summary{}, runs...)})
 }
 
 // reaches reports whether the caller may name a run.
@@ -236,15 +236,4 @@ func (p *Project) mayAs(ctx context.Context, in exec.NativeCall, as policy.Call,
 		return d.Denied(r.Feedback)
 	}
 	return nil
-}
-
-// object returns a value as the data of a result.
-func object(v any) (map[string]any, error) {
-	b, err := jsonx.Marshal(v)
-	if err != nil {
-		return nil, diag.New(diag.Internal, "rendering the result: %w", err)
-	}
-	parsed, _ := jsonx.ParseMessage(b)
-	m, _ := parsed.(map[string]any)
-	return m, nil
 }

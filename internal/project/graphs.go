@@ -16,7 +16,6 @@ import (
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/openat"
-	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/policy"
@@ -169,14 +168,6 @@ type graphKey struct{ path string }
 type parsedGraph struct {
 	graph    *graph.Graph
 	findings []diag.Finding
-}
-
-// graphDoc returns the document of a graph with its positions.
-func graphDoc(it *resolve.Item) *tree.Doc { return &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos} }
-
-// IsGraph reports whether an item is a graph.
-func IsGraph(it *resolve.Item) bool {
-	return it.Ref.Kind == item.Tool && it.Meta.ToolType == "graph"
 }
 
 // runGraph is the function of the runtime of graphs.

@@ -278,3 +278,6 @@ func Span(text string) (time.Duration, error) {
 	}
 	return d, nil
 }
+
+// ended reports whether the validity of a key is over, its owner's grace included.
+func ended(k trust.KeyInfo, now time.Time) bool { return !k.NotAfter.IsZero() && now.After(k.NotAfter) }

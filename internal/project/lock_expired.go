@@ -87,9 +87,6 @@ func (p *Project) anyEnded() bool {
 	return slices.ContainsFunc(p.Trust.Keys(), func(k trust.KeyInfo) bool { return ended(k, p.Env.Now()) })
 }
 
-// ended reports whether the validity of a key is over, its owner's grace included.
-func ended(k trust.KeyInfo, now time.Time) bool { return !k.NotAfter.IsZero() && now.After(k.NotAfter) }
-
 // expiredItem returns an error about an item of the project if its key has expired,
 // or nil. An item that cannot be read is reported elsewhere.
 func (p *Project) expiredItem(ctx context.Context, ref item.Ref) *diag.Finding {

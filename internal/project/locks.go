@@ -101,12 +101,18 @@ func readSpaceLock(root *space.Root, lookup bool) (*SpaceLock, error) {
 	return parseSpaceLock(&SpaceLock{Space: root.Space, Dir: dir, Files: lock.Dir(dir), lookup: lookup}, dir+string(filepath.Separator))
 }
 
+// lockParser is implemented by files that parse their lock differently, for example because
+// it was read ahead.
+type lockParser interface {
+	ParseLock(text []byte) (*lock.Lock, []diag.Finding)
+}
+
 // parseSpaceLock reads the lock and the manifest; messages put where before
 // their names. It returns nil if there is no lock.
 func parseSpaceLock(sl *SpaceLock, where string) (*SpaceLock, error) {
 	var err error
 	read := lock.ReadLock
-	switch p, ahead := sl.Files.(*GitProject); {
+	switch p, ahead := sl.Files.(lockParser); {
 	case sl.lookup:
 		read = func(files lock.Files, where string) (*lock.Lock, []byte, []diag.Finding, error) {
 			l, notes, err := lock.ReadLookup(files, where)
@@ -114,7 +120,7 @@ func parseSpaceLock(sl *SpaceLock, where string) (*SpaceLock, error) {
 		}
 	case ahead:
 		read = func(files lock.Files, where string) (*lock.Lock, []byte, []diag.Finding, error) {
-			return lock.ReadLockBy(files, where, p.parseLock)
+			return lock.ReadLockBy(files, where, p.ParseLock)
 		}
 	}
 	if sl.Lock, sl.text, sl.notes, err = read(sl.Files, where); sl.Lock == nil {
@@ -328,4 +334,23 @@ func (p *Project) warnDrift() func(error) {
 			}
 		})
 	}
+}
+
+// wasTool reports whether the lock of the project has an entry for an item: only
+// tools have one.
+func (p *Project) wasTool(ref item.Ref) bool {
+	if p.Lock == nil || p.Lock.Lock == nil {
+		return false
+	}
+	entry, err := p.Lock.Lock.Entry(ref)
+	return entry != nil || err != nil
+}
+
+// graphItems describes the items as a run finds them.
+func (p *Project) graphItems() graphItems {
+	d := graphItems{r: p.Resolver, find: p.Resolver.Find}
+	if p.Lock != nil {
+		d.locked = p.wasTool
+	}
+	return d
 }

@@ -108,9 +108,9 @@ func (p *GitProject) lockAhead() *aheadLock {
 	return p.ahead()
 }
 
-// parseLock is lock.ParseLock. Of a lock that is to be changed, it keeps the entries that
+// ParseLock is lock.ParseLock. Of a lock that is to be changed, it keeps the entries that
 // did not change as text, and need not read what was read ahead.
-func (p *GitProject) parseLock(b []byte) (*lock.Lock, []diag.Finding) {
+func (p *GitProject) ParseLock(b []byte) (*lock.Lock, []diag.Finding) {
 	if p.staged == nil {
 		return lock.ParseLock(b)
 	}

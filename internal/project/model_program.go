@@ -17,16 +17,6 @@ import (
 	"github.com/ryeos/rye/threads/provider"
 )
 
-// ToolVerbs are the tools that a server offers to a program.
-type ToolVerbs = agentVerbs
-
-// ToolServer is an MCP server of this process that programs reach by a command.
-type ToolServer struct {
-	Command []string // that connects its input and output with the server
-	Dir     string   // a directory that the program must be able to read
-	Close   func()   // ends the server and its calls
-}
-
 // modelProgram is a provider item whose model is called by a program with the login of the
 // user. In a thread the program's tools are those of the thread.
 func (p *Project) modelProgram(ctx context.Context, in exec.NativeCall) (map[string]any, error) {

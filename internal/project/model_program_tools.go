@@ -14,16 +14,6 @@ import (
 	"github.com/ryeos/rye/threads/message"
 )
 
-// agentVerbs are what an MCP server offers.
-type agentVerbs interface {
-	Definitions(ctx context.Context) (*agent.Definitions, error)
-	Call(ctx context.Context, req agent.Request) *agent.Reply
-	Prompts(ctx context.Context) ([]agent.Prompt, error)
-	Prompt(ctx context.Context, name string, args map[string]string) (*agent.PromptText, error)
-	Resources(ctx context.Context) ([]agent.Resource, error)
-	Resource(ctx context.Context, uri string) (text string, mime string, err error)
-}
-
 // noPrompts is a server without prompts and resources.
 type noPrompts struct{}
 

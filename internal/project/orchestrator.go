@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cuttext"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/store"
@@ -47,7 +48,7 @@ func (p *Project) orchestrate(ctx context.Context, in exec.NativeCall) (map[stri
 	if err != nil {
 		return nil, err
 	}
-	return object(out)
+	return jsonx.Object(out)
 }
 
 func (o orchestration) text(key string) string {

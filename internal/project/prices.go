@@ -3,7 +3,6 @@ package project
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -14,26 +13,6 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/provider"
 )
-
-// pricesConfig is the configuration with prices that replace those of provider items.
-const pricesConfig = "agent/prices"
-
-// readPrices is config:agent/prices of an opened project. One thread needs it several
-// times.
-type readPrices struct {
-	mu   sync.Mutex
-	have *resolve.Settings
-}
-
-func (r *readPrices) read(ctx context.Context, from *resolve.Resolver) (*resolve.Settings, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var err error
-	if r.have == nil {
-		r.have, err = from.Config(ctx, pricesConfig)
-	}
-	return r.have, err
-}
 
 // priceWarnings returns which prices of the models of a thread are old.
 func (p *Project) priceWarnings(ctx context.Context, services []*threads.Service) ([]string, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/internal/workcopy"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/primary"
@@ -57,9 +58,12 @@ type Project struct {
 	seenDir     *account.Seen     // what they see outside of projects, else nil
 	readOnly    bool              // tools change no file
 	allowance   *readAllowance
-	prices      *readPrices
+	prices      *readSettings // that replace the prices of provider items
 
-	passing *passedItemsOnce // see passed
+	// passed returns the metadata of embedded items for the processes that this one starts.
+	// It is made once, when the first of them starts: by then, the project has read every
+	// item that a child reads.
+	passed func() []byte
 
 	recorders *sync.Map // sign.Fingerprint to whether it is a runtime key of this account
 
@@ -76,7 +80,7 @@ const (
 
 // Open opens the project that Env names.
 func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
-	p := &Project{asking: context.WithoutCancel(ctx), Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, prices: &readPrices{}, passing: &passedItemsOnce{}, recorders: &sync.Map{}, runtimeDocuments: &sync.Map{}}
+	p := &Project{asking: context.WithoutCancel(ctx), Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, prices: &readSettings{id: "agent/prices"}, recorders: &sync.Map{}, runtimeDocuments: &sync.Map{}}
 
 	// Before anything is read from them.
 	if err := p.checkUserDirs(); err != nil {
@@ -97,6 +101,7 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 
 	// The rest reads no file before it is asked.
 	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: itemCheck(p.natives), Plain: p.plain(), Lenient: bool(m), Parsed: parsedItems()})
+	p.passed = sync.OnceValue(func() []byte { return p.Resolver.Passed(func(item.Ref) bool { return true }) })
 	p.index = p.newIndex()
 	p.Executor = p.newExecutor()
 	p.Verbs = p.newVerbs()

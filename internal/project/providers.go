@@ -25,21 +25,6 @@ import (
 // ProviderDir is the directory of the ids that can be named by their last part.
 const ProviderDir = "rye/agent/providers/"
 
-// Keys finds and stores the keys of services for this user.
-func (e *Env) Keys() credentials.Keys {
-	return credentials.Keys{Getenv: e.Getenv, Dir: e.UserDirs().Config}
-}
-
-// keys returns those of the named keys that the user has.
-func (e *Env) keys(names []string) (map[string]string, error) {
-	found, err := e.Keys().Find(names...)
-	out := map[string]string{}
-	for name, k := range found {
-		out[name] = k.Value
-	}
-	return out, err
-}
-
 // KeyState is where one key of a provider comes from.
 type KeyState struct {
 	Name   string `json:"name"`

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,14 +15,12 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
-	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/registry/client"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
-	"github.com/ryeos/rye/stdlib"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/trust"
 )
@@ -209,32 +206,6 @@ func (r registryItems) itemOf(ctx context.Context, release *packages.Release, fr
 		return nil, diag.New(diag.HiddenChars, "reading %s of %s %s: its text has characters that a reader cannot see, or is not UTF-8", from.Ref, from.Bundle, from.Version)
 	}
 	return it, nil
-}
-
-// resolverOf returns a resolver over a release and the system bundle. It judges by the trust
-// documents that the release was judged by: those of the project may be older.
-func (p *Project) resolverOf(ctx context.Context, release *packages.Release) (*resolve.Resolver, error) {
-	files, err := filesOf(ctx, release.Snapshot)
-	if err != nil {
-		return nil, err
-	}
-	spaces := &space.Spaces{Roots: []*space.Root{space.NewFiles(space.User, sentFiles(nil))}}
-	spaces.AddLayers(space.Layer{Space: space.User, ID: release.Bundle.ID, Version: release.Bundle.Version, Show: release.Bundle.ID + "@" + release.Bundle.Version, Files: sentFiles(files), Manifest: release.Bundle.Manifest})
-	system, err := space.Discover(space.Params{System: p.Env.Stdlib, Layer: stdlib.Bundle})
-	if err != nil {
-		return nil, err
-	}
-	spaces.Roots = append(spaces.Roots, system.Roots...)
-	return resolve.New(resolve.Params{Spaces: spaces, Trust: cmp.Or(release.Trust, p.Trust), Check: checkSubmitted, Lenient: true, NoCache: true}), nil
-}
-
-// filesOf returns the files of a snapshot.
-func filesOf(ctx context.Context, s *source.Snapshot) (files []wire.File, err error) {
-	err = s.Each(ctx, func(f source.File, b []byte) error {
-		files = append(files, wire.File{Path: f.Path, Executable: f.Executable, Data: b})
-		return nil
-	})
-	return files, err
 }
 
 // installed returns the item if a lock of the project or of the user has its bundle: then

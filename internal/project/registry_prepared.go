@@ -169,3 +169,8 @@ func (p *Project) notByAgents(ctx context.Context, b *PackedBundle, snap *source
 func byAgent(what string) error {
 	return diag.New(diag.Scope, "packing the bundle: the key of an agent signed %s, and only what a person signed is published", what).WithReason("registry_agent")
 }
+
+// releaseKinds returns the kinds of items that a release can have.
+func releaseKinds() []item.Kind {
+	return []item.Kind{item.Directive, item.Tool, item.Knowledge, item.Config}
+}

@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"maps"
 	"path"
@@ -19,6 +20,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/stdlib"
 	"github.com/ryeos/rye/verify"
 )
 
@@ -385,4 +387,30 @@ func isItemProjectFile(text []byte) bool {
 		needs[n.ID] = n.Version
 	}
 	return bytes.Equal(text, itemProjectFile(m.ID, needs))
+}
+
+// resolverOf returns a resolver over a release and the system bundle. It judges by the trust
+// documents that the release was judged by: those of the project may be older.
+func (p *Project) resolverOf(ctx context.Context, release *packages.Release) (*resolve.Resolver, error) {
+	files, err := filesOf(ctx, release.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	spaces := &space.Spaces{Roots: []*space.Root{space.NewFiles(space.User, sentFiles(nil))}}
+	spaces.AddLayers(space.Layer{Space: space.User, ID: release.Bundle.ID, Version: release.Bundle.Version, Show: release.Bundle.ID + "@" + release.Bundle.Version, Files: sentFiles(files), Manifest: release.Bundle.Manifest})
+	system, err := space.Discover(space.Params{System: p.Env.Stdlib, Layer: stdlib.Bundle})
+	if err != nil {
+		return nil, err
+	}
+	spaces.Roots = append(spaces.Roots, system.Roots...)
+	return resolve.New(resolve.Params{Spaces: spaces, Trust: cmp.Or(release.Trust, p.Trust), Check: checkSubmitted, Lenient: true, NoCache: true}), nil
+}
+
+// filesOf returns the files of a snapshot.
+func filesOf(ctx context.Context, s *source.Snapshot) (files []wire.File, err error) {
+	err = s.Each(ctx, func(f source.File, b []byte) error {
+		files = append(files, wire.File{Path: f.Path, Executable: f.Executable, Data: b})
+		return nil
+	})
+	return files, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/registry/client"
@@ -37,7 +38,7 @@ func (p *Project) registryTool(ctx context.Context, in exec.NativeCall) (map[str
 	if err != nil {
 		return nil, err
 	}
-	return object(out)
+	return jsonx.Object(out)
 }
 
 type registryCall struct {
@@ -272,9 +273,4 @@ func (c registryCall) prepareDir(ctx context.Context) (*PackedBundle, error) {
 		return nil, diag.New(diag.PathEscape, "preparing %q: it leads out of the project", c.text("dir"))
 	}
 	return c.p.PackBundle(ctx, real, "")
-}
-
-// releaseKinds returns the kinds of items that a release can have.
-func releaseKinds() []item.Kind {
-	return []item.Kind{item.Directive, item.Tool, item.Knowledge, item.Config}
 }

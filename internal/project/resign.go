@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -15,6 +16,7 @@ import (
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 	"github.com/ryeos/rye/trust/doc"
+	"github.com/ryeos/rye/verify"
 )
 
 // Resign signs what a key signed in the project again with its successor: the items at
@@ -156,4 +158,20 @@ func (p *Project) endorseAgain(ctx context.Context, old sign.Fingerprint, by sig
 		}
 	}
 	return nil
+}
+
+// leftOutOf returns the files of a work tree that no bundle contains.
+func leftOutOf(e *Env, dir string) bundle.LeftOut {
+	return verify.LeftOut(ignoredIn(e, dir))
+}
+
+// convertedOf returns the files of a work tree that git stores with other bytes.
+func convertedOf(e *Env, dir string) func(ctx context.Context, paths []string) (map[string]string, error) {
+	return func(ctx context.Context, paths []string) (map[string]string, error) {
+		git, err := gitcmd.New(gitcmd.Params{Dir: dir, Cwd: e.Cwd, Environ: e.Environ()})
+		if err != nil || worktree(resolved(dir)) == "" {
+			return nil, nil // without git, or outside of a work tree
+		}
+		return git.Converted(ctx, paths)
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/draft"
 	"github.com/ryeos/rye/internal/extract"
-	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
@@ -147,16 +146,6 @@ func (h *Project) CreateSigned(ctx context.Context, root *space.Root, key sign.S
 		}
 	}
 	return reports, root.Create(rel, files[rel])
-}
-
-// wasTool reports whether the lock of the project has an entry for an item: only
-// tools have one.
-func (p *Project) wasTool(ref item.Ref) bool {
-	if p.Lock == nil || p.Lock.Lock == nil {
-		return false
-	}
-	entry, err := p.Lock.Lock.Entry(ref)
-	return entry != nil || err != nil
 }
 
 // memory implements space.Files over contents by path.

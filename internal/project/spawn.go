@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -115,18 +114,6 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 		return nil, errors.Join(err, p.revokeTokens(context.WithoutCancel(ctx), start.ThreadID, true))
 	}
 	return &Spawned{ThreadID: began.ID, Number: began.Number, PID: began.PID, State: began.State, Directive: start.Ref, Limits: prepared.Limits}, nil
-}
-
-// passed returns the metadata of embedded items for the processes that this one starts, which is
-// made once: by the first child, its caller has read all that a child reads.
-func (p *Project) passed() []byte {
-	p.passing.Do(func() { p.passing.b = p.Resolver.Passed(func(item.Ref) bool { return true }) })
-	return p.passing.b
-}
-
-type passedItemsOnce struct {
-	sync.Once
-	b []byte
 }
 
 // RunThreadProcess is the body of the process of a detached thread. No person can be

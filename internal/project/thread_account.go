@@ -1,7 +1,6 @@
 package project
 
 import (
-	"context"
 	"path/filepath"
 	"slices"
 
@@ -74,28 +73,6 @@ func sees(p *Project, w threads.WorkingCopy) (*Project, error) {
 	return p, nil
 }
 
-// hereOutside returns the project of the account with tools that write the current directory.
-// It asks the person, unless nothing is started.
-func hereOutside(ctx context.Context, p *Project, o *ThreadOptions) (*Project, error) {
-	s := p.seenDir
-	switch {
-	case s.Empty:
-		return nil, diag.New(diag.PolicyDenied, "starting %s: tools do not write in %s: %s", o.Ref, p.Env.Base, s.Why).WithReason("here_refused")
-	case o.Plan:
-		return reading(p, false), nil
-	case o.Permit == nil:
-		return nil, diag.New(diag.ApprovalRequired, "starting %s: %s is not a project, and a person at a terminal permits tools to write in it", o.Ref, s.Dir).WithReason("here_outside")
-	}
-	yes, err := o.Permit(ctx, "Let the tools of this thread write in "+s.Dir+", which is not a project?")
-	if err != nil {
-		return nil, err
-	}
-	if !yes {
-		return nil, diag.New(diag.ApprovalDenied, "starting %s: cancelled; nothing started", o.Ref)
-	}
-	return reading(p, false), nil
-}
-
 // readsOnly returns the error of what a thread that only reads may not do.
 func readsOnly(doing string) *diag.Error {
 	return diag.New(diag.PolicyDenied, "%s: the tools of this thread read files and change none", doing).WithReason("read_only")
@@ -124,4 +101,17 @@ func (p *Project) prepareAccount() error {
 	}
 	_, err := account.EmptyDir(p.Spaces.ProjectDir)
 	return err
+}
+
+// toolDir returns the directory in which the tools of the project work.
+func (p *Project) toolDir() string {
+	switch {
+	case p.copied != nil:
+		return p.copied.Dir()
+	case p.seenDir != nil && p.seenDir.Empty:
+		return p.emptyDir()
+	case p.seenDir != nil:
+		return p.seenDir.Dir
+	}
+	return p.Spaces.ProjectDir
 }

@@ -10,7 +10,10 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/writediff"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/threads"
 )
 
@@ -273,4 +276,59 @@ func (p *Project) decidedNow(ctx context.Context, id string, q *threads.OpenQues
 			return false, err
 		}
 	}
+}
+
+// approve decides about a call by the allowance, and asks the user where it wants that.
+func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) error {
+	a, _, err := p.Allowance(ctx)
+	if err != nil {
+		return err
+	}
+	if r := spawner(ctx); r != nil {
+		call.Child = r.o.isChild()
+	}
+	d := a.Decide(call)
+	d.Timeout = a.Approvals.Timeout(atTerminal(ctx))
+	start := starting(ctx)
+	if start == nil {
+		start = func(string, item.Digest, string, string) error { return nil }
+	}
+	person := approver(ctx)
+	if d.Action == policy.Ask && ask == nil {
+		suspends(ctx, call, d, time.Duration(a.Approvals.SuspendedTimeoutSeconds)*time.Second)
+	}
+	if d.Action != policy.Ask || ask == nil && person == nil {
+		if err := d.Err(); err != nil {
+			return err
+		}
+		return start(call.Ref.String(), call.Digest, d.Tier.String(), "run")
+	}
+	within := d.Timeout
+	if person != nil { // a suspended thread waits longer
+		within = 0
+	}
+	ctx = context.WithValue(ctx, askedKey{}, &Asked{Tier: d.Tier.String(), Rule: d.Rule(), Prefixes: d.Prefixes(), Details: append(writediff.Lines(toolsDir(p), call.Ref.String(), call.Params), d.Details()...)})
+	q := &threads.Question{Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Digest: d.Digest(), Rule: d.Rule(), Prefixes: d.Prefixes(), Within: d.Within, Timeout: d.Timeout}
+	switch r, err := confirm(ctx, q, d.Headless == "suspend", ask); {
+	case err != nil:
+		return err
+	case r == nil:
+		return d.Err()
+	case r.Late():
+		return d.Late(within)
+	case r.Unasked():
+		return d.Err()
+	case r.Decision == threads.Deny:
+		return d.Denied(r.Feedback)
+	}
+	return start(call.Ref.String(), call.Digest, d.Tier.String(), "approved")
+}
+
+// atTerminal reports whether a question of ctx reaches a person at a terminal: of this process,
+// or of one that waits for its thread. Otherwise it goes to the user of a client.
+func atTerminal(ctx context.Context) bool {
+	if r := spawner(ctx); r != nil && (r.o.ToClient || r.o.Relayed && !r.o.Attended) {
+		return false
+	}
+	return agent.AskingOf(ctx) == nil
 }

@@ -45,7 +45,7 @@ func (p *Project) threadDirective(ctx context.Context, in exec.NativeCall) (map[
 		return nil, err
 	}
 	if !wait {
-		return object(s)
+		return jsonx.Object(s)
 	}
 	// The thread ends by its own limit; the caller's timeout ends the wait only.
 	if in.OnLine != nil {

@@ -54,19 +54,6 @@ func (p *Project) inCopy(c *workcopy.Copy) *Project {
 	return &own
 }
 
-// copyBoundary returns the boundary of tools that work in the copy: the project itself is
-// not for them.
-func (p *Project) copyBoundary(b *policy.Boundary) *policy.Boundary {
-	b.Copy = true
-	what := "the project, of which this thread has a working copy"
-	b.Private = append(b.Private, policy.Private{Path: b.Project, What: what})
-	if dir := p.Spaces.ProjectDir; dir != b.Project {
-		b.Private = append(b.Private, policy.Private{Path: dir, What: what})
-	}
-	b.Project = realPath(p.copied.Dir(), links.Seen{})
-	return b
-}
-
 // refuseItems returns the error of the verbs that write items, nil if they may: those of a
 // working copy would write into the project.
 func (p *Project) refuseItems() error {

@@ -53,7 +53,7 @@ func (r *threadRun) runGuards(ctx context.Context, t *threads.Thread, scope map[
 		Hooks []steps.Hook `json:"hooks"`
 	}
 	list.Hooks = r.guards
-	data, err := asObject(list)
+	data, err := jsonx.Object(list)
 	if err != nil {
 		return nil, err
 	}

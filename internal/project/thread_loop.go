@@ -113,7 +113,7 @@ func (d loopDispatcher) failure(name string, err error) error {
 
 // plain returns a figure as parsed JSON.
 func plain(v any) any {
-	m, err := asObject(map[string]any{"v": v})
+	m, err := jsonx.Object(map[string]any{"v": v})
 	if err != nil {
 		return nil
 	}
@@ -282,7 +282,7 @@ func (r *threadRun) known(ctx context.Context, t *threads.Thread, name string, p
 		if err != nil {
 			return err
 		}
-		m, err := asObject(v)
+		m, err := jsonx.Object(v)
 		for k, v := range m {
 			if p[k] == nil {
 				p[k] = v
@@ -396,15 +396,6 @@ func readableLine(l *transcript.Line) (map[string]any, error) {
 	return map[string]any{"seq": l.Seq, "time": l.Time, "event": l.Event, "data": data}, nil
 }
 
-func asObject(v any) (map[string]any, error) {
-	out, err := jsonx.Plain(v)
-	if err != nil {
-		return nil, diag.New(diag.Internal, "writing the input of a step: %w", err)
-	}
-	m, _ := out.(map[string]any)
-	return m, nil
-}
-
 type threadRunKey struct{}
 
 // stepFunc returns the name of the function of a step.
@@ -448,7 +439,7 @@ func asTool(ctx context.Context, in exec.NativeCall, out steps.Output) (map[stri
 			return nil, err
 		}
 	}
-	return asObject(out.Data)
+	return jsonx.Object(out.Data)
 }
 
 // serve adds what a native step has in place of a broker: the conversation and the
@@ -495,7 +486,7 @@ func (p *Project) serve(ctx context.Context, in *steps.Input) error {
 		if err != nil {
 			return nil, err
 		}
-		return asObject(a)
+		return jsonx.Object(a)
 	}
 	var err error
 	in.Conversation, err = t.Lines()

@@ -95,19 +95,6 @@ func (r *threadRun) facts(ctx context.Context) steps.Facts {
 	return f
 }
 
-// toolDir returns the directory in which the tools of the project work.
-func (p *Project) toolDir() string {
-	switch {
-	case p.copied != nil:
-		return p.copied.Dir()
-	case p.seenDir != nil && p.seenDir.Empty:
-		return p.emptyDir()
-	case p.seenDir != nil:
-		return p.seenDir.Dir
-	}
-	return p.Spaces.ProjectDir
-}
-
 // gitState states the branch of a directory and whether it has changes, or that it is not in a
 // repository. An error of git, too, is stated: no thread ends for it.
 func (p *Project) gitState(ctx context.Context, dir string) string {
@@ -413,7 +400,7 @@ func (r *threadRun) compose(ctx context.Context) (*threads.Prompt, error) {
 	if err != nil {
 		return nil, err
 	}
-	params, err := asObject(m)
+	params, err := jsonx.Object(m)
 	if err != nil {
 		return nil, err
 	}

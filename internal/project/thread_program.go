@@ -147,7 +147,7 @@ func (b *threadProgram) model(ctx context.Context, id string, read bool) *diag.E
 	case err != nil:
 		return envelope(nil, err)
 	case read:
-		return envelope(asObject(resultOf(d)))
+		return envelope(jsonx.Object(resultOf(d)))
 	case !got.set && !d.Waits:
 		return readAgain(d.Content, d.IsError)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/directive"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
@@ -301,7 +302,7 @@ func (p *Project) provide(ctx context.Context, in exec.ProviderCall) (map[string
 
 // answered returns an answer as the step provider_call does, with the whole of its text.
 func answered(t *threads.Thread, resp *message.Response) (map[string]any, error) {
-	out, err := asObject(threads.AnswerOf(t.Turn(), resp))
+	out, err := jsonx.Object(threads.AnswerOf(t.Turn(), resp))
 	if err == nil {
 		out["success"], out["text"] = true, resp.Text()
 	}

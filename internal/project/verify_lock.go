@@ -183,44 +183,6 @@ func (p *Project) gossip(ctx context.Context, base string, old *lock.Lock, repor
 	}
 }
 
-// filesAt returns the project's rye.lock, rye.sum and rye.yaml in a revision, as far
-// as they exist there.
-func (p *Project) filesAt(ctx context.Context, repo *gitcmd.Repo, base string) (map[string][]byte, error) {
-	tree, err := repo.Resolve(ctx, base)
-	if err != nil {
-		return nil, err
-	}
-	batch, err := repo.Batch(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer batch.Close()
-	at := map[string][]byte{}
-	for _, name := range []string{lock.LockFile, lock.SumFile, lock.ProjectFileName} {
-		path := p.PrefixIn(repo) + name
-		entries, err := repo.Tree(ctx, tree, path)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			if !e.IsFile() || e.Path != path {
-				continue
-			}
-			fits := true
-			err := batch.Read([]string{e.OID}, lock.MaxLock, func(_ int, o gitcmd.Object) {
-				at[name], fits = o.Data, o.Size <= lock.MaxLock
-			})
-			if err == nil && !fits {
-				err = diag.New(diag.TooLarge, "reading %s:%s: it is too large", base, name)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-	}
-	return at, nil
-}
-
 // replacedBy returns what a preferred item replaces outside of the project and its
 // bundles, as a predicate, or "".
 func (p *Project) replacedBy(ctx context.Context, name string) string {
@@ -319,4 +281,22 @@ func (p *Project) knownSince(ctx context.Context, repo *gitcmd.Repo, base string
 		known = at
 	}
 	return known, err
+}
+
+// verifyAgents adds the errors, and the settings without effect, of the section about agents of
+// rye.yaml. Files that cannot be read are reported by the other checks.
+func (p *Project) verifyAgents(ctx context.Context, report *verify.Report) {
+	layers, err := p.policyLayers()
+	if err != nil {
+		return
+	}
+	found, err := resolve.AllowanceFindings(ctx, p.Resolver, layers)
+	if err != nil {
+		return
+	}
+	for _, f := range found {
+		if f.Path == lock.ProjectFileName || f.Severity == diag.SeverityError {
+			report.Findings = append(report.Findings, f)
+		}
+	}
 }
