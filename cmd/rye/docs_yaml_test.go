@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/lock"
 )
@@ -75,5 +76,25 @@ func jsonFault(b []byte) string {
 		default:
 			return err.Error()
 		}
+	}
+}
+
+// TestChangelogCommands: each command that CHANGELOG.md names exists.
+func TestChangelogCommands(t *testing.T) {
+	known := map[string]bool{}
+	walkCommands([]*cli.Command{hostWorld().RootCommand()}, func(path []*cli.Command) { known[cli.PathName(path)] = true })
+	text, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, m := range regexp.MustCompile("`(rye [a-z]+)( [a-z]+)?[^`]*`").FindAllStringSubmatch(string(text), -1) {
+		seen++
+		if !known[m[1]] && !known[m[1]+m[2]] {
+			t.Errorf("CHANGELOG.md names %s, which does not exist", m[0])
+		}
+	}
+	if seen < 15 {
+		t.Errorf("it names only %d commands", seen)
 	}
 }

@@ -21,6 +21,7 @@ type pageLimit struct {
 var pageLimits = []pageLimit{
 	{path: "README.md", words: 700},
 	{path: "CONTRIBUTING.md", words: 1500},
+	{path: "CHANGELOG.md", words: 600},
 	{path: "bench/README.md", words: 3000},
 	{path: "docs/dev/design/differences.md", words: 2000},
 
@@ -80,21 +81,30 @@ func checkPage(t *testing.T, path, text string, limit pageLimit) {
 	}
 }
 
-// changelogWords is how many words the first section of CHANGELOG.md has, at most.
-const changelogWords = 600
-
-// TestChangelog counts the words of the section that a reader reads first. It begins with what
-// an upgrade needs, and every other part is a task, too.
+// TestChangelog: the changes are in parts by task, and then in one table what a project of an
+// earlier build needs, each row with what to write or to run. An earlier change is in git.
 func TestChangelog(t *testing.T) {
-	_, section, ok := strings.Cut(readFile(t, "../../CHANGELOG.md"), "\n## ")
-	section, _, more := strings.Cut(section, "\n## ")
-	if !ok || !more {
-		t.Fatal("CHANGELOG.md has fewer than two sections")
+	text := readFile(t, "../../CHANGELOG.md")
+	parts := strings.Split(text, "\n## ")
+	if len(parts) != 3 || !strings.HasPrefix(parts[2], "Before\n") {
+		t.Fatalf("CHANGELOG.md has %d sections; it has one of the version, and Before", len(parts)-1)
 	}
-	checkPage(t, "the first section of CHANGELOG.md", section, pageLimit{words: changelogWords})
-	tasks := regexp.MustCompile(`(?m)^\*\*(.+)\*\*$`).FindAllStringSubmatch(section, -1)
-	if len(tasks) < 5 || !strings.HasPrefix(tasks[0][1], "Upgrade") {
-		t.Errorf("its parts are %q, and the first one is not the upgrade", tasks)
+	if tasks := regexp.MustCompile(`(?m)^\*\*(.+)\*\*$`).FindAllString(parts[1], -1); len(tasks) < 5 {
+		t.Errorf("its parts are only %q", tasks)
+	}
+	rows := 0
+	for line := range strings.Lines(parts[2]) {
+		cells := strings.Split(codeSpan.ReplaceAllString(strings.Trim(line, "|\n"), "`code`"), "|")
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| What changed") {
+			continue
+		}
+		rows++
+		if len(cells) != 2 || !strings.Contains(cells[1], "`code`") {
+			t.Errorf("this row of Before does not state what to do: %s", line)
+		}
+	}
+	if rows < 10 {
+		t.Errorf("Before has only %d rows", rows)
 	}
 }
 
