@@ -3,7 +3,6 @@ package bundle
 import (
 	"io/fs"
 
-	"github.com/ryeos/rye/internal/stack"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
@@ -22,7 +21,6 @@ type Opening struct {
 func Begin(fsys fs.FS, id string, known item.Digest, check func(manifest []byte) error) *Opening {
 	o := &Opening{fsys: fsys, done: make(chan struct{})}
 	go func() {
-		stack.Reserve()
 		defer close(o.done)
 		o.opened, o.err = openKnown(fsys, id, known, check)
 	}()

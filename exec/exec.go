@@ -49,8 +49,6 @@ type Params struct {
 	Fixed []string
 	// Ladder returns what this system can enforce; nil means sandbox.Probe.
 	Ladder func() sandbox.Ladder
-	// Warm starts helpers of the sandbox early; nil starts none.
-	Warm *sandbox.Warm
 	// Listings are those of earlier runs of the process, or nil.
 	Listings *sandbox.Listings
 	// Records is the directory below Project that has the logs of runs, "" for none. It exists

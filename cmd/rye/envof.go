@@ -37,7 +37,6 @@ func envOf(c *cli.Call) *project.Env {
 	}
 	e.ThreadLogs = slices.Contains([]string{"threads", "approve", "deny"}, c.UI.Command) || strings.HasPrefix(c.UI.Command, "threads ")
 	e.Terminal = terminalName(c)
-	e.Warm = sandbox.NewWarm(e.Self, e.Ladder)
 	if c.Isatty != nil && c.Isatty(c.Stdin) {
 		e.Person.Secret = c.AskSecret
 	}

@@ -208,7 +208,6 @@ func openGraphs(ctx context.Context, c *cli.Call, o *graphOptions) (*project.Pro
 	if err != nil {
 		return nil, err
 	}
-	p.PrefetchRun(ctx)
 	return p, nil
 }
 

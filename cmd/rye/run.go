@@ -115,9 +115,6 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	if !o.dryRun && !o.print && !o.async {
-		c.OnClose(e.Prestart(args))
-	}
 	h, err := e.Open(ctx, project.Strict)
 	if err != nil {
 		return err
@@ -125,16 +122,12 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	if err := h.CheckLocked(); err != nil {
 		return err
 	}
-	h.Prefetch(ctx)
 	if o.continues || o.resume != "" {
 		return continueWithPrompt(ctx, c, h, o, args)
 	}
 	ref, rest, err := project.RefArgs(ctx, h, args)
 	if err != nil {
 		return notPrompt(err, args)
-	}
-	if ref.Kind == item.Directive && !o.dryRun && !o.print && !o.thread.explain {
-		h.PrefetchThread(ctx)
 	}
 	params, err := readParams(c, o.params)
 	if err != nil {

@@ -7,25 +7,11 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/policy"
 )
 
 // action calls the item of an action node.
 func (w *walker) action(ctx context.Context, f *frame, n *Node, pr *progress) (*outcome, error) {
-	for _, e := range n.Next {
-		w.ahead(f.nodes[e.To], true)
-	}
 	return w.call(ctx, f, n.Action, invocation{name: f.prefix + n.Name, step: pr.step, index: -1, child: pr.child, key: pr.key, at: pr.at})
-}
-
-// ahead announces the call of a node, if it calls the same tool each time.
-func (w *walker) ahead(n *Node, after bool) {
-	if w.p.Ahead == nil || n == nil || n.Type != TypeAction || after && (w.p.OneStep || w.started.Only) {
-		return
-	}
-	if ref, ok := n.Action.Ref(); ok && n.Action.Verb == policy.Execute && ref.Kind == item.Tool {
-		w.p.Ahead(ref, after)
-	}
 }
 
 // invocation is one call of a node: the node itself, an item or a branch.

@@ -133,9 +133,6 @@ type Params struct {
 	Present bool
 	// Progress is called for each node, by several goroutines.
 	Progress func(Progress)
-	// Ahead announces a call of an item that probably follows: after the call that begins
-	// now, or as the first one. It may be nil.
-	Ahead func(ref item.Ref, after bool)
 	// Settle closes what the run has opened to pay threads below it, when the run rests in
 	// a state, and returns what they have cost, nil if there were none. It may be nil.
 	Settle func(ctx context.Context, state string) (*policy.USD, error)
@@ -293,7 +290,6 @@ func Start(ctx context.Context, g *Graph, digest item.Digest, inputs map[string]
 			return nil, err
 		}
 	}
-	w.ahead(g.Nodes[started.Node], false)
 	started.PID = os.Getpid()
 	id := p.RunID
 	if p.Child != nil {

@@ -46,18 +46,13 @@ func delegate(t *testing.T) *delegation {
 }
 
 // run runs a command line of sh in a cgroup of d.
-func (d *delegation) run(t *testing.T, g Grant, script string, early bool) (proc.Result, Report, error) {
+func (d *delegation) run(t *testing.T, g Grant, script string) (proc.Result, Report, error) {
 	t.Helper()
 	ladder := Probe().AtMost(g.Rung)
 	ladder.cgroup = d
 	var err error
 	if g.Self, err = os.Executable(); err != nil {
 		t.Fatal(err)
-	}
-	if early {
-		g.Warm = NewWarm(g.Self, func() Ladder { return ladder })
-		g.Warm.Ahead(t.Context(), false)
-		defer g.Warm.Drop()
 	}
 	cmd := proc.Cmd{Argv: []string{"sh", "-c", script}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: g.Project, Timeout: 20 * time.Second}
 	report, end, err := Wrap(&cmd, g, ladder)
@@ -88,51 +83,23 @@ func TestCgroup(t *testing.T) {
 	for _, rung := range []Rung{Strict, Landlock, Basic} {
 		t.Run(string(rung), func(t *testing.T) {
 			needs(t, rung)
-			for _, early := range []bool{false, true} {
-				dir := project(t)
-				g := Grant{Rung: rung, Project: dir, Read: []string{dir}, Net: "none", Tmp: true}
-				// A child that leaves the group and ignores signals is in the cgroup as well.
-				res, report, err := d.run(t, g, "grep ^0: /proc/self/cgroup; (setsid sh -c \"trap '' TERM HUP; sleep 60\" &) >/dev/null 2>&1; exit 3", early)
-				if err != nil || res.ExitCode != 3 || !strings.Contains(string(res.Stdout), "/"+cgroupPrefix) {
-					t.Errorf("early %t: %v %d %s%s", early, err, res.ExitCode, res.Stdout, res.Stderr)
-				}
-				if !slices.Contains(report.Layers, layerCgroup) || slices.Contains(report.Missing, layerCgroup) {
-					t.Errorf("%+v", report)
-				}
-				if slices.Contains(report.Missing, "cgroup.memory") == d.memory || slices.Contains(report.Missing, "cgroup.pids") == d.pids {
-					t.Errorf("%+v of %+v", report, d)
-				}
-				if left := d.left(t); len(left) > 0 {
-					t.Errorf("early %t: %v are left", early, left)
-				}
+			dir := project(t)
+			g := Grant{Rung: rung, Project: dir, Read: []string{dir}, Net: "none", Tmp: true}
+			// A child that leaves the group and ignores signals is in the cgroup as well.
+			res, report, err := d.run(t, g, "grep ^0: /proc/self/cgroup; (setsid sh -c \"trap '' TERM HUP; sleep 60\" &) >/dev/null 2>&1; exit 3")
+			if err != nil || res.ExitCode != 3 || !strings.Contains(string(res.Stdout), "/"+cgroupPrefix) {
+				t.Errorf("%v %d %s%s", err, res.ExitCode, res.Stdout, res.Stderr)
+			}
+			if !slices.Contains(report.Layers, layerCgroup) || slices.Contains(report.Missing, layerCgroup) {
+				t.Errorf("%+v", report)
+			}
+			if slices.Contains(report.Missing, "cgroup.memory") == d.memory || slices.Contains(report.Missing, "cgroup.pids") == d.pids {
+				t.Errorf("%+v of %+v", report, d)
+			}
+			if left := d.left(t); len(left) > 0 {
+				t.Errorf("%v are left", left)
 			}
 		})
-	}
-}
-
-// TestCgroupDropped starts a helper for nothing.
-func TestCgroupDropped(t *testing.T) {
-	needs(t, Landlock)
-	d := delegate(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := NewWarm(self, func() Ladder {
-		l := Probe()
-		l.cgroup = d
-		return l
-	})
-	if !w.early {
-		t.Skip("there is no processor to spare")
-	}
-	w.Ahead(t.Context(), false)
-	ready(t, w)
-	if len(d.left(t)) != 1 {
-		t.Error(d.left(t))
-	}
-	if w.Drop(); len(d.left(t)) != 0 {
-		t.Errorf("%v are left", d.left(t))
 	}
 }
 
@@ -141,12 +108,10 @@ func TestCgroupDropped(t *testing.T) {
 func TestCgroupUnavailable(t *testing.T) {
 	gone := &delegation{dir: filepath.Join(t.TempDir(), "gone"), memory: true, pids: true}
 	onRungs(t, func(t *testing.T, r Rung) {
-		for _, early := range []bool{false, true} {
-			dir := project(t)
-			res, report, err := gone.run(t, Grant{Rung: r, Project: dir, Read: []string{dir}, Net: "none"}, "echo ok", early)
-			if string(res.Stdout) != "ok\n" || err != nil || !slices.Contains(report.Missing, layerCgroup) || slices.Contains(report.Layers, layerCgroup) {
-				t.Errorf("%q %v %+v", res.Stdout, err, report)
-			}
+		dir := project(t)
+		res, report, err := gone.run(t, Grant{Rung: r, Project: dir, Read: []string{dir}, Net: "none"}, "echo ok")
+		if string(res.Stdout) != "ok\n" || err != nil || !slices.Contains(report.Missing, layerCgroup) || slices.Contains(report.Layers, layerCgroup) {
+			t.Errorf("%q %v %+v", res.Stdout, err, report)
 		}
 	})
 }
@@ -197,7 +162,7 @@ func TestCgroupOfHelper(t *testing.T) {
 			dir := project(t)
 			g := Grant{Rung: rung, Project: dir, Read: []string{dir}, Fixed: []string{program}, Net: "none", Limits: policy.Limits{MemoryMB: 96, OpenFiles: 1024}}
 			script := program + " memfdhog 96"
-			res, _, err := d.run(t, g, script, false)
+			res, _, err := d.run(t, g, script)
 			var e *diag.Error
 			if !errors.As(err, &e) || e.Code != diag.ResourceExceeded || e.Details["limit"] != "memory_mb" {
 				t.Errorf("%v (exit %d %s) %s", err, res.ExitCode, res.Signal, res.Stderr)
@@ -237,7 +202,7 @@ func TestCgroupOfTheDead(t *testing.T) {
 	}
 	_ = rye.Process.Kill()
 	_ = rye.Wait()
-	if _, _, err := d.run(t, Grant{Rung: Landlock, Project: dir, Read: []string{dir}, Net: "none"}, "true", false); err != nil {
+	if _, _, err := d.run(t, Grant{Rung: Landlock, Project: dir, Read: []string{dir}, Net: "none"}, "true"); err != nil {
 		t.Error(err)
 	}
 	if left := d.left(t); !slices.Equal(left, []string{filepath.Join(group.dir, "cgroup.procs")}) {

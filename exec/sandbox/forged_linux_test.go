@@ -1,10 +1,11 @@
 package sandbox
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -12,11 +13,12 @@ import (
 	"github.com/ryeos/rye/exec/sandbox/confine"
 )
 
-// TestForgedRequests sends messages that rye never sends to a helper that was started early: it
-// reports the failure, starts no program, and ends.
+// TestForgedRequests starts helpers with requests that rye never writes: each reports the
+// failure, starts no program, and ends.
 func TestForgedRequests(t *testing.T) { onRungs(t, testForgedRequests) }
 
 func testForgedRequests(t *testing.T, r Rung) {
+	needs(t, r)
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -24,55 +26,52 @@ func testForgedRequests(t *testing.T, r Rung) {
 	defer null.Close()
 	dir := t.TempDir()
 	started := filepath.Join(dir, "started")
-	fd := int(null.Fd())
-	request := func(b []byte) int {
-		f, err := memory(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { f.Close() })
-		return int(f.Fd())
-	}
 	spec := func(files int) []byte {
 		return confine.AppendSpec(nil, &confine.Spec{Path: "/usr/bin/touch", Argv: []string{"touch", started}, Dir: "/", Files: files})
 	}
 	whole := spec(0)
-	many := make([]int, 80) // more than fit: the kernel cuts the list off
-	for i := range many {
-		many[i] = fd
-	}
-	for name, send := range map[string]struct {
-		rights []int
-		want   string
-	}{
-		"no descriptor":             {nil, "did not arrive"},
-		"two descriptors":           {[]int{fd, fd}, "are missing"},
-		"a list that was cut off":   {many, "did not arrive"},
-		"an empty request":          {[]int{fd, fd, fd, fd}, ""},
-		"a text as the request":     {[]int{fd, fd, fd, request([]byte(`{"path":"/usr/bin/touch"}`))}, ""},
-		"half of a request":         {[]int{fd, fd, fd, request(whole[:len(whole)/2])}, ""},
-		"bytes after the request":   {[]int{fd, fd, fd, request(append(append([]byte(nil), whole...), 1, 2, 3))}, ""},
-		"more files than were sent": {[]int{fd, fd, fd, request(spec(3))}, ""},
+	for name, request := range map[string][]byte{
+		"an empty request":          {},
+		"a text as the request":     []byte(`{"path":"/usr/bin/touch"}`),
+		"half of a request":         whole[:len(whole)/2],
+		"bytes after the request":   append(bytes.Clone(whole), 1, 2, 3),
+		"more files than were sent": spec(3),
+		"no request":                nil,
 	} {
-		h := ready(t, warmUp(t, r))
-		h.used.Store(true)
-		var oob []byte
-		if send.rights != nil {
-			oob = unix.UnixRights(send.rights...)
+		file := null
+		if request != nil {
+			file, err = memory(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
 		}
-		if err := unix.Sendmsg(h.fd, []byte{0}, oob, nil, unix.MSG_NOSIGNAL); err != nil {
-			t.Fatalf("%s: %v", name, err)
+		in, theirs, err := newInbox(nil, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-		failure := failureOf(t, name, h.fd)
-		if failure == nil || !strings.Contains(failure.What, send.want) {
-			t.Errorf("%s: %+v, want %q", name, failure, send.want)
+		attr := &syscall.SysProcAttr{}
+		if r == Strict {
+			enterNamespaces(attr, true)
 		}
-		state, err := h.p.Wait()
+		helper, err := os.StartProcess(executable(t), []string{"rye", confine.Command}, &os.ProcAttr{
+			Dir:   "/",
+			Env:   confine.Environ(),
+			Files: []*os.File{null, null, null, file, theirs},
+			Sys:   attr,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs.Close()
+		if failure := failureOf(t, name, in.fd); failure == nil || failure.What == "" {
+			t.Errorf("%s: %+v", name, failure)
+		}
+		state, err := helper.Wait()
 		if err != nil || state.ExitCode() != confine.Failed {
 			t.Errorf("%s: the helper ended with %v, %v", name, state, err)
 		}
-		unix.Close(h.fd)
-		h.group.close()
+		unix.Close(in.fd)
 		if _, err := os.Stat(started); !errors.Is(err, os.ErrNotExist) {
 			t.Fatalf("%s: the program was started", name)
 		}

@@ -27,7 +27,6 @@ const (
 // skipped. Nothing in it is a template.
 type Grant struct {
 	Self string // the executable of rye, which is also the helper
-	Warm *Warm  // may have a helper that was started early; nil has none
 	Rung Rung   // the rung to use; "" means the best one that can enforce the rest
 
 	Project string   // real path of the project, "" without one

@@ -13,7 +13,6 @@ import (
 // inbox receives what the helper reports.
 type inbox struct {
 	fd     int
-	early  *os.Process // a helper that was started early, which a run without a start must wait for
 	listen func(net.Listener)
 	exited func() // the program has ended, but perhaps not its children
 	once   sync.Once
@@ -31,12 +30,8 @@ func newInbox(listen func(net.Listener), exited func()) (*inbox, *os.File, error
 	if err != nil {
 		return nil, nil, err
 	}
-	return inboxOf(fds[0], listen, exited), os.NewFile(uintptr(fds[1]), "report"), nil
-}
-
-// inboxOf returns an inbox on our end of the socket of a helper that was started early.
-func inboxOf(fd int, listen func(net.Listener), exited func()) *inbox {
-	return &inbox{fd: fd, listen: listen, exited: exited, ended: make(chan struct{})}
+	in := &inbox{fd: fds[0], listen: listen, exited: exited, ended: make(chan struct{})}
+	return in, os.NewFile(uintptr(fds[1]), "report"), nil
 }
 
 // started begins to receive: the helper has its socket.
@@ -51,12 +46,7 @@ func (in *inbox) started() {
 // A run that is cancelled before its program starts is cancelled, not SANDBOX_UNAVAILABLE,
 // although the helper reports that it ended early.
 func (in *inbox) finish() {
-	in.once.Do(func() { // it was not started
-		unix.Close(in.fd)
-		if in.early != nil {
-			go func() { _, _ = in.early.Wait() }()
-		}
-	})
+	in.once.Do(func() { unix.Close(in.fd) }) // it was not started
 	if in.done != nil {
 		<-in.done
 	}
@@ -66,12 +56,9 @@ func (in *inbox) receive() {
 	defer close(in.done)
 	defer unix.Close(in.fd)
 	buf, oob := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4))
-	for reset := false; ; {
+	for {
 		n, on, _, _, err := unix.Recvmsg(in.fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
-		// A helper that ended before it read its request: the kernel returns this error
-		// once, before the report that was sent.
-		first := err == unix.ECONNRESET && !reset
-		if reset = reset || first; first || err == unix.EINTR {
+		if err == unix.EINTR {
 			continue
 		}
 		if err != nil || n == 0 {

@@ -28,38 +28,6 @@ const (
 	listingSize = 128
 )
 
-// Preload reads the store before a search asks for it, and repeats in memory the walk below
-// the .ai of a project that the listings show. A caller does it on another processor while it
-// decides about a run: the search then only compares the stamps.
-func (l *Listings) Preload(project string) {
-	if l == nil || l.store == nil {
-		return
-	}
-	device, onDisk := trackedDevice(project)
-	if !onDisk {
-		return
-	}
-	l.mu.Lock()
-	l.load(time.Now())
-	found := len(l.stored) > 0
-	l.mu.Unlock()
-	if found {
-		g := newGuard(nil, l, nil, CommitRepositories)
-		g.root, g.device, g.recalls = project, device, true
-		g.items(".ai")
-	}
-}
-
-// recall returns a stored listing of a directory that may have changed since.
-func (l *Listings) recall(dir string, all bool, device uint64) listing {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if has := l.stored[listingKey{dir: dir, all: all}]; has.at.device == device {
-		return has
-	}
-	return listing{}
-}
-
 // load reads the store once. The caller holds l.mu.
 func (l *Listings) load(now time.Time) {
 	if l.store == nil || l.loaded {

@@ -64,7 +64,6 @@ type guard struct {
 	device  uint64 // of root, 0 if its directories are listed each time
 	stable  func(dir string) bool
 	walk    *walk // the one that is recorded, else nil
-	recalls bool  // it reads stored listings only
 	base    *anchor
 	git     *runsoutside.Finder
 
@@ -251,11 +250,6 @@ func (g *guard) dir(rel string, depth int, installed bool) {
 func (g *guard) entries(rel string, all bool) listing {
 	dir := filepath.Join(g.root, filepath.FromSlash(rel))
 	named := func(name string) bool { return g.first.match(name) || g.last.match(name) }
-	if g.recalls {
-		found := g.seen.recall(dir, all, g.device)
-		g.walk.add(dir, found)
-		return found
-	}
 	at := g.location(dir)
 	found, err := g.seen.read(at, all, g.device, named)
 	if errors.Is(err, fs.ErrPermission) && g.ended && at.makeReadable() == nil {

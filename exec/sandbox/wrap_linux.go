@@ -204,33 +204,21 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 			w.original.OnExit()
 		}
 	})
-	var group *cgroup
-	h := w.g.Warm.take(w.g)
-	if h == nil {
-		h = w.g.Warm.again(w.g, w.ladder)
+	in, theirs, err := newInbox(w.g.Listen, exited)
+	if err != nil {
+		spec.Close()
+		return fail(err)
 	}
-	if h != nil {
-		w.inbox, group = inboxOf(h.fd, w.g.Listen, exited), h.group
-		w.inbox.early = h.p
-		cmd.Files = append([]*os.File{spec}, cmd.Files...)
-		cmd.Spawn = h.give
-	} else {
-		in, theirs, err := newInbox(w.g.Listen, exited)
-		if err != nil {
-			spec.Close()
-			return fail(err)
-		}
-		w.inbox = in
-		cmd.Files = append([]*os.File{spec, theirs}, cmd.Files...)
-		if w.ladder.cgroup != nil {
-			group, _ = newCgroup(w.ladder.cgroup) // the report states why the run has none
-		}
+	w.inbox = in
+	cmd.Files = append([]*os.File{spec, theirs}, cmd.Files...)
+	var group *cgroup
+	if w.ladder.cgroup != nil {
+		group, _ = newCgroup(w.ladder.cgroup) // the report states why the run has none
 	}
 	w.enclosed(group)
 	cmd.OnExit, cmd.Ended = exited, w.inbox.ended // OnExit: if the helper was killed
 	cmd.Path, cmd.Argv = w.g.Self, []string{"rye", confine.Command}
 	cmd.Env, cmd.Dir = confine.Environ(), "/"
-	in := w.inbox
 	started := cmd.OnStart
 	cmd.OnStart = func(pid int) {
 		in.started()
@@ -244,34 +232,27 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 	cmd.Attr = func(a *syscall.SysProcAttr) {
 		w.cgroup.enclose(a)
 		if w.spec.Namespaces {
-			enter(a, inNamespaces(w.g.Net != policy.NetAny))
+			enterNamespaces(a, w.g.Net != policy.NetAny)
 		}
 	}
 	return nil
 }
 
-// inNamespaces returns the namespaces of the helper. Its user id stays that of this process,
-// so that files which the program writes belong to the user. The capabilities are for
-// the mounts: the helper gives them up before it starts the program.
-func inNamespaces(network bool) *syscall.SysProcAttr {
+// enterNamespaces makes a process start in namespaces of its own, those of the helper. Its user
+// id stays the one of this process, so that files which the program writes belong to the
+// user. The capabilities are for the mounts: the helper gives them up before it starts the
+// program.
+func enterNamespaces(a *syscall.SysProcAttr, network bool) {
 	uid, gid := os.Geteuid(), os.Getegid()
-	a := &syscall.SysProcAttr{
-		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
-	}
+	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
+	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	if network {
 		a.Cloneflags |= unix.CLONE_NEWNET
 	}
 	if uid != 0 {
 		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 	}
-	return a
-}
-
-// enter adds namespaces to the attributes of a process.
-func enter(a, in *syscall.SysProcAttr) {
-	a.Cloneflags, a.UidMappings, a.GidMappings, a.AmbientCaps = in.Cloneflags, in.UidMappings, in.GidMappings, in.AmbientCaps
 }
 
 // memory returns a file without a name that contains b.

@@ -12,7 +12,7 @@ func leaves() map[string]bool {
 		"internal/header", "internal/hidden", "internal/httpfill", "internal/httpx", "internal/idpattern", "internal/inline", "internal/interpolate", "internal/journal", "internal/jsonx", "internal/layered", "internal/legacy",
 		"internal/linediff", "internal/lineserver", "internal/links", "internal/mdmeta", "internal/mdterm", "internal/media", "internal/memo", "internal/mvs", "internal/openat", "internal/owner", "internal/pathcall", "internal/pep723", "internal/privatekey", "internal/proc", "internal/procwatch", "internal/pylit",
 		"internal/promptinput", "internal/recordtext", "internal/redact", "internal/resulttext", "internal/runlog", "internal/runsoutside",
-		"internal/schema", "internal/sqlite", "internal/stack", "internal/stagedir", "internal/startheap", "internal/stepsource", "internal/suggest", "internal/termkeys", "internal/tmpl", "internal/touches", "internal/tomlx", "internal/tree",
+		"internal/schema", "internal/sqlite", "internal/stagedir", "internal/startheap", "internal/stepsource", "internal/suggest", "internal/termkeys", "internal/tmpl", "internal/touches", "internal/tomlx", "internal/tree",
 		"internal/userdirs", "internal/volatile", "internal/wheels", "internal/winname", "internal/workcopy", "internal/writediff", "internal/yamlx",
 		"threads/compact", "threads/message",
 	)

@@ -61,11 +61,6 @@ type Env struct {
 	// Applet runs an applet in this process; nil starts a process for each.
 	Applet func(context.Context, exec.AppletCall) int
 
-	// Warm starts helpers of the sandbox early; nil starts none.
-	Warm *sandbox.Warm
-
-	starting []string // the arguments of Prestart
-
 	// Listings are what the sandbox of a server remembers of directories, or nil.
 	Listings *sandbox.Listings
 

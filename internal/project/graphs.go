@@ -211,10 +211,7 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]
 	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, withWaiting(watchWaiting(ctx, p), o.event()), asker(ctx), o.NoSuspend
 	params.Present = o.Confirm != nil || agent.AskingOf(ctx) != nil
 	params.AcceptChanged, params.Space = o.AcceptChanged && !p.Env.Locked, transcript.Space(it.Root.Space)
-	announce, drop := p.Env.ahead(ctx)
-	params.Ahead = announce
 	if child == nil {
-		defer drop()
 		params.RunID = o.RunID
 		params.OneStep, params.Only, params.State, params.Set, params.By = o.OneStep, o.Only, o.State, o.Set, cmp.Or(o.By, "person")
 	}

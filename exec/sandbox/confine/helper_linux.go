@@ -5,19 +5,12 @@ import (
 	"os"
 	"runtime"
 	"syscall"
-
-	"github.com/ryeos/rye/internal/stack"
 )
 
 func init() {
-	stack.Reserve() // also for all that the main goroutine does after this in another command
-	n := len(os.Args)
-	switch {
-	case n < 2 || os.Args[1] != Command:
-	case n == 2 || n == 3 && os.Args[2] == Early:
+	// Any other command line is one of rye, whose main function reads it.
+	if len(os.Args) == 2 && os.Args[1] == Command {
 		os.Exit(run())
-	case n == 3 && os.Args[2] == Starter:
-		os.Exit(starter())
 	}
 }
 
@@ -58,16 +51,7 @@ func run() int {
 }
 
 func (p *program) confined() int {
-	var err error
-	request := SpecFD
-	if len(os.Args) == 3 {
-		if request, err = early(); request < 0 && err == nil {
-			return Failed
-		}
-	}
-	if err == nil {
-		err = readSpec(p, request)
-	}
+	err := readSpec(p, SpecFD)
 	if err == nil {
 		err = p.confineAndStart()
 	}
@@ -83,6 +67,7 @@ func (p *program) confined() int {
 		return Failed
 	}
 	end := p.supervise()
+	// The parent waits for this message, and not for the end of this process.
 	report(Message{End: &end})
 	if end.Signal != 0 {
 		return 128 + end.Signal
