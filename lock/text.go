@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 )
 
 // This file contains the syntax of a lock, without its meaning: a head and entries
@@ -133,7 +134,7 @@ func (f *field) scanValue() {
 	}
 }
 
-func clip(s string) string { return s[:min(len(s), 20)] }
+func clip(s string) string { return cuttext.Start(s, 20) }
 
 // scanWords reads words that are separated by one space.
 func scanWords(s string) (words []string, rest, fault string) {

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/hidden"
 )
 
@@ -212,13 +212,4 @@ func printable(s string) string {
 }
 
 // clip shortens a text to maxProgress, at a character.
-func clip(s string) string {
-	if len(s) <= maxProgress {
-		return s
-	}
-	s = s[:maxProgress]
-	for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) {
-		s = s[:len(s)-1]
-	}
-	return s + "…"
-}
+func clip(s string) string { return cuttext.Short(s, maxProgress) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/item"
 )
 
@@ -316,7 +317,7 @@ func (d Decision) params() string {
 		return ""
 	}
 	if len(b) > maxQuoted {
-		return strings.ToValidUTF8(string(b[:maxQuoted]), "") + fmt.Sprintf(" and %d more bytes (%s)", len(b)-maxQuoted, item.DigestOf(b))
+		return cuttext.Start(string(b), maxQuoted) + fmt.Sprintf(" and %d more bytes (%s)", len(b)-maxQuoted, item.DigestOf(b))
 	}
 	return string(b)
 }

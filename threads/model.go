@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/message"
@@ -34,9 +35,7 @@ func AnswerOf(turn int64, resp *message.Response) *Answer {
 
 func (a *answer) answer() *Answer {
 	out := &Answer{Turn: a.turn, Stop: a.resp.Stop, Text: a.resp.Text(), Calls: []string{}, Usage: a.resp.Usage}
-	if len(out.Text) > maxAnswerText {
-		out.Text = strings.ToValidUTF8(out.Text[:maxAnswerText], "") // without the beginning of a character at the end
-	}
+	out.Text = cuttext.Start(out.Text, maxAnswerText)
 	for _, c := range a.resp.Calls() {
 		out.Calls = append(out.Calls, c.ID)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/sandbox/confine"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/runsoutside"
 	"github.com/ryeos/rye/policy"
@@ -128,7 +129,7 @@ func unreported(res *proc.Result, err error) error {
 	case err != nil:
 		e += ": reading its reports: " + err.Error()
 	case line != "":
-		e += "; stderr begins with " + strconv.Quote(line[:min(len(line), 200)])
+		e += "; stderr begins with " + strconv.Quote(cuttext.Start(line, 200))
 	case res.ExitCode == confine.Failed: // it reports every failure after that
 		e += ": it did not get its request"
 	}

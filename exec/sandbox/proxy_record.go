@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/policy"
 )
@@ -55,9 +56,7 @@ func (r *record) open(t httpx.Target) *recordRow {
 func (r *record) refuse(host, port, reason string) {
 	const longest = 253
 	host = strings.ToValidUTF8(host, "?")
-	if len(host) > longest {
-		host = strings.ToValidUTF8(host[:longest], "")
-	}
+	host = cuttext.Start(host, longest)
 	n, _ := strconv.ParseUint(port, 10, 16)
 	r.row(Connection{Host: host, Port: uint16(n), Reason: reason})
 }

@@ -74,7 +74,7 @@ func TestSources(t *testing.T) {
 	if len(all) < 20 {
 		t.Fatalf("only %d files found", len(all))
 	}
-	problems := slices.Concat(docProblems(all), contextProblems(all), sizeProblems(all), initProblems(all))
+	problems := slices.Concat(docProblems(all), contextProblems(all), sizeProblems(all), initProblems(all), cutProblems(all))
 	for _, p := range problems {
 		t.Error(p)
 	}
@@ -172,6 +172,19 @@ func initProblems(all []source) []string {
 	return out
 }
 
+// cutText is a text that is cut at a byte, and then repaired or quoted: the cut can be within a character.
+var cutText = regexp.MustCompile(`(ToValidUTF8\((string\()?|strconv\.Quote\()[a-zA-Z.]+\[:[^\]]+\]`)
+
+func cutProblems(all []source) []string {
+	var out []string
+	for _, s := range all {
+		if found := cutText.FindString(s.text); found != "" {
+			out = append(out, fmt.Sprintf("%s: %s…: use cuttext.Start or cuttext.Short, which cut between characters", s.path, found))
+		}
+	}
+	return out
+}
+
 // compiles reports whether a package variable calls regexp outside a function
 // literal. Inside one, as with sync.OnceValue, nothing is compiled at start-up.
 func compiles(d *ast.GenDecl) (found bool) {
@@ -207,6 +220,10 @@ func TestSourceFaults(t *testing.T) {
 		{"long", []string{good + strings.Repeat("\n", maxLines)}, sizeProblems, 1},
 		{"init", []string{good + "func init() {}\n"}, initProblems, 1},
 		{"method init", []string{good + "type t int\nfunc (t) init() {}\n"}, initProblems, 0},
+		{"cut text", []string{good + "var x = strings.ToValidUTF8(s[:60], \"\")\n"}, cutProblems, 1},
+		{"cut bytes", []string{good + "var x = strings.ToValidUTF8(string(b[:most]), \"\")\n"}, cutProblems, 1},
+		{"quoted text", []string{good + "var x = strconv.Quote(line[:min(len(line), 9)])\n"}, cutProblems, 1},
+		{"the end of a text", []string{good + "var x = strings.ToValidUTF8(s[9:], \"\")\n"}, cutProblems, 0},
 		{"regexp", []string{good + "var r = regexp.MustCompile(`a`)\n"}, initProblems, 1},
 		{"late regexp", []string{good + "var r = sync.OnceValue(func() any { return regexp.MustCompile(`a`) })\n"}, initProblems, 0},
 	} {

@@ -12,6 +12,27 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 )
 
+// Start returns the longest start of a text of whole characters that has at most n bytes.
+func Start(s string, n int) string {
+	if n >= len(s) {
+		return s
+	}
+	n = max(n, 0)
+	// A text that is not UTF-8 can have no beginning of a character, so it is not searched further.
+	for lowest := max(n-utf8.UTFMax+1, 0); n > lowest && !utf8.RuneStart(s[n]); {
+		n--
+	}
+	return s[:n]
+}
+
+// Short is Start with a sign of what is missing: "…" after the n bytes.
+func Short(s string, n int) string {
+	if n >= len(s) {
+		return s
+	}
+	return Start(s, n) + "…"
+}
+
 // Measure returns the size of a character.
 type Measure func(rune) int
 

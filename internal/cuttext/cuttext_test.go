@@ -30,6 +30,35 @@ func TestFirstAndLast(t *testing.T) {
 	}
 }
 
+func TestStart(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		n     int
+		start string
+	}{
+		{"abc", 3, "abc"},
+		{"abc", 2, "ab"},
+		{"abc", 0, ""},
+		{"abc", -1, ""},
+		{"äöü", 5, "äö"},
+		{"äöü", 6, "äöü"},
+		{"a\U0001F600b", 4, "a"},
+		{"a\U0001F600b", 5, "a\U0001F600"},
+		{"\x80\x80\x80\x80\x80\x80", 5, "\x80\x80"},
+	} {
+		if got := Start(c.text, c.n); got != c.start {
+			t.Errorf("%q in %d bytes: %q, want %q", c.text, c.n, got, c.start)
+		}
+		short := c.start
+		if short != c.text {
+			short += "…"
+		}
+		if got := Short(c.text, c.n); got != short {
+			t.Errorf("%q short: %q, want %q", c.text, got, short)
+		}
+	}
+}
+
 func TestQuoted(t *testing.T) {
 	if n := Measure(Quoted).Of("a\"\n\x01ä\u2028"); n != 1+2+2+6+1+6 {
 		t.Error(n)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/ryeos/rye/internal/cuttext"
 )
 
 // MaxLength is the length of the longest path in bytes.
@@ -76,12 +78,7 @@ func digits(s string) int {
 	return n
 }
 
-func clip(s string) string {
-	if len(s) > 40 {
-		return strings.ToValidUTF8(s[:40], "") + "…"
-	}
-	return s
-}
+func clip(s string) string { return cuttext.Short(s, 40) }
 
 // IsName reports whether s is one name.
 func IsName(s string) bool { return s != "" && nameLength(s) == len(s) }

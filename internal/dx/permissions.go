@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/internal/suggest"
 )
@@ -169,9 +170,4 @@ func (p *permissions) pattern(n *node, prefix, text string) (string, bool) {
 }
 
 // clip shortens a text for a message.
-func clip(text string) string {
-	if len(text) > glob.MaxDotted {
-		return strings.ToValidUTF8(text[:glob.MaxDotted], "") + "…"
-	}
-	return text
-}
+func clip(text string) string { return cuttext.Short(text, glob.MaxDotted) }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 )
@@ -218,7 +219,7 @@ func describe(v any) string {
 	case float64:
 		return fmt.Sprintf("number %v", v)
 	case string:
-		return fmt.Sprintf("%q", v[:min(len(v), 60)])
+		return fmt.Sprintf("%q", cuttext.Start(v, 60))
 	case []any:
 		return "array"
 	case map[string]any:

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/ryeos/rye/internal/cuttext"
 )
 
 // text parses a quoted string.
@@ -150,12 +152,7 @@ func (r *reader) word() (any, bool) {
 	return nil, r.fail(start, "%q is not a literal", clip(w))
 }
 
-func clip(w string) string {
-	if len(w) > 40 {
-		return strings.ToValidUTF8(w[:40], "") + "…"
-	}
-	return w
-}
+func clip(w string) string { return cuttext.Short(w, 40) }
 
 // number parses an integer of 64 bits or a finite float.
 func number(w string, js bool) (any, bool) {

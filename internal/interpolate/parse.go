@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/dotpath"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/pathcall"
@@ -83,9 +84,4 @@ func literal(s string) any {
 	return s
 }
 
-func clip(s string) string {
-	if len(s) > 60 {
-		return strings.ToValidUTF8(s[:60], "") + "…"
-	}
-	return s
-}
+func clip(s string) string { return cuttext.Short(s, 60) }

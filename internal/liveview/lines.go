@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/threads/activity"
@@ -65,10 +66,7 @@ func printable(line string) string {
 
 // oneLine returns a text of a model or an item on one line.
 func oneLine(s string) string {
-	if len(s) > 2000 {
-		s = strings.ToValidUTF8(s[:2000], "") + "…"
-	}
-	return hidden.Visible(strings.Join(strings.Fields(s), " "))
+	return hidden.Visible(strings.Join(strings.Fields(cuttext.Short(s, 2000)), " "))
 }
 
 // seconds renders a time that has passed.

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/httpx"
 )
 
@@ -396,8 +397,5 @@ func (w *web) failure(what string, err error) *diag.Error {
 
 func clipped(s string) string {
 	const most = 300
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
+	return cuttext.Short(s, most)
 }

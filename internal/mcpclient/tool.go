@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
@@ -189,8 +190,5 @@ func walkTexts(v any, at string, fn func(at, text string)) {
 
 func quoted(s string) string {
 	const most = 80
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return `"` + hidden.Visible(s) + `"`
+	return `"` + hidden.Visible(cuttext.Short(s, most)) + `"`
 }

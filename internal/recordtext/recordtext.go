@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 )
@@ -32,7 +33,7 @@ func Lines(s string, most int) string {
 	rest := ""
 	if len(s) > most {
 		rest = fmt.Sprintf("\n[%d more bytes]", len(s)-most)
-		s = strings.ToValidUTF8(s[:most], "")
+		s = cuttext.Start(s, most)
 	}
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	fence := "```"

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ryeos/rye/internal/cuttext"
 )
 
 // maxToken is the length of the longest token in bytes. Longer words are cut, in
@@ -58,16 +60,7 @@ func wordsOf(s string) (out []string) {
 }
 
 // clip cuts a word to maxToken bytes, between characters.
-func clip(s string) string {
-	if len(s) <= maxToken {
-		return s
-	}
-	n := maxToken
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
+func clip(s string) string { return cuttext.Start(s, maxToken) }
 
 // tokens are the tokens of one field.
 type tokens struct {

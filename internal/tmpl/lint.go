@@ -2,9 +2,9 @@ package tmpl
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/suggest"
 )
 
@@ -82,9 +82,4 @@ func lintName(t token) (diag.Finding, bool) {
 }
 
 // clip shortens a template for a message.
-func clip(s string) string {
-	if len(s) > 40 {
-		return strings.ToValidUTF8(s[:40], "") + "…"
-	}
-	return s
-}
+func clip(s string) string { return cuttext.Short(s, 40) }

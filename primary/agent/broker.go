@@ -9,10 +9,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/policy"
 )
@@ -174,12 +174,7 @@ func (b *Broker) record(req Request, env *diag.Envelope, took time.Duration) {
 // shortRef returns what a program named as an item, with visible characters only.
 func shortRef(ref string) string {
 	ref = hidden.Visible(ref)
-	if len(ref) <= maxCallRef {
-		return ref
-	}
-	for ref = ref[:maxCallRef]; !utf8.ValidString(ref); ref = ref[:len(ref)-1] {
-	}
-	return ref + "…"
+	return cuttext.Short(ref, maxCallRef)
 }
 
 // Made returns the calls that have ended.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/httpx"
 
 	"github.com/ryeos/rye/registry/wire"
@@ -171,10 +172,7 @@ func printable(s string) string {
 		}
 		return r
 	}, s)
-	if len(s) > 2000 {
-		s = strings.ToValidUTF8(s[:2000], "") + "…"
-	}
-	return s
+	return cuttext.Short(s, 2000)
 }
 
 // ErrOffline is wrapped by the error for data that is not on this computer while the

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
@@ -187,8 +188,7 @@ func (s *Server) listedFound(b *bundleState) (wire.Found, bool) {
 
 func (s *Server) findPage(_ context.Context, h *http.Request, m *model) (*shown, error) {
 	q := h.URL.Query().Get("q")
-	q = q[:min(len(q), 200)]
-	v := &shown{Title: "Search", Query: strings.ToValidUTF8(q, "")}
+	v := &shown{Title: "Search", Query: strings.ToValidUTF8(cuttext.Start(q, 200), "")}
 	s.find(m, v)
 	return v, nil
 }

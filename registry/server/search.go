@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/wire"
 )
@@ -99,7 +100,7 @@ func shorten(f wire.Found) wire.Found {
 
 // cutText returns the first bytes of a text, in whole characters.
 func cutText(s string, most int) string {
-	return strings.ToValidUTF8(s[:min(len(s), most)], "")
+	return cuttext.Start(s, most)
 }
 
 func (s *Server) readFound(id wire.ID) (f wire.Found, err error) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 )
@@ -240,12 +241,7 @@ func (u *unpacking) check(h *tar.Header) error {
 	return checkPath(h.Name)
 }
 
-func cut(s string) string {
-	if len(s) > 200 {
-		return s[:200] + "…"
-	}
-	return s
-}
+func cut(s string) string { return cuttext.Short(s, 200) }
 
 // bounded is a reader that fails after a number of bytes. Readers above it hide the
 // reason, so it keeps it.

@@ -3,8 +3,8 @@ package compact
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/threads/message"
 )
 
@@ -59,15 +59,7 @@ func middleCut(s string, most int64) string {
 		return s
 	}
 	half := int(most / 2)
-	return cutAt(s, half) + "\n[…]\n" + strings.ToValidUTF8(s[len(s)-half:], "")
-}
-
-// cutAt returns at most n bytes of a text, whole characters.
-func cutAt(s string, n int) string {
-	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:min(n, len(s))]
+	return cuttext.Start(s, half) + "\n[…]\n" + strings.ToValidUTF8(s[len(s)-half:], "")
 }
 
 // Parts joins texts to parts of at most so many tokens, in their order. A longer text is
@@ -81,7 +73,7 @@ func Parts(texts []string, tokens int64) (out []string) {
 			out, part = append(out, part), ""
 		}
 		for len(text) > most {
-			piece := cutAt(text, most)
+			piece := cuttext.Start(text, most)
 			if at := strings.LastIndexByte(piece, '\n') + 1; at > most/2 {
 				piece = piece[:at]
 			}

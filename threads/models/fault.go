@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/httpfill"
 	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/threads/provider"
@@ -91,10 +92,7 @@ func saidBy(body []byte) string {
 	if isPage(body) || !json.Valid(body) {
 		return ""
 	}
-	if len(text) > 300 {
-		text = strings.ToValidUTF8(text[:300], "") + "…"
-	}
-	return text
+	return cuttext.Short(text, 300)
 }
 
 // Explain returns the failure of a call in words that say what the service did and what
@@ -167,10 +165,7 @@ func answer(status int, said string) string {
 	if status == 0 {
 		return said
 	}
-	if len(said) > 300 {
-		said = strings.ToValidUTF8(said[:300], "") + "…"
-	}
-	return fmt.Sprintf("status %d: %s", status, said)
+	return fmt.Sprintf("status %d: %s", status, cuttext.Short(said, 300))
 }
 
 // addressOf returns the address of an item for messages.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/proc"
 )
 
@@ -208,7 +209,7 @@ func (e *gitError) Error() string {
 	first, last := "", "it failed without a message"
 	for line := range strings.Lines(e.text) {
 		line = strings.TrimSpace(line)
-		line = line[:min(len(line), maxMessage)]
+		line = cuttext.Start(line, maxMessage)
 		if rest, ok := strings.CutPrefix(line, "ssh: "); ok {
 			return "ssh: " + rest + e.remote()
 		}
@@ -231,7 +232,7 @@ func (e *gitError) remote() string {
 		if text = strings.TrimSpace(text); !ok || text == "" || size > maxMessage {
 			continue
 		}
-		text = text[:min(len(text), maxMessage)]
+		text = cuttext.Start(text, maxMessage)
 		size += len(text)
 		out = append(out, text)
 	}

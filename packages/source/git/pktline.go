@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+
+	"github.com/ryeos/rye/internal/cuttext"
 )
 
 // maxLine is the length of a pkt-line, which the format itself limits.
@@ -72,7 +74,7 @@ type remoteError struct{ text string }
 func (e *remoteError) Error() string { return "it reports " + strconv.Quote(e.text) }
 
 // clip returns a text of a remote that may be part of an error.
-func clip(text string) string { return strings.TrimSpace(text[:min(len(text), 500)]) }
+func clip(text string) string { return strings.TrimSpace(cuttext.Start(text, 500)) }
 
 // textOf returns a line without its end.
 func textOf(line []byte) string { return strings.TrimSuffix(string(line), "\n") }
