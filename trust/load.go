@@ -24,6 +24,9 @@ func Load(p Params) (*Store, []diag.Finding) {
 	for _, dir := range p.SystemDirs {
 		b.readDir(origin{tier: TierSystem}, dir)
 	}
+	for _, file := range p.System {
+		b.parse(origin{tier: TierSystem}, file.Name, file.Data)
+	}
 	b.readDir(origin{tier: TierUser}, p.UserDir)
 	for _, path := range p.RootPaths {
 		b.readRoot(path)
@@ -71,6 +74,10 @@ func (b *builder) readFile(from origin, path string) {
 	if from.tier == TierProject {
 		b.projectBytes += len(data)
 	}
+	b.parse(from, path, data)
+}
+
+func (b *builder) parse(from origin, path string, data []byte) {
 	d, fs := doc.Read(path, data, b.p.Proofs)
 	b.add(d, from, fs)
 }

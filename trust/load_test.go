@@ -52,6 +52,40 @@ func TestSystemAnchor(t *testing.T) {
 	wantCode(t, "what both allow", s.Verify(w.tool(key(2), "acme/z", w.now)), "")
 }
 
+// Documents in memory are read as those of a system directory are, without files of their own.
+func TestSystemDocuments(t *testing.T) {
+	w := newWorld(t)
+	name, keyDoc := w.document(key(2), "company", doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"acme/**"}, May: []string{"sign"}})
+	in := w.tool(key(2), "acme/x", w.now)
+	wantCode(t, "without the document", w.clean().Verify(in), diag.KeyUnknown)
+
+	w.p.System = []trust.File{{Name: name, Data: keyDoc}}
+	s := w.clean()
+	v := s.Verify(in)
+	wantCode(t, "in memory", v, "")
+	if v.Tier != trust.TierSystem || v.Owner != "company" {
+		t.Errorf("verdict %+v", v)
+	}
+	wantCode(t, "the scope of the document", s.Verify(w.tool(key(2), "other/x", w.now)), diag.Scope)
+
+	rname, revocation, err := doc.NewRevocation(t.Context(), doc.RevocationParams{Reason: doc.ReasonCompromised, CutOff: w.now.AddDate(0, 0, -1), Now: w.now}, key(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.p.System = append(w.p.System, trust.File{Name: rname, Data: revocation})
+	wantCode(t, "a revocation in memory", w.clean().Verify(in), diag.Revoked)
+
+	w.p.System = []trust.File{{Name: "key-1.toml", Data: keyDoc}}
+	s, fs := w.load()
+	wantFinding(t, "a document under another name", fs, diag.ValidationFailed, "key-1.toml", "")
+	wantCode(t, "a document under another name", s.Verify(in), diag.KeyUnknown)
+
+	w.p.System = []trust.File{{Name: name, Data: bytes.Repeat([]byte("#"), doc.MaxDocument+1)}}
+	s, fs = w.load()
+	wantFinding(t, "a large document", fs, diag.TooLarge, name, "")
+	wantCode(t, "a large document", s.Verify(in), diag.KeyUnknown)
+}
+
 // T9, V44: a clone that carries a trust document for its own key.
 func TestT9ProjectTrustsItself(t *testing.T) {
 	w := newWorld(t)

@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 	"sort"
 	"strings"
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -49,18 +47,7 @@ func (e *Env) RegistryJudge() server.Judge {
 
 // storeOf returns a store that trusts exactly the keys with these documents.
 func (e *Env) storeOf(documents []trust.File) (*trust.Store, error) {
-	dir, err := os.MkdirTemp("", "rye-registry-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	base := atomicfile.Private(dir)
-	for _, d := range documents {
-		if err := base.Replace(d.Name, d.Data, 0o600); err != nil {
-			return nil, err
-		}
-	}
-	store, found := trust.Load(trust.Params{SystemDirs: []string{dir}, Anchors: CompiledAnchors(), Now: e.Now, Floor: e.Released})
+	store, found := trust.Load(trust.Params{System: documents, Anchors: CompiledAnchors(), Now: e.Now, Floor: e.Released})
 	return store, diag.FromFindings("reading the keys of the namespace", found)
 }
 
