@@ -122,10 +122,7 @@ func (e *Executor) lockedDeps(tool *resolve.Item, block *pep723.Block) ([]lock.D
 	}
 	var entry *lock.Item
 	if e.p.Lock != nil {
-		var err error
-		if entry, err = e.p.Lock.Entry(tool.Ref); err != nil {
-			return nil, err
-		}
+		entry = e.p.Lock.Item(tool.Ref)
 	}
 	if entry == nil || entry.Digest != tool.Digest {
 		return nil, diag.New(diag.LockStale, "running %s: %s has no packages for its block # /// script", tool.Ref, lock.LockFile).WithReason("relock")

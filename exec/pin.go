@@ -54,11 +54,7 @@ func (e *Executor) CompareLock(ctx context.Context, elements []*resolve.Item) er
 		found.System = e.p.System()
 	}
 	if root := elements[0].Root; root.Space == space.Project && !root.Bundled() {
-		entry, err := e.p.Lock.Entry(elements[0].Ref)
-		if err != nil {
-			return err
-		}
-		if entry == nil {
+		if e.p.Lock.Item(elements[0].Ref) == nil {
 			if err := notLockable(elements); err != nil && e.p.Locked {
 				return err
 			}

@@ -39,10 +39,8 @@ type Found struct {
 // "system": the caller decides whether it is a warning.
 func (l *Lock) CheckItem(f Found) (Standing, error) {
 	ref := f.Chain[0].Ref
-	entry, err := l.Entry(ref)
+	entry := l.Item(ref)
 	switch {
-	case err != nil:
-		return Mismatch, err
 	case entry == nil && f.Locked:
 		return NotLocked, diag.New(diag.LockStale, "checking %s: %s has no entry for it", ref, LockFile).WithReason("relock")
 	case entry == nil:
@@ -126,8 +124,8 @@ func (c *comparison) uses(entry *Item) {
 // system items. Where the locked bytes are those of an item of the project, its file
 // is gone, and the system's item would run in its place.
 func (c *comparison) ofSystem(want Link, got Element) bool {
-	own, err := c.l.Entry(want.Ref)
-	return err == nil && want.Ref == got.Ref && got.Space == "system" && (own == nil || own.Digest != want.Digest)
+	own := c.l.Item(want.Ref)
+	return want.Ref == got.Ref && got.Space == "system" && (own == nil || own.Digest != want.Digest)
 }
 
 func (c *comparison) drifted(want Link, got Element) {
@@ -146,17 +144,15 @@ func (c *comparison) differs(err error) {
 // a LOCK_STALE error if they recorded other bytes.
 func (l *Lock) CheckSystem(now Link, system System) error {
 	var other *Link
-	for it, err := range l.linking(now.Ref) {
-		if err != nil {
-			return err
-		}
+	for i := range l.Items {
+		it := &l.Items[i]
 		for _, links := range [][]Link{it.Chain, it.Uses} {
-			for i, x := range links {
+			for k, x := range links {
 				if x == now || x.Ref == now.Ref && x.Digest == it.Digest && x.Ref == it.Ref {
 					return nil
 				}
 				if x.Ref == now.Ref {
-					other = &links[i]
+					other = &links[k]
 				}
 			}
 		}

@@ -28,7 +28,6 @@ type Lock struct {
 	Members    []Member   // sorted by path
 	Items      []Item     // sorted by ref
 	Extra      []Field    // of the head, from a later minor format
-	unread     *unread    // the items, if Lookup read the file
 	canonical  *canonical // the items as they were read, nil unless their text was canonical; see ownItems
 }
 

@@ -16,6 +16,11 @@ import (
 // error. Findings have no path. A valid text that is not written as Render writes
 // it, for example after a manual merge, gives a warning.
 func ParseLock(b []byte) (*Lock, []diag.Finding) {
+	return parseLock(b, &itemReader{links: map[linkText]Link{}})
+}
+
+// parseLock is ParseLock. Without a reader of items it makes records of all entries.
+func parseLock(b []byte, items *itemReader) (*Lock, []diag.Finding) {
 	if fs := precheck(b, MaxLock, "lock"); len(fs) > 0 {
 		return nil, damaged(fs)
 	}
@@ -23,27 +28,17 @@ func ParseLock(b []byte) (*Lock, []diag.Finding) {
 		f := diag.Errorf(diag.ParsingError, line, 1, "the file contains conflict markers of a merge")
 		return nil, []diag.Finding{f.WithReason("conflict")}
 	}
-	if l := quickLock(b); l != nil {
-		return l, nil
-	}
-	return parseLock(b)
-}
-
-// parseLock reads a text that passed the checks of the file as a whole.
-func parseLock(b []byte) (*Lock, []diag.Finding) {
 	if b[len(b)-1] != '\n' {
 		return nil, truncated(b)
 	}
-	p := &lockParser{l: &Lock{}}
-	first, _, _ := bytes.Cut(b, []byte{'\n'})
-	for head := range scan(string(first)) {
-		if p.format(head) {
-			p.file(string(b))
-		}
-		break
+	p := &lockParser{l: &Lock{}, items: items, text: string(b), ordered: true, lines: map[entryName]int{}}
+	first, _, _ := strings.Cut(p.text, "\n")
+	canonical := false
+	if p.format(scanRecord(first, 1)) {
+		canonical = p.file()
 	}
-	if !diag.Failed(p.out) {
-		p.canonical(b)
+	if !canonical && !diag.Failed(p.out) {
+		p.notCanonical(b)
 	}
 	diag.Sort(p.out)
 	if diag.Failed(p.out) {
@@ -58,7 +53,7 @@ func parseLock(b []byte) (*Lock, []diag.Finding) {
 func truncated(b []byte) []diag.Finding {
 	out := damaged([]diag.Finding{at(diag.ParsingError, hidden.Position(b, len(b)), "the last line has no line end: the file is truncated")})
 	if complete := b[:bytes.LastIndexByte(b, '\n')+1]; len(complete) > 0 {
-		_, fs := parseLock(complete)
+		_, fs := ParseLock(complete)
 		out = append(out, slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Code != diag.LockRepointed })...)
 	}
 	diag.Sort(out)
@@ -103,34 +98,96 @@ func at(code diag.Code, pos diag.Position, format string, args ...any) diag.Find
 }
 
 type lockParser struct {
-	l   *Lock
-	out []diag.Finding
+	l       *Lock
+	out     []diag.Finding
+	items   *itemReader // nil: make records of all entries
+	text    string
+	ordered bool              // each item so far is after the one before, in the order of Render
+	lines   map[entryName]int // of the entries; those of items only if they are not ordered
 }
 
 func (p *lockParser) fault(code diag.Code, pos diag.Position, format string, args ...any) {
 	p.out = append(p.out, at(code, pos, format, args...))
 }
 
-func (p *lockParser) file(text string) {
-	type entry struct{ kind, name string }
-	lines := map[entry]int{}
-	head := true
-	for r := range scan(text) {
-		if head {
-			p.head(r)
-			head = false
+// file reads the head and the entries. It reports whether Render writes the lock like this.
+func (p *lockParser) file() bool {
+	const shortest = 100 // bytes of an entry, so that a hostile text reserves little memory
+	p.l.Items = slices.Grow(p.l.Items, min(strings.Count(p.text, itemStart), len(p.text)/shortest))
+	c := &canonical{text: p.text}
+	above := len(p.text) // the length of the text before the items
+	inForm := true       // the items have the text of Render, and are at the end
+	for e := range entryTexts(p.text) {
+		if e.start == 0 {
+			p.head(scanRecord(e.text, e.line))
 			continue
 		}
-		name := entry{r.kind, r.name}
-		if first := lines[name]; first > 0 && r.name != "" {
-			p.fault(diag.ParsingError, diag.Position{Line: r.line, Column: 1}, "a second entry for %s %s, the first is in line %d", r.kind, r.name, first)
+		items := len(p.l.Items)
+		hasForm := p.oneEntry(e)
+		switch isItem := len(p.l.Items) > items; {
+		case isItem:
+			above = min(above, e.start)
+			c.starts = append(c.starts, e.start)
+			inForm = inForm && hasForm
+		case items > 0:
+			inForm = false
 		}
-		lines[name] = r.line
-		if p.entry(r); len(p.out) >= maxFindings {
+		if len(p.out) >= maxFindings {
 			break
 		}
 	}
+	inForm = inForm && p.ordered
+	if inForm && len(p.l.Items) > 0 {
+		c.items = p.l.Items
+		p.l.canonical = c
+	}
 	p.l.Sort()
+	return inForm && string(p.l.aboveText()) == p.text[:above]
+}
+
+// oneEntry reads an entry. It reports whether it is an item with the text of Render.
+func (p *lockParser) oneEntry(e entryText) bool {
+	if p.items != nil {
+		if it, ok := p.items.read(e.text); ok {
+			if !p.inOrder(it.Ref) {
+				p.repeated(e, entryName{"item", it.Ref.String()})
+			}
+			p.l.Items = append(p.l.Items, it)
+			return true
+		}
+	}
+	r := scanRecord(e.text, e.line)
+	ref, err := item.ParseRef(r.name, "")
+	if r.kind != "item" || err != nil || !p.inOrder(ref) {
+		p.repeated(e, entryName{r.kind, r.name})
+	}
+	n := len(p.l.Items)
+	p.entry(r)
+	return len(p.l.Items) > n && p.l.Items[n].hasText(e.text)
+}
+
+// inOrder reports whether an item is after all items so far.
+func (p *lockParser) inOrder(ref item.Ref) bool {
+	n := len(p.l.Items)
+	return p.ordered && (n == 0 || CompareRefs(p.l.Items[n-1].Ref, ref) < 0)
+}
+
+// repeated reports a second entry of one name. Items that follow in order have no lines: they
+// get them when the first one is not in order.
+func (p *lockParser) repeated(e entryText, name entryName) {
+	if name.kind == "item" && p.ordered {
+		p.ordered = false
+		for before := range entryTexts(p.text[:e.start]) {
+			if r := before.name(); r.kind == "item" {
+				p.lines[entryName{r.kind, r.name}] = r.line
+			}
+		}
+	}
+	line := e.line + 1
+	if first := p.lines[name]; first > 0 && name.name != "" {
+		p.fault(diag.ParsingError, diag.Position{Line: line, Column: 1}, "a second entry for %s %s, the first is in line %d", name.kind, name.name, first)
+	}
+	p.lines[name] = line
 }
 
 // format reads the first line.
@@ -280,8 +337,8 @@ func (f *fieldReader) item(name string) Item {
 	return it
 }
 
-// canonical warns about a text that differs from the canonical one of its format.
-func (p *lockParser) canonical(b []byte) {
+// notCanonical warns about a text that differs from the canonical one of its format.
+func (p *lockParser) notCanonical(b []byte) {
 	rest, want := b, []byte(nil)
 	same := true
 	for r := range p.l.inOrder() { // file has sorted the entries
@@ -303,13 +360,13 @@ func (p *lockParser) canonical(b []byte) {
 	}
 	n := 1 + bytes.Count(b[:len(b)-len(rest)+equal], []byte("\n"))
 	f := diag.Warnf(diag.Drift, n, 1, "from this line on the file is not in canonical form: order, quotes or blank lines differ")
-	p.out = append(p.out, f.WithReason(notCanonical))
+	p.out = append(p.out, f.WithReason(otherForm))
 }
 
-const notCanonical = "form"
+const otherForm = "form"
 
 // IsFormNote reports whether a finding of ParseLock is that the text is not canonical.
-func IsFormNote(f diag.Finding) bool { return f.Reason == notCanonical }
+func IsFormNote(f diag.Finding) bool { return f.Reason == otherForm }
 
 // fieldReader takes the fields of one record one by one.
 type fieldReader struct {

@@ -53,7 +53,12 @@ func Unchanged(files Files, name string, text []byte) bool {
 type Known struct {
 	Text  []byte // of rye.lock
 	Lock  *Lock
-	Notes []diag.Finding // those of ParseLock
+	Notes []diag.Finding // its warnings
+}
+
+// clone returns a copy whose lock the caller may change.
+func (k *Known) clone() *Known {
+	return &Known{Text: k.Text, Lock: k.Lock.Clone(), Notes: slices.Clone(k.Notes)}
 }
 
 // State is what rye.yaml, rye.lock and rye.sum contain. The texts are nil for
@@ -72,7 +77,7 @@ type State struct {
 }
 
 // ReadState reads the three files and the members of the workspace. Unlike
-// ReadLock it accepts a lock with conflict markers, so that both sides can be
+// Read it accepts a lock with conflict markers, so that both sides can be
 // resolved again. While rye.lock has the text of known, which may be nil, it is not parsed
 // again.
 func ReadState(files Files, known *Known) (*State, error) {
@@ -85,7 +90,8 @@ func ReadState(files Files, known *Known) (*State, error) {
 		s.ProjectFile = &ProjectFile{}
 	}
 	if known != nil && Unchanged(files, LockFile, known.Text) {
-		s.LockText, s.Lock, s.Notes = known.Text, known.Lock.Clone(), slices.Clone(known.Notes)
+		k := known.clone()
+		s.LockText, s.Lock, s.Notes = k.Text, k.Lock, k.Notes
 	} else {
 		s.LockText, err = read(files, LockFile, MaxLock)
 	}
@@ -127,21 +133,23 @@ func readManifest(files Files, name, where string) (*ProjectFile, []byte, error)
 	return m, b, diag.FromFindings("reading "+where+name, diag.WithPath(fs, name))
 }
 
-// ReadLock reads rye.lock; where is written before its name in errors. Notes are
-// its warnings. The Lock is nil if the file does not exist.
-func ReadLock(files Files, where string) (l *Lock, text []byte, notes []diag.Finding, err error) {
-	return ReadLockBy(files, where, ParseLock)
-}
-
-// ReadLockBy is ReadLock with another parser of the same texts.
-func ReadLockBy(files Files, where string, parse func([]byte) (*Lock, []diag.Finding)) (l *Lock, text []byte, notes []diag.Finding, err error) {
+// Read reads rye.lock; where is written before its name in errors. It returns nil if the file
+// does not exist. While the file has the text of known, which may be nil, it is not parsed
+// again.
+func Read(files Files, where string, known *Known) (*Known, error) {
+	if known != nil && Unchanged(files, LockFile, known.Text) {
+		return known.clone(), nil
+	}
 	b, err := read(files, LockFile, MaxLock)
 	if b == nil || err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	l, notes = parse(b)
+	l, notes := ParseLock(b)
 	notes = diag.WithPath(notes, LockFile)
-	return l, b, notes, diag.FromFindings("reading "+where+LockFile, notes)
+	if err := diag.FromFindings("reading "+where+LockFile, notes); err != nil {
+		return nil, err
+	}
+	return &Known{Text: b, Lock: l, Notes: notes}, nil
 }
 
 // ReadSum reads rye.sum. The Sum is empty if the file does not exist.

@@ -13,10 +13,7 @@ import (
 // the entries.
 func (l *Lock) Render() []byte {
 	c := l.sorted()
-	b := make([]byte, 0, c.size())
-	for r := range c.aboveItems() {
-		b = r.append(b)
-	}
+	b := append(make([]byte, 0, c.size()), c.aboveText()...)
 	before := c.canonical.reader()
 	for i := range c.Items {
 		text := before.of(&c.Items[i])
@@ -36,8 +33,8 @@ func (l *Lock) size() int {
 	return known + len(l.canonical.text) + 512*max(64, len(l.Items)-len(l.canonical.items))
 }
 
-// canonical is the part of a canonical text with the items. Few entries change between
-// reading and writing a lock; of the others the text is copied.
+// canonical is a text whose items are written as Render writes them, at its end. Few entries
+// change between reading and writing a lock; of the others the text is copied.
 type canonical struct {
 	text   string
 	items  []Item // sorted by ref
@@ -114,6 +111,14 @@ func (l *Lock) aboveItems() iter.Seq[record] {
 	}
 }
 
+// aboveText returns the text before the items.
+func (l *Lock) aboveText() (b []byte) {
+	for r := range l.aboveItems() {
+		b = r.append(b)
+	}
+	return b
+}
+
 // Clone copies the entries. They share the lists that they contain, which no function of
 // this package changes.
 func (l *Lock) Clone() *Lock {
@@ -184,6 +189,12 @@ func (m Member) record() record {
 	r.modules("needs", m.Needs)
 	r.extra(m.Extra)
 	return r
+}
+
+// hasText reports whether Render writes the entry like this.
+func (it Item) hasText(text string) bool {
+	it.Uses = sorted(it.Uses, compareLinks)
+	return string(it.record().append(nil)) == text
 }
 
 func (it Item) record() record {

@@ -162,26 +162,60 @@ func scanWords(s string) (words []string, rest, fault string) {
 	}
 }
 
-// scan returns the head of a text and its entries one by one: together they need ten
-// times the memory of the text.
-func scan(text string) iter.Seq[record] {
-	return func(yield func(record) bool) {
-		r := record{line: 1}
-		n := 0
-		for line := range strings.Lines(text) {
-			n++
-			line = strings.TrimSuffix(line, "\n")
-			if strings.HasPrefix(line, "- ") {
-				if !yield(r) {
-					return
-				}
-				r = entryRecord(line[2:], n)
-				continue
+// entryStart is the start of an entry, with the line end before it.
+const entryStart = "\n- "
+
+// entryText is the text of the head, or of one entry that begins with entryStart.
+type entryText struct {
+	text  string
+	start int // its position in the file
+	line  int // of the line end before an entry; 1 for the head
+}
+
+// entryTexts returns the texts of the head and of the entries. Together they are the file.
+func entryTexts(text string) iter.Seq[entryText] {
+	return func(yield func(entryText) bool) {
+		e := entryText{line: 1}
+		for e.start < len(text) {
+			rest := text[e.start:]
+			if n := strings.Index(rest[1:], entryStart); n >= 0 {
+				rest = rest[:1+n]
 			}
-			r.scanLine(line, n)
+			e.text = rest
+			if !yield(e) {
+				return
+			}
+			e.start += len(rest)
+			e.line += strings.Count(rest, "\n")
 		}
-		yield(r)
 	}
+}
+
+// name returns the record of an entry without its fields, empty for the head.
+func (e entryText) name() record {
+	entry, ok := strings.CutPrefix(e.text, entryStart)
+	if !ok {
+		return record{}
+	}
+	first, _, _ := strings.Cut(entry, "\n")
+	return entryRecord(first, e.line+1)
+}
+
+// scanRecord reads the record of a head or an entry.
+func scanRecord(text string, line int) record {
+	r := record{line: line}
+	if entry, ok := strings.CutPrefix(text, entryStart); ok {
+		first, rest, _ := strings.Cut(entry, "\n")
+		line++
+		r = entryRecord(first, line)
+		line++
+		text = rest
+	}
+	for s := range strings.Lines(text) {
+		r.scanLine(strings.TrimSuffix(s, "\n"), line)
+		line++
+	}
+	return r
 }
 
 // entryRecord begins an entry.

@@ -2,7 +2,6 @@ package primary
 
 import (
 	"context"
-	"iter"
 	"maps"
 	"runtime"
 	"slices"
@@ -311,22 +310,12 @@ func findingsOf(it *resolve.Item, err error) []diag.Finding {
 	return []diag.Finding{signFinding(it.Path(), err)}
 }
 
-// LockEntries are the entries of items of a lock: a lock.Lock, or a lock.Entries.
-type LockEntries interface {
-	Item(ref item.Ref) *lock.Item
-	SetItem(it lock.Item)
-	RemoveItem(ref item.Ref) bool
-	Refs() iter.Seq[item.Ref]
-	Naming(refs map[item.Ref]bool) []item.Ref
-	Render() []byte
-}
-
 // RefreshLock updates the entries of items that were just signed, and of the items
 // whose chains or uses contain them, and reports whether the lock changed. An entry
 // that differs in anything else is kept, with a warning: signing an item must not
 // accept other changes. Other items of the system than the locked ones stay a
 // difference, too.
-func (v *Verbs) RefreshLock(ctx context.Context, l LockEntries, signed []item.Ref) (bool, []diag.Finding, error) {
+func (v *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, signed []item.Ref) (bool, []diag.Finding, error) {
 	if len(signed) == 0 {
 		return false, nil, nil
 	}
@@ -379,7 +368,7 @@ func (v *Verbs) AddToLock(ctx context.Context, l *lock.Lock, refs []item.Ref) (b
 // reached returns the entries that signing these items can change: their own, and
 // those that contain one of them. Invalid chains are not reported: they were invalid
 // before.
-func (v *Verbs) reached(ctx context.Context, l LockEntries, signed []item.Ref) ([]lockEntry, []diag.Finding, error) {
+func (v *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([]lockEntry, []diag.Finding, error) {
 	now, isNew := map[item.Ref]bool{}, false
 	for _, ref := range signed {
 		now[ref], isNew = true, isNew || l.Item(ref) == nil

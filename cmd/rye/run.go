@@ -110,7 +110,6 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 			return err
 		}
 	}
-	e.OnlyRuns = true
 	args, err := promptArgs(ctx, c, o.params == "-")
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ const maxOpen = 64
 // within is "".
 func (e *Env) AgentSurface(allowed policy.Set, within string) *agent.Surface {
 	base := *e
-	base.Surface, base.OnlyRuns = surfaceMCP, true
+	base.Surface = surfaceMCP
 	base.Listings = &sandbox.Listings{}
 	base.Person.Secret, base.Person.Asks = nil, false // stdin carries the protocol
 	p := &agentProjects{base: &base, allowed: allowed, within: within, open: map[string]*agentProject{}}

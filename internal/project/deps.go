@@ -24,10 +24,7 @@ func (p *Project) dependencies(ctx context.Context, c *exec.Chain) ([]lock.Dep, 
 	}
 	var old []lock.Dep
 	if p.Lock != nil {
-		entry, err := p.Lock.Lock.Entry(tool.Ref)
-		if err != nil {
-			return nil, err
-		}
+		entry := p.Lock.Lock.Item(tool.Ref)
 		if entry != nil && entry.Digest == tool.Digest {
 			old = entry.Deps
 		}

@@ -37,7 +37,6 @@ type Env struct {
 	Unlocked  bool          // the user gave --locked=false, which is honoured in CI too
 	// ThreadLogs marks a command about threads: outside of projects it uses those of the account.
 	ThreadLogs bool
-	OnlyRuns   bool // the command asks for the entries of few items of the lock, as a run does
 	NoMemo     bool // compute what the memo knows, too
 	Offline    bool
 	Terminal   string // the name of the terminal at which a person gives answers, "" if it is not known

@@ -26,11 +26,10 @@ type SpaceLock struct {
 	Space       space.Name
 	Dir         string     // the folder that holds the files, "" when it is on no disk
 	Files       lock.Files // the same
-	text        []byte     // of the lock, nil if it was read by lock.ReadLookup
+	text        []byte     // of the lock
 	Lock        *lock.Lock
 	ProjectFile *lock.ProjectFile
 	notes       []diag.Finding // warnings of the lock
-	lookup      bool           // the lock was read by lock.ReadLookup
 	unread      bool           // rye.yaml cannot be read, so nothing is known of what it asks for
 }
 
@@ -48,7 +47,7 @@ func (p *Project) readLocks(ctx context.Context, m Mode, own func() (*SpaceLock,
 			p.files = lock.Dir(lockDir(root))
 			sl, err = own()
 		} else {
-			sl, err = readSpaceLock(root, p.Env.OnlyRuns)
+			sl, err = readSpaceLock(root)
 		}
 		var layers []space.Layer
 		if err == nil && sl != nil {
@@ -78,7 +77,7 @@ func (p *Project) ownLock() func() (*SpaceLock, error) {
 	if i < 0 {
 		return nil // no root asks for it
 	}
-	read := sync.OnceValues(func() (*SpaceLock, error) { return readSpaceLock(p.Spaces.Roots[i], p.Env.OnlyRuns) })
+	read := sync.OnceValues(func() (*SpaceLock, error) { return readSpaceLock(p.Spaces.Roots[i]) })
 	go func() { _, _ = read() }()
 	return read
 }
@@ -93,39 +92,25 @@ func lockDir(root *space.Root) string {
 }
 
 // readSpaceLock returns nil when the space has no lock, which costs one stat.
-func readSpaceLock(root *space.Root, lookup bool) (*SpaceLock, error) {
+func readSpaceLock(root *space.Root) (*SpaceLock, error) {
 	dir := lockDir(root)
 	if _, err := os.Lstat(filepath.Join(dir, lock.LockFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return parseSpaceLock(&SpaceLock{Space: root.Space, Dir: dir, Files: lock.Dir(dir), lookup: lookup}, dir+string(filepath.Separator))
-}
-
-// lockParser is implemented by files that parse their lock differently, for example because
-// it was read ahead.
-type lockParser interface {
-	ParseLock(text []byte) (*lock.Lock, []diag.Finding)
+	return parseSpaceLock(&SpaceLock{Space: root.Space, Dir: dir, Files: lock.Dir(dir)}, dir+string(filepath.Separator), nil)
 }
 
 // parseSpaceLock reads the lock and the manifest; messages put where before
-// their names. It returns nil if there is no lock.
-func parseSpaceLock(sl *SpaceLock, where string) (*SpaceLock, error) {
-	var err error
-	read := lock.ReadLock
-	switch p, ahead := sl.Files.(lockParser); {
-	case sl.lookup:
-		read = func(files lock.Files, where string) (*lock.Lock, []byte, []diag.Finding, error) {
-			l, notes, err := lock.ReadLookup(files, where)
-			return l, nil, notes, err
-		}
-	case ahead:
-		read = func(files lock.Files, where string) (*lock.Lock, []byte, []diag.Finding, error) {
-			return lock.ReadLockBy(files, where, p.ParseLock)
-		}
-	}
-	if sl.Lock, sl.text, sl.notes, err = read(sl.Files, where); sl.Lock == nil {
+// their names. It returns nil if there is no lock. While the file has the text of known,
+// which may be nil, it is not parsed again.
+func parseSpaceLock(sl *SpaceLock, where string, known *lock.Known) (*SpaceLock, error) {
+	read, err := lock.Read(sl.Files, where, known)
+	if read == nil {
 		return nil, err
 	}
+	sl.Lock = read.Lock
+	sl.text = read.Text
+	sl.notes = read.Notes
 	sl.ProjectFile, _, err = lock.ReadProjectFile(sl.Files, where)
 	sl.unread = err != nil
 	return sl, err
@@ -133,7 +118,7 @@ func parseSpaceLock(sl *SpaceLock, where string) (*SpaceLock, error) {
 
 // written returns the text that Render writes for the lock as it was read.
 func (sl *SpaceLock) written() []byte {
-	if len(sl.notes) == 0 && sl.Lock.Minor == lock.LockMinor && !sl.lookup { // it was compared when it was parsed
+	if len(sl.notes) == 0 && sl.Lock.Minor == lock.LockMinor { // it was compared when it was parsed
 		return sl.text
 	}
 	return sl.Lock.Render()
@@ -141,7 +126,7 @@ func (sl *SpaceLock) written() []byte {
 
 // knownLock returns the lock of the project as it was read, or nil.
 func (p *Project) knownLock() *lock.Known {
-	if p.Lock == nil || p.Lock.lookup {
+	if p.Lock == nil {
 		return nil
 	}
 	return &lock.Known{Text: p.Lock.text, Lock: p.Lock.Lock, Notes: p.Lock.notes}
@@ -220,8 +205,8 @@ func (p *Project) locks(root *space.Root, ref item.Ref, digest item.Digest) bool
 	if p.Lock == nil || p.Lock.Lock == nil || root.Space != space.Project || root.Bundled() {
 		return false
 	}
-	entry, err := p.Lock.Lock.Entry(ref)
-	return err == nil && entry != nil && entry.Digest == digest
+	entry := p.Lock.Lock.Item(ref)
+	return entry != nil && entry.Digest == digest
 }
 
 // folder returns a path of the manifest as an absolute one, and as it is shown.
@@ -339,11 +324,7 @@ func (p *Project) warnDrift() func(error) {
 // wasTool reports whether the lock of the project has an entry for an item: only
 // tools have one.
 func (p *Project) wasTool(ref item.Ref) bool {
-	if p.Lock == nil || p.Lock.Lock == nil {
-		return false
-	}
-	entry, err := p.Lock.Lock.Entry(ref)
-	return entry != nil || err != nil
+	return p.Lock != nil && p.Lock.Lock.Item(ref) != nil
 }
 
 // graphItems describes the items as a run finds them.

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -26,7 +25,6 @@ type GitProject struct {
 	known            map[string]gitcmd.Entry                    // its own three files
 	opened           []*verify.GitFiles
 	ahead            func() *aheadLock // its files, if they are read ahead, else nil
-	staged           *stagedLock       // what parseLock reads if the lock is to be changed, else nil
 }
 
 // readFiles finds the three files in the directory that contains .ai.
@@ -108,20 +106,6 @@ func (p *GitProject) lockAhead() *aheadLock {
 	return p.ahead()
 }
 
-// ParseLock is lock.ParseLock. Of a lock that is to be changed, it keeps the entries that
-// did not change as text, and need not read what was read ahead.
-func (p *GitProject) ParseLock(b []byte) (*lock.Lock, []diag.Finding) {
-	if p.staged == nil {
-		return lock.ParseLock(b)
-	}
-	if a := p.lockAhead(); a != nil && a.text != nil && bytes.Equal(a.text, b) {
-		*p.staged, a.text = a.staged, nil // the caller changes the lock
-	} else {
-		*p.staged = readStaged(b)
-	}
-	return p.staged.lock, p.staged.notes
-}
-
 // entry returns the entry at a path from the top of the repository, the zero value
 // if there is none.
 func (p *GitProject) entry(at string) (gitcmd.Entry, error) {
@@ -178,7 +162,7 @@ func (p *GitProject) Glob(pattern string) ([]string, error) {
 func (h *Project) inGit(ctx context.Context, p *GitProject, root *space.Root, what string) (*Project, error) {
 	x := *h
 	x.files, x.Lock, x.LockErrs, x.Spaces = p, nil, nil, h.With(root)
-	sl, err := parseSpaceLock(&SpaceLock{Space: space.Project, Files: p}, what+":")
+	sl, err := parseSpaceLock(&SpaceLock{Space: space.Project, Files: p}, what+":", h.knownLock())
 	switch {
 	case sl == nil && err == nil:
 	case err != nil:

@@ -184,7 +184,7 @@ func (r registryItems) release(ctx context.Context, q packages.Query) (*packages
 // packages opens the package manager of a space for one call of a server.
 func (r registryItems) packages(ctx context.Context, params PackagesParams) (*Packages, error) {
 	e := *r.p.Env
-	e.OnlyRuns, e.Locked, params.Serving = false, e.KeepsLock(), true
+	e.Locked, params.Serving = e.KeepsLock(), true
 	return e.Packages(ctx, params)
 }
 

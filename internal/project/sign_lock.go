@@ -74,7 +74,7 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 	}
 	defer release()
 	root := p.Spaces.Of(space.Project)
-	sl, err := readSpaceLock(root, false) // as it is now
+	sl, err := readSpaceLock(root) // as it is now
 	if err != nil || sl == nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (p *Project) interrupted(ctx context.Context, l *lock.Lock, u lockUpdate) (
 
 // dropDeleted removes the entries of items that have no file in root, and reports
 // whether there were any. An item that a sparse checkout leaves out keeps its entry.
-func (p *Project) dropDeleted(ctx context.Context, l primary.LockEntries, root *space.Root) (bool, error) {
+func (p *Project) dropDeleted(ctx context.Context, l *lock.Lock, root *space.Root) (bool, error) {
 	gone, err := p.withoutFile(ctx, l.Refs(), root)
 	if err != nil {
 		return false, err
@@ -167,7 +167,7 @@ func (p *Project) dropDeleted(ctx context.Context, l primary.LockEntries, root *
 }
 
 // removeItems reports whether there was an entry of one of the items.
-func removeItems(l primary.LockEntries, gone []item.Ref) (removed bool) {
+func removeItems(l *lock.Lock, gone []item.Ref) (removed bool) {
 	for _, ref := range gone {
 		removed = l.RemoveItem(ref) || removed
 	}

@@ -101,7 +101,6 @@ func (e *Env) stagedProjects(ctx context.Context, repo *gitcmd.Repo, changes []g
 	var out []*stagedIn
 	for _, at := range locations {
 		env := e.At(repo, at)
-		env.OnlyRuns = true // of the lock in the work tree; that of the index is read whole
 		out = append(out, &stagedIn{env: env, repo: repo, at: at, open: env.openAsync(ctx), release: func() {}})
 	}
 	return out, nil
@@ -198,7 +197,7 @@ func (s *stagedIn) hook() githook.Project {
 				return nil, err
 			}
 			p := stagedFiles(ctx, s.repo, index, s.at.Prefix)
-			p.ahead, p.staged = s.ahead, &stagedLock{}
+			p.ahead = s.ahead
 			return h.relockStaged(ctx, p, signed, refs)
 		},
 	}

@@ -1,43 +1,24 @@
 package project
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
 	"sync"
 
-	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
 )
 
 // aheadLock is what is read of the index while items are signed.
 type aheadLock struct {
-	blobs  map[string][]byte // of rye.yaml and rye.lock, by name, as far as the work tree has them
-	text   []byte            // of the lock, nil if it is not one of them
-	staged stagedLock
-}
-
-// stagedLock is a lock that is brought up to date.
-type stagedLock struct {
-	lock    *lock.Lock // read by lock.Lookup if there are entries
-	notes   []diag.Finding
-	entries *lock.Entries // nil for a text that is not canonical
-
-	missing func() missingItems
-}
-
-// refs returns the items that have entries, before any change.
-func (s stagedLock) refs() []item.Ref {
-	if s.entries != nil {
-		return s.entries.Known()
-	}
-	return slices.Collect(s.lock.Refs())
+	blobs   map[string][]byte   // of rye.yaml and rye.lock, by name, as far as the work tree has them
+	missing func() missingItems // of the lock of the work tree, if it is that of the index; else nil
 }
 
 // missingItems are the entries of a lock whose items have no file in the index, by the
@@ -50,41 +31,23 @@ type missingItems struct {
 
 // gone returns the entries whose items have no file in the index, which may have been
 // compared while items were signed. A signature adds files and removes none.
-func (x *Project) gone(ctx context.Context, s *stagedLock, before []item.Ref) ([]item.Ref, error) {
+func (x *Project) gone(ctx context.Context, a *aheadLock, before *lock.Lock) ([]item.Ref, error) {
 	index := x.Spaces.Of(space.Project)
-	if s.missing == nil {
-		return x.withoutFile(ctx, slices.Values(before), index)
+	if a == nil || a.missing == nil {
+		return x.withoutFile(ctx, before.Refs(), index)
 	}
-	known := s.missing()
+	known := a.missing()
 	if known.err != nil {
-		return x.withoutFile(ctx, slices.Values(before), index)
+		return x.withoutFile(ctx, before.Refs(), index)
 	}
 	for _, ext := range known.exts {
 		const id = "a/b" // any
 		now, err := x.Resolver.Extractor(ctx, ext.Kind)
 		if err != nil || !slices.Equal(slices.Collect(now.EachPath(id)), slices.Collect(ext.EachPath(id))) {
-			return x.withoutFile(ctx, slices.Values(before), index)
+			return x.withoutFile(ctx, before.Refs(), index)
 		}
 	}
 	return x.withoutFile(ctx, slices.Values(known.refs), index)
-}
-
-// readStaged reads a lock.
-func readStaged(b []byte) stagedLock {
-	if entries := lock.ReadEntries(b); entries != nil {
-		looked, _ := lock.Lookup(b) // the text is valid
-		return stagedLock{lock: looked, entries: entries}
-	}
-	l, notes := lock.ParseLock(b)
-	return stagedLock{lock: l, notes: notes}
-}
-
-// edited returns what is changed.
-func (s stagedLock) edited() primary.LockEntries {
-	if s.entries != nil {
-		return s.entries
-	}
-	return s.lock
 }
 
 // readAhead begins to read the lock of the index.
@@ -117,22 +80,18 @@ func (s *stagedIn) readLock(ctx context.Context, index *verify.GitFiles) *aheadL
 	if h.Lock == nil {
 		return a
 	}
-	if a.text = same(lock.LockFile, lock.MaxLock); a.text != nil {
-		a.staged = readStaged(a.text)
-		a.staged.missing = s.missing(ctx, h, index, a.staged)
+	if text := same(lock.LockFile, lock.MaxLock); text != nil && bytes.Equal(text, h.Lock.text) {
+		a.missing = s.missing(ctx, h, index)
 	}
 	return a
 }
 
-// missing begins to compare the entries of a lock with the files of the index.
-func (s *stagedIn) missing(ctx context.Context, h *Project, index *verify.GitFiles, staged stagedLock) func() missingItems {
-	if staged.lock == nil {
-		return nil
-	}
-	refs := staged.refs()
+// missing begins to compare the entries of the lock with the files of the index.
+func (s *stagedIn) missing(ctx context.Context, h *Project, index *verify.GitFiles) func() missingItems {
+	refs := h.Lock.Lock.Refs()
 	find := sync.OnceValue(func() (m missingItems) {
 		root := index.Root()
-		m.refs, m.exts, m.err = missingIn(ctx, h.Verifier(h.With(root)), slices.Values(refs), root)
+		m.refs, m.exts, m.err = missingIn(ctx, h.Verifier(h.With(root)), refs, root)
 		return m
 	})
 	go find()
@@ -160,12 +119,11 @@ func (h *Project) relockStaged(ctx context.Context, p *GitProject, signed space.
 	if x.Lock == nil {
 		return nil, nil
 	}
-	now := p.staged.edited()
+	now := x.Lock.Lock.Clone()
 	var gone []item.Ref
 	var goneErr error
 	var wg sync.WaitGroup
-	before := p.staged.refs() // an item that is signed has a file
-	wg.Go(func() { gone, goneErr = x.gone(ctx, p.staged, before) })
+	wg.Go(func() { gone, goneErr = x.gone(ctx, p.lockAhead(), x.Lock.Lock) }) // an item that is signed has a file
 	changed, notes, err := x.Verbs.RefreshLock(ctx, now, refs)
 	wg.Wait()
 	h.Env.lockNotes(notes)
