@@ -52,7 +52,7 @@ func TestSystemAnchor(t *testing.T) {
 	wantCode(t, "what both allow", s.Verify(w.tool(key(2), "acme/z", w.now)), "")
 }
 
-// Documents in memory are read as those of a system directory are, without files of their own.
+// A document in memory has the rights of a document in a system directory.
 func TestSystemDocuments(t *testing.T) {
 	w := newWorld(t)
 	name, keyDoc := w.document(key(2), "company", doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"acme/**"}, May: []string{"sign"}})

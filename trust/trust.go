@@ -59,7 +59,7 @@ type Anchor struct {
 // nothing.
 type Params struct {
 	SystemDirs []string // such as /etc/rye/trust; an absent directory has no documents
-	System     []File   // documents in memory, which are trusted as those in a system directory are
+	System     []File   // documents in memory, with the rights of documents in a system directory
 	UserDir    string   // the user's trust directory; "": none
 	ProjectDir string   // the project's .ai/trust; "": none. The directory trusted_keys next to it is read as well
 	LegacyDir  string   // public keys of the earlier format, the user's own .ai/trusted_keys; "": none
