@@ -6,4 +6,4 @@
 // docs/dev/layout.md are generated from its tables and from the package docs.
 package archtest
 
-//go:generate env RYE_UPDATE_GOLDEN=1 go test -count=1 -run ^Test(LayoutPage|Limits|Density|Words)$ .
+//go:generate env RYE_UPDATE_GOLDEN=1 go test -count=1 -run ^Test(LayoutPage|Limits|Density|Words|Order)$ .
