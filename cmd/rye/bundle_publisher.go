@@ -95,7 +95,7 @@ func runBundlePublisher(ctx context.Context, c *cli.Call, o *publisherOptions) e
 	if err != nil {
 		return err
 	}
-	if err := h.RecordDocuments(ctx, space.User, made); err != nil {
+	if err := h.Recorder().Documents(ctx, space.User, made); err != nil {
 		return err
 	}
 	if _, err := publish(h, o.inProject, made); err != nil {

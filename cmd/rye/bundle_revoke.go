@@ -120,7 +120,7 @@ func releaseRevocation(ctx context.Context, c *cli.Call, h *project.Project, o *
 	if err != nil {
 		return trust.File{}, err
 	}
-	return made, h.RecordDocuments(ctx, space.User, made)
+	return made, h.Recorder().Documents(ctx, space.User, made)
 }
 
 // releaseOf reads the manifest of a release from file, or from its tag if file is

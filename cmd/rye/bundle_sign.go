@@ -125,7 +125,7 @@ func cosign(ctx context.Context, c *cli.Call, h *project.Project, tree bundle.Tr
 	if err != nil || !changed {
 		return primary.Unchanged, at, err
 	}
-	if err := h.RecordManifest(ctx, dir, bundle.Subject(id), item.DigestOf(text), signer); err != nil {
+	if err := h.Recorder().Manifest(ctx, dir, bundle.Subject(id), item.DigestOf(text), signer); err != nil {
 		return "", "", err
 	}
 	if err := atomicfile.Project(dir).Write(at, sig, 0o644); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/githook"
@@ -231,7 +232,7 @@ func hookCommit(ctx context.Context, c *cli.Call, name string, o *hookRunOptions
 		return err
 	}
 	e := envOf(c)
-	e.Surface = project.SurfaceHook
+	e.Surface = auditlog.SurfaceHook
 	s, err := e.SignStaged(ctx, git, project.StagedCall{IndexOnly: o.indexOnly, Ask: askAboutStaged(c)})
 	if err != nil {
 		return err

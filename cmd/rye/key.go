@@ -151,7 +151,7 @@ func makeKey(ctx context.Context, c *cli.Call, h *project.Project, o *keyOptions
 		return nil, err
 	}
 	defer made.wipe()
-	if err := h.RecordDocuments(ctx, space.User, made.document, made.grant, made.revocation); err != nil {
+	if err := h.Recorder().Documents(ctx, space.User, made.document, made.grant, made.revocation); err != nil {
 		return nil, err
 	}
 	return &made.newKey, made.install(ctx, h)

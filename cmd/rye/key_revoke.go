@@ -169,7 +169,7 @@ func revocation(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fi
 	}
 	name, b, err := doc.NewRevocation(ctx, p, signer)
 	if err == nil {
-		err = h.RecordDocuments(ctx, space.User, trust.File{Name: name, Data: b})
+		err = h.Recorder().Documents(ctx, space.User, trust.File{Name: name, Data: b})
 	}
 	return name, b, err
 }

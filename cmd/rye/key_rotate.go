@@ -92,7 +92,7 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject, ag
 	if err != nil {
 		return err
 	}
-	if err := h.RecordDocuments(ctx, space.User, append([]trust.File{made.document, made.grant, made.revocation}, files...)...); err != nil {
+	if err := h.Recorder().Documents(ctx, space.User, append([]trust.File{made.document, made.grant, made.revocation}, files...)...); err != nil {
 		return err
 	}
 	if err := made.install(ctx, h, files...); err != nil {

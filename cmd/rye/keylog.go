@@ -49,7 +49,7 @@ func runKeyLog(ctx context.Context, c *cli.Call, o *keyLogOptions) error {
 	if o.check {
 		limit = 1
 	}
-	rep, err := h.AuditLog().Read(ctx, limit)
+	rep, err := h.Recorder().Log.Read(ctx, limit)
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func runTrustEndorse(ctx context.Context, c *cli.Call, o *permissionOptions) err
 	if err != nil {
 		return err
 	}
-	if err := h.RecordDocuments(ctx, space.Project, trust.File{Name: name, Data: endorsement}); err != nil {
+	if err := h.Recorder().Documents(ctx, space.Project, trust.File{Name: name, Data: endorsement}); err != nil {
 		return err
 	}
 	if _, err := trust.AddToProject(dir, document.Name(), b); err != nil {

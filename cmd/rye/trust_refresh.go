@@ -50,7 +50,7 @@ func runTrustRefresh(ctx context.Context, c *cli.Call, key string) error {
 	if err != nil {
 		return err
 	}
-	if err := h.RecordDocuments(ctx, space.Project, trust.File{Name: name, Data: b}); err != nil {
+	if err := h.Recorder().Documents(ctx, space.Project, trust.File{Name: name, Data: b}); err != nil {
 		return err
 	}
 	at, err := trust.AddToProject(dir, name, b)

@@ -7,7 +7,7 @@ const module = "github.com/ryeos/rye"
 // diag and each other. A leaf has one idea and does not know items.
 func leaves() map[string]bool {
 	return set(
-		"internal/account", "internal/applies", "internal/atomicfile", "internal/auditlog", "internal/cas", "internal/chainlog", "internal/commitindex", "internal/cond", "internal/credentials", "internal/cuttext", "internal/dialog", "internal/dotpath", "internal/dx", "internal/every", "internal/filelock", "internal/filestamp",
+		"internal/account", "internal/applies", "internal/atomicfile", "internal/cas", "internal/chainlog", "internal/commitindex", "internal/cond", "internal/credentials", "internal/cuttext", "internal/dialog", "internal/dotpath", "internal/dx", "internal/every", "internal/filelock", "internal/filestamp",
 		"internal/gitcmd", "internal/gitpack", "internal/glob",
 		"internal/header", "internal/hidden", "internal/httpfill", "internal/httpx", "internal/idpattern", "internal/inline", "internal/interpolate", "internal/journal", "internal/jsonx", "internal/layered", "internal/legacy",
 		"internal/linediff", "internal/lineserver", "internal/links", "internal/mdmeta", "internal/mdterm", "internal/media", "internal/memo", "internal/mvs", "internal/openat", "internal/owner", "internal/pathcall", "internal/pep723", "internal/privatekey", "internal/proc", "internal/procwatch", "internal/pylit",
@@ -47,14 +47,14 @@ func layers() []layer {
 			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
 		}},
 		{"Opened project", []entry{
-			{"internal/project", set("internal/draft", "internal/importsource", "internal/interop", "exec/graph", "threads", "threads/attach", "threads/steps", "threads/testfile", "threads/provider", "threads/store", "threads/handle", "threads/heads", "threads/token", "threads/transcript", "threads/waiting", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "packages/source/registry", "registry/client", "registry/server", "registry/log", "registry/wire", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib", "internal/hooks", "internal/setup", "threads/models")},
+			{"internal/project", set("internal/auditlog", "internal/draft", "internal/importsource", "internal/interop", "exec/graph", "threads", "threads/attach", "threads/steps", "threads/testfile", "threads/provider", "threads/store", "threads/handle", "threads/heads", "threads/token", "threads/transcript", "threads/waiting", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "packages/source/registry", "registry/client", "registry/server", "registry/log", "registry/wire", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib", "internal/hooks", "internal/setup", "threads/models")},
 			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
 		{"Verbs", []entry{
 			{"internal/importsource", set("internal/interop", "internal/extract", "resolve/space")},
 			{"internal/draft", set("exec", "exec/graph", "internal/mcpclient", "threads/provider", "resolve", "item")},
 			{"primary/agent", set("primary", "exec", "internal/search", "internal/mcpclient", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
-			{"primary", set("exec", "internal/ryeos", "internal/search", "internal/mcpclient", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
+			{"primary", set("internal/auditlog", "exec", "internal/ryeos", "internal/search", "internal/mcpclient", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
 		{"Execution", []entry{
 			{"threads/handle", set("threads", "threads/transcript", "exec/graph")},
@@ -114,6 +114,7 @@ func layers() []layer {
 		}},
 		{"Trust, files and permissions", []entry{
 			{"bundle/newuser", set()},
+			{"internal/auditlog", set("trust", "trust/doc", "resolve/space", "sign", "item")},
 			{"internal/coauthor", set("trust", "sign")},
 			{"bundle/release", set("bundle", "trust", "trust/doc", "sign", "lock", "item", "resolve/space")},
 			{"trust", set("trust/doc", "sign", "item")},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/sandbox"
+	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/filestamp"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
@@ -34,7 +35,7 @@ const maxOpen = 64
 // within is "".
 func (e *Env) AgentSurface(allowed policy.Set, within string) *agent.Surface {
 	base := *e
-	base.Surface = surfaceMCP
+	base.Surface = auditlog.SurfaceMCP
 	base.Listings = &sandbox.Listings{}
 	base.Person.Secret, base.Person.Asks = nil, false // stdin carries the protocol
 	p := &agentProjects{base: &base, allowed: allowed, within: within, open: map[string]*agentProject{}}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/threads"
@@ -32,7 +33,7 @@ func (p *Project) broker() func(context.Context, policy.Held) (exec.Connection, 
 // that a program made them.
 func (p *Project) forBroker() *Project {
 	env, own := *p.Env, *p
-	env.Surface = surfaceBroker
+	env.Surface = auditlog.SurfaceBroker
 	own.Env = &env
 	own.Verbs = own.newVerbs()
 	return &own

@@ -66,7 +66,7 @@ func (p *Project) newGrantKey(ctx context.Context) (sign.Signer, error) {
 		return nil, err
 	}
 	defer clear(k.File)
-	if err := p.RecordDocuments(ctx, space.User, k.Document, k.Grant, k.Revocation); err != nil {
+	if err := p.Recorder().Documents(ctx, space.User, k.Document, k.Grant, k.Revocation); err != nil {
 		return nil, err
 	}
 	return signer, p.InstallKey(ctx, k)
@@ -114,7 +114,7 @@ func (p *Project) AddGrant(ctx context.Context, g Grant) (*AddedGrant, error) {
 	}
 	out := &AddedGrant{NotAfter: written.NotAfter}
 	out.Replaced, out.Less = p.ReplacedGrant(written.Fingerprint, g.Scope)
-	if err := p.RecordDocuments(ctx, space.User, trust.File{Name: name, Data: grant}); err != nil {
+	if err := p.Recorder().Documents(ctx, space.User, trust.File{Name: name, Data: grant}); err != nil {
 		return nil, err
 	}
 	if g.Document != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/account"
+	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/memo"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/internal/userdirs"
@@ -173,6 +174,11 @@ func (p *Project) open(ctx context.Context, m Mode, system *bundle.Opening) erro
 	return p.checkRevoked(m)
 }
 
+// Recorder returns the recorder of the signatures that are made for the project.
+func (p *Project) Recorder() *auditlog.Recorder {
+	return &auditlog.Recorder{Log: auditlog.New(auditlog.Params{Dir: p.Dirs.State, Now: p.Env.Now}), Surface: p.Env.Surface, Project: p.Spaces.ProjectDir}
+}
+
 // UserDirs returns the directories of rye in the user's home.
 func (e *Env) UserDirs() userdirs.Dirs { return userdirs.For(e.Getenv, runtime.GOOS) }
 
@@ -230,7 +236,7 @@ func (p *Project) newExecutor() *exec.Executor {
 // newVerbs returns the verbs over the project.
 func (p *Project) newVerbs() *primary.Verbs {
 	return primary.New(primary.Params{
-		Resolver: p.Resolver, Executor: p.Executor, Index: p.index, Dir: p.Env.Base, Record: p.Record(), Dependencies: p.dependencies, Ignored: p.Ignored(), Ran: p.ran(), Now: p.Env.Now, Chains: p.chains(), Refuse: p.refuseItems(),
+		Resolver: p.Resolver, Executor: p.Executor, Index: p.index, Dir: p.Env.Base, Record: p.Recorder().Record, Dependencies: p.dependencies, Ignored: p.Ignored(), Ran: p.ran(), Now: p.Env.Now, Chains: p.chains(), Refuse: p.refuseItems(),
 	})
 }
 

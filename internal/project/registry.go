@@ -351,7 +351,7 @@ func (p *Project) PinRegistry(ctx context.Context, params doc.RegistryParams) (s
 	if err != nil {
 		return "", err
 	}
-	if err := p.RecordDocuments(ctx, space.User, trust.File{Name: name, Data: b}); err != nil {
+	if err := p.Recorder().Documents(ctx, space.User, trust.File{Name: name, Data: b}); err != nil {
 		return "", err
 	}
 	return trust.AddDocument(p.Dirs.Trust(), name, b)

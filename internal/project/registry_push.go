@@ -281,7 +281,7 @@ func (p *Project) signManifest(ctx context.Context, id string, body []byte, sign
 	if err != nil {
 		return nil, err
 	}
-	return out, p.RecordManifest(ctx, p.Spaces.ProjectDir, bundle.Subject(id), item.DigestOf(out), signer)
+	return out, p.Recorder().Manifest(ctx, p.Spaces.ProjectDir, bundle.Subject(id), item.DigestOf(out), signer)
 }
 
 // onlyOwn returns an error unless a bundle without a signed manifest has only what the user

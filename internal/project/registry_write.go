@@ -324,7 +324,7 @@ func (p *Project) sendChange(ctx context.Context, h *client.Host, signer sign.Si
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Record()(ctx, []auditlog.Entry{{Use: "publish", Space: string(space.User), Kind: st.Action, ID: path.Join(st.Registry, st.ID, st.Version),
+	if err := p.Recorder().Record(ctx, []auditlog.Entry{{Use: "publish", Space: string(space.User), Kind: st.Action, ID: path.Join(st.Registry, st.ID, st.Version),
 		Digest: item.DigestOf([]byte(header)).String(), Key: st.Key.String()}}); err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func (p *Project) WriteManifest(ctx context.Context, dir, id string, body []byte
 	}
 	out, changed, err := sign.Sign(ctx, in, style, bundle.Subject(id), s, p.Env.Now())
 	if err == nil && changed {
-		err = p.RecordManifest(ctx, dir, bundle.Subject(id), item.DigestOf(out), s)
+		err = p.Recorder().Manifest(ctx, dir, bundle.Subject(id), item.DigestOf(out), s)
 	}
 	if err != nil {
 		return item.Digest{}, err
@@ -148,7 +148,7 @@ func (p *Project) endorseAgain(ctx context.Context, old sign.Fingerprint, by sig
 		}
 		name, data, err := doc.NewEndorsement(ctx, doc.PermissionParams{Document: key, NotBefore: was.NotBefore, NotAfter: was.NotAfter, Scope: was.Scope, Now: p.Env.Now()}, by)
 		if err == nil {
-			err = p.RecordDocuments(ctx, space.Project, trust.File{Name: name, Data: data})
+			err = p.Recorder().Documents(ctx, space.Project, trust.File{Name: name, Data: data})
 		}
 		if err == nil {
 			_, err = trust.AddToProject(dir, name, data)

@@ -35,7 +35,7 @@ func (p *Project) writeRecord(signer sign.Signer) func(ctx context.Context, ref 
 			Use: string(doc.DefaultUse), Kind: string(ref.Kind), ID: ref.ID, Space: string(space.Project),
 			Digest: item.DigestOf(out).String(), Key: sign.FingerprintOf(signer.Public()).String(),
 		}
-		if err := p.Record()(ctx, []auditlog.Entry{made}); err != nil {
+		if err := p.Recorder().Record(ctx, []auditlog.Entry{made}); err != nil {
 			return err
 		}
 		base := atomicfile.Project(p.Spaces.ProjectDir)

@@ -93,7 +93,7 @@ func (p *Project) describeRuntimeKey(ctx context.Context, dir string, signer sig
 	if err != nil {
 		return err
 	}
-	if err := p.RecordDocuments(ctx, space.User, trust.File{Name: name, Data: b}); err != nil {
+	if err := p.Recorder().Documents(ctx, space.User, trust.File{Name: name, Data: b}); err != nil {
 		return err
 	}
 	if err := atomicfile.Private(dir).Write(runtimeDocument(sign.FingerprintOf(signer.Public())), b, 0o600); err != nil {

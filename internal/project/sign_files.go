@@ -33,7 +33,7 @@ func (h *Project) SignFiles(ctx context.Context, root *space.Root, key sign.Sign
 		}
 	}
 	r := h.Verifier(&spaces)
-	verbs := primary.New(primary.Params{Resolver: r, Record: h.Record(), Now: h.Env.Now})
+	verbs := primary.New(primary.Params{Resolver: r, Record: h.Recorder().Record, Now: h.Env.Now})
 	check := h.draftChecker(r)
 	out := maps.Clone(files)
 	var reports []primary.SignReport

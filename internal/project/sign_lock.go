@@ -128,7 +128,7 @@ func (p *Project) interrupted(ctx context.Context, l *lock.Lock, u lockUpdate) (
 	if len(differ) == 0 {
 		return nil, nil
 	}
-	history, err := p.AuditLog().Read(ctx, 0)
+	history, err := p.Recorder().Log.Read(ctx, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -181,7 +181,7 @@ func (s *stagedIn) hook() githook.Project {
 				return nil, nil, err
 			}
 			r := h.Verifier(h.With(project))
-			return r, primary.New(primary.Params{Resolver: r, Record: h.Record(), Now: s.env.Now}), nil
+			return r, primary.New(primary.Params{Resolver: r, Record: h.Recorder().Record, Now: s.env.Now}), nil
 		},
 		Begin: s.readAhead,
 		Relock: func(ctx context.Context, index *verify.GitFiles, signed space.Files, refs []item.Ref) (*githook.LockChange, error) {
