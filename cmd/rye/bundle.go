@@ -121,7 +121,7 @@ func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) e
 	if err := project.CheckItems(ctx, h, dir, body); err != nil {
 		return err
 	}
-	signer, err := h.SignerFor(ctx, "release")
+	signer, err := h.Keys.SignerFor(ctx, "release")
 	if err != nil {
 		return err
 	}

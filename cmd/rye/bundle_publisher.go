@@ -87,7 +87,7 @@ func runBundlePublisher(ctx context.Context, c *cli.Call, o *publisherOptions) e
 	if err != nil {
 		return err
 	}
-	signer, err := h.SignerFor(ctx, "")
+	signer, err := h.Keys.SignerFor(ctx, "")
 	if err != nil {
 		return err
 	}

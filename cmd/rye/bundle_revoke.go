@@ -110,7 +110,7 @@ func releaseRevocation(ctx context.Context, c *cli.Call, h *project.Project, o *
 	if err != nil {
 		return trust.File{}, err
 	}
-	signer, err := h.SignerFor(ctx, "")
+	signer, err := h.Keys.SignerFor(ctx, "")
 	if err != nil {
 		return trust.File{}, err
 	}

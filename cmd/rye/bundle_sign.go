@@ -47,7 +47,7 @@ func runBundleSign(ctx context.Context, c *cli.Call, o *bundleSignOptions) error
 	if err != nil {
 		return err
 	}
-	signer, err := h.SignerFor(ctx, "release")
+	signer, err := h.Keys.SignerFor(ctx, "release")
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 // coauthorGap returns why others refuse the signatures of this user; nil if they
 // accept them, or if the user has no key.
 func coauthorGap(ctx context.Context, c *cli.Call, h *project.Project) *coauthor.Gap {
-	key, err := h.OwnKey("")
+	key, err := h.Keys.OwnKey("")
 	if err != nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -29,7 +30,7 @@ func inspect(ctx context.Context, c *cli.Call, o *packageOptions, q packages.Que
 
 // offeredBy returns the signer of a release as a key that the user may trust.
 func offeredBy(c *cli.Call, h *project.Project, in *packages.Inspection) (*offeredKey, error) {
-	offer, err := project.OfferOf(in, h.KnownDocument, c.Now())
+	offer, err := keychain.OfferOf(in, h.Keys.KnownDocument, c.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -97,14 +98,14 @@ func firstContact(ctx context.Context, c *cli.Call, o *addOptions, m lock.Module
 		return nil, diag.New(diag.KeyUnknown, "trusting the signer of %s: its fingerprint is not the given one", m).WithReason("other_fingerprint").
 			WithDetail("expected", o.trust).WithDetail("found", k.fingerprint.String())
 	}
-	g := project.Grant{Document: k.document, Scope: k.wish}
+	g := keychain.Grant{Document: k.document, Scope: k.wish}
 	showContact(c, in, k)
 	if o.trust == "" {
 		if err := askContact(c, k, &g); err != nil {
 			return nil, err
 		}
 	}
-	added, err := h.AddGrant(ctx, g)
+	added, err := h.Keys.AddGrant(ctx, g)
 	if err == nil {
 		c.UI.Note("trusting %s (%s) for %s", k.fingerprint.Short(), k.owner, g.Scope.String())
 		c.UI.Note("grant %s", added.Path)
@@ -153,7 +154,7 @@ func brought(in *packages.Inspection) []string {
 }
 
 // askContact asks whether to write the grant, and permits the user to edit it.
-func askContact(c *cli.Call, k *offeredKey, g *project.Grant) error {
+func askContact(c *cli.Call, k *offeredKey, g *keychain.Grant) error {
 	answer, err := c.Ask("Trust this key for kinds " + strings.Join(g.Scope.Kinds, ", ") + " of " + strings.Join(g.Scope.Namespaces, ", ") + "? [y/N/e(dit)] ")
 	if err != nil {
 		return err

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/lock"
 )
 
@@ -18,7 +18,7 @@ func until(text string, now time.Time) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	d, err := project.Span(text)
+	d, err := keychain.Span(text)
 	return now.Add(d), err
 }
 

@@ -132,7 +132,7 @@ func keyForInit(ctx context.Context, c *cli.Call, owner string) (*project.Projec
 	if err != nil {
 		return nil, false, err
 	}
-	if _, err := h.OwnKey(""); diag.CodeOf(err) != diag.AuthRequired {
+	if _, err := h.Keys.OwnKey(""); diag.CodeOf(err) != diag.AuthRequired {
 		return h, true, nil
 	}
 	made, err := offerKey(ctx, c, h, owner)

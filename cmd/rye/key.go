@@ -12,7 +12,9 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
@@ -176,7 +178,7 @@ func (m *madeKey) install(ctx context.Context, h *project.Project, more ...trust
 		return err
 	}
 	defer clear(file)
-	return h.InstallKey(ctx, project.NewKey{
+	return h.Keys.InstallKey(ctx, keychain.NewKey{
 		Fingerprint: m.fingerprint, File: file, Revocation: m.revocation, Document: m.document, Grant: m.grant, More: more,
 	})
 }
@@ -213,7 +215,7 @@ func (m *madeKey) pair(ctx context.Context, c *cli.Call, h *project.Project, o *
 
 // prepareKey makes a key pair, or opens that of the flag, and its documents in memory.
 func prepareKey(ctx context.Context, c *cli.Call, h *project.Project, k newKey, scope doc.Scope, o *keyOptions) (*madeKey, error) {
-	length, err := project.Span(o.expires)
+	length, err := keychain.Span(o.expires)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +233,7 @@ func prepareKey(ctx context.Context, c *cli.Call, h *project.Project, k newKey, 
 	}
 	m.fingerprint = sign.FingerprintOf(m.signer.Public())
 	m.Fingerprint = m.fingerprint.String()
-	m.File = h.KeyFile(m.fingerprint)
+	m.File = h.Keys.KeyFile(m.fingerprint)
 	m.Document = filepath.Join(h.Dirs.Trust(), m.document.Name)
 	m.Revocation = filepath.Join(h.Dirs.Keys(), m.revocation.Name)
 	return m, nil
@@ -299,7 +301,8 @@ func newPassphrase(c *cli.Call, none bool) ([]byte, error) {
 		return nil, nil
 	}
 	if c.Getenv(sign.EnvPassphraseFile) != "" {
-		return envOf(c).Passphrase("")()
+		keys := envOf(c).KeyParams(userdirs.Dirs{})
+		return keys.Passphrase("")()
 	}
 	if !c.Isatty(c.Stdin) {
 		return nil, diag.New(diag.AuthRequired, "making a key: this process has no terminal to ask for a passphrase").WithReason("new_passphrase").WithDetail("variable", sign.EnvPassphraseFile)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/sign"
@@ -27,7 +28,7 @@ func keyListCommand() *cli.Command {
 				return err
 			}
 			keys := []ownKey{}
-			chosen := h.DefaultKey()
+			chosen := h.Keys.DefaultKey()
 			for _, k := range h.Trust.Keys() {
 				if k.Own {
 					keys = append(keys, ownKey{k, keyPath(h, k.Fingerprint), k.DaysLeft(c.Now()), k.Fingerprint == chosen})
@@ -58,7 +59,7 @@ func keyUseCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			at, err := h.SetDefaultKey(fp)
+			at, err := h.Keys.SetDefaultKey(fp)
 			if err != nil {
 				return err
 			}
@@ -73,16 +74,16 @@ func namedKey(ctx context.Context, c *cli.Call) (*project.Project, sign.Fingerpr
 	if err != nil {
 		return nil, sign.Fingerprint{}, err
 	}
-	fp, err := h.OwnKey(c.Arg(0))
+	fp, err := h.Keys.OwnKey(c.Arg(0))
 	return h, fp, err
 }
 
 // keyPath returns where a private key is, "" if it is not on this machine.
 func keyPath(h *project.Project, fp sign.Fingerprint) string {
-	if _, err := os.Lstat(h.KeyFile(fp)); err != nil {
+	if _, err := os.Lstat(h.Keys.KeyFile(fp)); err != nil {
 		return ""
 	}
-	return h.KeyPath(fp)
+	return h.Keys.KeyPath(fp)
 }
 
 func showOwnKeys(u *cli.UI, keys []ownKey) {
@@ -157,7 +158,7 @@ func runKeyAgentAdd(ctx context.Context, c *cli.Call, o *agentAddOptions) error 
 	}
 	var life time.Duration
 	if o.life != "" {
-		if life, err = project.Span(o.life); err != nil {
+		if life, err = keychain.Span(o.life); err != nil {
 			return err
 		}
 	}
@@ -166,7 +167,7 @@ func runKeyAgentAdd(ctx context.Context, c *cli.Call, o *agentAddOptions) error 
 		return err
 	}
 	defer agent.Close()
-	priv, err := sign.ReadKey(h.KeyFile(fp), envOf(c).Passphrase("Passphrase of key "+fp.Short()+": "))
+	priv, err := sign.ReadKey(h.Keys.KeyFile(fp), h.Keys.Passphrase("Passphrase of key "+fp.Short()+": "))
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func runKeyRevoke(ctx context.Context, c *cli.Call, o *revokeOptions) error {
 // revokedKey returns an own key in any state, or a key that documents name.
 func revokedKey(h *project.Project, word string) (fp sign.Fingerprint, own bool, err error) {
 	if word == "" {
-		fp, err = h.OwnKey("")
+		fp, err = h.Keys.OwnKey("")
 		return fp, true, err
 	}
 	if fp, err = anyKey(h, word); err != nil {
@@ -178,9 +178,9 @@ func revocation(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fi
 // which must be a successor or permitted to revoke.
 func revoker(ctx context.Context, h *project.Project, fp sign.Fingerprint, itself bool) (sign.Signer, error) {
 	if itself {
-		return h.SignerOf(ctx, fp)
+		return h.Keys.SignerOf(ctx, fp)
 	}
-	signer, err := h.SignerFor(ctx, "revoke")
+	signer, err := h.Keys.SignerFor(ctx, "revoke")
 	if err != nil || h.Trust.Succeeds(sign.FingerprintOf(signer.Public()), fp) {
 		return signer, err
 	}

@@ -57,7 +57,7 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject, ag
 	if err != nil {
 		return err
 	}
-	old, err := h.OwnKey(c.Arg(0))
+	old, err := h.Keys.OwnKey(c.Arg(0))
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject, ag
 			return err
 		}
 	}
-	signer, err := h.SignerOf(ctx, old)
+	signer, err := h.Keys.SignerOf(ctx, old)
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject, ag
 	if err := made.install(ctx, h, files...); err != nil {
 		return err
 	}
-	if h.DefaultKey() == old {
-		if _, err := h.SetDefaultKey(made.fingerprint); err != nil {
+	if h.Keys.DefaultKey() == old {
+		if _, err := h.Keys.SetDefaultKey(made.fingerprint); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/sign"
 )
@@ -14,16 +15,16 @@ import (
 const sshAgent = "agent"
 
 // sshKey opens the ssh key of --ssh.
-func sshKey(ctx context.Context, c *cli.Call, h *project.Project, o *keyOptions) (*project.SSHKey, error) {
+func sshKey(ctx context.Context, c *cli.Call, h *project.Project, o *keyOptions) (*keychain.SSHKey, error) {
 	switch {
 	case o.noPassphrase:
 		return nil, diag.New(diag.Usage, "making a key: --no-passphrase is for a new key pair, and --ssh makes none")
 	case o.kind == keyAgent:
 		return nil, diag.New(diag.Usage, "making a key: an agent signs with its own key, not with an ssh key").WithReason("ssh_for_agent")
 	case o.ssh != sshAgent:
-		return h.SSHKeyOfFile(ctx, o.ssh)
+		return h.Keys.SSHKeyOfFile(ctx, o.ssh)
 	}
-	keys, err := h.AgentSSHKeys(ctx)
+	keys, err := h.Keys.AgentSSHKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +32,7 @@ func sshKey(ctx context.Context, c *cli.Call, h *project.Project, o *keyOptions)
 	if err != nil {
 		return nil, err
 	}
-	return h.SSHKeyInAgent(ctx, k)
+	return h.Keys.SSHKeyInAgent(ctx, k)
 }
 
 // chooseSSHKey returns the only key, or the one that the user chooses at a terminal.

@@ -51,7 +51,7 @@ func withStore(ctx context.Context, c *cli.Call, o *mcpOptions, m project.Mode, 
 // the user is not asked after waiting.
 func (s *mcpStore) loadKey(ctx context.Context) (err error) {
 	if s.key == nil {
-		s.key, err = s.project.Signer(ctx)
+		s.key, err = s.project.Keys.Signer(ctx)
 	}
 	return err
 }

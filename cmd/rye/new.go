@@ -84,7 +84,7 @@ func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
 		}
 		return err
 	}
-	signer, err := h.Signer(ctx)
+	signer, err := h.Keys.Signer(ctx)
 	if err != nil {
 		return err
 	}

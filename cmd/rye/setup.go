@@ -233,7 +233,7 @@ func (s *setupRun) askService(ctx context.Context, address string) (*setup.Choic
 
 // key makes a key for a person who has none. It returns the project that has it.
 func (s *setupRun) key(ctx context.Context) (*project.Project, error) {
-	if _, err := s.p.OwnKey(""); diag.CodeOf(err) != diag.AuthRequired {
+	if _, err := s.p.Keys.OwnKey(""); diag.CodeOf(err) != diag.AuthRequired {
 		return s.p, nil // another error is reported when something is signed
 	}
 	o := &keyOptions{owner: keyOwner(ctx, s.c, ""), kind: keyUser, expires: defaultExpiry}

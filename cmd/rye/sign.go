@@ -97,7 +97,7 @@ func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
 	if err != nil {
 		return err
 	}
-	old, err := h.LegacyKeys(o.legacyKeys)
+	old, err := h.Keys.LegacyKeys(o.legacyKeys)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
 	if call.Ask != nil { // a passphrase may be asked for; Sign reports an error in the targets
 		call.Before, _ = h.Verbs.Seen(ctx, call)
 	}
-	if call.Signer, err = h.Signer(ctx); err != nil {
+	if call.Signer, err = h.Keys.Signer(ctx); err != nil {
 		return err
 	}
 	reports, err := h.Verbs.Sign(ctx, call)

@@ -39,7 +39,7 @@ func permission(ctx context.Context, c *cli.Call, h *project.Project, document *
 	if p.Scope, err = o.scope(c, document); err != nil {
 		return p, nil, err
 	}
-	signer, err := h.SignerFor(ctx, o.use)
+	signer, err := h.Keys.SignerFor(ctx, o.use)
 	if err != nil {
 		return p, nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
@@ -130,7 +131,7 @@ func releaseSigner(ctx context.Context, c *cli.Call, h *project.Project, o *trus
 	if len(scope.May) == 0 {
 		scope.May = doc.GrantUses()
 	}
-	old, less := h.ReplacedGrant(k.fingerprint, scope)
+	old, less := h.Keys.ReplacedGrant(k.fingerprint, scope)
 	if !less {
 		return k, nil
 	}
@@ -148,7 +149,7 @@ func releaseSigner(ctx context.Context, c *cli.Call, h *project.Project, o *trus
 // sshKeyAt returns the key in a list of ssh keys that a host publishes: the only one,
 // that with the fingerprint of the flag, or the one that the user chooses.
 func sshKeyAt(ctx context.Context, c *cli.Call, o *trustAddOptions) (*offeredKey, error) {
-	keys, err := project.FetchSSHKeys(ctx, c.Arg(0))
+	keys, err := keychain.FetchSSHKeys(ctx, c.Arg(0))
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +208,7 @@ func trustKey(ctx context.Context, c *cli.Call, h *project.Project, k *offeredKe
 	if err != nil {
 		return err
 	}
-	g := project.Grant{Document: k.document, Source: k.source, Scope: scope}
+	g := keychain.Grant{Document: k.document, Source: k.source, Scope: scope}
 	if k.document == nil {
 		g.Public = k.public
 	}
@@ -225,7 +226,7 @@ func trustKey(ctx context.Context, c *cli.Call, h *project.Project, k *offeredKe
 			return err
 		}
 	}
-	added, err := h.AddGrant(ctx, g)
+	added, err := h.Keys.AddGrant(ctx, g)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func runTrustRefresh(ctx context.Context, c *cli.Call, key string) error {
 	if err != nil {
 		return err
 	}
-	signer, err := h.SignerFor(ctx, "revoke")
+	signer, err := h.Keys.SignerFor(ctx, "revoke")
 	if err != nil {
 		return err
 	}

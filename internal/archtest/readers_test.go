@@ -24,7 +24,7 @@ func readers() map[string]string {
 		"sign/keyfile_windows.go":            "a key of the user, whose access rights it reads from the open file",
 		"internal/cas":                       "a cache of the user account",
 		"internal/applet/wire":               "settings that rye passes to its own process",
-		"internal/project/keychain.go":       "keys of the user",
+		"internal/keychain/keychain.go":      "keys of the user",
 		"internal/project/thread_relay.go":   "a socket or file in the private directory of a thread",
 		"registry/server":                    "the directory of a registry, which its process alone writes",
 		"registry/witness":                   "the directory of a witness, which its process alone writes",

@@ -53,10 +53,10 @@ func (p *Project) openKeyFile() string {
 		if !k.Own || k.Agent() || k.GrantOnly || !k.State.Usable() {
 			continue
 		}
-		priv, err := sign.ReadKey(p.KeyFile(k.Fingerprint), nil)
+		priv, err := sign.ReadKey(p.Keys.KeyFile(k.Fingerprint), nil)
 		clear(priv)
 		if err == nil {
-			return p.KeyPath(k.Fingerprint)
+			return p.Keys.KeyPath(k.Fingerprint)
 		}
 	}
 	return ""

@@ -249,7 +249,7 @@ func (p *Project) workspace(ctx context.Context) (*agent.Workspace, error) {
 func (p *Project) agentsKey(ctx context.Context) (sign.Signer, error) {
 	for _, k := range p.Trust.Keys() {
 		if k.Own && k.Agent() && k.State.Usable() {
-			return p.SignerOf(ctx, k.Fingerprint)
+			return p.Keys.SignerOf(ctx, k.Fingerprint)
 		}
 	}
 	return nil, diag.New(diag.AuthRequired, "choosing a key: there is no agent's key, and an agent never signs with a person's").WithReason("no_agent_key")

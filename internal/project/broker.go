@@ -35,6 +35,7 @@ func (p *Project) forBroker() *Project {
 	env, own := *p.Env, *p
 	env.Surface = auditlog.SurfaceBroker
 	own.Env = &env
+	own.Keys = p.Keys.RecordedBy(own.recordDocuments) // with the surface of the broker
 	own.Verbs = own.newVerbs()
 	return &own
 }

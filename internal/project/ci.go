@@ -28,7 +28,7 @@ type CIRoot struct {
 // project only requires bundles.
 func (p *Project) CIRoots() ([]CIRoot, error) {
 	var roots []CIRoot
-	own, err := p.OwnKey("")
+	own, err := p.Keys.OwnKey("")
 	if err == nil {
 		k, _ := p.Trust.Key(own)
 		roots = append(roots, CIRoot{Fingerprint: own, Owner: k.Owner})

@@ -107,7 +107,7 @@ func (p *Project) effective(ctx context.Context, id string) (func(key string) st
 // Set signs the change with the user's key and writes it. It returns what other
 // sources restrict, so that a value which was set is not the effective one.
 func (p *Project) Set(ctx context.Context, c *SettingChange) (restricted []policy.Origin, err error) {
-	key, err := p.Signer(ctx)
+	key, err := p.Keys.Signer(ctx)
 	if err != nil {
 		return nil, err
 	}

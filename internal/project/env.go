@@ -10,7 +10,9 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/credentials"
+	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/mcpclient"
+	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/primary/agent"
 )
 
@@ -98,6 +100,20 @@ func (p Person) warn(format string, args ...any) {
 func (p Person) finding(f diag.Finding) {
 	if p.Finding != nil {
 		p.Finding(f)
+	}
+}
+
+// KeyParams returns the parameters of a keychain that has no trust documents and records
+// no signature.
+func (e *Env) KeyParams(dirs userdirs.Dirs) keychain.Params {
+	return keychain.Params{
+		Dirs:   dirs,
+		Now:    e.Now,
+		Getenv: e.Getenv,
+		Path:   e.path,
+		Named:  e.Key,
+		Secret: e.Person.Secret,
+		Note:   e.Person.Note,
 	}
 }
 

@@ -253,12 +253,12 @@ func resultData(r *graph.Result) map[string]any {
 
 // GraphParams returns what every run of a graph of this project needs.
 func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Params, error) {
-	signer, err := p.RuntimeKey(ctx)
+	signer, err := p.Keys.RuntimeKey(ctx)
 	if err != nil {
 		return graph.Params{}, err
 	}
 	out := graph.Params{
-		Project: p.Spaces.ProjectDir, Dispatcher: graphDispatcher{p: p}, Held: held, Signer: signer, Keys: p.RuntimePublic, Heads: heads.Dir(p.Dirs.State),
+		Project: p.Spaces.ProjectDir, Dispatcher: graphDispatcher{p: p}, Held: held, Signer: signer, Keys: p.Keys.RuntimePublic, Heads: heads.Dir(p.Dirs.State),
 		Getenv: p.Env.Getenv, Now: p.Env.Now, Snapshot: p.writeRecord(signer),
 		Results: p.graphResults(), Risk: riskOf(ctx, p.Resolver), Number: p.numberRun,
 	}
@@ -273,12 +273,12 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 
 // VerifyRun verifies the log of a run.
 func (p *Project) VerifyRun(ctx context.Context, id string) (*transcript.Report, error) {
-	return transcript.Verify(ctx, transcript.Params{Project: p.Spaces.ProjectDir, ID: id, Keys: p.RuntimePublic, Heads: heads.Dir(p.Dirs.State)})
+	return transcript.Verify(ctx, transcript.Params{Project: p.Spaces.ProjectDir, ID: id, Keys: p.Keys.RuntimePublic, Heads: heads.Dir(p.Dirs.State)})
 }
 
 // AcceptLog has the log of a run continued from its present state, which is an earlier one than this account wrote.
 func (p *Project) AcceptLog(ctx context.Context, id string) (*transcript.Accepted, error) {
-	return transcript.Accept(ctx, transcript.Params{Project: p.Spaces.ProjectDir, ID: id, Now: p.Env.Now, Keys: p.RuntimePublic, Heads: heads.Dir(p.Dirs.State)})
+	return transcript.Accept(ctx, transcript.Params{Project: p.Spaces.ProjectDir, ID: id, Now: p.Env.Now, Keys: p.Keys.RuntimePublic, Heads: heads.Dir(p.Dirs.State)})
 }
 
 // graphDispatcher calls items for graphs, by the verbs that every caller uses.

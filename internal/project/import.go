@@ -138,9 +138,9 @@ func (e *Env) importItems(ctx context.Context, call ImportCall, base atomicfile.
 	if err != nil {
 		return err
 	}
-	_, err = p.OwnKey("")
+	_, err = p.Keys.OwnKey("")
 	out.HasKey = err == nil
-	keys, err := p.LegacyKeys(call.LegacyKeys)
+	keys, err := p.Keys.LegacyKeys(call.LegacyKeys)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
@@ -36,7 +37,7 @@ func (p *Project) baseExpired(ctx context.Context, old *lock.Lock, report *verif
 			continue
 		}
 		for _, fp := range signersOf(b) {
-			if k, known := p.Trust.Key(fp); known && ended(k, p.Env.Now()) {
+			if k, known := p.Trust.Key(fp); known && keychain.Ended(k, p.Env.Now()) {
 				f := expiredEntry(b.Module().String(), k.Fingerprint.Short(), k.Owner, k.NotAfter)
 				report.Findings = append(report.Findings, f)
 			}
@@ -84,7 +85,7 @@ func (x *Packages) RefuseRevived(ctx context.Context) error {
 // anyEnded reports whether any known key has expired. Otherwise no file needs to be
 // read again.
 func (p *Project) anyEnded() bool {
-	return slices.ContainsFunc(p.Trust.Keys(), func(k trust.KeyInfo) bool { return ended(k, p.Env.Now()) })
+	return slices.ContainsFunc(p.Trust.Keys(), func(k trust.KeyInfo) bool { return keychain.Ended(k, p.Env.Now()) })
 }
 
 // expiredItem returns an error about an item of the project if its key has expired,

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/account"
 	"github.com/ryeos/rye/internal/auditlog"
+	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/memo"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/internal/userdirs"
@@ -66,9 +67,7 @@ type Project struct {
 	// item that a child reads.
 	passed func() []byte
 
-	recorders *sync.Map // sign.Fingerprint to whether it is a runtime key of this account
-
-	runtimeDocuments *sync.Map // sign.Fingerprint to runtimeBytes
+	Keys *keychain.Keychain
 }
 
 // Mode states how an opened project treats its own broken locks and extractors.
@@ -81,7 +80,7 @@ const (
 
 // Open opens the project that Env names.
 func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
-	p := &Project{asking: context.WithoutCancel(ctx), Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, prices: &readSettings{id: "agent/prices"}, recorders: &sync.Map{}, runtimeDocuments: &sync.Map{}}
+	p := &Project{asking: context.WithoutCancel(ctx), Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, prices: &readSettings{id: "agent/prices"}}
 
 	// Before anything is read from them.
 	if err := p.checkUserDirs(); err != nil {
@@ -245,5 +244,5 @@ func (p *Project) newIndex() *search.Index { return search.New(p.IndexParams()) 
 
 // IndexParams are the parameters of an index over the project.
 func (p *Project) IndexParams() search.Params {
-	return search.Params{Resolver: p.Resolver, CacheDir: p.cache, Build: p.Env.Build, Now: p.Env.Now, Record: p.isRecorder}
+	return search.Params{Resolver: p.Resolver, CacheDir: p.cache, Build: p.Env.Build, Now: p.Env.Now, Record: p.Keys.IsRecorder}
 }

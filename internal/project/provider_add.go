@@ -262,7 +262,7 @@ func (s *Service) SignIn(p *Project) (err error) {
 // Write signs the item with the user's key and writes it. replace permits it to replace
 // another one.
 func (s *Service) Write(ctx context.Context, replace bool) error {
-	key, err := s.p.Signer(ctx)
+	key, err := s.p.Keys.Signer(ctx)
 	if err != nil {
 		return err
 	}

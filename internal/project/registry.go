@@ -343,7 +343,7 @@ func (p *Project) PinRegistry(ctx context.Context, params doc.RegistryParams) (s
 	if _, err := c.Host(ctx, params.Host); err != nil {
 		return "", err
 	}
-	signer, err := p.GrantSigner(ctx, nil)
+	signer, err := p.Keys.GrantSigner(ctx, nil)
 	if err != nil {
 		return "", err
 	}

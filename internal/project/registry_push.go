@@ -252,7 +252,7 @@ func (p *Project) signAndPack(ctx context.Context, snap *source.Snapshot) (*Pack
 	if err := p.onlyOwn(ctx, snap); err != nil {
 		return nil, err
 	}
-	signer, err := p.SignerFor(ctx, "release")
+	signer, err := p.Keys.SignerFor(ctx, "release")
 	if err != nil {
 		return nil, err
 	}

@@ -309,7 +309,7 @@ func (p *Project) openForChange(ctx context.Context, host string) (*client.Host,
 	if err != nil {
 		return nil, nil, err
 	}
-	signer, err := p.SignerFor(ctx, "release")
+	signer, err := p.Keys.SignerFor(ctx, "release")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -358,7 +358,7 @@ type RegistryProof struct {
 // BindingKey returns the key that rye registry login binds, with the texts that prove a
 // namespace by DNS and by a file.
 func (p *Project) BindingKey(ctx context.Context) (key, txt, wellKnown string, err error) {
-	signer, err := p.SignerFor(ctx, "release")
+	signer, err := p.Keys.SignerFor(ctx, "release")
 	if err != nil {
 		return "", "", "", err
 	}
@@ -418,7 +418,7 @@ func (p *Project) BindNamespace(ctx context.Context, host, ns string, proof Regi
 	if err := wire.CheckNamespace(ns); err != nil {
 		return nil, err
 	}
-	signer, err := p.SignerFor(ctx, "release")
+	signer, err := p.Keys.SignerFor(ctx, "release")
 	if err != nil {
 		return nil, err
 	}

@@ -132,7 +132,7 @@ func (p *Project) ownRecord(ref item.Ref) bool {
 	}
 	style, _ := sign.StyleByName("<!--")
 	_, err = sign.Verify(b, style, extract.Subject(ref), func(f sign.Fingerprint) (ed25519.PublicKey, bool) {
-		k, ok := p.RuntimePublic(f)
+		k, ok := p.Keys.RuntimePublic(f)
 		return k, ok
 	})
 	return err == nil

@@ -76,7 +76,7 @@ func (e *Env) SignStaged(ctx context.Context, git *gitcmd.Git, call StagedCall) 
 		if err != nil {
 			return nil, err
 		}
-		return h.Signer(ctx)
+		return h.Keys.Signer(ctx)
 	}
 	return githook.Sign(bounded, p)
 }

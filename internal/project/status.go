@@ -122,12 +122,12 @@ func (p *Project) Status(ctx context.Context) (*Status, error) {
 }
 
 func (p *Project) keyStatus() KeyStatus {
-	fp, err := p.OwnKey("")
+	fp, err := p.Keys.OwnKey("")
 	if err != nil {
 		return KeyStatus{Reason: err.Error()}
 	}
 	k, _ := p.Trust.Key(fp)
-	_, missing := os.Lstat(p.KeyFile(fp))
+	_, missing := os.Lstat(p.Keys.KeyFile(fp))
 	return KeyStatus{Fingerprint: fp.String(), Owner: k.Owner, NotAfter: k.NotAfter, Days: p.daysLeft(k.NotAfter), HasFile: missing == nil}
 }
 

@@ -26,6 +26,7 @@ func inAccount(p *Project) (*Project, error) {
 	own := *p
 	own.Spaces = ofAccount(p.Spaces, dir)
 	own.seenDir = seenIn(p, p.Env.Base)
+	own.Keys = p.Keys.RecordedBy(own.recordDocuments) // with the directory of the account
 	return reading(&own, true), nil
 }
 

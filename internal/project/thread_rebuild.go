@@ -165,7 +165,7 @@ func (b *rebuilder) readLogs(ctx context.Context, project string) error {
 		if graph.Owner(ctx, project, id) >= 0 {
 			return stillRuns(id, project)
 		}
-		rep, err := transcript.Verify(ctx, transcript.Params{Project: project, ID: id, Keys: b.p.RuntimePublic, Heads: heads.Dir(b.p.Dirs.State)})
+		rep, err := transcript.Verify(ctx, transcript.Params{Project: project, ID: id, Keys: b.p.Keys.RuntimePublic, Heads: heads.Dir(b.p.Dirs.State)})
 		if diag.CodeOf(err) == diag.ThreadNotFound || err == nil && len(rep.Lines) == 0 {
 			continue // its process was stopped before it began
 		}

@@ -60,7 +60,7 @@ func (r *threadRun) record(ctx context.Context, own chan *described) {
 }
 
 func (r *threadRun) writeThreadRecord(ctx context.Context, own *described) error {
-	signer, err := r.p.RuntimeKey(ctx)
+	signer, err := r.p.Keys.RuntimeKey(ctx)
 	if err = cmp.Or(err, own.err); err != nil {
 		return err
 	}

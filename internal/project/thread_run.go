@@ -233,7 +233,7 @@ func (p *Project) resumedLimits(ctx context.Context, l threads.Limits, flags []s
 // params returns what the kernel needs.
 func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 	p := r.p
-	signer, err := p.RuntimeKey(ctx)
+	signer, err := p.Keys.RuntimeKey(ctx)
 	if err != nil {
 		return threads.Params{}, err
 	}
@@ -255,7 +255,7 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 	}
 	m := r.Directive.Model
 	out := threads.Params{
-		Project: p.Spaces.ProjectDir, Parent: r.parent(), Spawned: r.o.Child, Program: p.Env.Version, Signer: signer, Keys: p.RuntimePublic, Heads: heads.Dir(p.Dirs.State), Now: p.Env.Now, PID: os.Getpid(),
+		Project: p.Spaces.ProjectDir, Parent: r.parent(), Spawned: r.o.Child, Program: p.Env.Version, Signer: signer, Keys: p.Keys.RuntimePublic, Heads: heads.Dir(p.Dirs.State), Now: p.Env.Now, PID: os.Getpid(),
 		Directive: r.identity(), Held: r.Held, Limits: r.Limits, Services: r.Services, MaxOutput: r.MaxOutput, MinOutput: r.MinOutput, Effort: m.Effort,
 		MaxAttempts: r.Attempts,
 		Message:     r.o.Message, ResumedBy: r.o.By, Workspace: p.workingCopy(), Account: r.account, Loop: r.walkLoop, Number: r.number,
@@ -353,7 +353,7 @@ func (p *Project) markRun(ctx context.Context, id, state string, params graph.Pa
 // restParams are what the end of a thread needs that no process runs.
 func (p *Project) restParams(s *threads.Started, params graph.Params) threads.Params {
 	return threads.Params{
-		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.RuntimePublic, Heads: params.Heads, Now: p.Env.Now, Redact: p.redactor(nil).Bytes,
+		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.Keys.RuntimePublic, Heads: params.Heads, Now: p.Env.Now, Redact: p.redactor(nil).Bytes,
 		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
 			// A process that was stopped may not have recorded a new maximum in the log.
 			return p.account(ctx, nil, store.Thread{ID: chainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model, Name: handle.Name(s.Inputs)}, store.Budget{Max: limit, Keep: true})

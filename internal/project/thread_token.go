@@ -15,7 +15,7 @@ import (
 
 // mint makes the token of a thread whose process has the permissions of the caller.
 func (p *Project) mint(ctx context.Context, prepared *PreparedThread, thread string, o *ThreadOptions) (token.Token, error) {
-	signer, err := p.RuntimeKey(ctx)
+	signer, err := p.Keys.RuntimeKey(ctx)
 	if err != nil {
 		return token.Token{}, err
 	}
@@ -58,7 +58,7 @@ func (p *Project) takeToken(ctx context.Context, thread string, t token.Token) (
 	if err != nil {
 		return nil, nil, err
 	}
-	claims, err := token.Check(t, token.Want{Thread: thread, Project: dir, Now: p.Env.Now(), Keys: p.RuntimePublic})
+	claims, err := token.Check(t, token.Want{Thread: thread, Project: dir, Now: p.Env.Now(), Keys: p.Keys.RuntimePublic})
 	if err != nil {
 		return nil, nil, err
 	}

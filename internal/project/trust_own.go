@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/keychain"
 )
 
 // dropTrackedTrust removes the user's own trust directories that came with the
@@ -14,7 +15,7 @@ import (
 // there is the user's unless git tracks a file of it. If git cannot answer, the
 // directory is removed too.
 func (p *Project) dropTrackedTrust(ctx context.Context) (fs []diag.Finding) {
-	p.TrustParams.LegacyDir = legacyDir(p.Spaces.UserDir)
+	p.TrustParams.LegacyDir = keychain.LegacyDir(p.Spaces.UserDir)
 	project := p.resolvedDir()
 	for _, dir := range []*string{&p.TrustParams.UserDir, &p.TrustParams.LegacyDir, &p.Dirs.State} {
 		if why := p.Env.trackedWith(ctx, project, *dir); why != "" {

@@ -2,11 +2,14 @@ package project
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
@@ -37,7 +40,7 @@ func (e *Env) trustParams(dirs userdirs.Dirs, project string) (trust.Params, err
 		return p, err
 	}
 	if age := e.Getenv(envMaxAge); age != "" {
-		if p.MaxAge, err = Span(age); err != nil {
+		if p.MaxAge, err = keychain.Span(age); err != nil {
 			return p, diag.New(diag.Usage, "reading %s: %q is not a length of time such as 7d or 36h", envMaxAge, age)
 		}
 	}
@@ -91,11 +94,16 @@ func (p *Project) loadTrust(ctx context.Context) (err error) {
 	if p.TrustParams, err = p.Env.trustParams(p.Dirs, p.Spaces.ProjectDir); err != nil {
 		return err
 	}
-	p.TrustParams.Runtime = p.runtimeDocumentOf
 	tracked := p.dropTrackedTrust(ctx)
-	p.openMemo()      // in the state directory, unless the project brought that
-	p.finishKeys(ctx) // before the documents are read
+	p.Keys = p.newKeychain()
+	p.TrustParams.Runtime = p.Keys.RuntimeDocument
+	p.openMemo()                     // in the state directory, unless the project brought that
+	if p.TrustParams.UserDir != "" { // before the documents are read
+		unfinished := p.Keys.Finish(ctx, func(dir string) string { return p.Env.trackedWith(ctx, p.resolvedDir(), dir) })
+		p.BadTrust = append(p.BadTrust, unfinished...)
+	}
 	store, bad := trust.Load(p.TrustParams)
+	p.Keys.Trust = store
 	p.Trust, p.BadTrust = store, slices.Concat(bad, tracked, p.BadTrust)
 	if p.Dirs.Trust() == "" && len(p.TrustParams.Roots) == 0 && len(p.TrustParams.RootPaths) == 0 {
 		f := diag.Warnf(diag.FileSystemError, 0, 0, "the environment names no home directory, so none of your keys and grants is read")
@@ -119,6 +127,20 @@ func (p *Project) loadTrust(ctx context.Context) (err error) {
 	}
 	return nil
 }
+
+// newKeychain returns the keychain of the user, without trust documents.
+func (p *Project) newKeychain() *keychain.Keychain {
+	params := p.Env.KeyParams(p.Dirs)
+	params.Record = p.recordDocuments
+	return keychain.New(params)
+}
+
+// recordDocuments records trust documents that a key of the user signed.
+func (p *Project) recordDocuments(ctx context.Context, in space.Name, files ...trust.File) error {
+	return p.Recorder().Documents(ctx, in, files...)
+}
+
+func userID() string { return strconv.Itoa(os.Getuid()) }
 
 // inProject returns a path of the project as findings show them, any other as it
 // is.

@@ -1,4 +1,4 @@
-package project
+package keychain
 
 import (
 	"cmp"
@@ -11,75 +11,117 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/userdirs"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )
 
-func userID() string { return strconv.Itoa(os.Getuid()) }
+// Params are what a keychain needs of the program.
+type Params struct {
+	Dirs   userdirs.Dirs
+	Trust  *trust.Store // nil until it is loaded: only InstallKey and the runtime key work without
+	Now    func() time.Time
+	Getenv func(string) string
+	Path   func(string) string                                    // the absolute path of one that the user typed
+	Named  string                                                 // the key that the user chose, "" for none
+	Secret func(prompt string) ([]byte, error)                    // asks at the terminal; nil without one
+	Note   func(format string, args ...any)                       // prints a line for the user; nil prints none
+	Record func(context.Context, space.Name, ...trust.File) error // before a signed document is written
+}
+
+// Keychain has the keys of a user: those that sign, the runtime key, and the grants for
+// the keys of others.
+type Keychain struct {
+	Params
+	recorders        *sync.Map // sign.Fingerprint to whether it is a runtime key of this account
+	runtimeDocuments *sync.Map // sign.Fingerprint to runtimeBytes
+}
+
+// New returns a keychain. It reads no file before it is asked.
+func New(p Params) *Keychain {
+	return &Keychain{Params: p, recorders: &sync.Map{}, runtimeDocuments: &sync.Map{}}
+}
+
+// RecordedBy returns the keychain with another function that records signatures.
+func (kc *Keychain) RecordedBy(record func(context.Context, space.Name, ...trust.File) error) *Keychain {
+	other := *kc
+	other.Record = record
+	return &other
+}
+
+func (kc *Keychain) note(format string, args ...any) {
+	if kc.Note != nil {
+		kc.Note(format, args...)
+	}
+}
 
 // KeyFile returns the key file of a fingerprint: the private key, or where that of an
 // ssh key is.
-func (p *Project) KeyFile(fp sign.Fingerprint) string {
-	return filepath.Join(p.Dirs.Keys(), "key-"+fp.String()+".pem")
+func (kc *Keychain) KeyFile(fp sign.Fingerprint) string {
+	return filepath.Join(kc.Dirs.Keys(), "key-"+fp.String()+".pem")
 }
 
 // KeyPath returns where the private key of a fingerprint is: its file, that of ssh, or
 // sign.InAgent.
-func (p *Project) KeyPath(fp sign.Fingerprint) string {
-	return cmp.Or(sign.SSHLocation(p.KeyFile(fp)), p.KeyFile(fp))
+func (kc *Keychain) KeyPath(fp sign.Fingerprint) string {
+	return cmp.Or(sign.SSHLocation(kc.KeyFile(fp)), kc.KeyFile(fp))
 }
 
 // Signer returns the signer of items: --key, RYE_KEY_FILE, the default key, or the
 // only own key that may sign.
-func (p *Project) Signer(ctx context.Context) (sign.Signer, error) { return p.SignerFor(ctx, "sign") }
+func (kc *Keychain) Signer(ctx context.Context) (sign.Signer, error) {
+	return kc.SignerFor(ctx, "sign")
+}
 
 // SignerFor is Signer for another use, such as release or endorse; "" is any. The
 // signer asks for a passphrase when it first signs.
-func (p *Project) SignerFor(ctx context.Context, use string) (sign.Signer, error) {
-	which := p.Env.Key
-	if which == "" && p.Env.Getenv(sign.EnvKeyFile) != "" {
-		if s, ok, err := sign.EnvSigner(p.Env.Getenv); ok || err != nil {
+func (kc *Keychain) SignerFor(ctx context.Context, use string) (sign.Signer, error) {
+	which := kc.Named
+	if which == "" && kc.Getenv(sign.EnvKeyFile) != "" {
+		if s, ok, err := sign.EnvSigner(kc.Getenv); ok || err != nil {
 			if err != nil {
 				return nil, err
 			}
-			return p.unexpired(s)
+			return kc.unexpired(s)
 		}
 	}
 	if strings.ContainsAny(which, `/\`) || strings.HasSuffix(which, ".pem") {
-		s, err := sign.OpenFileSigner(p.Env.path(which), p.Env.Passphrase("Passphrase of "+which+": "))
+		s, err := sign.OpenFileSigner(kc.Path(which), kc.Passphrase("Passphrase of "+which+": "))
 		if err != nil {
 			return nil, err
 		}
-		return p.unexpired(s)
+		return kc.unexpired(s)
 	}
-	fp, err := p.chooseKey(which, use)
+	fp, err := kc.chooseKey(which, use)
 	if err != nil {
 		return nil, err
 	}
-	if k, _ := p.Trust.Key(fp); k.GrantOnly {
+	if k, _ := kc.Trust.Key(fp); k.GrantOnly {
 		return nil, diag.New(diag.Scope, "choosing a key: %s is the grant key of this account, which signs grants and nothing else", fp.Short()).WithReason("grant_key")
 	}
-	if err := p.refuseEnded(fp); err != nil { // before a passphrase is asked
+	if err := kc.refuseEnded(fp); err != nil { // before a passphrase is asked
 		return nil, err
 	}
-	return p.SignerOf(ctx, fp)
+	return kc.SignerOf(ctx, fp)
 }
 
 // unexpired returns the signer unless its key is known to have expired.
-func (p *Project) unexpired(s sign.Signer) (sign.Signer, error) {
-	return s, p.refuseEnded(sign.FingerprintOf(s.Public()))
+func (kc *Keychain) unexpired(s sign.Signer) (sign.Signer, error) {
+	return s, kc.refuseEnded(sign.FingerprintOf(s.Public()))
 }
 
 // refuseEnded refuses a new signature by a key that has expired. The grace of an own
 // key is for what it signed before.
-func (p *Project) refuseEnded(fp sign.Fingerprint) error {
-	k, known := p.Trust.Key(fp)
-	if !known || !ended(k, p.Env.Now()) {
+func (kc *Keychain) refuseEnded(fp sign.Fingerprint) error {
+	k, known := kc.Trust.Key(fp)
+	if !known || !Ended(k, kc.Now()) {
 		return nil
 	}
 	return diag.New(diag.Expired, "signing with key %s (%s): it expired on %s", fp.Short(), k.Owner, k.NotAfter.UTC().Format(time.DateOnly)).
@@ -89,19 +131,19 @@ func (p *Project) refuseEnded(fp sign.Fingerprint) error {
 // SignerOf returns the signer of an own key: the ssh-agent's, else that of its file.
 // The file is opened when the signer first signs, so that a command without anything
 // to sign asks for no passphrase.
-func (p *Project) SignerOf(ctx context.Context, fp sign.Fingerprint) (sign.Signer, error) {
-	if s := p.Env.agentSigner(ctx, fp); s != nil {
+func (kc *Keychain) SignerOf(ctx context.Context, fp sign.Fingerprint) (sign.Signer, error) {
+	if s := kc.agentSigner(ctx, fp); s != nil {
 		return s, nil
 	}
-	path := p.KeyFile(fp)
+	path := kc.KeyFile(fp)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.New(diag.AuthRequired, "opening key %s: the ssh-agent does not have it, and %s does not exist", fp.Short(), path).WithReason("no_key_file")
 	}
 	open := func() (sign.Signer, error) {
-		return sign.OpenFileSigner(path, p.askedOften(p.Env.Passphrase("Passphrase of key "+fp.Short()+": ")))
+		return sign.OpenFileSigner(path, kc.askedOften(kc.Passphrase("Passphrase of key "+fp.Short()+": ")))
 	}
-	if documents := p.Trust.Documents(fp); len(documents) > 0 {
-		return sign.Later(documents[0].Public, "key "+fp.Short()+" in "+p.KeyPath(fp), open), nil
+	if documents := kc.Trust.Documents(fp); len(documents) > 0 {
+		return sign.Later(documents[0].Public, "key "+fp.Short()+" in "+kc.KeyPath(fp), open), nil
 	}
 	return open()
 }
@@ -111,14 +153,14 @@ const promptInterval = time.Hour
 
 // askedOften adds a hint to the second question for a passphrase within
 // promptInterval. The time of a file of the state directory is that of the last one.
-func (p *Project) askedOften(ask func() ([]byte, error)) func() ([]byte, error) {
+func (kc *Keychain) askedOften(ask func() ([]byte, error)) func() ([]byte, error) {
 	return func() ([]byte, error) {
-		if p.Env.Person.Secret == nil || p.Env.Getenv(sign.EnvPassphraseFile) != "" || p.Dirs.State == "" {
+		if kc.Secret == nil || kc.Getenv(sign.EnvPassphraseFile) != "" || kc.Dirs.State == "" {
 			return ask()
 		}
-		base, now := atomicfile.Private(p.Dirs.State), p.Env.Now()
-		if info, err := os.Stat(filepath.Join(p.Dirs.State, "last-prompt")); err == nil && now.Sub(info.ModTime()) < promptInterval {
-			p.Env.Person.note("rye: hint: `rye key agent-add` adds the key to the ssh-agent, which then signs without a question")
+		base, now := atomicfile.Private(kc.Dirs.State), kc.Now()
+		if info, err := os.Stat(filepath.Join(kc.Dirs.State, "last-prompt")); err == nil && now.Sub(info.ModTime()) < promptInterval {
+			kc.note("rye: hint: `rye key agent-add` adds the key to the ssh-agent, which then signs without a question")
 		}
 		b, err := ask()
 		if err == nil { // without the file there is only no hint
@@ -130,8 +172,8 @@ func (p *Project) askedOften(ask func() ([]byte, error)) func() ([]byte, error) 
 }
 
 // agentSigner returns the agent's signer for a key, nil when there is none.
-func (e *Env) agentSigner(ctx context.Context, fp sign.Fingerprint) sign.Signer {
-	socket := e.Getenv("SSH_AUTH_SOCK")
+func (kc *Keychain) agentSigner(ctx context.Context, fp sign.Fingerprint) sign.Signer {
+	socket := kc.Getenv("SSH_AUTH_SOCK")
 	if socket == "" {
 		return nil
 	}
@@ -142,7 +184,7 @@ func (e *Env) agentSigner(ctx context.Context, fp sign.Fingerprint) sign.Signer 
 	s, err := a.Signer(ctx, fp)
 	if err != nil {
 		if diag.CodeOf(err) == diag.AuthFailed { // a broken agent, not one without the key
-			e.Person.note("rye: warning: %v", err)
+			kc.note("rye: warning: %v", err)
 		}
 		_ = a.Close()
 		return nil
@@ -152,13 +194,13 @@ func (e *Env) agentSigner(ctx context.Context, fp sign.Fingerprint) sign.Signer 
 
 // OwnKey returns the user's own key with a fingerprint prefix or an owner. The empty
 // word selects the default key, else the only one that does not belong to an agent.
-func (p *Project) OwnKey(word string) (sign.Fingerprint, error) { return p.chooseKey(word, "") }
+func (kc *Keychain) OwnKey(word string) (sign.Fingerprint, error) { return kc.chooseKey(word, "") }
 
 // chooseKey is OwnKey that selects, for the empty word, a key with this use if there is
 // one.
-func (p *Project) chooseKey(word, use string) (sign.Fingerprint, error) {
+func (kc *Keychain) chooseKey(word, use string) (sign.Fingerprint, error) {
 	var found, own []trust.KeyInfo
-	for _, k := range p.Trust.Keys() {
+	for _, k := range kc.Trust.Keys() {
 		if !k.Own || !k.State.Usable() {
 			continue
 		}
@@ -173,7 +215,7 @@ func (p *Project) chooseKey(word, use string) (sign.Fingerprint, error) {
 		}
 	}
 	if word == "" {
-		found = p.preferred(found, use)
+		found = kc.preferred(found, use)
 	}
 	switch {
 	case len(own) == 0:
@@ -195,11 +237,11 @@ func (p *Project) chooseKey(word, use string) (sign.Fingerprint, error) {
 
 // preferred narrows a choice without a name: to keys with the use, to keys that have
 // not expired, and to the default key, each unless nothing would be left.
-func (p *Project) preferred(keys []trust.KeyInfo, use string) []trust.KeyInfo {
-	now, chosen := p.Env.Now(), p.DefaultKey()
+func (kc *Keychain) preferred(keys []trust.KeyInfo, use string) []trust.KeyInfo {
+	now, chosen := kc.Now(), kc.DefaultKey()
 	for _, fits := range []func(trust.KeyInfo) bool{
 		func(k trust.KeyInfo) bool { return use == "" || slices.Contains(k.Scope.May(), use) },
-		func(k trust.KeyInfo) bool { return !ended(k, now) },
+		func(k trust.KeyInfo) bool { return !Ended(k, now) },
 		func(k trust.KeyInfo) bool { return k.Fingerprint == chosen },
 	} {
 		var some []trust.KeyInfo
@@ -220,11 +262,11 @@ func (p *Project) preferred(keys []trust.KeyInfo, use string) []trust.KeyInfo {
 const defaultKeyFile = "default-key"
 
 // DefaultKey returns the key that the user chose with rye key use, zero if none.
-func (p *Project) DefaultKey() sign.Fingerprint {
-	if p.Dirs.Config == "" {
+func (kc *Keychain) DefaultKey() sign.Fingerprint {
+	if kc.Dirs.Config == "" {
 		return sign.Fingerprint{}
 	}
-	b, err := openat.ReadRegular(filepath.Join(p.Dirs.Config, defaultKeyFile), 128)
+	b, err := openat.ReadRegular(filepath.Join(kc.Dirs.Config, defaultKeyFile), 128)
 	if err != nil {
 		return sign.Fingerprint{}
 	}
@@ -233,11 +275,11 @@ func (p *Project) DefaultKey() sign.Fingerprint {
 }
 
 // SetDefaultKey makes an own key the default and returns the file that states it.
-func (p *Project) SetDefaultKey(fp sign.Fingerprint) (string, error) {
-	if p.Dirs.Config == "" {
+func (kc *Keychain) SetDefaultKey(fp sign.Fingerprint) (string, error) {
+	if kc.Dirs.Config == "" {
 		return "", diag.New(diag.FileSystemError, "choosing a default key: the environment names no home directory").WithReason("no_state")
 	}
-	base := atomicfile.Private(p.Dirs.Config)
+	base := atomicfile.Private(kc.Dirs.Config)
 	err := base.MkdirAll(".")
 	if err == nil {
 		err = base.Write(defaultKeyFile, []byte(fp.String()+"\n"), 0o600)
@@ -245,22 +287,22 @@ func (p *Project) SetDefaultKey(fp sign.Fingerprint) (string, error) {
 	if err != nil {
 		return "", diag.Doing("choosing a default key", err)
 	}
-	return filepath.Join(p.Dirs.Config, defaultKeyFile), nil
+	return filepath.Join(kc.Dirs.Config, defaultKeyFile), nil
 }
 
-// Passphrase returns a function that asks at the terminal, or nil-safe errors
-// elsewhere. It never waits without a terminal.
-func (e *Env) Passphrase(prompt string) func() ([]byte, error) {
+// Passphrase returns a function that reads a passphrase from the file that the
+// environment names, or asks at the terminal. It fails without either.
+func (p *Params) Passphrase(prompt string) func() ([]byte, error) {
 	return func() ([]byte, error) {
-		if file := e.Getenv(sign.EnvPassphraseFile); file != "" {
+		if file := p.Getenv(sign.EnvPassphraseFile); file != "" {
 			b, err := os.ReadFile(file)
 			return []byte(strings.TrimSuffix(string(b), "\n")), err
 		}
-		if e.Person.Secret == nil {
+		if p.Secret == nil {
 			return nil, diag.New(diag.AuthRequired, "reading a passphrase: this process has no terminal to ask at").
 				WithReason("no_terminal").WithDetail("variable", sign.EnvPassphraseFile)
 		}
-		return e.Person.Secret(prompt)
+		return p.Secret(prompt)
 	}
 }
 
@@ -279,5 +321,5 @@ func Span(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// ended reports whether the validity of a key is over, its owner's grace included.
-func ended(k trust.KeyInfo, now time.Time) bool { return !k.NotAfter.IsZero() && now.After(k.NotAfter) }
+// Ended reports whether the validity of a key is over, its owner's grace included.
+func Ended(k trust.KeyInfo, now time.Time) bool { return !k.NotAfter.IsZero() && now.After(k.NotAfter) }

@@ -1,4 +1,4 @@
-package project
+package keychain
 
 import (
 	"cmp"
@@ -18,10 +18,10 @@ import (
 // user named, else a key of a person, else the grant key, which is made if there is
 // none. A grant key has no passphrase: a process that could read it could write the
 // user's trust directory as well. It cannot give other uses than doc.GrantUses.
-func (p *Project) GrantSigner(ctx context.Context, may []string) (sign.Signer, error) {
+func (kc *Keychain) GrantSigner(ctx context.Context, may []string) (sign.Signer, error) {
 	var grantKey *trust.KeyInfo
-	person := p.Env.Key != "" || p.Env.Getenv(sign.EnvKeyFile) != ""
-	for _, k := range p.Trust.Keys() {
+	person := kc.Named != "" || kc.Getenv(sign.EnvKeyFile) != ""
+	for _, k := range kc.Trust.Keys() {
 		switch {
 		case !k.Own:
 		case k.GrantOnly && k.State == trust.StateValid:
@@ -33,24 +33,24 @@ func (p *Project) GrantSigner(ctx context.Context, may []string) (sign.Signer, e
 	beyond := slices.ContainsFunc(may, func(use string) bool { return !slices.Contains(doc.GrantUses(), use) })
 	switch {
 	case person || beyond:
-		return p.SignerFor(ctx, "")
+		return kc.SignerFor(ctx, "")
 	case grantKey != nil:
-		return p.SignerOf(ctx, grantKey.Fingerprint)
+		return kc.SignerOf(ctx, grantKey.Fingerprint)
 	}
-	return p.newGrantKey(ctx)
+	return kc.newGrantKey(ctx)
 }
 
 // newGrantKey makes the grant key of this account.
-func (p *Project) newGrantKey(ctx context.Context) (sign.Signer, error) {
+func (kc *Keychain) newGrantKey(ctx context.Context) (sign.Signer, error) {
 	priv, err := sign.GenerateKey(nil)
 	if err != nil {
 		return nil, err
 	}
 	defer clear(priv)
 	signer := sign.NewFileSigner(slices.Clone(priv), "memory")
-	now := p.Env.Now().UTC().Truncate(time.Second)
+	now := kc.Now().UTC().Truncate(time.Second)
 	k := NewKey{Fingerprint: sign.FingerprintOf(priv.Public().(ed25519.PublicKey))}
-	owner := cmp.Or(p.Env.Getenv("USER"), p.Env.Getenv("USERNAME"), "this account") + " (grants)"
+	owner := cmp.Or(kc.Getenv("USER"), kc.Getenv("USERNAME"), "this account") + " (grants)"
 	scope := doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}}
 	end := now.AddDate(doc.MaxYears, 0, 0)
 	if k.Document.Name, k.Document.Data, err = doc.NewKey(ctx, doc.KeyParams{Owner: owner, KeyKind: doc.KeyGrant, NotBefore: now, NotAfter: end, Scope: scope, Now: now}, signer); err != nil {
@@ -62,14 +62,14 @@ func (p *Project) newGrantKey(ctx context.Context) (sign.Signer, error) {
 	if k.Revocation.Name, k.Revocation.Data, err = doc.NewRevocation(ctx, doc.RevocationParams{Reason: doc.ReasonCompromised, CutOff: now, Now: now}, signer); err != nil {
 		return nil, err
 	}
-	if k.File, err = sign.NewKeyFile(p.KeyFile(k.Fingerprint), priv, nil); err != nil {
+	if k.File, err = sign.NewKeyFile(kc.KeyFile(k.Fingerprint), priv, nil); err != nil {
 		return nil, err
 	}
 	defer clear(k.File)
-	if err := p.Recorder().Documents(ctx, space.User, k.Document, k.Grant, k.Revocation); err != nil {
+	if err := kc.Record(ctx, space.User, k.Document, k.Grant, k.Revocation); err != nil {
 		return nil, err
 	}
-	return signer, p.InstallKey(ctx, k)
+	return signer, kc.InstallKey(ctx, k)
 }
 
 // Grant is a permission that the user gives a key.
@@ -98,12 +98,12 @@ func (g *AddedGrant) Later() bool {
 // AddGrant signs a grant and writes it, with the key document, into the user's trust
 // directory. A key has one grant: a new one replaces it.
 // A grant is signed, so that a file dropped into the trust directory is not a grant.
-func (p *Project) AddGrant(ctx context.Context, g Grant) (*AddedGrant, error) {
-	signer, err := p.GrantSigner(ctx, g.Scope.May)
+func (kc *Keychain) AddGrant(ctx context.Context, g Grant) (*AddedGrant, error) {
+	signer, err := kc.GrantSigner(ctx, g.Scope.May)
 	if err != nil {
 		return nil, err
 	}
-	params := doc.PermissionParams{Document: g.Document, Public: g.Public, Source: g.Source, NotAfter: g.NotAfter, Scope: g.Scope, Now: p.Env.Now()}
+	params := doc.PermissionParams{Document: g.Document, Public: g.Public, Source: g.Source, NotAfter: g.NotAfter, Scope: g.Scope, Now: kc.Now()}
 	name, grant, err := doc.NewGrant(ctx, params, signer)
 	if err != nil {
 		return nil, err
@@ -113,18 +113,18 @@ func (p *Project) AddGrant(ctx context.Context, g Grant) (*AddedGrant, error) {
 		return nil, diag.New(diag.Internal, "writing a grant: it cannot be read")
 	}
 	out := &AddedGrant{NotAfter: written.NotAfter}
-	out.Replaced, out.Less = p.ReplacedGrant(written.Fingerprint, g.Scope)
-	if err := p.Recorder().Documents(ctx, space.User, trust.File{Name: name, Data: grant}); err != nil {
+	out.Replaced, out.Less = kc.ReplacedGrant(written.Fingerprint, g.Scope)
+	if err := kc.Record(ctx, space.User, trust.File{Name: name, Data: grant}); err != nil {
 		return nil, err
 	}
 	if g.Document != nil {
 		key, fs := doc.ParseAnyName(g.Document)
 		if k := doc.As[*doc.Key](key, fs); k != nil {
-			if _, err := trust.AddDocument(p.Dirs.Trust(), k.Name(), g.Document); err != nil {
+			if _, err := trust.AddDocument(kc.Dirs.Trust(), k.Name(), g.Document); err != nil {
 				return nil, err
 			}
 		}
 	}
-	out.Path, err = trust.AddDocument(p.Dirs.Trust(), name, grant)
+	out.Path, err = trust.AddDocument(kc.Dirs.Trust(), name, grant)
 	return out, err
 }

@@ -1,4 +1,4 @@
-package project
+package keychain
 
 import (
 	"context"
@@ -34,67 +34,68 @@ const (
 // A record that git tracks, or in a directory that other users can write, is not used: it adds
 // trust. To recognise half a key and remove it could remove a key that the user restored from a
 // backup.
-func (p *Project) keyJournal() journal.Journal {
-	keys := p.Dirs.Keys()
+func (kc *Keychain) keyJournal() journal.Journal {
+	keys := kc.Dirs.Keys()
 	return journal.Journal{
 		Record: filepath.Join(keys, "unfinished.json"), Lock: filepath.Join(keys, "unfinished.lock"),
-		Dirs: map[string]string{keysDir: keys, trustDir: p.Dirs.Trust()},
+		Dirs: map[string]string{keysDir: keys, trustDir: kc.Dirs.Trust()},
 	}
 }
 
 // InstallKey writes a key and its documents as one change: a private key without a
 // document cannot be used, and two keys without a rotation between them have to be
 // chosen from.
-func (p *Project) InstallKey(ctx context.Context, k NewKey) error {
+func (kc *Keychain) InstallKey(ctx context.Context, k NewKey) error {
 	if err := trust.CheckOwnKey(k.Document, k.Grant); err != nil {
 		return err
 	}
 	files := []journal.File{
 		{Dir: keysDir, Name: k.Revocation.Name, Data: k.Revocation.Data},
-		{Dir: keysDir, Name: filepath.Base(p.KeyFile(k.Fingerprint)), Data: k.File},
+		{Dir: keysDir, Name: filepath.Base(kc.KeyFile(k.Fingerprint)), Data: k.File},
 		{Dir: trustDir, Name: k.Document.Name, Data: k.Document.Data},
 	}
 	for _, f := range k.More {
-		if err := trust.CheckDocument(p.Dirs.Trust(), f); err != nil {
+		if err := trust.CheckDocument(kc.Dirs.Trust(), f); err != nil {
 			return err
 		}
 		files = append(files, journal.File{Dir: trustDir, Name: f.Name, Data: f.Data})
 	}
 	// The grant is last: without it the other files have no effect.
 	files = append(files, journal.File{Dir: trustDir, Name: k.Grant.Name, Data: k.Grant.Data})
-	return p.keyJournal().Write(ctx, files...)
+	return kc.keyJournal().Write(ctx, files...)
 }
 
 // finishWait is how long a command waits for another one that is writing a key.
 const finishWait = 2 * time.Second
 
-// finishKeys writes the rest of a key that a killed process was writing. The record
-// must be the user's own: it adds trust.
-func (p *Project) finishKeys(ctx context.Context) {
-	keys, j := p.Dirs.Keys(), p.keyJournal()
-	if keys == "" || p.TrustParams.UserDir == "" || !j.Pending() {
-		return
+// Finish writes the rest of a key that a killed process was writing, and returns warnings.
+// The record must be the user's own, because it adds trust: tracked returns why a directory
+// may have come with a repository, or "".
+func (kc *Keychain) Finish(ctx context.Context, tracked func(dir string) string) []diag.Finding {
+	keys, j := kc.Dirs.Keys(), kc.keyJournal()
+	if keys == "" || !j.Pending() {
+		return nil
 	}
-	warn := func(f diag.Finding) {
+	warn := func(f diag.Finding) []diag.Finding {
 		f.Path = j.Record
-		p.BadTrust = append(p.BadTrust, f)
+		return []diag.Finding{f}
 	}
-	if why := p.Env.trackedWith(ctx, p.resolvedDir(), keys); why != "" {
-		warn(diag.Warnf(diag.TrustChanged, 0, 0, "%s: a repository cannot bring its own trust, so the change of a key in this file is not made", why).WithReason("home_tracked"))
-		return
+	if why := tracked(keys); why != "" {
+		return warn(diag.Warnf(diag.TrustChanged, 0, 0, "%s: a repository cannot bring its own trust, so the change of a key in this file is not made", why).WithReason("home_tracked"))
 	}
 	if err := owner.Sealed(j.Record); err != nil {
-		warn(diag.Warnf(diag.FileSystemError, 0, 0, "%v, so the change of a key in this file is not made", err).WithReason("key_mode", "mode", "700", "path", keys))
-		return
+		return warn(diag.Warnf(diag.FileSystemError, 0, 0, "%v, so the change of a key in this file is not made", err).WithReason("key_mode", "mode", "700", "path", keys))
 	}
 	ctx, cancel := context.WithTimeout(ctx, finishWait)
 	defer cancel()
-	if err := j.Finish(ctx); err != nil {
-		f := diag.Warnf(diag.CodeOf(err), 0, 0, "%v", err)
-		var e *diag.Error
-		if errors.As(err, &e) {
-			f.Reason, f.Facts = e.Reason, e.Details
-		}
-		warn(f)
+	err := j.Finish(ctx)
+	if err == nil {
+		return nil
 	}
+	f := diag.Warnf(diag.CodeOf(err), 0, 0, "%v", err)
+	var e *diag.Error
+	if errors.As(err, &e) {
+		f.Reason, f.Facts = e.Reason, e.Details
+	}
+	return warn(f)
 }

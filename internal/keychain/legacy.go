@@ -1,4 +1,4 @@
-package project
+package keychain
 
 import (
 	"path/filepath"
@@ -11,9 +11,9 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// legacyDir returns the folder of the keys that the user trusted in the Python
+// LegacyDir returns the folder of the keys that the user trusted in the Python
 // original, "" when there is no user space.
-func legacyDir(userDir string) string {
+func LegacyDir(userDir string) string {
 	if userDir == "" {
 		return ""
 	}
@@ -22,10 +22,10 @@ func legacyDir(userDir string) string {
 
 // LegacyKeys returns the keys that check signatures of the original: those of
 // the user's own space, and the given files.
-func (p *Project) LegacyKeys(files []string) (legacy.Keys, error) {
-	keys := p.Trust.LegacyKeys()
+func (kc *Keychain) LegacyKeys(files []string) (legacy.Keys, error) {
+	keys := kc.Trust.LegacyKeys()
 	for _, file := range files {
-		k, err := readLegacyKey(p.Env.path(file))
+		k, err := readLegacyKey(kc.Path(file))
 		if err != nil {
 			return nil, diag.New(diag.CodeOf(err), "reading --legacy-key %q: %w", file, err)
 		}

@@ -1,4 +1,4 @@
-package project
+package keychain
 
 import (
 	"bytes"
@@ -31,26 +31,26 @@ func runtimeDocument(fp sign.Fingerprint) string { return "runtime-" + fp.String
 
 // RuntimeKey returns the key that signs the logs of runs. It is made on first need,
 // without a passphrase: it proves which account recorded a run, nothing else.
-func (p *Project) RuntimeKey(ctx context.Context) (sign.Signer, error) {
-	dir := p.Dirs.Keys()
+func (kc *Keychain) RuntimeKey(ctx context.Context) (sign.Signer, error) {
+	dir := kc.Dirs.Keys()
 	if dir == "" {
 		return nil, diag.New(diag.FileSystemError, "opening the runtime key: the environment names no configuration directory that is the user's own").
 			WithReason("no_state_directory")
 	}
 	signer, err := sign.OpenFileSigner(filepath.Join(dir, runtimeKeyFile), nil)
 	if errors.Is(err, fs.ErrNotExist) {
-		return p.newRuntimeKey(ctx, dir)
+		return kc.newRuntimeKey(ctx, dir)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := p.RuntimePublic(sign.FingerprintOf(signer.Public())); !ok {
-		return signer, p.describeRuntimeKey(ctx, dir, signer) // a process was stopped between the two files
+	if _, ok := kc.RuntimePublic(sign.FingerprintOf(signer.Public())); !ok {
+		return signer, kc.describeRuntimeKey(ctx, dir, signer) // a process was stopped between the two files
 	}
 	return signer, nil
 }
 
-func (p *Project) newRuntimeKey(ctx context.Context, dir string) (sign.Signer, error) {
+func (kc *Keychain) newRuntimeKey(ctx context.Context, dir string) (sign.Signer, error) {
 	base := atomicfile.Private(dir)
 	lock, err := base.Lock(ctx, "runtime.lock")
 	if err != nil {
@@ -73,7 +73,7 @@ func (p *Project) newRuntimeKey(ctx context.Context, dir string) (sign.Signer, e
 	}
 	defer clear(file)
 	// The document is first: it is needed to verify what the key signs.
-	if err := p.describeRuntimeKey(ctx, dir, signer); err != nil {
+	if err := kc.describeRuntimeKey(ctx, dir, signer); err != nil {
 		return nil, err
 	}
 	if err := base.Write(runtimeKeyFile, file, 0o600); err != nil {
@@ -83,9 +83,9 @@ func (p *Project) newRuntimeKey(ctx context.Context, dir string) (sign.Signer, e
 }
 
 // describeRuntimeKey writes the key document.
-func (p *Project) describeRuntimeKey(ctx context.Context, dir string, signer sign.Signer) error {
-	now := p.Env.Now().UTC().Truncate(time.Second)
-	owner := cmp.Or(p.Env.Getenv("USER"), p.Env.Getenv("USERNAME"), "this account") + " (runs)"
+func (kc *Keychain) describeRuntimeKey(ctx context.Context, dir string, signer sign.Signer) error {
+	now := kc.Now().UTC().Truncate(time.Second)
+	owner := cmp.Or(kc.Getenv("USER"), kc.Getenv("USERNAME"), "this account") + " (runs)"
 	scope := doc.Scope{Kinds: []string{"knowledge"}, Namespaces: []string{"threads/**", "graphs/**"}}
 	name, b, err := doc.NewKey(ctx, doc.KeyParams{
 		Owner: owner, KeyKind: doc.KeyRuntime, NotBefore: now, NotAfter: now.AddDate(doc.MaxYears, 0, 0), Scope: scope, Now: now,
@@ -93,7 +93,7 @@ func (p *Project) describeRuntimeKey(ctx context.Context, dir string, signer sig
 	if err != nil {
 		return err
 	}
-	if err := p.Recorder().Documents(ctx, space.User, trust.File{Name: name, Data: b}); err != nil {
+	if err := kc.Record(ctx, space.User, trust.File{Name: name, Data: b}); err != nil {
 		return err
 	}
 	if err := atomicfile.Private(dir).Write(runtimeDocument(sign.FingerprintOf(signer.Public())), b, 0o600); err != nil {
@@ -104,47 +104,47 @@ func (p *Project) describeRuntimeKey(ctx context.Context, dir string, signer sig
 
 // RuntimePublic returns the public half of a runtime key of this account, also of one
 // whose private half is gone.
-func (p *Project) RuntimePublic(fp sign.Fingerprint) ([]byte, bool) {
-	k := p.runtimeDocumentOf(fp)
+func (kc *Keychain) RuntimePublic(fp sign.Fingerprint) ([]byte, bool) {
+	k := kc.RuntimeDocument(fp)
 	if k == nil || k.KeyKind != doc.KeyRuntime || k.Fingerprint != fp || k.Weak != nil || k.Invalid != nil {
 		return nil, false
 	}
 	return ed25519.PublicKey(k.Public), true
 }
 
-// isRecorder reports whether a key, as its bytes, is a runtime key of this account.
-func (p *Project) isRecorder(signer string) bool {
+// IsRecorder reports whether a key, as its bytes, is a runtime key of this account.
+func (kc *Keychain) IsRecorder(signer string) bool {
 	var fp sign.Fingerprint
 	if len(signer) != len(fp) {
 		return false
 	}
 	copy(fp[:], signer)
-	if known, ok := p.recorders.Load(fp); ok {
+	if known, ok := kc.recorders.Load(fp); ok {
 		return known.(bool)
 	}
-	_, ok := p.RuntimePublic(fp)
-	p.recorders.Store(fp, ok)
+	_, ok := kc.RuntimePublic(fp)
+	kc.recorders.Store(fp, ok)
 	return ok
 }
 
-// runtimeDocumentOf returns the document of a runtime key of this account, nil without
+// RuntimeDocument returns the document of a runtime key of this account, nil without
 // one.
-func (p *Project) runtimeDocumentOf(fp sign.Fingerprint) *doc.Key {
-	if p.Dirs.Keys() == "" {
+func (kc *Keychain) RuntimeDocument(fp sign.Fingerprint) *doc.Key {
+	if kc.Dirs.Keys() == "" {
 		return nil
 	}
-	b, err := openat.ReadRegular(filepath.Join(p.Dirs.Keys(), runtimeDocument(fp)), maxKeyDocument)
+	b, err := openat.ReadRegular(filepath.Join(kc.Dirs.Keys(), runtimeDocument(fp)), maxKeyDocument)
 	if err != nil {
 		return nil
 	}
-	if known, ok := p.runtimeDocuments.Load(fp); ok && bytes.Equal(known.(runtimeBytes).file, b) {
+	if known, ok := kc.runtimeDocuments.Load(fp); ok && bytes.Equal(known.(runtimeBytes).file, b) {
 		return known.(runtimeBytes).key
 	}
 	k := doc.As[*doc.Key](doc.ParseAnyName(b))
 	if k != nil {
 		k.Path = runtimeDocument(fp)
 	}
-	p.runtimeDocuments.Store(fp, runtimeBytes{b, k})
+	kc.runtimeDocuments.Store(fp, runtimeBytes{b, k})
 	return k
 }
 

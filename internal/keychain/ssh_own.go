@@ -1,4 +1,4 @@
-package project
+package keychain
 
 import (
 	"context"
@@ -23,8 +23,8 @@ type SSHKey struct {
 
 // SSHKeyOfFile returns the key of a public key file. The ssh-agent signs if it has the
 // key, else the private key next to the file.
-func (p *Project) SSHKeyOfFile(ctx context.Context, file string) (*SSHKey, error) {
-	path := p.Env.path(file)
+func (kc *Keychain) SSHKeyOfFile(ctx context.Context, file string) (*SSHKey, error) {
+	path := kc.Path(file)
 	b, err := openat.ReadRegular(path, maxSSHKeys)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "reading the ssh key: %w", err).WithReason("ssh_public")
@@ -34,7 +34,7 @@ func (p *Project) SSHKeyOfFile(ctx context.Context, file string) (*SSHKey, error
 		return nil, err
 	}
 	fp := sign.FingerprintOf(public)
-	agent := p.Env.agentSigner(ctx, fp)
+	agent := kc.agentSigner(ctx, fp)
 	private, err := privateBeside(path)
 	switch {
 	case err != nil:
@@ -49,7 +49,7 @@ func (p *Project) SSHKeyOfFile(ctx context.Context, file string) (*SSHKey, error
 		return nil, err
 	}
 	if agent == nil {
-		k.Signer, err = p.sshFileSigner(private, public)
+		k.Signer, err = kc.sshFileSigner(private, public)
 	}
 	return k, err
 }
@@ -68,8 +68,8 @@ func privateBeside(path string) (string, error) {
 	return private, err
 }
 
-func (p *Project) sshFileSigner(private string, public ed25519.PublicKey) (sign.Signer, error) {
-	priv, err := sign.ReadSSHPrivate(private, public, p.Env.Passphrase("Passphrase of "+private+": "))
+func (kc *Keychain) sshFileSigner(private string, public ed25519.PublicKey) (sign.Signer, error) {
+	priv, err := sign.ReadSSHPrivate(private, public, kc.Passphrase("Passphrase of "+private+": "))
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +79,8 @@ func (p *Project) sshFileSigner(private string, public ed25519.PublicKey) (sign.
 // AgentSSHKeys returns the keys of the ssh-agent that can become keys of rye: the
 // Ed25519 keys that are not yet.
 // A key with a grant has no start: a release from before the grant is the usual case.
-func (p *Project) AgentSSHKeys(ctx context.Context) ([]sign.SSHKey, error) {
-	a, err := sign.DialAgent(ctx, p.Env.Getenv("SSH_AUTH_SOCK"))
+func (kc *Keychain) AgentSSHKeys(ctx context.Context) ([]sign.SSHKey, error) {
+	a, err := sign.DialAgent(ctx, kc.Getenv("SSH_AUTH_SOCK"))
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (p *Project) AgentSSHKeys(ctx context.Context) ([]sign.SSHKey, error) {
 		switch {
 		case k.Refused != "":
 			why = append(why, k.Format+": "+k.Refused)
-		case p.hasKeyFile(sign.FingerprintOf(k.Public)):
+		case kc.hasKeyFile(sign.FingerprintOf(k.Public)):
 			why = append(why, sign.FingerprintOf(k.Public).Short()+": rye uses it already")
 		default:
 			keys = append(keys, sign.SSHKey{Public: k.Public, Comment: k.Comment})
@@ -111,8 +111,8 @@ func (p *Project) AgentSSHKeys(ctx context.Context) ([]sign.SSHKey, error) {
 }
 
 // SSHKeyInAgent returns a key that the ssh-agent has.
-func (p *Project) SSHKeyInAgent(ctx context.Context, k sign.SSHKey) (*SSHKey, error) {
-	a, err := sign.DialAgent(ctx, p.Env.Getenv("SSH_AUTH_SOCK"))
+func (kc *Keychain) SSHKeyInAgent(ctx context.Context, k sign.SSHKey) (*SSHKey, error) {
+	a, err := sign.DialAgent(ctx, kc.Getenv("SSH_AUTH_SOCK"))
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (p *Project) SSHKeyInAgent(ctx context.Context, k sign.SSHKey) (*SSHKey, er
 	return &SSHKey{Signer: s, Location: sign.InAgent}, nil
 }
 
-func (p *Project) hasKeyFile(fp sign.Fingerprint) bool {
-	_, err := os.Lstat(p.KeyFile(fp))
+func (kc *Keychain) hasKeyFile(fp sign.Fingerprint) bool {
+	_, err := os.Lstat(kc.KeyFile(fp))
 	return err == nil
 }

@@ -1,4 +1,4 @@
-package project
+package keychain
 
 import (
 	"slices"
@@ -56,8 +56,8 @@ func OfferOf(in *packages.Inspection, known func(sign.Fingerprint) []byte, now t
 
 // KnownDocument returns a valid document of a key that the user, the machine or the
 // project has, or nil.
-func (p *Project) KnownDocument(key sign.Fingerprint) []byte {
-	for _, d := range p.Trust.Documents(key) {
+func (kc *Keychain) KnownDocument(key sign.Fingerprint) []byte {
+	for _, d := range kc.Trust.Documents(key) {
 		if b, err := openat.ReadRegular(d.Path, openat.MaxText); err == nil {
 			return b
 		}
@@ -68,9 +68,9 @@ func (p *Project) KnownDocument(key sign.Fingerprint) []byte {
 // ReplacedGrant returns the user's grant for a key that a new one replaces, nil without one
 // that permits something now. less reports whether a grant with the new scope permits less
 // in some part.
-func (p *Project) ReplacedGrant(key sign.Fingerprint, scope doc.Scope) (old *doc.Permission, less bool) {
-	for _, g := range p.Trust.Grants(key) {
-		if !g.NotAfter.After(p.Env.Now()) {
+func (kc *Keychain) ReplacedGrant(key sign.Fingerprint, scope doc.Scope) (old *doc.Permission, less bool) {
+	for _, g := range kc.Trust.Grants(key) {
+		if !g.NotAfter.After(kc.Now()) {
 			continue
 		}
 		if old = g; !scope.Includes(g.Scope) {
