@@ -148,7 +148,7 @@ type grant struct{ sandbox.Grant }
 func (e *Executor) grant(c *Confinement) grant {
 	own := c.grants
 	g := sandbox.Grant{
-		Self: e.p.Self, Listings: e.p.Listings, Git: e.p.Git, Repositories: e.repositories(c), Project: own.project, Read: own.read, Write: own.write, Sockets: own.sockets, OwnSockets: own.own, Fixed: own.fixed, Hidden: own.hidden,
+		Self: e.p.Self, Starter: e.p.Starter, Listings: e.p.Listings, Git: e.p.Git, Repositories: e.repositories(c), Project: own.project, Read: own.read, Write: own.write, Sockets: own.sockets, OwnSockets: own.own, Fixed: own.fixed, Hidden: own.hidden,
 		Tmp: own.tmp, Cache: own.cache, Home: own.home, Net: c.Profile.Net, Limits: c.Profile.Limits,
 		Quarantine: filepath.Join(cmp.Or(e.p.Cache, own.project), "quarantine"), Protected: policy.ProtectedExcept(c.removed),
 	}

@@ -49,6 +49,8 @@ type Params struct {
 	Fixed []string
 	// Ladder returns what this system can enforce; nil means sandbox.Probe.
 	Ladder func() sandbox.Ladder
+	// Starter starts the helpers of the sandbox in a process with many runs; nil starts none.
+	Starter *sandbox.Starter
 	// Listings are those of earlier runs of the process, or nil.
 	Listings *sandbox.Listings
 	// Records is the directory below Project that has the logs of runs, "" for none. It exists

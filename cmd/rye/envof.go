@@ -36,6 +36,7 @@ func envOf(c *cli.Call) *project.Env {
 		},
 	}
 	e.ThreadLogs = slices.Contains([]string{"threads", "approve", "deny"}, c.UI.Command) || strings.HasPrefix(c.UI.Command, "threads ")
+	e.Starter = sandbox.NewStarter(e.Self)
 	e.Terminal = terminalName(c)
 	if c.Isatty != nil && c.Isatty(c.Stdin) {
 		e.Person.Secret = c.AskSecret

@@ -3,11 +3,10 @@ package sandbox
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,8 +26,16 @@ func TestMain(m *testing.M) {
 		if dir := os.Getenv(delegationVar); dir != "" {
 			ladder.cgroup = &delegation{dir: dir}
 		}
+		rung, by, _ := strings.Cut(rung, "+")
 		g := Grant{Self: self, Rung: Rung(rung), Project: project, Read: []string{project}, Net: "none"}
+		if by != "" {
+			g.Starter = NewStarter(self)
+			g.Starter.wanted = starterFrom - 1
+		}
 		_, _, err := Wrap(&cmd, g, ladder)
+		if err == nil && by != "" && g.Starter.p == nil {
+			err = errors.New("the starter did not start the helper")
+		}
 		if err == nil {
 			_, err = proc.Run(context.Background(), cmd)
 		}
@@ -41,17 +48,21 @@ func TestMain(m *testing.M) {
 // TestDeathOfRye kills the process that started a program: the kernel ends the program
 // and its children.
 func TestDeathOfRye(t *testing.T) {
-	onRungs(t, deathOfRye)
+	onRungs(t, func(t *testing.T, r Rung) { deathOfRye(t, string(r)) })
+	t.Run("starter", func(t *testing.T) {
+		needs(t, Strict)
+		deathOfRye(t, string(Strict)+"+starter")
+	})
 }
 
-func deathOfRye(t *testing.T, r Rung) {
+func deathOfRye(t *testing.T, how string) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := project(t)
 	rye := exec.Command(self)
-	rye.Env = append(os.Environ(), deathVar+"="+string(r)+" "+dir)
+	rye.Env = append(os.Environ(), deathVar+"="+how+" "+dir)
 	out, err := rye.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -65,9 +76,9 @@ func deathOfRye(t *testing.T, r Rung) {
 	if len(inDirectory(dir)) == 0 {
 		t.Fatal("no program was found while it ran")
 	}
-	children := childrenOf(rye.Process.Pid)
-	if len(children) != 1 {
-		t.Errorf("%d children of rye, want the helper: %v", len(children), children)
+	children := childrenOf(rye.Process.Pid) // the helper, and the starter
+	if want := 1 + strings.Count(how, "+"); len(children) != want {
+		t.Errorf("%d children of rye, want %d: %v", len(children), want, children)
 	}
 	_ = rye.Process.Kill()
 	_ = rye.Wait()
@@ -128,26 +139,6 @@ func TestExec(t *testing.T) {
 			}
 		}
 	})
-}
-
-// process is a process of the system.
-type process struct {
-	pid           int
-	state, parent string
-}
-
-// childrenOf returns the children of a process.
-func childrenOf(parent int) (list []process) {
-	files, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, f := range files {
-		b, _ := os.ReadFile(f)
-		_, text, _ := strings.Cut(string(b), ") ")
-		if fields := strings.Fields(text); len(fields) > 2 && fields[1] == strconv.Itoa(parent) {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
-			list = append(list, process{pid, fields[0], fields[1]})
-		}
-	}
-	return list
 }
 
 func executable(t *testing.T) string {

@@ -221,6 +221,13 @@ func processRows() []escapeRow {
 	for _, file := range []string{"environ", "mem", "maps", "fd/4", "root"} { // of the helper, in the rung strict
 		rows = append(rows, escapeRow{name: "helper-" + file, args: "procfile 1 " + file, strict: "dumpable EACCES EPERM ENOENT", landlock: "landlock EACCES EPERM ENOENT"})
 	}
+	// The starter of the helpers, of a process that confines programs in both rungs.
+	for _, file := range []string{"environ", "mem", "fd/3", "root"} {
+		rows = append(rows, escapeRow{name: "starter-" + file, args: "procfile {starter} " + file, strict: absent, landlock: "landlock EACCES EPERM ENOENT"})
+	}
+	rows = append(rows, escapeRow{name: "starter-signal", args: "signal {starter}", strict: noProcess, landlock: "landlock EPERM"},
+		escapeRow{name: "starter-getfd", args: "pidfdgetfd {starter}", strict: noProcess, landlock: "landlock EPERM"},
+		escapeRow{name: "starter-ptrace", args: "ptrace {starter}", strict: filtered, landlock: filtered})
 	rows = append(rows, escapeRow{name: "helper-getfd", args: "pidfdgetfd 1", strict: filtered, landlock: "landlock EPERM"})
 	for _, file := range []string{"environ", "mem", "maps", "fd/1", "root", "cwd", "stack"} {
 		rows = append(rows, escapeRow{name: "readenvproc-" + file, args: "procfile {pid} " + file, strict: absent, landlock: "landlock EACCES EPERM"})

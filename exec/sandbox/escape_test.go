@@ -321,7 +321,8 @@ func newSite(t *testing.T, program string) *escapeSite {
 	suid := s.copySetuid(t)
 	tcp, udp, abstract := s.servers(t)
 	s.places = strings.NewReplacer("{project}", s.project, "{home}", s.home, "{out}", s.out, "{keys}", filepath.Join(s.home, ".local/share/rye/keys"),
-		"{trust}", filepath.Join(s.home, ".config/rye/trust"), "{tcp}", tcp, "{udp}", udp, "{abstract}", abstract, "{suid}", suid, "{pid}", strconv.Itoa(os.Getpid()))
+		"{trust}", filepath.Join(s.home, ".config/rye/trust"), "{tcp}", tcp, "{udp}", udp, "{abstract}", abstract, "{suid}", suid, "{pid}", strconv.Itoa(os.Getpid()),
+		"{starter}", strconv.Itoa(startStarter(t).p.Pid))
 	return s
 }
 

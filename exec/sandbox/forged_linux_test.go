@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -52,7 +54,7 @@ func testForgedRequests(t *testing.T, r Rung) {
 		}
 		attr := &syscall.SysProcAttr{}
 		if r == Strict {
-			enterNamespaces(attr, true)
+			enter(attr, inNamespaces(true))
 		}
 		helper, err := os.StartProcess(executable(t), []string{"rye", confine.Command}, &os.ProcAttr{
 			Dir:   "/",
@@ -75,6 +77,48 @@ func testForgedRequests(t *testing.T, r Rung) {
 		if _, err := os.Stat(started); !errors.Is(err, os.ErrNotExist) {
 			t.Fatalf("%s: the program was started", name)
 		}
+	}
+}
+
+// TestForgedDescriptors sends a helper of the starter descriptors that rye never sends: it
+// reports the failure and ends.
+func TestForgedDescriptors(t *testing.T) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	fd := int(null.Fd())
+	// More descriptors than fit: the kernel cuts the list off.
+	many := slices.Repeat([]int{fd}, 80)
+	for name, send := range map[string]struct {
+		rights []int
+		want   string
+	}{
+		"no descriptor":           {nil, "did not arrive"},
+		"two descriptors":         {[]int{fd, fd}, "are missing"},
+		"a list that was cut off": {many, "did not arrive"},
+	} {
+		helper, socket := startStarter(t).helper(inNamespaces(true))
+		if helper == nil {
+			t.Fatal("the starter started no helper")
+		}
+		var oob []byte
+		if send.rights != nil {
+			oob = unix.UnixRights(send.rights...)
+		}
+		if err := unix.Sendmsg(socket, []byte{0}, oob, nil, unix.MSG_NOSIGNAL); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		failure := failureOf(t, name, socket)
+		if failure == nil || !strings.Contains(failure.What, send.want) {
+			t.Errorf("%s: %+v, want %q", name, failure, send.want)
+		}
+		state, err := helper.Wait()
+		if err != nil || state.ExitCode() != confine.Failed {
+			t.Errorf("%s: the helper ended with %v, %v", name, state, err)
+		}
+		unix.Close(socket)
 	}
 }
 

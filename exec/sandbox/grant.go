@@ -30,6 +30,8 @@ type Grant struct {
 	Self string // the executable of rye, which is also the helper
 	Rung Rung   // the rung to use; "" means the best one that can enforce the rest
 
+	Starter *Starter // may start the helper, in the rung strict; nil starts none
+
 	Project string   // real path of the project, "" without one
 	Read    []string // files and directories with everything below them
 	Write   []string // the same; write implies read

@@ -13,6 +13,7 @@ import (
 // inbox receives what the helper reports.
 type inbox struct {
 	fd     int
+	early  *os.Process // a helper that was started early, which a run without a start must wait for
 	listen func(net.Listener)
 	exited func() // the program has ended, but perhaps not its children
 	once   sync.Once
@@ -30,8 +31,12 @@ func newInbox(listen func(net.Listener), exited func()) (*inbox, *os.File, error
 	if err != nil {
 		return nil, nil, err
 	}
-	in := &inbox{fd: fds[0], listen: listen, exited: exited, ended: make(chan struct{})}
-	return in, os.NewFile(uintptr(fds[1]), "report"), nil
+	return inboxOf(fds[0], listen, exited), os.NewFile(uintptr(fds[1]), "report"), nil
+}
+
+// inboxOf returns an inbox on our end of the socket of a helper that was started early.
+func inboxOf(fd int, listen func(net.Listener), exited func()) *inbox {
+	return &inbox{fd: fd, listen: listen, exited: exited, ended: make(chan struct{})}
 }
 
 // started begins to receive: the helper has its socket.
@@ -46,7 +51,12 @@ func (in *inbox) started() {
 // A run that is cancelled before its program starts is cancelled, not SANDBOX_UNAVAILABLE,
 // although the helper reports that it ended early.
 func (in *inbox) finish() {
-	in.once.Do(func() { unix.Close(in.fd) }) // it was not started
+	in.once.Do(func() { // it was not started
+		unix.Close(in.fd)
+		if in.early != nil {
+			go func() { _, _ = in.early.Wait() }()
+		}
+	})
 	if in.done != nil {
 		<-in.done
 	}
@@ -56,9 +66,12 @@ func (in *inbox) receive() {
 	defer close(in.done)
 	defer unix.Close(in.fd)
 	buf, oob := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4))
-	for {
+	for reset := false; ; {
 		n, on, _, _, err := unix.Recvmsg(in.fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
-		if err == unix.EINTR {
+		// A helper that ended before it read its request: the kernel returns this error
+		// once, before the report that was sent.
+		first := err == unix.ECONNRESET && !reset
+		if reset = reset || first; first || err == unix.EINTR {
 			continue
 		}
 		if err != nil || n == 0 {

@@ -15,11 +15,16 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 )
 
-// TestInboxReadsReports ends a helper with a report and without one.
-func TestInboxReadsReports(t *testing.T) {
+// TestInboxReadsReportsOfUnreadRequests ends a helper of the starter before it has
+// read its request. The kernel then answers the next read of the other end with
+// ECONNRESET, although the report of the helper is there.
+func TestInboxReadsReportsOfUnreadRequests(t *testing.T) {
 	for _, send := range []bool{true, false} {
 		in, theirs, err := newInbox(nil, func() {})
 		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Sendmsg(in.fd, []byte{0}, nil, nil, 0); err != nil { // the request
 			t.Fatal(err)
 		}
 		if send {

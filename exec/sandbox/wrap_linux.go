@@ -204,21 +204,29 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 			w.original.OnExit()
 		}
 	})
-	in, theirs, err := newInbox(w.g.Listen, exited)
-	if err != nil {
-		spec.Close()
-		return fail(err)
-	}
-	w.inbox = in
-	cmd.Files = append([]*os.File{spec, theirs}, cmd.Files...)
 	var group *cgroup
-	if w.ladder.cgroup != nil {
-		group, _ = newCgroup(w.ladder.cgroup) // the report states why the run has none
+	if early, fd := w.g.Starter.take(w.g, w.ladder); early != nil {
+		w.inbox = inboxOf(fd, w.g.Listen, exited)
+		w.inbox.early = early
+		cmd.Files = append([]*os.File{spec}, cmd.Files...)
+		cmd.Spawn = func(files []*os.File) (*os.Process, error) { return early, give(fd, files) }
+	} else {
+		in, theirs, err := newInbox(w.g.Listen, exited)
+		if err != nil {
+			spec.Close()
+			return fail(err)
+		}
+		w.inbox = in
+		cmd.Files = append([]*os.File{spec, theirs}, cmd.Files...)
+		if w.ladder.cgroup != nil {
+			group, _ = newCgroup(w.ladder.cgroup) // the report states why the run has none
+		}
 	}
 	w.enclosed(group)
 	cmd.OnExit, cmd.Ended = exited, w.inbox.ended // OnExit: if the helper was killed
 	cmd.Path, cmd.Argv = w.g.Self, []string{"rye", confine.Command}
 	cmd.Env, cmd.Dir = confine.Environ(), "/"
+	in := w.inbox
 	started := cmd.OnStart
 	cmd.OnStart = func(pid int) {
 		in.started()
@@ -232,27 +240,34 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 	cmd.Attr = func(a *syscall.SysProcAttr) {
 		w.cgroup.enclose(a)
 		if w.spec.Namespaces {
-			enterNamespaces(a, w.g.Net != policy.NetAny)
+			enter(a, inNamespaces(w.g.Net != policy.NetAny))
 		}
 	}
 	return nil
 }
 
-// enterNamespaces makes a process start in namespaces of its own, those of the helper. Its user
-// id stays the one of this process, so that files which the program writes belong to the
-// user. The capabilities are for the mounts: the helper gives them up before it starts the
-// program.
-func enterNamespaces(a *syscall.SysProcAttr, network bool) {
+// inNamespaces returns the namespaces of the helper. Its user id stays that of this process,
+// so that files which the program writes belong to the user. The capabilities are for
+// the mounts: the helper gives them up before it starts the program.
+func inNamespaces(network bool) *syscall.SysProcAttr {
 	uid, gid := os.Geteuid(), os.Getegid()
-	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
-	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
-	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+	a := &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
+	}
 	if network {
 		a.Cloneflags |= unix.CLONE_NEWNET
 	}
 	if uid != 0 {
 		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 	}
+	return a
+}
+
+// enter adds namespaces to the attributes of a process.
+func enter(a, in *syscall.SysProcAttr) {
+	a.Cloneflags, a.UidMappings, a.GidMappings, a.AmbientCaps = in.Cloneflags, in.UidMappings, in.GidMappings, in.AmbientCaps
 }
 
 // memory returns a file without a name that contains b.

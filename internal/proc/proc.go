@@ -67,6 +67,11 @@ type Cmd struct {
 	// Attr, if set, changes the attributes with which the program is started.
 	Attr func(*syscall.SysProcAttr)
 
+	// Spawn, if set, starts the program in place of Run, with the files as its descriptors
+	// from 0 on; Path and Attr are ignored. The process is a child of this one, as Start
+	// returns it.
+	Spawn func(files []*os.File) (*os.Process, error)
+
 	// OnStart, if set, receives the process id before any output is read.
 	OnStart func(pid int)
 

@@ -114,6 +114,10 @@ var inherited sync.Once
 // spawn starts the program. A file that was just written can be busy for a moment,
 // while a process forked elsewhere has its descriptor open: spawn tries again.
 func spawn(ctx context.Context, path string, c Cmd, env []string, files []*os.File) (*os.Process, error) {
+	if c.Spawn != nil {
+		inherited.Do(keepInherited)
+		return c.Spawn(files)
+	}
 	attr := attributes(c, env, files)
 	for pause := time.Millisecond; ; pause *= 2 {
 		p, err := os.StartProcess(path, c.Argv, attr)
@@ -136,6 +140,17 @@ func attributes(c Cmd, env []string, files []*os.File) *os.ProcAttr {
 		c.Attr(attr.Sys)
 	}
 	return attr
+}
+
+// StartSelf is Start for the file of this process, which nothing writes to: it tries once.
+func StartSelf(self string, c Cmd, files []*os.File) (*os.Process, error) {
+	return os.StartProcess(self, c.Argv, attributes(c, c.Env, files))
+}
+
+// Start starts the program at a path with Argv, Env, Dir and Attr of c, and with files as
+// its descriptors, for a Cmd.Spawn. It does not supervise it.
+func Start(ctx context.Context, path string, c Cmd, files []*os.File) (*os.Process, error) {
+	return spawn(ctx, path, c, c.Env, files)
 }
 
 // serve starts the goroutines that feed, drain and wait.

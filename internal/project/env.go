@@ -59,6 +59,9 @@ type Env struct {
 	// Ladder returns the sandbox that this system can enforce; nil means sandbox.Probe.
 	Ladder func() sandbox.Ladder
 
+	// Starter starts the helpers of the sandbox in a process with many runs; nil starts none.
+	Starter *sandbox.Starter
+
 	// Applet runs an applet in this process; nil starts a process for each.
 	Applet func(context.Context, exec.AppletCall) int
 

@@ -226,7 +226,7 @@ func (p *Project) newExecutor() *exec.Executor {
 	}
 	return exec.New(exec.Params{
 		Resolver: p.Resolver, Cache: p.cache, Project: project, Records: transcript.Dir, Dir: dir, UserSpace: p.Spaces.UserDir,
-		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self, Ladder: p.Env.Ladder, Listings: p.seen, Git: p.gitFinder(), Applet: p.Env.Applet,
+		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self, Ladder: p.Env.Ladder, Starter: p.Env.Starter, Listings: p.seen, Git: p.gitFinder(), Applet: p.Env.Applet,
 		Boundary: boundary, Fixed: fixed, Ceiling: p.ceiling, Approve: p.approve, Removed: p.removed, Unconfined: p.unconfined, Lock: locked, System: p.System, Locked: p.Env.KeepsLock(), Grace: p.Env.Grace,
 		Warn: p.warnDrift(), Keys: p.Env.keys, Consent: p.consent(), Consented: p.consented, Natives: p.natives(), Provider: p.provide, Broker: p.broker(), Now: p.Env.Now,
 	})

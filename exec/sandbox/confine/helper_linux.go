@@ -9,8 +9,13 @@ import (
 
 func init() {
 	// Any other command line is one of rye, whose main function reads it.
-	if len(os.Args) == 2 && os.Args[1] == Command {
+	n := len(os.Args)
+	switch {
+	case n < 2 || os.Args[1] != Command:
+	case n == 2 || n == 3 && os.Args[2] == Early:
 		os.Exit(run())
+	case n == 3 && os.Args[2] == Starter:
+		os.Exit(starter())
 	}
 }
 
@@ -51,7 +56,16 @@ func run() int {
 }
 
 func (p *program) confined() int {
-	err := readSpec(p, SpecFD)
+	var err error
+	request := SpecFD
+	if len(os.Args) == 3 {
+		if request, err = early(); request < 0 && err == nil {
+			return Failed
+		}
+	}
+	if err == nil {
+		err = readSpec(p, request)
+	}
 	if err == nil {
 		err = p.confineAndStart()
 	}

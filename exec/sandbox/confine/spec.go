@@ -2,6 +2,9 @@
 // of a Spec to itself, starts the program, ends it with all its children, and reports
 // the outcome.
 //
+// A second process of the package, the starter, starts helpers for a process that needs
+// several.
+//
 // It decides nothing: the process that started it has turned the profile into steps.
 // The program starts with all restrictions of the Spec, or not at all.
 //
@@ -16,8 +19,14 @@
 // Go initialises it before all others.
 package confine
 
-// Command is the only argument of the helper.
-const Command = "sandbox-helper"
+// Command is the first argument of the helper. With Early as the second one it is started
+// before its request exists, and receives SpecFD and the descriptors of the program in one
+// message on ReportFD. With Starter the process is the one that starts helpers.
+const (
+	Command = "sandbox-helper"
+	Early   = "early"
+	Starter = "starter"
+)
 
 // Descriptors of the helper. Those of the program follow Report.
 const (
@@ -33,6 +42,13 @@ const Failed = 125
 // the share of the processors that it may use.
 func Environ() []string {
 	return []string{"GOMAXPROCS=2", "GOGC=off", "GODEBUG=containermaxprocs=0,updatemaxprocs=0"}
+}
+
+// StarterEnviron is the environment of the starter. It collects its garbage, after each
+// megabyte: it lives as long as its parent, and a clone copies the tables of its pages.
+func StarterEnviron() []string {
+	env := Environ()
+	return []string{env[0], "GOGC=25", env[2]}
 }
 
 // Spec is what the helper does, in the order of the fields.
@@ -131,6 +147,17 @@ type Watch struct {
 	Disk      int64 // bytes
 	Files     int64
 	Roots     []string // the writable directories on a disk, in the new root
+}
+
+// Start is what the starter does for one helper: it starts the file at Path as an early
+// helper in new namespaces.
+type Start struct {
+	Number uint64 // of the request, which its answer repeats
+	Path   string
+	Flags  uint64 // the namespaces, flags of clone
+	UID    int    // the only ids that exist in the user namespace
+	GID    int
+	Caps   []uint64 // ambient capabilities
 }
 
 // Message is what the helper reports: exactly one of its fields is set. Without

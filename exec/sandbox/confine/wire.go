@@ -2,6 +2,8 @@ package confine
 
 import (
 	"errors"
+	"math"
+	"syscall"
 )
 
 // Protocol is the version of what the two processes send each other. They are the same
@@ -15,6 +17,8 @@ const Protocol = 3
 const (
 	magic    = "rye sandbox\x00"
 	greeting = "rye helper\x00"
+	asking   = "rye start\x00"
+	answer   = "rye started\x00"
 )
 
 // VersionStep is the step of a Failure of two versions that met.
@@ -26,6 +30,9 @@ const SignalStep = "signal"
 
 // ErrProtocol states that the other process is another version of rye.
 var ErrProtocol = errors.New("another version of rye")
+
+// ErrOtherRequest states that an answer is not that to the request.
+var ErrOtherRequest = errors.New("the answer to another request")
 
 var errTruncated = errors.New("the message is not complete")
 
@@ -100,6 +107,59 @@ func ParseSpec(b []byte) (*Spec, error) {
 		return nil, errTruncated
 	}
 	return s, nil
+}
+
+// AppendStart appends a Start in the form that ParseStart reads.
+func AppendStart(b []byte, s *Start) []byte {
+	w := writer{append(b, asking...)}
+	w.nums(Protocol, s.Number)
+	w.text(s.Path)
+	w.nums(s.Flags, uint64(s.UID), uint64(s.GID), uint64(len(s.Caps)))
+	w.nums(s.Caps...)
+	return w.b
+}
+
+// ParseStart reads a Start. Its error is ErrProtocol if another version wrote it.
+func ParseStart(b []byte) (*Start, error) {
+	r := reader{b: b}
+	if !r.prefix(asking) || r.num() != Protocol {
+		return nil, ErrProtocol
+	}
+	s := &Start{Number: r.num(), Path: r.text(), Flags: r.num(), UID: int(r.num()), GID: int(r.num())}
+	for range r.count() {
+		s.Caps = append(s.Caps, r.num())
+	}
+	if r.bad || len(r.b) > 0 {
+		return nil, errTruncated
+	}
+	return s, nil
+}
+
+// AppendStarted appends the answer to a request in the form that ParseStarted reads.
+func AppendStarted(b []byte, number uint64, pid int, errno syscall.Errno) []byte {
+	w := writer{append(b, answer...)}
+	w.nums(Protocol, number, uint64(pid), uint64(errno))
+	return w.b
+}
+
+// ParseStarted reads the answer of the starter to a request: the process, or why there is
+// none. Its error is ErrOtherRequest if it answers another one.
+func ParseStarted(b []byte, number uint64) (pid int, err error) {
+	r := reader{b: b}
+	if !r.prefix(answer) || r.num() != Protocol {
+		return 0, ErrProtocol
+	}
+	other := r.num() != number
+	pid, no := int(r.num()), syscall.Errno(r.num())
+	switch {
+	case other:
+		return 0, ErrOtherRequest
+	case r.bad || len(r.b) > 0 || no == 0 && (pid <= 1 || pid > math.MaxInt32):
+		return 0, errTruncated
+	case no != 0:
+		return 0, no
+	}
+	return pid, nil
 }
 
 // The first byte of a message.

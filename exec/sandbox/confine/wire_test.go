@@ -5,6 +5,7 @@ package confine_test
 import (
 	"errors"
 	"reflect"
+	"syscall"
 	"testing"
 
 	"github.com/ryeos/rye/exec/sandbox/confine"
@@ -120,4 +121,48 @@ func FuzzParseSpec(f *testing.F) {
 			t.Fatalf("%v\n%+v\nwant\n%+v", err, again, s)
 		}
 	})
+}
+
+func TestStartKeepsEveryField(t *testing.T) {
+	want, n := &confine.Start{}, uint64(0)
+	fill(reflect.ValueOf(want).Elem(), &n)
+	b := confine.AppendStart(nil, want)
+	got, err := confine.ParseStart(b)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("ParseStart: %v\n%+v\nwant\n%+v", err, got, want)
+	}
+	for i := range b {
+		if _, err := confine.ParseStart(b[:i]); err == nil {
+			t.Fatalf("%d of %d bytes were read", i, len(b))
+		}
+	}
+	if _, err := confine.ParseStart(append(b, 0)); err == nil {
+		t.Fatal("a byte too many was read")
+	}
+}
+
+func TestAnswerOfTheStarter(t *testing.T) {
+	good := confine.AppendStarted(nil, 5, 4711, 0)
+	if pid, err := confine.ParseStarted(good, 5); pid != 4711 || err != nil {
+		t.Errorf("%d %v", pid, err)
+	}
+	if pid, err := confine.ParseStarted(confine.AppendStarted(nil, 5, 0, syscall.EAGAIN), 5); pid != 0 || err != syscall.EAGAIN {
+		t.Errorf("%d %v", pid, err)
+	}
+	for _, b := range [][]byte{good, confine.AppendStarted(nil, 5, 0, syscall.EAGAIN)} {
+		if _, err := confine.ParseStarted(b, 6); err != confine.ErrOtherRequest {
+			t.Errorf("%v", err)
+		}
+	}
+	// Signals to these would reach every process, this group, or process 1.
+	for _, pid := range []int{-1, 0, 1} {
+		if got, err := confine.ParseStarted(confine.AppendStarted(nil, 5, pid, 0), 5); err == nil {
+			t.Errorf("%d was read as %d", pid, got)
+		}
+	}
+	for i := range good {
+		if _, err := confine.ParseStarted(good[:i], 5); err == nil {
+			t.Fatalf("%d of %d bytes were read", i, len(good))
+		}
+	}
 }
