@@ -27,7 +27,7 @@ func agent(s Source, o Options) (*Result, error) {
 	if loose != "" {
 		r.left("front matter", loose)
 	}
-	d := draft{ref: item.Ref{Kind: item.Directive, ID: id}, description: firstLine(m.text("description"), "What "+Segment(name)+" does.")}
+	d := draft{ref: item.Ref{Kind: item.Directive, ID: id}, description: r.description(m.text("description"), "What "+Segment(name)+" does.")}
 	d.model(r, m.text("model"))
 	tools, listed := m.fields["tools"]
 	if d.permit(r, words(tools)); !listed {
@@ -69,7 +69,7 @@ func command(s Source, o Options) (*Result, error) {
 	if loose != "" {
 		r.left("front matter", loose)
 	}
-	d := draft{ref: item.Ref{Kind: item.Directive, ID: id}, description: firstLine(m.text("description"), "The command "+stem(s.Name)+".")}
+	d := draft{ref: item.Ref{Kind: item.Directive, ID: id}, description: r.description(m.text("description"), "The command "+stem(s.Name)+".")}
 	d.model(r, m.text("model"))
 	d.permit(r, words(m.fields["allowed-tools"]))
 	if strings.Contains(m.body, inputForm) {

@@ -27,7 +27,7 @@ const (
 	Agent   Format = "agent"   // an agent of Claude Code
 	Command Format = "command" // a command of Claude Code, or a prompt of Codex
 	Recipe  Format = "recipe"  // a recipe of goose
-	Rules   Format = "rules"   // AGENTS.md, CLAUDE.md, or a rule of Cursor, Copilot or Windsurf
+	Rules   Format = "rules"   // AGENTS.md, CLAUDE.md, or a rule of Cursor, Copilot, Cline and others
 	Servers Format = "servers" // MCP servers of a client
 
 	Permissions Format = "permissions" // those in the settings of Claude Code
@@ -110,15 +110,49 @@ var knownPaths = []struct {
 	format  Format
 }{
 	{"**/SKILL.md", Skill},
-	{"**/AGENTS.md", Rules}, {"**/CLAUDE.md", Rules}, {"**/GEMINI.md", Rules}, {"**/.cursorrules", Rules}, {"**/.windsurfrules", Rules},
-	{"**/.cursor/rules/**/*.mdc", Rules}, {"**/.github/copilot-instructions.md", Rules}, {"**/.github/instructions/**/*.instructions.md", Rules},
-	{"**/.claude/rules/**/*.md", Rules}, {"**/.windsurf/rules/**/*.md", Rules},
-	{"**/.claude/agents/**/*.md", Agent}, {"**/.claude/commands/**/*.md", Command}, {"**/.codex/prompts/**/*.md", Command},
-	{"**/.claude/settings.json", Permissions}, {"**/.claude/settings.local.json", Permissions},
-	{"**/.mcp.json", Servers}, {"**/.cursor/mcp.json", Servers}, {"**/.vscode/mcp.json", Servers}, {"**/.vscode/settings.json", Servers},
-	{"**/opencode.json", Servers}, {"**/opencode.jsonc", Servers}, {"**/.zed/settings.json", Servers}, {"**/.codex/config.toml", Servers},
-	{"**/.gemini/settings.json", Servers}, {"**/goose/config.yaml", Servers}, {"**/.kiro/settings/mcp.json", Servers},
-	{"**/.roo/mcp.json", Servers}, {"**/.windsurf/mcp_config.json", Servers}, {"**/claude_desktop_config.json", Servers},
+	{"**/AGENTS.md", Rules},
+	{"**/CLAUDE.md", Rules},
+	{"**/GEMINI.md", Rules},
+	{"**/.cursorrules", Rules},
+	{"**/.windsurfrules", Rules},
+	{"**/.cursor/rules/**/*.mdc", Rules},
+	{"**/.github/copilot-instructions.md", Rules},
+	{"**/.github/instructions/**/*.instructions.md", Rules},
+	{"**/.claude/rules/**/*.md", Rules},
+	{"**/.windsurf/rules/**/*.md", Rules},
+	{"**/.junie/guidelines.md", Rules},
+	{"**/.clinerules", Rules},
+	{"**/.clinerules-*", Rules},
+	{"**/.clinerules/**/*.md", Rules},
+	{"**/.clinerules/**/*.txt", Rules},
+	{"**/.roorules", Rules},
+	{"**/.roorules-*", Rules},
+	{"**/.roo/rules/**/*.md", Rules},
+	{"**/.roo/rules/**/*.txt", Rules},
+	{"**/.roo/rules-*/**/*.md", Rules},
+	{"**/.roo/rules-*/**/*.txt", Rules},
+	{"**/.continue/rules/**/*.md", Rules},
+	{"**/.agent/rules/**/*.md", Rules},
+	{"**/.kiro/steering/**/*.md", Rules},
+	{"**/.claude/agents/**/*.md", Agent},
+	{"**/.claude/commands/**/*.md", Command},
+	{"**/.codex/prompts/**/*.md", Command},
+	{"**/.claude/settings.json", Permissions},
+	{"**/.claude/settings.local.json", Permissions},
+	{"**/.mcp.json", Servers},
+	{"**/.cursor/mcp.json", Servers},
+	{"**/.vscode/mcp.json", Servers},
+	{"**/.vscode/settings.json", Servers},
+	{"**/opencode.json", Servers},
+	{"**/opencode.jsonc", Servers},
+	{"**/.zed/settings.json", Servers},
+	{"**/.codex/config.toml", Servers},
+	{"**/.gemini/settings.json", Servers},
+	{"**/goose/config.yaml", Servers},
+	{"**/.kiro/settings/mcp.json", Servers},
+	{"**/.roo/mcp.json", Servers},
+	{"**/.windsurf/mcp_config.json", Servers},
+	{"**/claude_desktop_config.json", Servers},
 }
 
 // Known returns the format of a file by its slash-separated path alone, "" if no program has
@@ -136,7 +170,7 @@ func Known(file string) Format {
 }
 
 // clientFolders are the folders whose parts are imported one by one.
-var clientFolders = []string{".claude", ".codex", ".cursor", ".windsurf", ".github"}
+var clientFolders = []string{".claude", ".codex", ".cursor", ".windsurf", ".github", ".clinerules", ".roo", ".continue", ".junie", ".agent", ".kiro"}
 
 // LeadsToKnown reports whether a path in the folder of a program could have files that are
 // imported, if it is a directory.

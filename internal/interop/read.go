@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -33,8 +34,9 @@ func parseData(s Source) (map[string]any, error) {
 
 // markdown is a text with front matter.
 type markdown struct {
-	fields map[string]any
-	body   string
+	fields  map[string]any
+	body    string
+	comment string // that was before the front matter, and is a part of the body
 }
 
 // readMarkdown splits a text of any format: skills, agents, commands and rules have one
@@ -43,8 +45,16 @@ type markdown struct {
 // text before them, and loose states the mistake with its line.
 func readMarkdown(s Source, file *File) (m markdown, loose string, err error) {
 	src := bytes.TrimPrefix(file.Bytes, []byte("\ufeff"))
-	meta, line, body, ok := mdmeta.FrontMatter(src)
-	m = markdown{map[string]any{}, string(body)}
+	head := src[:len(src)-len(afterComments(src))]
+	meta, line, body, ok := mdmeta.FrontMatter(src[len(head):])
+	if len(head) > 0 && (!ok || len(lines(string(meta))) == 0) { // an ordinary text
+		return markdown{fields: map[string]any{}, body: string(src)}, "", nil
+	}
+	line += bytes.Count(head, []byte("\n"))
+	m = markdown{map[string]any{}, string(body), string(bytes.TrimSpace(head))}
+	if m.comment != "" {
+		m.body = m.comment + "\n\n" + m.body
+	}
 	if !ok {
 		if line > 0 {
 			f := diag.Errorf(diag.ValidationFailed, line, 1, "the front matter has no closing line ---")
@@ -67,6 +77,23 @@ func readMarkdown(s Source, file *File) (m markdown, loose string, err error) {
 		return m, "", diag.FromFindings("importing "+s.Path, diag.WithPath(fs, s.pathOf(file)))
 	}
 	return m, fmt.Sprintf("%s:%d:%d: it is not YAML (%s): each line was read as a key and its value", s.pathOf(file), fs[0].Line, fs[0].Column, fs[0].Message), nil
+}
+
+// afterComments returns the text below the empty lines and the comments at its beginning:
+// generated files have them before their front matter. A signature line is kept.
+func afterComments(src []byte) []byte {
+	for rest := src; ; {
+		rest = bytes.TrimLeft(rest, " \t\r\n")
+		inner, comment := bytes.CutPrefix(rest, []byte("<!--"))
+		if !comment {
+			return rest
+		}
+		_, after, closed := bytes.Cut(inner, []byte("-->"))
+		if !closed || bytes.HasPrefix(inner, []byte(" rye:signed:")) {
+			return src
+		}
+		rest = after
+	}
 }
 
 // pathOf returns the path of a file of a source as people read it.
@@ -155,14 +182,29 @@ func splitOutside(s string) string {
 	}, s)
 }
 
-// firstLine is a description in one line of at most 200 characters.
-func firstLine(text, otherwise string) string {
+// firstLine is a title or the text of an input in one line of at most 200 characters.
+func firstLine(text, otherwise string) string { return cutLine(text, otherwise, 200) }
+
+// maxDescription is how many characters of a description are kept: as many as the format of
+// skills permits. Search and models choose by it.
+const maxDescription = 1024
+
+// description is the description of an item in one line.
+func (r *Result) description(text, otherwise string) string {
+	out := cutLine(text, otherwise, maxDescription)
+	if strings.HasSuffix(out, "…") && !strings.HasSuffix(strings.TrimSpace(text), "…") {
+		r.left("the rest of the description", "it has at most "+strconv.Itoa(maxDescription)+" characters")
+	}
+	return out
+}
+
+func cutLine(text, otherwise string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if text == "" {
 		return otherwise
 	}
-	if r := []rune(text); len(r) > 200 {
-		return strings.TrimSpace(string(r[:199])) + "…"
+	if r := []rune(text); len(r) > most {
+		return strings.TrimSpace(string(r[:most-1])) + "…"
 	}
 	return text
 }

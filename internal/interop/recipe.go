@@ -22,7 +22,7 @@ func recipe(s Source, o Options) (*Result, error) {
 	}
 	r := &Result{}
 	d := draft{ref: item.Ref{Kind: item.Directive, ID: id}}
-	d.description = firstLine(textOf(root["description"]), firstLine(textOf(root["title"]), "The recipe "+stem(s.Name)+"."))
+	d.description = r.description(textOf(root["description"]), firstLine(textOf(root["title"]), "The recipe "+stem(s.Name)+"."))
 	r.mapped("title and description", "description")
 	parameters(r, &d, root)
 	responses(r, &d, root)

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"bytes"
 	"cmp"
 	"path"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/internal/applies"
 	"github.com/ryeos/rye/internal/glob"
+	"github.com/ryeos/rye/internal/mdmeta"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
 )
@@ -19,12 +21,20 @@ const ruleFolder = "project"
 // the rules are about.
 func rules(s Source, o Options) (*Result, error) {
 	f := &s.Files[0]
-	m, _, err := readMarkdown(s, f) // the globs of Cursor are not YAML: it writes them without quotes
-	if err != nil {
-		return nil, err
+	m := markdown{fields: map[string]any{}, body: string(f.Bytes)}
+	if !startsWithLine(f.Bytes) {
+		var err error
+		if m, _, err = readMarkdown(s, f); err != nil { // the globs of Cursor are not YAML: it writes them without quotes
+			return nil, err
+		}
 	}
 	r := &Result{}
 	p := positionOf(s)
+	if why := nothingOf(p, m.body); why != "" {
+		r.left(s.Name, why)
+		return r, nil
+	}
+	r.leftInText(p, m)
 	id, err := s.id(Options{ID: cmp.Or(o.ID, p.id)}, ruleFolder, p.name)
 	if err != nil {
 		return nil, err
@@ -34,14 +44,72 @@ func rules(s Source, o Options) (*Result, error) {
 	scope := m.scope(r, p)
 	body := strings.Trim(m.body, "\r\n") + "\n"
 	title := cmp.Or(heading(body), titleOf(ref.Name()))
-	description := firstLine(m.text("description"), "Rules of "+cmp.Or(s.At, s.Name)+".")
+	description := r.description(m.text("description"), "Rules of "+cmp.Or(s.At, s.Name)+".")
 	file, err := knowledge(ref, title, description, body, scope...)
 	if err != nil {
 		return nil, err
 	}
-	r.rest("knowledge", m.fields, "description", "title", "name", "globs", "alwaysApply", "applyTo", "paths", "trigger")
+	r.rest("knowledge", m.fields, "description", "title", "name", "globs", "alwaysApply", "applyTo", "paths", "trigger", "inclusion", "fileMatchPattern")
 	r.add(ref, file)
 	return r, nil
+}
+
+// startsWithLine reports whether a text begins with a line --- between its parts: neither
+// "key:" nor another such line is directly below it.
+func startsWithLine(src []byte) bool {
+	for i, line := range strings.Split(string(bytes.TrimPrefix(src, []byte("\ufeff"))), "\n") {
+		line = strings.TrimSpace(line)
+		key, _, found := strings.Cut(line, ":")
+		switch {
+		case i == 0 && line != "---":
+			return false
+		case i == 1 && line == "", i > 0 && line != "" && !strings.HasPrefix(line, "# "):
+			return line != "---" && !(found && plainKey(key))
+		}
+	}
+	return false
+}
+
+// importOf returns the file that a line of CLAUDE.md or GEMINI.md has the program read.
+func importOf(line string) (file string, ok bool) {
+	file, ok = strings.CutPrefix(strings.TrimSpace(line), "@")
+	return file, ok && path.Ext(file) == ".md" && !strings.ContainsAny(file, " \t")
+}
+
+// nothingOf returns why a text is not an item: it has no rules of its own.
+func nothingOf(p position, body string) string {
+	var named []string
+	for line := range strings.Lines(body) {
+		file, ok := importOf(line)
+		switch {
+		case ok && p.imports:
+			named = append(named, file)
+		case strings.TrimSpace(line) != "":
+			return ""
+		}
+	}
+	if named == nil {
+		return "it has no text"
+	}
+	return "it has no text but the name of " + strings.Join(named, " and ") + ", which is imported by itself"
+}
+
+// leftInText lists the parts of a text that have a meaning for the other program only.
+func (r *Result) leftInText(p position, m markdown) {
+	if m.comment != "" {
+		r.left("front matter", "it was read below a comment, where other programs may not see it")
+	}
+	if meta, _, _, ok := mdmeta.FrontMatter([]byte(m.body)); ok && len(lines(string(meta))) > 0 {
+		r.left("a second front matter", "it is a part of the text; the first one was read")
+	}
+	if !p.imports {
+		return
+	}
+	for line := range strings.Lines(m.body) {
+		if file, ok := importOf(line); ok {
+			r.left("@"+file, "the text names the file; import it, too")
+		}
+	}
 }
 
 // heading returns the title of a text, "" if it does not begin with one.
@@ -60,18 +128,55 @@ type position struct {
 	id   string // of its item, "" for one by its name
 	name string
 	ask  bool // without a scope its rules are read when they are asked for
+
+	imports bool // a line "@file" has the program read that file
 }
 
 // rulePlaces are the folders in which clients have files with rules, and the category of the
 // items that these become.
 var rulePlaces = []struct{ folder, category string }{
-	{".cursor/rules", "cursor"}, {".github/instructions", "copilot"}, {".claude/rules", "claude-rules"}, {".windsurf/rules", "windsurf"},
+	{".cursor/rules", "cursor"},
+	{".github/instructions", "copilot"},
+	{".claude/rules", "claude-rules"},
+	{".windsurf/rules", "windsurf"},
+	{".clinerules", "cline"},
+	{".roo/rules", "roo"},
+	{".continue/rules", "continue"},
+	{".agent/rules", "agent-rules"},
+	{".kiro/steering", "kiro"},
 }
 
 // ruleFiles are the names of files with rules, and the category of their items.
 var ruleFiles = []struct{ name, category string }{
-	{"AGENTS.md", "agents"}, {"CLAUDE.md", "claude"}, {"GEMINI.md", "gemini"},
-	{".cursorrules", "cursorrules"}, {".windsurfrules", "windsurfrules"}, {".github/copilot-instructions.md", "copilot"},
+	{"AGENTS.md", "agents"},
+	{"CLAUDE.md", "claude"},
+	{"GEMINI.md", "gemini"},
+	{".cursorrules", "cursorrules"},
+	{".windsurfrules", "windsurfrules"},
+	{".github/copilot-instructions.md", "copilot"},
+	{".clinerules", "clinerules"},
+	{".roorules", "roorules"},
+	{".junie/guidelines.md", "junie"},
+}
+
+// modeOf finds rules for one mode of the program: .roo/rules-MODE/FILE, .roorules-MODE and
+// .clinerules-MODE.
+func modeOf(at string) (dir, name string, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(at, "/"), "/")
+	last := len(parts) - 1
+	for _, prefix := range []string{".roorules-", ".clinerules-"} {
+		if mode, found := strings.CutPrefix(parts[last], prefix); found {
+			return path.Join(parts[:last]...), "mode-" + mode, mode != ""
+		}
+	}
+	for i := 1; i < last; i++ {
+		mode, found := strings.CutPrefix(parts[i], "rules-")
+		if found && mode != "" && parts[i-1] == ".roo" {
+			below := path.Join(parts[i+1:]...)
+			return path.Join(parts[:i-1]...), path.Join("mode-"+mode, stem(below)), true
+		}
+	}
+	return "", "", false
 }
 
 // positionOf finds the position by the path. The names of directories are parts of the id:
@@ -80,18 +185,28 @@ func positionOf(s Source) position {
 	at := "/" + cmp.Or(s.At, s.Name)
 	for _, f := range ruleFiles {
 		if dir, ok := strings.CutSuffix(at, "/"+f.name); ok {
-			if dir = strings.TrimPrefix(dir, "/"); path.Base(dir) == ".claude" { // its CLAUDE.md is about the directory above
+			dir = strings.TrimPrefix(dir, "/")
+			p := position{imports: f.name == "CLAUDE.md" || f.name == "GEMINI.md"}
+			if path.Base(dir) == ".claude" { // its CLAUDE.md is about the directory above
 				dir = path.Dir(dir)
 			}
-			return position{dir: path.Clean(dir), id: ruleID(f.category, dir)}
+			p.id = ruleID(f.category, dir)
+			if slices.Contains(clientFolders, path.Base(dir)) { // as is the AGENTS.md in .junie
+				dir = path.Dir(dir)
+			}
+			p.dir = path.Clean(dir)
+			return p
 		}
+	}
+	if dir, name, ok := modeOf(at); ok {
+		return position{dir: path.Clean(dir), id: ruleID("roo", path.Join(dir, name)), ask: true}
 	}
 	name := strings.TrimSuffix(stem(path.Base(at)), ".instructions")
 	for _, p := range rulePlaces {
 		if dir, below, ok := strings.Cut(at, "/"+p.folder+"/"); ok {
 			dir = strings.TrimPrefix(dir, "/")
 			ask := p.category == "cursor" || p.category == "copilot"
-			return position{dir: path.Clean(dir), id: ruleID(p.category, path.Join(dir, path.Dir(below), name)), ask: ask}
+			return position{dir: path.Clean(dir), id: ruleID(p.category, path.Join(dir, path.Dir(below), name)), ask: ask, imports: p.category == "claude-rules"}
 		}
 	}
 	return position{dir: ".", name: name, ask: path.Ext(at) == ".mdc"}
@@ -117,8 +232,8 @@ func (m markdown) scope(r *Result, p position) []yamlx.Pair {
 		}
 		return []yamlx.Pair{{Key: "apply", Value: string(mode)}}
 	}
-	for _, key := range []string{"alwaysApply", "trigger"} {
-		if v := m.fields[key]; v == true || v == "true" || v == "always_on" {
+	for _, key := range []string{"alwaysApply", "trigger", "inclusion"} {
+		if v := m.fields[key]; v == true || v == "true" || v == "always_on" || key == "inclusion" && v == "always" {
 			if textList(m.fields["globs"]) != nil {
 				r.left("globs", "the rules apply always")
 			}
@@ -126,7 +241,7 @@ func (m markdown) scope(r *Result, p position) []yamlx.Pair {
 			return apply(applies.Always)
 		}
 	}
-	for _, key := range []string{"globs", "applyTo", "paths"} {
+	for _, key := range []string{"globs", "applyTo", "paths", "fileMatchPattern"} {
 		var patterns []string
 		all := false
 		for _, given := range textList(m.fields[key]) {
@@ -151,8 +266,8 @@ func (m markdown) scope(r *Result, p position) []yamlx.Pair {
 			return apply(applies.Search)
 		}
 	}
-	trigger := m.text("trigger")
-	if _, stated := m.fields["alwaysApply"]; stated || p.ask || trigger == "model_decision" || trigger == "manual" {
+	trigger := cmp.Or(m.text("trigger"), m.text("inclusion"))
+	if _, stated := m.fields["alwaysApply"]; stated || p.ask || slices.Contains([]string{"model_decision", "manual", "auto"}, trigger) {
 		return apply(applies.Search)
 	}
 	return apply(applies.Always)

@@ -88,7 +88,7 @@ func (r *Result) divide(s Source, o Options, m markdown) error {
 				}
 				description = "Part " + f.Path + " of the skill " + m.text("name") + "."
 			}
-			file, err := knowledge(ref, titleOf(ref.Name()), firstLine(description, ""), strings.TrimLeft(text.body, "\r\n"))
+			file, err := knowledge(ref, titleOf(ref.Name()), r.description(description, ""), strings.TrimLeft(text.body, "\r\n"))
 			if err != nil {
 				return err
 			}

@@ -158,7 +158,7 @@ func (p *Project) convert(ctx context.Context, s interop.Source, call OthersCall
 	if err != nil {
 		return nil, nil, err
 	}
-	one := &ImportedFrom{Path: s.Path, Format: f, Items: r.Items, Files: []string{}, Mapped: r.Mapped, Left: r.Left, Next: r.Next}
+	one := &ImportedFrom{Path: s.Path, Format: f, Items: append([]string{}, r.Items...), Files: []string{}, Mapped: append([]interop.Note{}, r.Mapped...), Left: append([]interop.Note{}, r.Left...), Next: r.Next}
 	var fresh []interop.File
 	for _, file := range r.Files {
 		rel, isNew, err := p.checkImported(s, file)
