@@ -46,7 +46,7 @@ type Change struct {
 
 	accepted bool // the same files were locked before, here or on the other side of a merge
 	fresh    bool // no release of it was locked before
-	same     bool // the files are those of the locked version
+	same     bool // the locked version has the same files
 	pulled   bool // new, and required by a bundle that was locked before
 }
 
@@ -54,7 +54,7 @@ type Change struct {
 // before may do more now, or an item replaces one of another space.
 func (c Change) Widens() bool { return len(c.reasons()) > 0 }
 
-// reasons returns what a user has to accept, as predicates of the bundle.
+// reasons returns the changes that a user has to accept, as predicates of the bundle.
 func (c Change) reasons() []string {
 	var out []string
 	for _, x := range c.Items {
@@ -84,7 +84,7 @@ func (c Change) reasons() []string {
 	for _, x := range c.Items {
 		switch x.Consent {
 		case "shadows":
-			out = append(out, "has "+x.Name+", which is used instead of that of "+strings.Join(x.Over, ", ")+x.hidden())
+			out = append(out, "has "+x.Name+", which is used instead of the item of "+strings.Join(x.Over, ", ")+x.hidden())
 		case "system":
 			out = append(out, "has "+x.Name+", which changes settings of the system")
 		case string(item.Tool), string(item.Directive):
@@ -99,7 +99,7 @@ func (x ItemChange) hidden() string {
 	if len(x.Under) == 0 {
 		return ""
 	}
-	return " (today hidden by that of " + strings.Join(x.Under, ", ") + ")"
+	return " (today hidden by the item of " + strings.Join(x.Under, ", ") + ")"
 }
 
 // changesOf compares two locks, bundle by bundle. A nil old lock is empty.

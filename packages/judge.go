@@ -95,7 +95,7 @@ func describe(b *lock.Bundle, snap *source.Snapshot) {
 }
 
 // judgeRelease checks that a trusted key signed the manifest, that the manifest
-// is that of this bundle and version and lists every file, and that the rules
+// names this bundle and version and lists every file, and that the rules
 // allow its signers and capabilities. It sets the entry's manifest, signers and
 // capabilities, and returns warnings. Files of an installed bundle were linted
 // and compared with the lock before: their digests are enough. The snapshot
@@ -241,7 +241,7 @@ func manifestID(mod lock.Module, snap *source.Snapshot) (string, error) {
 // old release with a valid signature must not pass for a new one.
 func checkManifest(mod lock.Module, m *bundle.Manifest) error {
 	if !lock.IsPseudo(mod.Version) && m.Version != strings.TrimPrefix(mod.Version, "v") {
-		return diag.New(diag.VersionMismatch, "verifying %s: its signed manifest is that of version %s", mod, m.Version).WithReason("release").
+		return diag.New(diag.VersionMismatch, "verifying %s: its signed manifest has version %s", mod, m.Version).WithReason("release").
 			WithDetail("bundle", mod.ID).WithDetail("expected", mod.Version).WithDetail("found", "v"+m.Version)
 	}
 	named, err := lock.ParseID(m.ID)
@@ -250,7 +250,7 @@ func checkManifest(mod lock.Module, m *bundle.Manifest) error {
 		return nil // a plain name, or a mirror on this machine
 	}
 	if want := hostPath(id); want != m.ID && id.String() != m.ID {
-		return diag.New(diag.SourceMoved, "verifying %s: its signed manifest is that of %s", mod, m.ID).WithReason("manifest_id").
+		return diag.New(diag.SourceMoved, "verifying %s: its signed manifest names %s", mod, m.ID).WithReason("manifest_id").
 			WithDetail("expected", want).WithDetail("found", m.ID).WithDetail("version", mod.Version)
 	}
 	return nil
@@ -311,7 +311,7 @@ func (e *Engine) checkContinuity(old *lock.Bundle, b *lock.Bundle) error {
 	if !lost && !added {
 		return nil
 	}
-	return diag.New(diag.SignerChanged, "verifying %s: its signers are not those of %s %s, and no rotation document names the change", b.Module(), b.ID, old.Version).WithReason("release").
+	return diag.New(diag.SignerChanged, "verifying %s: its signers differ from the signers of %s %s, and no rotation document names the change", b.Module(), b.ID, old.Version).WithReason("release").
 		WithDetail("expected", strings.Join(old.Signers, ", ")).WithDetail("found", strings.Join(b.Signers, ", ")).
 		WithDetail("bundle", b.ID).WithDetail("version", b.Version)
 }

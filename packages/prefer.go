@@ -126,7 +126,7 @@ func onlyPrefers(changes []Change) []Change {
 // preferredAs states what a preferred item does, as a predicate.
 func preferredAs(x ItemChange) string {
 	if len(x.Over) > 0 {
-		return "used instead of that of " + strings.Join(x.Over, ", ")
+		return "used instead of the item of " + strings.Join(x.Over, ", ")
 	}
 	return "below rye/ or a setting of the system"
 }

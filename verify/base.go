@@ -59,8 +59,8 @@ func Base(base, now *lock.Lock, m *lock.ProjectFile, succeeds func(now, was stri
 	return out
 }
 
-// baseLogs returns a finding for each registry whose log in the lock is shorter than in that
-// of the base, or another one.
+// baseLogs returns a finding for each registry whose log in the lock is shorter than in the
+// lock of the base, or has a different history.
 func baseLogs(base, now *lock.Lock) (out []diag.Finding) {
 	for _, r := range now.Registries {
 		was := base.Registry(r.Host)
@@ -76,9 +76,9 @@ func baseLogs(base, now *lock.Lock) (out []diag.Finding) {
 		case e1 != nil || e2 != nil: // the parser of the lock refuses it
 			continue
 		case size < old:
-			f = diag.Errorf(diag.Rollback, 0, 0, "registry %s: the lock records %d entries of its log, that of the base %d", r.Host, size, old)
+			f = diag.Errorf(diag.Rollback, 0, 0, "registry %s: the lock records %d entries of its log, the lock of the base records %d", r.Host, size, old)
 		case size == old:
-			f = diag.Errorf(diag.LogEquivocation, 0, 0, "registry %s: the lock and that of the base record two histories of its log with %d entries: %s and %s", r.Host, size, root, before)
+			f = diag.Errorf(diag.LogEquivocation, 0, 0, "registry %s: the lock and the lock of the base record two histories of its log with %d entries: %s and %s", r.Host, size, root, before)
 		default:
 			continue // whether it continues the older one is compared where the log is known
 		}

@@ -76,7 +76,7 @@ func Revoke(ctx context.Context, p RevokeParams) (trust.File, error) {
 		return trust.File{}, diag.FromFindings("reading the manifest of "+p.ID, fs)
 	}
 	if in.Manifest.ID != p.ID || in.Manifest.Version != p.Version {
-		return trust.File{}, diag.New(diag.VersionMismatch, "revoking %s %s: the manifest is that of %s %s", p.ID, p.Version, in.Manifest.ID, in.Manifest.Version)
+		return trust.File{}, diag.New(diag.VersionMismatch, "revoking %s %s: the manifest names %s %s", p.ID, p.Version, in.Manifest.ID, in.Manifest.Version)
 	}
 	sp, err := sign.SplitFile(p.Release.Manifest, sign.Hash())
 	if err != nil {

@@ -85,10 +85,10 @@ func itemNote(x packages.ItemChange) string {
 	case x.Reserved:
 		return line + ", not used: prefer of rye.yaml does not name the bundle for it"
 	case len(x.Over) > 0:
-		line += ", used instead of that of " + strings.Join(x.Over, ", ")
+		line += ", used instead of the item of " + strings.Join(x.Over, ", ")
 	}
 	if len(x.Under) > 0 {
-		line += ", hidden by that of " + strings.Join(x.Under, ", ")
+		line += ", hidden by the item of " + strings.Join(x.Under, ", ")
 	}
 	return line
 }

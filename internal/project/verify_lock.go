@@ -199,7 +199,7 @@ func (p *Project) replacedBy(ctx context.Context, name string) string {
 	}
 	for _, e := range entries {
 		if e.Root.Space != space.Project {
-			return "is used instead of that of " + e.Root.Label()
+			return "is used instead of the item of " + e.Root.Label()
 		}
 	}
 	return ""

@@ -16,7 +16,7 @@ import (
 // request was not the expected one.
 func Main() {
 	addr := flag.String("addr", "127.0.0.1:0", "the address to listen on")
-	dialect := flag.String("dialect", "", "the dialect, instead of that of the file")
+	dialect := flag.String("dialect", "", "the dialect, instead of the dialect of the file")
 	count := flag.Bool("count", false, "print the number of calls at the end")
 	log := flag.String("log", "", "append each request to this file, as a line of JSON")
 	flag.Parse()
