@@ -19,8 +19,8 @@ import (
 // CapabilityAliases is the configuration with the aliases of capabilities.
 const CapabilityAliases = "agent/capabilities"
 
-// Directive returns the typed metadata of the item, for other kinds that of an empty
-// directive. Mistakes are among the findings of the item.
+// Directive returns the typed metadata of the item; an item of another kind has the
+// metadata of an empty directive. Mistakes are among the findings of the item.
 func (it *Item) Directive() *directive.Directive {
 	if it.Ref.Kind != item.Directive {
 		return &directive.Directive{}
@@ -65,7 +65,7 @@ func (r *Resolver) expand(ctx context.Context, it *Item, d *directive.Directive)
 
 // inherit merges a directive with those that it extends. within are the directives that
 // led here.
-// Permissions are the child's, each within those of the base. A child that asks for more is
+// Permissions are the child's, each within the permissions of the base. A child that asks for more is
 // refused by sign, verify and at use.
 func (r *Resolver) inherit(ctx context.Context, it *Item, within []item.Ref) (*directive.Directive, []*Item, error) {
 	d, err := r.declared(ctx, it)

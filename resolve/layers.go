@@ -84,9 +84,9 @@ func (r *Resolver) among(paths []string, ref item.Ref, roots []*space.Root, wide
 	return file{}, ambiguous(ref, found)
 }
 
-// unlocked refuses a reserved item, and one that is used instead of that of another
-// space, if it is used because of a prefer that the lock does not reflect: no user
-// accepted that. Further are the roots after that of the item.
+// unlocked refuses a reserved item, and one that replaces the item of another space, if
+// it is used because of a prefer that the lock does not reflect: no user accepted that.
+// Further are the roots after the root of the item.
 func unlocked(paths []string, ref item.Ref, at file, further []*space.Root) error {
 	if !at.root.Pending(ref) {
 		return nil

@@ -65,8 +65,8 @@ func (it *Item) Templates() []diag.Finding {
 	return diag.WithPath(l.out, it.Path())
 }
 
-// RunsCommand reports whether the config of a tool is a command with templates. That of
-// a tool with a runtime is data of its own.
+// RunsCommand reports whether the config of a tool is a command with templates. The config
+// of a tool with a runtime is data of its own.
 func (it *Item) RunsCommand() bool {
 	executor, err := item.ParseRef(it.Meta.ExecutorID, item.Tool)
 	return it.Meta.ToolType == "runtime" || err == nil && executor.ID == subprocess

@@ -75,8 +75,8 @@ type listing struct {
 	line   sign.Line   // the manifest's signature
 }
 
-// byManifest returns the verdict on a file without a signature of its own: that
-// of a trusted manifest that lists these bytes, else the verdict it has.
+// byManifest returns the verdict on a file without a signature of its own: the verdict on
+// a trusted manifest that lists these bytes, else the verdict it has.
 // Items of the system bundle are listed as signed in its manifest, so its signature covers
 // theirs. Line, hash, key, scope and revocation are judged for each item.
 func (r *Resolver) byManifest(it *Item) trust.Verdict {

@@ -59,8 +59,8 @@ func (w *Walker) read(ctx context.Context, of Item, detached bool) (*Item, error
 	return it, nil
 }
 
-// next returns memory for an item and its bytes: that of the last one if nothing was made
-// of its bytes but their digest and the verdict.
+// next returns memory for an item and its bytes: the memory of the last item if nothing was
+// made of its bytes but their digest and the verdict.
 func (w *Walker) next() (*Item, []byte) {
 	last := w.last
 	w.last = nil
@@ -120,7 +120,7 @@ func (it *Item) selfContained() bool {
 }
 
 // namesItem reports whether a capability permits to run exactly one item, which may be
-// changed to one that does not run. Those of the system space change with the program.
+// changed to one that does not run. Items of the system space change with the program.
 func namesItem(c policy.Cap) bool {
 	text := string(c)
 	return strings.HasPrefix(text, "rye.execute.") && !strings.HasPrefix(text, "rye.execute.tool.rye.") && !strings.ContainsAny(text, "*?[")

@@ -149,7 +149,7 @@ type Item struct {
 // Path returns the item's display path.
 func (it *Item) Path() string { return it.Root.Display(it.Rel) }
 
-// own reports whether the item is the project's own, not that of a bundle.
+// own reports whether the item is the project's own, not an item of a bundle.
 func (it *Item) own() bool { return it.Root.Space == space.Project && !it.Root.Bundled() }
 
 // Support reports whether the file is not an item but a file that a tool uses.
@@ -206,7 +206,7 @@ func (r *Resolver) Holds(ctx context.Context, ref item.Ref, root *space.Root) bo
 }
 
 // Missing reports whether no space has an item. Unlike the error of Find it does not list
-// the items to suggest another one: it is for items that need not exist.
+// the items to suggest a different one: it is for items that need not exist.
 func (r *Resolver) Missing(ctx context.Context, ref item.Ref) (bool, error) {
 	ext, err := r.Extractor(ctx, ref.Kind)
 	if err != nil {

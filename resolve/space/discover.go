@@ -121,7 +121,7 @@ func (p Params) candidates() (dirs []string) {
 	}
 }
 
-// Reserved returns what dir is if it cannot be the root of a project, "" for any
+// Reserved returns the meaning of dir if it cannot be the root of a project, "" for any
 // other directory. The .ai of the home is the user space, and a project at the
 // root of the file system would contain everything.
 func (p Params) Reserved(dir string) string {

@@ -29,8 +29,8 @@ type Files interface {
 // siblings are Files that can also read the directory that contains .ai. The
 // method is exported because package verify implements it for a commit.
 type siblings interface {
-	// ReadSibling returns a file's bytes and whether it is executable. Errors are
-	// those of Read.
+	// ReadSibling returns a file's bytes and whether it is executable. It fails
+	// as Read does.
 	ReadSibling(name string, limit int64) (b []byte, executable bool, err error)
 }
 
