@@ -16,7 +16,7 @@ type Split struct {
 	LineNo     int // 1, or 2 after a "#!" line
 	Head, Tail []byte
 
-	style string // the name of that of Line
+	style string // the name of Line.Style
 }
 
 // SplitFile finds the signature line at its only position: line 1, or line 2 if
@@ -80,7 +80,7 @@ func firstLine(b []byte) []byte {
 func LooksSigned(line []byte) bool { return lookAlike(line) }
 
 // lookAlike reports whether a reader or a less strict program could mistake a
-// line for a signature line: its first letters are those of a mark, after any
+// line for a signature line: it begins with the letters of a mark, after any
 // punctuation, spaces or invisible bytes.
 func lookAlike(line []byte) bool {
 	for i, c := range line {

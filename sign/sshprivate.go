@@ -64,8 +64,8 @@ func readReferenced(path string, block *pem.Block, passphrase func() ([]byte, er
 	return ReadSSHPrivate(location, public, passphrase)
 }
 
-// ReadSSHPrivate reads a private key of ssh, which must belong to public. The rules for
-// the file and for passphrase are those of ReadKey.
+// ReadSSHPrivate reads a private key of ssh, which must belong to public. ReadKey
+// states the rules for the file and for passphrase.
 func ReadSSHPrivate(path string, public ed25519.PublicKey, passphrase func() ([]byte, error)) (ed25519.PrivateKey, error) {
 	data, err := readSSHFile(path)
 	if err != nil {

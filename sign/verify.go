@@ -111,7 +111,7 @@ type Proofs interface {
 type Signature struct {
 	Key    Fingerprint
 	Digest [sha256.Size]byte // of the statement, which names the key, and the signature
-	File   bool              // Digest is that of a whole file and of what it is, instead
+	File   bool              // Digest covers a whole file, its style and its subject instead
 }
 
 // ByFile are Proofs for a caller that has the digest of the file: whether its signature
