@@ -7,7 +7,7 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// Opening is an embedded bundle that is being opened. Its files are those of Opened.FS:
+// Opening is an embedded bundle that is being opened. Opened.FS has its files:
 // a reader of one waits for the verdict on the manifest.
 type Opening struct {
 	fsys   fs.FS
@@ -27,7 +27,7 @@ func Begin(fsys fs.FS, id string, known item.Digest, check func(manifest []byte)
 	return o
 }
 
-// Wait returns what Open returned.
+// Wait returns the result of Open.
 func (o *Opening) Wait() (*Opened, error) {
 	<-o.done
 	return o.opened, o.err
