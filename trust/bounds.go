@@ -110,7 +110,7 @@ func (b Bounds) common(all string, pick func(doc.Scope) []string) []string {
 	return slices.Compact(out)
 }
 
-// String returns what all scopes permit together, on one line.
+// String returns the permissions that all scopes have in common, on one line.
 func (b Bounds) String() string {
 	ns := "every id"
 	if len(b) == 0 {

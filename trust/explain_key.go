@@ -14,9 +14,8 @@ func (s *Store) explainRevocation(_ Verdict, _ Input) string {
 	return fmt.Sprintf("nothing known revokes this signature; %s lists what was known at %s", s.fresh.path, stamp(s.fresh.asOf))
 }
 
-// explainKey returns what is known about a key: its documents, each basis and
-// whether it is valid, the documents that are not used, its revocations, and the
-// project's set.
+// explainKey describes a key: its documents, each basis and whether it is valid, the
+// documents that are not used, its revocations, and the project's set.
 func (s *Store) explainKey(fp sign.Fingerprint) []string {
 	e := s.keys[fp]
 	if fp == (sign.Fingerprint{}) {

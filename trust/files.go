@@ -71,8 +71,8 @@ func AddToProject(dir, name string, b []byte) (string, error) {
 	return base.Path(rel), base.Write(rel, b, 0o644)
 }
 
-// checkReplaced refuses to replace a revocation by a weaker one, or a rotation by
-// another one.
+// checkReplaced refuses to replace a revocation by a weaker one, or a rotation by a
+// different one.
 func checkReplaced(dir, name string, d doc.Document) error {
 	old, err := openat.ReadRegular(filepath.Join(dir, filepath.Base(name)), doc.MaxDocument)
 	if err != nil || dir == "" || item.DigestOf(old) == d.Head().Digest {

@@ -77,7 +77,7 @@ func (k KeyInfo) rank() int {
 	return 1 + slices.Index(tiers, k.Tier)
 }
 
-// Key returns what is known of one key, including the project's documents.
+// Key describes one key, including the project's documents about it.
 func (s *Store) Key(fp sign.Fingerprint) (KeyInfo, bool) {
 	e := s.keys[fp]
 	if e == nil {

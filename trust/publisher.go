@@ -18,7 +18,7 @@ import (
 // still without enough signatures.
 type PublisherText struct {
 	*doc.Publisher
-	Signed []sign.Fingerprint `json:"signed"`        // the root keys, and those of the version before, that signed it
+	Signed []sign.Fingerprint `json:"signed"`        // the root keys that signed it, also keys of the version before
 	Counts bool               `json:"counts"`        // it is the valid version, or an earlier one
 	Why    string             `json:"why,omitempty"` // why it is not valid
 }

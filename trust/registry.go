@@ -8,8 +8,8 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// pins keeps the registry documents that pin the log key of a host: those of the user
-// that one of the user's own keys signed, and those of the machine that a key of the
+// pins keeps the registry documents that pin the log key of a host: documents of the user
+// that one of the user's own keys signed, and documents of the machine that a key of the
 // machine signed.
 func (b *builder) pins() {
 	b.store.registries = map[string][]*doc.Registry{}
@@ -47,9 +47,9 @@ func (e *entry) pins(tier Tier) bool {
 }
 
 // Registry returns the pinned log key of a registry with its addresses and witnesses, nil
-// if there is none. Pins of the machine and of the user must name the same key. Addresses
-// are those of the user; the witnesses are those of the stricter pin, so that a user cannot
-// do without those that the machine demands.
+// if there is none. Pins of the machine and of the user must name the same key. The user's
+// pin determines the addresses, the stricter pin determines the witnesses, so that a user
+// cannot do without witnesses that the machine demands.
 func (s *Store) Registry(host string) (*doc.Registry, error) {
 	if s.blind != "" {
 		return nil, diag.New(diag.KeyUnknown, "reading the pin of registry %s: %s could not be read, which may contain a revocation", host, s.blind)
@@ -84,7 +84,7 @@ func (s *Store) Registry(host string) (*doc.Registry, error) {
 }
 
 // stricter reports whether every checkpoint that a's witnesses and quorum permit is one
-// that those of b permit.
+// that b's permit.
 func stricter(a, b *doc.Registry) bool {
 	other := slices.ContainsFunc(a.Witnesses, func(w string) bool { return !slices.Contains(b.Witnesses, w) })
 	return b.Quorum == 0 || a.Quorum >= b.Quorum && !other

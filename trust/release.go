@@ -12,7 +12,7 @@ import (
 )
 
 // releaseRevocations adds the revocations of releases. One voids the signatures
-// of its signer and of the keys that its signer succeeds; that of an anchor that
+// of its signer and of the keys that its signer succeeds; a revocation by an anchor that
 // may revoke voids all signatures within the anchor's scope. It stays valid after
 // the end or the revocation of its signer.
 func (b *builder) releaseRevocations() {
@@ -56,7 +56,7 @@ func (s *Store) revokerOf(fp sign.Fingerprint) ed25519.PublicKey {
 }
 
 // withdrawn are the revocations of releases, by the digest of the signed content
-// and by that of the manifest's file.
+// and by the digest of the manifest's file.
 type withdrawn struct {
 	content  map[item.Digest][]*releaseRevocation
 	manifest map[item.Digest][]*releaseRevocation

@@ -161,7 +161,7 @@ func (b *builder) releasesRevokedBy(e *entry) []*releaseRevocation {
 
 // Remember writes the revocations, rotations and publishers that the store read
 // for the first time into the user's state directory, so that removing them from
-// the project does not undo them. It returns what could not be written.
+// the project does not undo them. The error names the files that could not be written.
 func Remember(p Params, s *Store) error {
 	dir := p.seenDir()
 	if dir == "" || len(s.unseen) == 0 {
@@ -182,7 +182,7 @@ func Remember(p Params, s *Store) error {
 }
 
 // RememberRevocations writes revocations and rotations that a registry served into the
-// user's state directory, as Remember does with those of a project, and reports whether the
+// user's state directory, as Remember does with revocations of a project, and reports whether the
 // store lacks one of the directory: a new one, or one that another process wrote. The store states which keys are trusted: documents of other keys are
 // bounded, so that a registry or a namespace cannot displace those that matter. The note
 // states how many were left out, "" for none. A text that is not a revocation is an error.

@@ -4,7 +4,7 @@
 //
 // It does not find items, holds no private key and prints nothing. Verify does
 // not use the disk or the network. What a trusted item may do is decided by
-// package policy, and the format of the documents is that of package trust/doc.
+// package policy, and package trust/doc has the format of the documents.
 //
 // Trust comes from anchors compiled into the program, from key documents in a
 // system directory or named by the caller, and from key documents in the user's

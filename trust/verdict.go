@@ -101,8 +101,8 @@ func (v Verdict) Err(ref string) error {
 	return v.withHint(e.WithDetail("status", string(v.Status)), ref)
 }
 
-// withHint sets the case of the error for its hint: that of the first finding
-// with one, else that of the code.
+// withHint sets the case of the error for its hint: the case of the first finding
+// with one, else the case of the code.
 func (v Verdict) withHint(e *diag.Error, ref string) *diag.Error {
 	for _, f := range v.Findings {
 		if f.Severity == diag.SeverityError && f.Reason != "" {

@@ -47,7 +47,7 @@ const (
 // *Revocation, *Rotation, *RevocationList, *ReleaseRevocation,
 // *PublisherCopy or *Registry, or an *Unknown whose kind could not be read.
 type Document interface {
-	// Head returns what every document has.
+	// Head returns the fields that every document has.
 	Head() *Header
 	// About returns the key that the document is about, zero if it is not about
 	// one key.

@@ -118,7 +118,7 @@ type PermissionParams struct {
 	Document  []byte            // the file of the key document; nil if Public is set
 	Public    ed25519.PublicKey // of a grant for a key without a document
 	Source    string            // where Public was read
-	NotBefore time.Time         // zero: that of the key document
+	NotBefore time.Time         // zero: the value of the key document
 	NotAfter  time.Time         // zero: MaxYears after Now, so that a rotation can be followed
 	Scope     Scope
 	Now       time.Time // the time of the signature

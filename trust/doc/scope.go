@@ -46,8 +46,8 @@ func (s Scope) Denies(kind, id, use string) string {
 	return ""
 }
 
-// Includes reports whether the scope covers all that another one does, as far as the
-// texts of the patterns show it.
+// Includes reports whether the scope covers every item that o covers, as far as the texts
+// of the patterns show it.
 func (s Scope) Includes(o Scope) bool {
 	for _, k := range o.Kinds {
 		if !MatchKind(s.Kinds, k) {
