@@ -26,8 +26,8 @@ type bodies struct{ used atomic.Int64 }
 // errBusy is the error for a body that does not fit into the common limit now.
 var errBusy = errors.New("other requests send large messages now; send this one again later")
 
-// read reads the message and restores it for the handler. status is that of the
-// response to an error. The caller calls done when the request ends.
+// read reads the message and restores it for the handler. status is the one
+// of the response to an error. The caller calls done when the request ends.
 func (b *bodies) read(w http.ResponseWriter, r *http.Request) (body []byte, done func(), status int, err error) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // the recorders of tests do not support it

@@ -90,7 +90,7 @@ func (c *filterConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return c.Connection.Write(ctx, withCode(res))
 }
 
-// withCode gives an error without a code that of an invalid request: the SDK
+// withCode gives an error without a code the code of an invalid request: the SDK
 // has none for a request before the handshake and for a second handshake.
 func withCode(res *jsonrpc.Response) jsonrpc.Message {
 	if res.Error == nil {

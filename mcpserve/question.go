@@ -40,8 +40,8 @@ func (q *questions) asking(s *Server) (*agent.Asking, error) {
 	return a, nil
 }
 
-// state returns what a client sends back with the answer: the run and proof that this
-// server named it. A client cannot name a run that it did not start.
+// state returns the text that a client sends back with the answer: the run and proof that
+// this server named it. A client cannot name a run that it did not start.
 func (s *Server) state(a *agent.Asking) string {
 	if a == nil || a.Run == "" {
 		return ""
@@ -84,7 +84,7 @@ func (q *questions) runByResult(_ context.Context, question agent.Question) (str
 
 // fromResult returns the answer that came with the call, or makes the question a part of
 // the result. The key is derived from the question, so that an answer is not taken for
-// another one.
+// the answer to a different question.
 func (q *questions) fromResult(prefix string, question agent.Question, form *mcp.ElicitParams) *mcp.ElicitResult {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d\n%s", question.Run, question.Node, question.Step, question.Text))
 	key := prefix + hex.EncodeToString(sum[:8])
@@ -131,7 +131,7 @@ func answerOf(res *mcp.ElicitResult) (string, error) {
 }
 
 // answerForm returns a form with one field and no default: the user writes or chooses
-// the answer. The texts are those of the graph's author.
+// the answer. The graph's author wrote the texts.
 func answerForm(q agent.Question) *mcp.ElicitParams {
 	field := map[string]any{"type": "string", "title": "Answer"}
 	switch {

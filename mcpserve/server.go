@@ -51,7 +51,7 @@ type Params struct {
 	Stderr io.Writer    // receives the stack of a panic; nil discards
 	Home   string       // the home directory, shown as ~ in errors; "" is unknown
 
-	// Calls is the number of calls that run at once; another one is refused. Zero is the
+	// Calls is the number of calls that run at once; one more is refused. Zero is the
 	// default, with which other calls wait. Stdio with Calls also refuses requests while
 	// many have no answer, for a client that does not read.
 	Calls int
