@@ -47,7 +47,7 @@ func (t Tool) checkSchema() []diag.Finding {
 	return fs
 }
 
-// callable returns the tools whose input schema can be compiled: the item of another one
+// callable returns the tools whose input schema can be compiled: the item of any other tool
 // could not be run, so it is not signed.
 func callable(tools []Tool) []Tool {
 	var out []Tool

@@ -29,7 +29,7 @@ type ClientFile struct {
 const NoServers = "mcp_no_servers"
 
 // ReadClientFile returns the servers in a configuration file of an MCP client, by name. It
-// reads those of Claude Code, Cursor, VS Code, Zed, opencode (JSON with comments), codex
+// reads the files of Claude Code, Cursor, VS Code, Zed, opencode (JSON with comments), codex
 // (TOML) and goose (YAML). A name selects one server, also a disabled one; "" selects all.
 // file names the file in errors.
 func ReadClientFile(file string, b []byte, name string) (*ClientFile, error) {

@@ -23,9 +23,9 @@ func DefaultSandbox() policy.Profile {
 	}.Normal()
 }
 
-// NamedFiles returns what a server needs to read because its command names it: the
-// user has written the paths, and sees what they grant in the question. A file of a
-// package grants the package with those next to it, a program its directory, any other
+// NamedFiles returns the paths that a server needs to read because its command names them:
+// the user has written them, and sees in the question what they grant. A file of a
+// package grants the package with the packages next to it, a program its directory, any other
 // file itself. Home, directories above it and hidden ones in it are never granted.
 func (s *Server) NamedFiles(home string) []string {
 	var out []string
@@ -39,7 +39,7 @@ func (s *Server) NamedFiles(home string) []string {
 
 const sep = string(filepath.Separator)
 
-// namedBy returns what one argument grants, or "".
+// namedBy returns the path that one argument grants, or "".
 func namedBy(arg, home string) string {
 	fi, err := os.Stat(arg)
 	if err != nil || !filepath.IsAbs(arg) {
@@ -110,8 +110,8 @@ func packageOf(file string) string {
 
 // Confine starts the program of a server in its sandbox. identity names the server for
 // {cache}: servers with the same one share it.
-// A server item without the key sandbox has the default of rye mcp add, not that of its class:
-// it was signed before the key existed. {cache} is one directory for each command, arguments,
+// A server item without the key sandbox has the default of rye mcp add, not the default of
+// its class: it was signed before the key existed. {cache} is one directory for each command, arguments,
 // names of variables and sandbox.
 type Confine func(ctx context.Context, s *Server, identity string, held policy.Held, c *proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error)
 

@@ -13,7 +13,7 @@ import (
 	"github.com/ryeos/rye/policy"
 )
 
-// The directories of the items of tools and of servers, below that of tools.
+// The directories of the items of tools and of servers, below the directory of tools.
 const (
 	Folder       = "mcp"
 	ServerFolder = Folder + "/servers"
@@ -51,7 +51,7 @@ type Server struct {
 	Timeout   time.Duration // for connecting and for each answer
 	Protocol  string        // the revision negotiated when it was added, or ""
 
-	// Sandbox is that of the program; nil states none, as in items of earlier versions.
+	// Sandbox is the profile of the program; nil states none, as in items of earlier versions.
 	Sandbox *policy.Profile
 	Risk    string // the class that the item declares, or ""
 
@@ -66,8 +66,8 @@ func ServerRef(name string) item.Ref {
 // Ref returns the ref of the server's item.
 func (s *Server) Ref() item.Ref { return ServerRef(s.Name) }
 
-// CheckName returns an error unless name is one segment of an id other than that of
-// the directory of server items.
+// CheckName returns an error unless name is one segment of an id and not the name of the
+// directory of server items.
 func CheckName(name string) error {
 	bad := func(why string) error {
 		return diag.New(diag.Usage, "naming an MCP server %q: %s", name, why)

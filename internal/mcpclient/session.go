@@ -224,7 +224,7 @@ func (s *Session) CallWatched(ctx context.Context, tool string, args map[string]
 	sent := &request{}
 	res, err := s.cs.CallTool(context.WithValue(within, requestKey{}, sent), p)
 	doing := "calling " + quoted(tool)
-	if sent.unread.Load() { // the error can be another one: the connection ends at the same time
+	if sent.unread.Load() { // the error can be a different one: the connection ends at the same time
 		return nil, &forgottenError{s.explainSince(ctx, from, doing, mcp.ErrSessionMissing)}
 	}
 	if err != nil {
