@@ -187,7 +187,7 @@ func (e *Engine) halfRemoved(st *state, name string) bool {
 	}
 	id, notID := lock.ParseID(name)
 	return slices.ContainsFunc(e.relative(dirs), func(dir string) bool {
-		at := strings.LastIndex(dir, "@") // an address may contain another one
+		at := strings.LastIndex(dir, "@") // an address may contain an earlier "@"
 		if notID == nil {
 			want, err := id.Dir(dir[at+1:])
 			return err == nil && want == dir

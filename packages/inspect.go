@@ -67,7 +67,7 @@ const trustDir = space.Dir + "/trust"
 // maxTrustDocument is the size of a trust document.
 const maxTrustDocument = 64 << 10
 
-// Inspect returns what a release contains. It fetches the release into the cache and
+// Inspect lists the contents of a release. It fetches the release into the cache and
 // judges nothing: an unknown signer is not an error. The rules about sources apply.
 func (e *Engine) Inspect(ctx context.Context, q Query) (*Inspection, error) {
 	st, err := e.load()

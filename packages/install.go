@@ -275,7 +275,7 @@ func isAbove(dir string, paths map[string]bool) bool {
 }
 
 // removeUnlocked removes the install directories that the lock does not name,
-// and the empty directories above them. It returns what it removed, relative to
+// and the empty directories above them. It returns the removed paths, relative to
 // the directory of bundles.
 func (e *Engine) removeUnlocked(l *lock.Lock) ([]string, error) {
 	dirs, err := e.unlocked(l)

@@ -17,8 +17,8 @@
 //
 // A changed text of an existing tool needs no consent: the grant is the consent to run what the
 // key signs, and a question for every patch release would make --yes a habit. A new tool or
-// directive needs it. So does a change of an item that replaces another one. The first time only
-// items that replace others are asked about. rye sync asks about what it locks itself, not about
+// directive needs it. So does a change of an item that replaces one of another space. The first time
+// only items that replace others are asked about. rye sync asks about what it locks itself, not about
 // a lock that a colleague changed.
 //
 // A locked bundle that is not installed is read as a whole. Files that match the lock are
@@ -80,7 +80,7 @@ type Params struct {
 	// Known returns the lock as the caller has read it, which is not parsed again while the
 	// file has the same text, or nil. Nil returns nil.
 	Known func() *lock.Known
-	// Expect has the manifests that a user was shown: another one is refused. Nil
+	// Expect has the manifests that a user was shown: a different one is refused. Nil
 	// expects none.
 	Expect map[lock.Module]item.Digest
 
@@ -138,7 +138,7 @@ func (e *Engine) report(stage Stage, m lock.Module) {
 func (e *Engine) bundles() string { return filepath.Join(e.p.Base, space.Dir, space.BundlesFolder) }
 
 // space returns the base for writing below .ai. The .ai of a project must not be a
-// link; that of the user, which has the project files in it, may be one.
+// link; the .ai of the user, which has the project files in it, may be one.
 func (e *Engine) space() atomicfile.Base {
 	if dir := filepath.Join(e.p.Base, space.Dir); e.p.Files == dir {
 		return atomicfile.Space(dir)

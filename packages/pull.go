@@ -26,7 +26,7 @@ type Pulled struct {
 }
 
 // Pull fetches a release into the cache and judges it as Add does: its signers must be
-// trusted and those of the release in the lock, its id must not imitate a locked one, and the
+// trusted and be the signers of the release in the lock, its id must not imitate a locked one, and the
 // rules must allow it. It changes no project. A name in base that is not "" is the directory
 // that gets the files; it must not exist, and appears as a whole.
 func (e *Engine) Pull(ctx context.Context, q Query, base atomicfile.Base, name string) (*Pulled, error) {

@@ -25,7 +25,7 @@ type Registries interface {
 	// Remembered returns the state of a release and its reason as this account last read
 	// them, without the network; "" if it never did.
 	Remembered(b lock.Bundle) (state, reason string)
-	// Remarks returns what an audit should print about a registry.
+	// Remarks returns the lines that an audit should print about a registry.
 	Remarks(host string) []string
 }
 

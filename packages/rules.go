@@ -203,11 +203,11 @@ func (rs Rules) Offline() (Rule, bool) {
 	return Rule{}, false
 }
 
-// rules returns the rules of the user and the machine, then those of rye.yaml.
+// rules returns the rules of the user and the machine, then the rules of rye.yaml.
 func (e *Engine) rules(project *lock.ProjectFile) Rules {
 	return append(slices.Clone(e.p.Rules), RuleFile{lock.ProjectFileName, project})
 }
 
-// rules are those of rye.yaml on the disk: positions in it must be right, and
+// rules reads the rules of rye.yaml from the disk: positions in it must be right, and
 // edits never change rules.
 func (s *solver) rules() Rules { return s.e.rules(s.st.project) }

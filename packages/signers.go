@@ -36,8 +36,8 @@ func CheckSigners(m lock.Module, rules []Rule, signers []string) error {
 	return nil
 }
 
-// SignerRules returns every rule about the signers of a release: those of the
-// files by its bundle id, and those of publisher documents by the ids that it is
+// SignerRules returns every rule about the signers of a release: the rules of the
+// files by its bundle id, and the rules of publisher documents by the ids that it is
 // known under. ManifestID is the id in its manifest, "" if unknown.
 func (rs Rules) SignerRules(store *trust.Store, m lock.Module, manifestID string) []Rule {
 	var out []Rule

@@ -112,7 +112,7 @@ func (s *solver) root(ctx context.Context) (mvs.Root, error) {
 		if err != nil {
 			return root, err
 		}
-		// The key must be that of lock.Draft, which leaves members out of the
+		// The key must be the one of lock.Draft, which leaves members out of the
 		// bundles by it. Members may share an id: no requirement may be lost.
 		root.Members[x.Key()] = append(root.Members[x.Key()], needs...)
 	}

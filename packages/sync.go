@@ -66,7 +66,7 @@ func (e *Engine) revalidate(ctx context.Context, l *lock.Lock) (notes []string, 
 	return notes, joinErrors("asking the remotes", errs)
 }
 
-// isUnanswered reports whether an error is that of a remote that gave no answer.
+// isUnanswered reports whether an error means that a remote gave no answer.
 func isUnanswered(err error) bool {
 	switch diag.CodeOf(err) {
 	case diag.Network, diag.AuthRequired, diag.AuthFailed:

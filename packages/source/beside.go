@@ -7,7 +7,7 @@ import (
 // FileReader is a source that reads single files of an origin that bundles do not
 // include, such as trust documents.
 type FileReader interface {
-	// ReadFile returns a file next to those of the bundle, at most limit bytes. The
+	// ReadFile returns a file next to the files of the bundle, at most limit bytes. The
 	// error for a missing one is SOURCE_NOT_FOUND.
 	ReadFile(ctx context.Context, o Origin, name string, limit int64) ([]byte, error)
 }

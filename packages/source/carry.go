@@ -11,7 +11,7 @@ import (
 const aiDir = ".ai"
 
 // Carried reports whether a file of a repository belongs to the bundle: files in
-// .ai except those of one machine or project, manifests with their signatures, and
+// .ai except files of one machine or project, manifests with their signatures, and
 // rye.yaml with the requirements. No other file is fetched, hashed or installed.
 func Carried(p string) bool {
 	first, rest, below := strings.Cut(p, "/")

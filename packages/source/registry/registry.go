@@ -149,8 +149,8 @@ func stateError(id lock.ID, l *wire.Line, what string) *diag.Error {
 		WithDetail("bundle", id.String()).WithDetail("version", l.Version).WithDetail("state", l.State)
 }
 
-// Fetch implements source.Source. The archive and, if the origin has one, the sum of its
-// files must be those of the origin.
+// Fetch implements source.Source. The archive must have the digest of the origin, and its
+// files the sum of the origin if it has one.
 func (s Source) Fetch(ctx context.Context, o source.Origin) (*source.Snapshot, error) {
 	host, _, err := idOf(o.ID)
 	if err != nil {

@@ -69,7 +69,7 @@ func command(dir string, args ...string) *exec.Cmd {
 	return c
 }
 
-// Git runs git in the repository and returns what it printed, trimmed.
+// Git runs git in the repository and returns its output, trimmed.
 func (r *Repo) Git(stdin string, args ...string) string {
 	r.T.Helper()
 	c := command(r.Dir, args...)
