@@ -192,7 +192,7 @@ func (g *GitFiles) Only(rels []string) {
 }
 
 // Offer gives the data of blobs that the caller has read, by their names. Read returns
-// those of the files that Only lists, each once.
+// the data of the files that Only lists, each once.
 func (g *GitFiles) Offer(blobs map[string][]byte) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

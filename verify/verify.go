@@ -231,7 +231,7 @@ func irregular(e space.Entry) diag.Finding {
 // list adds a regular file to the walk if it can be an item or a file of a bundle.
 func (w *walk) list(e space.Entry) {
 	p, known := w.table.Classify(e.Rel)
-	if name := winname.In(e.Rel); name != "" { // also of files that are not items, such as those of bundles
+	if name := winname.In(e.Rel); name != "" { // also of files that are not items, such as files of bundles
 		f := diag.Warnf(diag.PathEscape, 0, 0, "%q is a device on Windows: the file cannot exist there, and is not an item on any system", name)
 		w.finding(f.WithReason("device_name"), e.Rel)
 	}
@@ -252,7 +252,7 @@ func (w *walk) list(e space.Entry) {
 	}
 }
 
-// alike returns the directory of a kind, or that of bundles, for which some file system
+// alike returns the directory of a kind, or the directory of bundles, for which some file system
 // takes the first element of rel, "" if it has its exact name or none.
 func (w *walk) alike(rel string) string {
 	first, _, _ := strings.Cut(rel, "/")
