@@ -240,6 +240,9 @@ func callGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.G
 	if !project.IsGraph(it) {
 		return notGraph("running", call.Ref)
 	}
+	if !o.NoSuspend {
+		call.Ask = askAboutOne(c) // about the graph itself
+	}
 	within, ends := graphContext(ctx, c, p, o)
 	defer ends()
 	run, err := p.Verbs.Tool(within, call)
