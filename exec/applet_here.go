@@ -14,6 +14,9 @@ import (
 // they start nothing and write nothing.
 var reading = []string{"read", "ls"}
 
+// changing are the applets that change files as their parameters state.
+var changing = []string{"write", "edit_lines"}
+
 // appletOf returns the name of the applet that a plan starts and that Params.Applet can
 // run instead, or "". Nothing in the plan may apply to the process that is left out.
 func (e *Executor) appletOf(p *Plan) string {

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
@@ -38,6 +39,9 @@ func (e *Executor) callOf(ctx context.Context, p *Plan) (policy.Call, error) {
 		return policy.Call{}, diag.Doing("running "+tool.Ref.String(), err)
 	}
 	call.Dangers = risk.Dangers(tool.Meta.Schema, p.Parameters)
+	if e.enforcesItself(p) && slices.Contains(changing, p.Argv[2]) {
+		call.Change = &policy.FileChange{Applet: p.Argv[2], Params: p.Parameters}
+	}
 	if c := p.Sandbox; c != nil && !c.Applet {
 		call.Enforced = false
 		if !c.Unconfined {

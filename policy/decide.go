@@ -35,8 +35,15 @@ type Call struct {
 	// Enforced marks calls that need no sandbox: the code of rye itself keeps them in
 	// the project and off other hosts.
 	Enforced bool
-	Child    bool // a thread that another thread started makes the call
+	Child    bool        // a thread that another thread started makes the call
+	Change   *FileChange // that the call makes by code of rye, nil for others
 	Now      time.Time
+}
+
+// FileChange is a call of an applet of rye that changes files: what their difference depends on.
+type FileChange struct {
+	Applet string         `json:"applet"`
+	Params map[string]any `json:"params"`
 }
 
 // Danger is a dangerous pattern that a call matches.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -50,6 +51,8 @@ type Question struct {
 	Capability string      // that the call needs
 	Digest     item.Digest // of the item: an answer is for this version of it
 	Rule       string      // why a person is asked
+	// Change is the change of files that the call makes, nil without one.
+	Change *policy.FileChange
 	// Prefixes are the beginnings of the commands that the question is about, nil if an
 	// answer for them is not offered. Within reports whether prefixes permit the call.
 	Prefixes []string
@@ -204,7 +207,7 @@ func (t *Thread) approve(ctx context.Context, c *ToolCall, q *Question, mayRest 
 
 // question returns a question as the log has it.
 func (t *Thread) question(c *ToolCall, q *Question) (askedData, error) {
-	d := askedData{CallID: c.ID, Tier: q.Tier, Grants: []string{Once}, Summary: q.Text, Capability: q.Capability, Digest: q.Digest, Rule: q.Rule, Prefixes: q.Prefixes, By: c.By}
+	d := askedData{CallID: c.ID, Tier: q.Tier, Grants: []string{Once}, Summary: q.Text, Capability: q.Capability, Digest: q.Digest, Rule: q.Rule, Prefixes: q.Prefixes, By: c.By, Change: q.Change}
 	if q.Rule != "" {
 		d.Grants = append(d.Grants, ForThread)
 	}
@@ -421,6 +424,8 @@ type OpenQuestion struct {
 	Tier     string    `json:"tier,omitempty"`
 	Since    time.Time `json:"since"`
 
+	Change *policy.FileChange `json:"-"` // that the call makes in files, nil without one
+
 	capability string
 	digest     item.Digest
 }
@@ -441,7 +446,7 @@ func OpenQuestions(project, id string) ([]OpenQuestion, error) {
 	for i, a := range t.asked {
 		again := slices.ContainsFunc(t.asked[i+1:], func(b *asked) bool { return b.CallID == a.CallID })
 		if a.reply == nil && !again {
-			out = append(out, OpenQuestion{a.ID, a.CallID, a.Summary, a.Rule, a.Prefixes, a.Grants, a.expires(), a.Tier, a.since, a.Capability, a.Digest})
+			out = append(out, OpenQuestion{a.ID, a.CallID, a.Summary, a.Rule, a.Prefixes, a.Grants, a.expires(), a.Tier, a.since, a.Change, a.Capability, a.Digest})
 		}
 	}
 	return out, nil

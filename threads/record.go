@@ -244,6 +244,8 @@ type askedData struct {
 	// Prefixes are what an answer for a prefix permits: beginnings of commands.
 	Prefixes []string `json:"prefixes,omitempty"`
 	By       string   `json:"by,omitempty"` // the program that makes the call; "" is the model
+	// Change is the change of files that the call makes.
+	Change *policy.FileChange `json:"change,omitempty"`
 }
 
 type answeredData struct {

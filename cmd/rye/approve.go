@@ -125,8 +125,8 @@ func askOpen(ctx context.Context, c *cli.Call, p *project.Project, id string) er
 	}
 	for i := range open {
 		q := &open[i]
-		about := project.Asked{Thread: id, Question: q.Question, Rule: q.Rule, Prefixes: q.Prefixes, Tier: q.Tier, Details: q.Details(),
-			Queue: func() (int, int) { return i + 1, len(open) }}
+		about := project.OpenAsked(ctx, p, id, q)
+		about.Queue = func() (int, int) { return i + 1, len(open) }
 		a, err := askAtTerminal(ctx, c, callQuestion(c, about))
 		if errors.Is(err, threads.ErrLeft) {
 			return nil // it stays open
@@ -186,7 +186,8 @@ func askRun(ctx context.Context, c *cli.Call, p *project.Project, id string) err
 		if !q.Approval {
 			return resumeRun(ctx, c, p, id, project.GraphOptions{}) // it asks here
 		}
-		yes, err := askAboutRisk(c)(ctx, q.Question)
+		about := project.Asked{Details: project.ChangeLines(ctx, p, id, q.Change)}
+		yes, err := askAboutRisk(c)(project.WithAsked(ctx, about), q.Question)
 		if errors.Is(err, threads.ErrLeft) {
 			return nil
 		}

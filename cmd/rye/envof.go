@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/writediff"
 )
 
 // envOf returns the environment of a command. Commands with --key or --locked set
@@ -22,6 +23,7 @@ func envOf(c *cli.Call) *project.Env {
 		Command: c.UI.Command, Version: c.Program.Version, Build: build(c.Program), Released: cli.BuildTime(),
 		Ladder:  sync.OnceValue(func() sandbox.Ladder { return sandbox.Probe().AtMost(sandbox.Rung(c.Rung)) }),
 		Applet:  appletHere,
+		Changes: writediff.Lines,
 		Servers: &mcpclient.Pool{}, Broker: serveBroker(c), ServeTools: serveTools(c), Hint: cli.FindingHint,
 		Person: project.Person{
 			All:  c.UI.Detailed || c.UI.AsJSON,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/policy"
 )
 
 // Approval is what a dispatcher and a run exchange about a call that a person must
@@ -24,6 +25,7 @@ type Approval struct {
 type ApprovalNeed struct {
 	Question string
 	Timeout  time.Duration
+	Change   *policy.FileChange // that the call makes in files, nil without one
 }
 
 // The answers to the question about a call.
@@ -111,7 +113,7 @@ func (w *walker) decide(ctx context.Context, name string, a *approval) error {
 func (w *walker) needsApproval(ctx context.Context, in invocation, need *ApprovalNeed) error {
 	name := in.approvalName()
 	expires := w.p.Now().Add(need.Timeout).UTC()
-	d := &askData{Node: name, Question: need.Question, Choices: []string{Once, Deny}, Expires: expires.Format(time.RFC3339Nano), To: "person", Approval: true}
+	d := &askData{Node: name, Question: need.Question, Choices: []string{Once, Deny}, Expires: expires.Format(time.RFC3339Nano), To: "person", Approval: true, Change: need.Change}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if a := w.approvals[name]; a != nil && a.answer == nil && a.ask.Question == need.Question {

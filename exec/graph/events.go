@@ -154,6 +154,8 @@ type askData struct {
 	Expires  string   `json:"expires,omitempty"`
 	To       string   `json:"to"`
 	Approval bool     `json:"approval,omitempty"` // about a call of the node
+	// Change is the change of files that this call makes.
+	Change *policy.FileChange `json:"change,omitempty"`
 }
 
 type answerData struct {

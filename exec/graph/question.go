@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/policy"
 )
 
 // OpenQuestion is a question of a suspended run, as its result lists it.
@@ -20,6 +21,8 @@ type OpenQuestion struct {
 	Expires  string   `json:"expires,omitempty"`
 	To       string   `json:"to"`
 	Approval bool     `json:"approval,omitempty"` // about a call: rye threads approve or deny
+
+	Change *policy.FileChange `json:"-"` // that the call makes in files, nil without one
 }
 
 // ErrNoAnswer is the error of Params.Ask if the person who was asked does not answer
@@ -82,7 +85,7 @@ func (w *walker) openQuestions(s *Suspension) []OpenQuestion {
 	out := s.Questions
 	add := func(d *askData, a *answerData) {
 		if d != nil && a == nil {
-			out = append(out, OpenQuestion{w.log.ID(), d.Node, d.Question, d.Choices, d.Schema, d.Expires, d.To, d.Approval})
+			out = append(out, OpenQuestion{w.log.ID(), d.Node, d.Question, d.Choices, d.Schema, d.Expires, d.To, d.Approval, d.Change})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
@@ -102,7 +105,7 @@ func (s *Summary) Questions() []OpenQuestion {
 	}
 	for _, d := range s.asks {
 		if d.To == "person" {
-			out = append(out, OpenQuestion{s.ID, d.Node, d.Question, d.Choices, d.Schema, d.Expires, d.To, d.Approval})
+			out = append(out, OpenQuestion{s.ID, d.Node, d.Question, d.Choices, d.Schema, d.Expires, d.To, d.Approval, d.Change})
 		}
 	}
 	return out

@@ -13,7 +13,7 @@ func leaves() map[string]bool {
 		"internal/linediff", "internal/lineserver", "internal/links", "internal/mdmeta", "internal/mdterm", "internal/media", "internal/memo", "internal/mvs", "internal/openat", "internal/owner", "internal/pathcall", "internal/pep723", "internal/privatekey", "internal/proc", "internal/procwatch", "internal/pylit",
 		"internal/promptinput", "internal/recordtext", "internal/redact", "internal/resulttext", "internal/runlog", "internal/runsoutside",
 		"internal/schema", "internal/sqlite", "internal/stagedir", "internal/startheap", "internal/stepsource", "internal/suggest", "internal/termkeys", "internal/tmpl", "internal/touches", "internal/tomlx", "internal/tree",
-		"internal/userdirs", "internal/volatile", "internal/wheels", "internal/winname", "internal/workcopy", "internal/writediff", "internal/yamlx",
+		"internal/userdirs", "internal/volatile", "internal/wheels", "internal/winname", "internal/workcopy", "internal/yamlx",
 		"threads/compact", "threads/message",
 	)
 }
@@ -73,6 +73,7 @@ func layers() []layer {
 		}},
 		{"Bodies of standard tools", []entry{
 			{"internal/applet", set("internal/applet/fs", "internal/applet/lsp", "internal/applet/prepare", "internal/applet/shell", "internal/applet/telemetry", "internal/applet/web", "internal/applet/wire")},
+			{"internal/writediff", set("internal/applet/fs", "internal/applet/wire", "policy")},
 			{"internal/applet/fs", set("internal/applet/files", "internal/applet/wire", "item")},
 			{"internal/applet/lsp", set("internal/applet/files", "internal/applet/wire", "item")},
 			{"internal/applet/prepare", set("internal/applet/wire")},

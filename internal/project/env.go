@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/userdirs"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
 )
 
@@ -64,6 +65,9 @@ type Env struct {
 
 	// Applet runs an applet in this process; nil starts a process for each.
 	Applet func(context.Context, exec.AppletCall) int
+	// Changes returns the lines of the difference that a call makes of files in the directory dir
+	// where tools work; nil shows none.
+	Changes func(dir string, c *policy.FileChange) []string
 
 	// Listings are what the sandbox of a server remembers of directories, or nil.
 	Listings *sandbox.Listings

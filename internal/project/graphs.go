@@ -376,7 +376,7 @@ func (d graphDispatcher) confirmer(ctx context.Context, c graph.Call, live bool)
 			if aerr != nil {
 				return false, aerr
 			}
-			c.Approval.Needed = &graph.ApprovalNeed{Question: question, Timeout: time.Duration(allowance.Approvals.SuspendedTimeoutSeconds) * time.Second}
+			c.Approval.Needed = &graph.ApprovalNeed{Question: question, Timeout: time.Duration(allowance.Approvals.SuspendedTimeoutSeconds) * time.Second, Change: AskedOf(ctx).Change}
 		}
 		return yes, err
 	}
@@ -388,7 +388,7 @@ func (d graphDispatcher) confirmer(ctx context.Context, c graph.Call, live bool)
 func suspends(ctx context.Context, call policy.Call, d policy.Decision, timeout time.Duration) {
 	c, ok := ctx.Value(approvalKey{}).(*callApproval)
 	if ok && c.ref == call.Ref && d.Headless == "suspend" {
-		c.Needed = &graph.ApprovalNeed{Question: d.Question(), Timeout: timeout}
+		c.Needed = &graph.ApprovalNeed{Question: d.Question(), Timeout: timeout, Change: changeForLog(call.Change)}
 	}
 }
 

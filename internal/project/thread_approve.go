@@ -10,7 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
-	"github.com/ryeos/rye/internal/writediff"
+	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
@@ -20,27 +20,29 @@ import (
 // Decide asks the person who is present about a call of a thread.
 type Decide func(ctx context.Context, q Asked) (threads.Reply, error)
 
-// Asked is what a person reads about a call: rule is what an answer for the whole thread
-// permits, and prefixes that for beginnings of commands, nil if it is not offered.
-type Asked struct {
-	Thread         string // whose call it is, "" outside of threads
-	Question, Rule string
-	Prefixes       []string
-	Tier           string   // the class of its risk
-	Details        []string // lines about what the call would use
-	// Queue returns the number of the question and of those that are open, nil for one.
-	Queue func() (at, of int)
+// OpenAsked describes an open question of a thread to a person.
+func OpenAsked(ctx context.Context, p *Project, thread string, q *threads.OpenQuestion) Asked {
+	return Asked{Thread: thread, Question: q.Question, Rule: q.Rule, Prefixes: q.Prefixes, Tier: q.Tier, Change: q.Change,
+		Details: append(ChangeLines(ctx, p, thread, q.Change), q.Details()...)}
 }
 
-type askedKey struct{}
-
-// AskedOf returns what is known about the call that ctx asks about, without its question. It is
-// empty for other questions.
-func AskedOf(ctx context.Context) Asked {
-	if a, ok := ctx.Value(askedKey{}).(*Asked); ok {
-		return *a
+// ChangeLines returns the lines of the difference that a call of a thread or run would make now, nil
+// without one. It reads the files where the tools of the thread or run work.
+func ChangeLines(ctx context.Context, p *Project, id string, c *policy.FileChange) []string {
+	if c == nil {
+		return nil
 	}
-	return Asked{}
+	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
+	switch {
+	case err == nil:
+		p, err = p.inCopyOf(id, s)
+	case diag.CodeOf(err) == diag.ThreadNotFound:
+		p, err = p.whereRan(ctx, GraphOptions{Resume: id})
+	}
+	if err != nil {
+		return []string{hidden.Visible("the changes cannot be shown: " + err.Error())}
+	}
+	return p.Env.changes(toolsDir(p), c)
 }
 
 // asksPerson asks about one call of a model, or of a program of a thread. ask is nil if no
@@ -307,8 +309,10 @@ func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) e
 	if person != nil { // a suspended thread waits longer
 		within = 0
 	}
-	ctx = context.WithValue(ctx, askedKey{}, &Asked{Tier: d.Tier.String(), Rule: d.Rule(), Prefixes: d.Prefixes(), Details: append(writediff.Lines(toolsDir(p), call.Ref.String(), call.Params), d.Details()...)})
-	q := &threads.Question{Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Digest: d.Digest(), Rule: d.Rule(), Prefixes: d.Prefixes(), Within: d.Within, Timeout: d.Timeout}
+	change := changeForLog(call.Change)
+	ctx = WithAsked(ctx, Asked{Tier: d.Tier.String(), Rule: d.Rule(), Prefixes: d.Prefixes(), Change: change,
+		Details: append(p.Env.changes(toolsDir(p), call.Change), d.Details()...)})
+	q := &threads.Question{Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Digest: d.Digest(), Rule: d.Rule(), Prefixes: d.Prefixes(), Within: d.Within, Timeout: d.Timeout, Change: change}
 	switch r, err := confirm(ctx, q, d.Headless == "suspend", ask); {
 	case err != nil:
 		return err

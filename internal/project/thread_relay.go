@@ -77,7 +77,9 @@ func (p *Project) relayOne(ctx context.Context, id string, q *threads.OpenQuesti
 			}
 		}
 	}()
-	r, err := decide(within, Asked{Thread: id, Question: "Thread " + id + ": " + q.Question, Rule: q.Rule, Prefixes: q.Prefixes, Tier: q.Tier, Details: q.Details()})
+	about := OpenAsked(within, p, id, q)
+	about.Question = "Thread " + id + ": " + q.Question
+	r, err := decide(within, about)
 	if errors.Is(err, threads.ErrLeft) {
 		_ = p.leave(id, q) // its process has ended otherwise
 		return

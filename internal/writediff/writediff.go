@@ -1,49 +1,41 @@
-// Package writediff shows what a call of the tool rye/file-system/write changes, before it runs.
+// Package writediff shows how a call of the applets write and edit_lines changes files, before it
+// runs.
 //
-// It writes nothing, decides nothing, and follows no link: a file that it cannot read is named.
+// It computes the change by the code of the tool itself, writes nothing and decides nothing.
 package writediff
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/ryeos/rye/internal/linediff"
-	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/applet/fs"
+	"github.com/ryeos/rye/internal/applet/wire"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/policy"
 )
 
-// tool is the item whose parameters Lines knows.
-const tool = "tool:rye/file-system/write"
-
-// maxFile is the size of the largest file that is compared, in bytes, and maxLines the number
+// maxFile is the size of the largest content that is compared, in bytes, and maxLines the number
 // of lines that are shown of all files.
 const (
 	maxFile  = 1 << 20
 	maxLines = 1000
 )
 
-// Lines returns the differences of a call in the unified format, nil for calls of other tools.
-// Paths are relative to dir, where the tools work; it can be "".
-func Lines(dir string, ref string, params map[string]any) []string {
-	if ref != tool || dir == "" {
+// Lines returns the differences of a call in the unified format, nil without a change. Paths are
+// relative to dir, where the tools work; it can be "". Each element is one line that steers no
+// terminal: models write the content and the names of files.
+func Lines(dir string, c *policy.FileChange) []string {
+	if c == nil || dir == "" {
 		return nil
 	}
-	files, _ := params["files"].([]any)
-	if files == nil {
-		files = []any{params}
+	p := wire.Params{Dir: dir, Getenv: func(string) string { return "" }}
+	changes, err := fs.Preview(p, c.Applet, c.Params)
+	if err != nil {
+		return visible("the call would fail: " + err.Error())
 	}
 	var out []string
-	for _, f := range files {
-		one, _ := f.(map[string]any)
-		path, _ := one["file_path"].(string)
-		content, _ := one["content"].(string)
-		if path != "" {
-			out = append(out, ofFile(dir, path, []byte(content))...)
-		}
+	for _, c := range changes {
+		out = append(out, visible(textOf(c))...)
 	}
 	if more := len(out) - maxLines; more > 0 {
 		out = append(out[:maxLines], fmt.Sprintf("… %d more lines", more))
@@ -51,35 +43,26 @@ func Lines(dir string, ref string, params map[string]any) []string {
 	return out
 }
 
-// ofFile returns the difference of one file.
-func ofFile(dir, path string, content []byte) []string {
-	rel := path
-	if filepath.IsAbs(path) {
-		var err error
-		if rel, err = filepath.Rel(dir, path); err != nil {
-			return []string{path + ": it is outside of " + dir}
-		}
+// textOf returns the difference of one file.
+func textOf(c *fs.Change) string {
+	name := hidden.Visible(c.Path)
+	if max(len(c.Old), len(c.New)) > maxFile {
+		return fmt.Sprintf("%s: %d bytes become %d bytes, too many to show", name, len(c.Old), len(c.New))
 	}
-	rel = filepath.ToSlash(filepath.Clean(rel))
-	if err := openat.CheckRel(rel); err != nil {
-		return []string{path + ": it is outside of " + dir}
+	if text := c.Diff(); text != "" {
+		return text
 	}
-	old, _, err := openat.Read(dir, rel, maxFile)
-	before := rel
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		before = "/dev/null"
-	case err != nil:
-		return []string{fmt.Sprintf("%s: the present content cannot be shown: %v", rel, err)}
-	}
-	if !isText(old) || !isText(content) {
-		return []string{fmt.Sprintf("%s: %d bytes that are not text become %d bytes", rel, len(old), len(content))}
-	}
-	diff := linediff.Unified(before, rel, old, content)
-	if diff == "" {
-		return []string{rel + ": nothing changes"}
-	}
-	return strings.Split(strings.TrimSuffix(diff, "\n"), "\n")
+	return name + ": nothing changes"
 }
 
-func isText(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
+// tab shows a TAB: code is indented with it, and an escape would hide the code.
+const tab = "→   "
+
+// visible returns the lines of a text with its hidden characters shown.
+func visible(text string) []string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = hidden.Visible(strings.ReplaceAll(l, "\t", tab))
+	}
+	return lines
+}

@@ -32,13 +32,7 @@ type edit struct {
 // runEditLines replaces lines named by id. The ids are resolved against the
 // current file; nothing is remembered between calls.
 func runEditLines(ctx context.Context, p wire.Params, in map[string]any) (any, error) {
-	a := wire.NewArgs(in, "file_path", "changes")
-	name := a.Required("file_path")
-	edits := decodeEdits(a)
-	if err := a.Err(); err != nil {
-		return nil, err
-	}
-	e, err := find(p, name)
+	a, e, edits, err := openEdits(p, in)
 	if err != nil {
 		return nil, err
 	}
@@ -46,25 +40,15 @@ func runEditLines(ctx context.Context, p wire.Params, in map[string]any) (any, e
 	if err := ctx.Err(); err != nil {
 		return nil, wire.Cancelled("editing lines", err)
 	}
-	if err := checkWritable(e); err != nil {
-		return nil, err
-	}
-	old, err := e.Read()
+	old, now, err := edited(e, a, edits)
 	if err != nil {
-		return nil, err
-	}
-	t, err := files.ParseText(e.Given, old)
-	if err != nil {
-		return nil, err
-	}
-	if err := locate(a, edits, t.Lines); err != nil {
 		return nil, err
 	}
 	changed := 0
 	for _, c := range edits {
 		changed += max(c.last-c.first+1, len(files.SplitLines(c.content)))
 	}
-	st, err := stage(e, old, apply(t, edits).Bytes())
+	st, err := stage(e, old, now)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +56,38 @@ func runEditLines(ctx context.Context, p wire.Params, in map[string]any) (any, e
 	if err := st.commit(); err != nil {
 		return nil, err
 	}
-	return editResult{true, e.Rel, len(edits), changed, cutLines(st.diff(), maxDiff)}, nil
+	return editResult{true, e.Rel, len(edits), changed, cutLines(st.change().Diff(), maxDiff)}, nil
+}
+
+// openEdits decodes the parameters and finds the file. The caller closes the entry.
+func openEdits(p wire.Params, in map[string]any) (wire.Args, *files.Entry, []edit, error) {
+	a := wire.NewArgs(in, "file_path", "changes")
+	name := a.Required("file_path")
+	edits := decodeEdits(a)
+	if err := a.Err(); err != nil {
+		return a, nil, nil, err
+	}
+	e, err := find(p, name)
+	return a, e, edits, err
+}
+
+// edited returns the present content of a file and the content after the edits, whose lines it
+// sets.
+func edited(e *files.Entry, a wire.Args, edits []edit) (old, now []byte, err error) {
+	if err := checkWritable(e); err != nil {
+		return nil, nil, err
+	}
+	if old, err = e.Read(); err != nil {
+		return nil, nil, err
+	}
+	t, err := files.ParseText(e.Given, old)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := locate(a, edits, t.Lines); err != nil {
+		return nil, nil, err
+	}
+	return old, apply(t, edits).Bytes(), nil
 }
 
 func decodeEdits(a wire.Args) []edit {

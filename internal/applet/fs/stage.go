@@ -70,6 +70,9 @@ func stage(e *files.Entry, old, data []byte) (*staged, error) {
 	return st, nil
 }
 
+// change returns the change that the rename makes.
+func (st *staged) change() *Change { return changeOf(st.entry, st.old, st.new) }
+
 // commit renames the temporary file, unless the file changed since it was read.
 func (st *staged) commit() error {
 	if !st.unchanged() {

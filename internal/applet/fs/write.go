@@ -1,7 +1,6 @@
 package fs
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/applet/files"
 	"github.com/ryeos/rye/internal/applet/wire"
-	"github.com/ryeos/rye/internal/linediff"
 )
 
 // Limits of write.
@@ -151,21 +149,26 @@ func (b *batch) check(contents []content) error {
 	return diag.FromFindings("writing files", findings)
 }
 
-// stage keeps the old content for the diff only, so a file that is too large to
-// read can still be replaced.
+// stage keeps the old content for the diff only.
 func (b *batch) stage(e *files.Entry, c content) error {
-	var old []byte
-	if e.Info != nil && e.Info.Size() <= files.MaxSize {
-		var err error
-		if old, err = e.Read(); err != nil {
-			return err
-		}
+	old, err := oldContent(e)
+	if err != nil {
+		return err
 	}
 	st, err := stage(e, old, []byte(c.data))
 	if err == nil {
 		b.staged = append(b.staged, st)
 	}
 	return err
+}
+
+// oldContent returns the content that write replaces, nil without one. It is nil as well for a
+// file that is too large to read: that can still be replaced.
+func oldContent(e *files.Entry) ([]byte, error) {
+	if e.Info == nil || e.Info.Size() > files.MaxSize {
+		return nil, nil
+	}
+	return e.Read()
 }
 
 // commit renames one file after another. If one fails, the error lists the
@@ -191,7 +194,7 @@ func (b *batch) result(single bool) writeResult {
 	for _, st := range b.staged {
 		r.BytesWritten += len(st.new)
 		r.Results = append(r.Results, wroteFile{st.entry.Rel, len(st.new), st.created})
-		out.WriteString(st.diff())
+		out.WriteString(st.change().Diff())
 	}
 	r.Output = cutLines(out.String(), maxDiff)
 	if single {
@@ -202,21 +205,6 @@ func (b *batch) result(single bool) writeResult {
 	}
 	r.FilesWritten = len(r.Results)
 	return r
-}
-
-// diff returns the change of a text file as a unified diff.
-func (st *staged) diff() string {
-	rel := st.entry.Rel
-	oldName, newName := "a/"+rel, "b/"+rel
-	if st.created {
-		oldName = "/dev/null"
-	} else if st.old == nil && st.entry.Info.Size() > 0 {
-		return fmt.Sprintf("%s: the old file was too large to compare\n", rel)
-	}
-	if bytes.ContainsRune(st.old, 0) || bytes.ContainsRune(st.new, 0) {
-		return fmt.Sprintf("Binary files %s and %s differ\n", oldName, newName)
-	}
-	return wire.Valid(linediff.Unified(oldName, newName, st.old, st.new))
 }
 
 // cutLines returns the first lines of s, at most limit bytes, and the number of

@@ -1,0 +1,60 @@
+package project
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/policy"
+)
+
+// Asked is what a person reads about a call: rule is what an answer for the whole thread
+// permits, and prefixes that for beginnings of commands, nil if it is not offered.
+type Asked struct {
+	Thread         string // whose call it is, "" outside of threads
+	Question, Rule string
+	Prefixes       []string
+	Tier           string             // the class of its risk
+	Details        []string           // lines about what the call would use
+	Change         *policy.FileChange // that the call makes in files, nil without one
+	// Queue returns the number of the question and of those that are open, nil for one.
+	Queue func() (at, of int)
+}
+
+type askedKey struct{}
+
+// AskedOf returns what is known about the call that ctx asks about, without its question. It is
+// empty for other questions.
+func AskedOf(ctx context.Context) Asked {
+	if a, ok := ctx.Value(askedKey{}).(*Asked); ok {
+		return *a
+	}
+	return Asked{}
+}
+
+// WithAsked returns a context for a question about a call that the log of a run has.
+func WithAsked(ctx context.Context, a Asked) context.Context {
+	return context.WithValue(ctx, askedKey{}, &a)
+}
+
+// changes returns the lines of a difference, nil if this process cannot show one.
+func (e *Env) changes(dir string, c *policy.FileChange) []string {
+	if e.Changes == nil {
+		return nil
+	}
+	return e.Changes(dir, c)
+}
+
+// maxRecorded is the size of the largest parameters of a call that the log of a question repeats,
+// in bytes of JSON.
+const maxRecorded = 256 << 10
+
+// changeForLog returns the change that a log has of a question, nil if it is too long for that.
+func changeForLog(c *policy.FileChange) *policy.FileChange {
+	if c == nil {
+		return nil
+	}
+	if b, err := jsonx.Marshal(c.Params); err != nil || len(b) > maxRecorded {
+		return nil
+	}
+	return c
+}
