@@ -7,7 +7,7 @@ import (
 	"github.com/ryeos/rye/policy"
 )
 
-// basicReport returns what every run has: the program is in a process group of its own,
+// basicReport returns the layers of every run: the program is in a process group of its own,
 // with the environment and the descriptors of its command and no others.
 func basicReport(l Ladder) Report {
 	r := Report{Rung: Basic, Layers: []string{"process-group", "environment", "descriptors"}}

@@ -149,7 +149,7 @@ type cgroup struct {
 	fd  int
 }
 
-// newCgroup creates one, after it removed those of processes that were killed.
+// newCgroup creates a cgroup. It first removes the cgroups of processes that were killed.
 // The next run removes the directory of a killed one. A lock on the directory shows its end:
 // process ids would not distinguish two PID namespaces.
 func newCgroup(in *delegation) (*cgroup, error) {

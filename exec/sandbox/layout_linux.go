@@ -51,7 +51,7 @@ func (l *layout) build() error {
 	return nil
 }
 
-// paths adds the granted paths and those of the system.
+// paths adds the granted paths and the paths of the system.
 func (l *layout) paths() error {
 	for _, dir := range systemPaths(l.g.Net) {
 		if err := l.add(dir, confine.ReadOnly, false); err != nil {
@@ -77,7 +77,7 @@ func (l *layout) paths() error {
 }
 
 // systemPaths are the directories of the system that every program reads. Most are
-// links on some system. Those of net are the targets of links in /etc.
+// links on some system. The paths of net are the targets of links in /etc.
 func systemPaths(net string) []string {
 	paths := []string{"/usr", "/bin", "/sbin", "/opt", "/nix", "/etc", "/run/current-system"}
 	libs, _ := filepath.Glob("/lib*")

@@ -12,7 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 )
 
-// limits plans the limits: those of the kernel for each process, and measurements of
+// limits plans the limits: rlimits of the kernel for each process, and measurements of
 // all processes together.
 func (w *wrapped) limits() {
 	l := w.g.Limits

@@ -12,7 +12,7 @@ type Store interface {
 	Save([]byte)
 }
 
-// Stored returns Listings that know what those of earlier processes read. They are used
+// Stored returns Listings that know the directories which earlier processes read. They are used
 // and saved only on file systems on disks: elsewhere another directory can get the numbers
 // and the time of one that is gone.
 func Stored(s Store) *Listings { return &Listings{store: s} }

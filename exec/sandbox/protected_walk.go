@@ -21,7 +21,7 @@ type visited struct {
 }
 
 // asked is an entry about which the table of protected paths was asked, and whether the
-// search went on below it.
+// search continued below it.
 type asked struct {
 	at            string
 	isDir, deeper bool

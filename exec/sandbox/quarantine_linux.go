@@ -120,7 +120,7 @@ func (q *mover) all(added []string, found guarded) (again bool, err error) {
 	return again, nil
 }
 
-// errReplaced states that a directory is another one than the search listed.
+// errReplaced states that a directory is not the one which the search listed.
 var errReplaced = errors.New("the directory was replaced")
 
 // vanished reports whether an error means that another program moved the path or a directory
