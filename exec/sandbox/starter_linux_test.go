@@ -102,7 +102,7 @@ func TestStarter(t *testing.T) {
 	}
 }
 
-// TestStarterNamespaces compares the namespaces of a helper of the starter with those of this
+// TestStarterNamespaces compares the namespaces of a helper of the starter with the namespaces of this
 // process: all that were wanted differ, and the network only where it was.
 func TestStarterNamespaces(t *testing.T) {
 	needs(t, Strict)
@@ -186,7 +186,7 @@ func TestStarterEnds(t *testing.T) {
 }
 
 // TestStarterOutlived ends the starter while a program of it runs: the program, whose parent
-// is this process, goes on.
+// is this process, continues.
 func TestStarterOutlived(t *testing.T) {
 	needs(t, Strict)
 	s := startStarter(t)
@@ -367,7 +367,7 @@ func resident(t *testing.T, pid int) (kb int) {
 }
 
 // TestStarterDescriptors compares the descriptors of a program whose helper the starter started
-// with those of one whose helper this process started.
+// with the descriptors of one whose helper this process started.
 func TestStarterDescriptors(t *testing.T) {
 	w := byStarter(t)
 	list := func() (string, bool) {
