@@ -2,6 +2,7 @@ package interop
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -75,39 +76,53 @@ func (r *Result) divide(s Source, o Options, m markdown) error {
 	}
 	for i := range s.Files {
 		f := &s.Files[i]
-		ref := item.Ref{Kind: item.Knowledge, ID: id}
-		if f.Path != SkillFile {
-			ref.ID = id + "/" + strings.Join(segments(stem(f.Path)), "/")
+		ref, file, why, err := r.part(s, f, id, m)
+		if err != nil {
+			return err
 		}
-		switch head, comment := scriptHead(path.Ext(f.Path)); {
-		case path.Ext(f.Path) == ".md":
-			text, description := m, m.text("description")
-			if f.Path != SkillFile {
-				if text, _, err = readMarkdown(s, f); err != nil {
-					return err
-				}
-				description = "Part " + f.Path + " of the skill " + m.text("name") + "."
-			}
-			file, err := knowledge(ref, titleOf(ref.Name()), r.description(description, ""), strings.TrimLeft(text.body, "\r\n"))
-			if err != nil {
-				return err
-			}
-			r.add(ref, file)
-		case head != "":
-			ref.Kind = item.Tool
-			description := "Script " + f.Path + " of the skill " + m.text("name") + "; args are its arguments."
-			r.add(ref, File{Path: "tools/" + ref.ID + path.Ext(f.Path), Bytes: withHead(f.Bytes, head, comment, description), Executable: f.Executable})
-		default:
-			r.left(f.Path, "it is neither text nor a script")
+		if why == "" && slices.Contains(r.Items, ref.String()) { // a.py and a.sh
+			why = "another file of the skill becomes " + ref.String() + ": give it another name"
+		}
+		if why != "" {
+			r.left(f.Path, why)
 			continue
 		}
 		if err := item.CheckID(ref.ID); err != nil {
 			return diag.New(diag.Usage, "importing %s: %s gives the id %q: %w", s.Path, f.Path, ref.ID, err)
 		}
+		r.add(ref, file)
 		r.mapped(f.Path, ref.String())
 	}
 	r.rest("knowledge", m.fields, "name", "description")
 	return nil
+}
+
+// part converts one file of a skill. why states the reason if it is not carried.
+func (r *Result) part(s Source, f *File, id string, m markdown) (ref item.Ref, file File, why string, err error) {
+	ref = item.Ref{Kind: item.Knowledge, ID: id}
+	if f.Path != SkillFile {
+		ref.ID = id + "/" + strings.Join(segments(stem(f.Path)), "/")
+	}
+	head, comment := scriptHead(path.Ext(f.Path))
+	switch {
+	case path.Ext(f.Path) == ".md":
+		text, description := m, m.text("description")
+		if f.Path != SkillFile {
+			if text, _, err = readMarkdown(s, f); err != nil {
+				return ref, file, "", err
+			}
+			description = "Part " + f.Path + " of the skill " + m.text("name") + "."
+		}
+		body := strings.TrimLeft(text.body, "\r\n")
+		file, err = knowledge(ref, titleOf(ref.Name()), r.description(description, ""), body)
+		return ref, file, "", err
+	case head != "":
+		ref.Kind = item.Tool
+		description := "Script " + f.Path + " of the skill " + m.text("name") + "; args are its arguments."
+		file = File{Path: "tools/" + ref.ID + path.Ext(f.Path), Bytes: withHead(f.Bytes, head, comment, description), Executable: f.Executable}
+		return ref, file, "", nil
+	}
+	return asset(s, f, id, m.text("name"))
 }
 
 func segments(p string) []string {
@@ -118,15 +133,18 @@ func segments(p string) []string {
 	return parts
 }
 
+// bashRuntime runs a script without the files next to it.
+const bashRuntime = "rye/core/runtimes/bash_argv_runtime"
+
 // scriptHead returns the runtime of scripts with this extension, and the sign of the
 // comments that have their metadata, "" for Python, which has constants.
 func scriptHead(ext string) (runtime, comment string) {
 	switch ext {
 	case ".py":
 		return "rye/core/runtimes/python_argv_runtime", ""
-	case ".sh":
-		return "rye/core/runtimes/bash_argv_runtime", "#"
-	case ".js", ".mjs":
+	case ".sh", ".bash":
+		return bashRuntime, "#"
+	case ".js", ".mjs", ".cjs":
 		return "rye/core/runtimes/node_argv_runtime", "//"
 	}
 	return "", ""
