@@ -28,7 +28,7 @@ func (k allowanceKey) name() string { return strings.Join(k.path, ".") }
 // reader reads the value of a key; ok is false if it is wrong.
 type reader[T any] func(r *tree.Reader, key string) (v T, ok bool)
 
-// narrower returns what two values permit together, and whether the second permits
+// narrower returns the value that both permit, and whether the second permits
 // more than the first.
 type narrower[T any] func(have, want T) (both T, wider bool)
 

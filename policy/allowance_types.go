@@ -130,8 +130,8 @@ func (a Allowance) AllowsDraft(c Cap) bool {
 	return a.Drafts != nil && a.Drafts.Match(func(p string) bool { return Cap(p).Covers(c) })
 }
 
-// coversIDs reports whether a pattern of ids includes everything that another one
-// includes. It may be false for patterns for which it is true.
+// coversIDs reports whether the pattern of ids a includes everything that b includes. It
+// may be false for patterns for which it is true.
 func coversIDs(a, b string) bool {
 	dir, below := strings.CutSuffix(a, "**")
 	if below && !glob.IsPattern(dir) && strings.HasPrefix(b, dir) && b != dir {

@@ -24,7 +24,7 @@ type Balance struct {
 	Renews   time.Time // when the day or the month ends; zero for LimitSpend
 }
 
-// Left returns what can be reserved.
+// Left returns the amount that can be reserved.
 func (b Balance) Left() USD { return max(0, b.Max-b.Spent-b.Reserved) }
 
 // Exceeded returns the error for an amount that is more than the rest: BUDGET_EXCEEDED with

@@ -204,7 +204,7 @@ func startsWith(names, dir []string) bool {
 	return true
 }
 
-// SameName reports whether some file system takes a name for another one.
+// SameName reports whether two names are one on some file system.
 func SameName(name, want string) bool {
 	name, want = foldName(name), foldName(want)
 	return name == want || isShortName(name, want)

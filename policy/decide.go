@@ -49,7 +49,7 @@ type FileChange struct {
 // Danger is a dangerous pattern that a call matches.
 type Danger struct {
 	ID   string `json:"id"`   // of the pattern
-	Tier Tier   `json:"tier"` // at least that of the call
+	Tier Tier   `json:"tier"` // at least the tier of the call
 	Text string `json:"text"` // the simple command that matches
 	// whole is the text of the shell that the command is a part of.
 	whole string
@@ -75,7 +75,7 @@ type Decision struct {
 	Action Action
 	Tier   Tier   // of this call
 	Why    string // what decided the tier
-	// Rung is that of the call if it is at least the minimum of the allowance, or "".
+	// Rung is the rung of the call if it is at least the minimum of the allowance, or "".
 	Rung     string
 	Minimum  string // of the allowance
 	Limit    Tier   // the highest tier that runs without a question
@@ -301,7 +301,7 @@ func (d Decision) Ref() item.Ref { return d.ref }
 // Capability returns the capability that the call needs.
 func (d Decision) Capability() string { return string(Needed(Execute, d.ref)) }
 
-// Question returns what a person is asked.
+// Question returns the question for a person.
 func (d Decision) Question() string {
 	q := "Run " + d.ref.String() + "? " + capital(d.because()) + "."
 	if params := d.params(); params != "" {
@@ -346,7 +346,7 @@ func (d Decision) Details() []string {
 	return out
 }
 
-// Digest returns that of the item.
+// Digest returns the digest of the item.
 func (d Decision) Digest() item.Digest { return d.call.Digest }
 
 func capital(s string) string { return string(s[0]&^0x20) + s[1:] }

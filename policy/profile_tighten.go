@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Tighten returns what both profiles permit. A key that is absent in one has the value
+// Tighten returns the profile of everything that both permit. A key that is absent in one has the value
 // of the other. Order, grouping and repetition of profiles do not change the result.
 func Tighten(a, b Profile) Profile {
 	p := Profile{
@@ -146,8 +146,8 @@ func commonPaths(a, b []string) []string {
 	return outermost(out)
 }
 
-// outermost returns the paths in their shortest spelling, sorted, without those that
-// are below another one.
+// outermost returns the paths in their shortest spelling, sorted, without paths that
+// are below others.
 func outermost(paths []string) []string {
 	clean := make([]string, len(paths))
 	for i, p := range paths {
@@ -188,8 +188,8 @@ func commonHosts(a, b []string) []string {
 	return out
 }
 
-// widestHosts returns the patterns in their shortest spelling, sorted, without those
-// that another one includes. Texts that are not patterns include nothing and are left
+// widestHosts returns the patterns in their shortest spelling, sorted, without patterns
+// that others include. Texts that are not patterns include nothing and are left
 // out.
 func widestHosts(list []string) []string {
 	var parsed []hostPattern

@@ -7,7 +7,7 @@ import (
 )
 
 // Class is the sandbox of a risk class. T4 has none: its items run without a sandbox.
-// Keys of an item replace those of its class one by one: fs.read without fs.write has the
+// Keys of an item replace the keys of its class one by one: fs.read without fs.write has the
 // fs.write of the class.
 type Class struct {
 	// Ceiling is the most that an item of the class may ask for; what is absent in it

@@ -2,7 +2,7 @@ package policy
 
 import "github.com/ryeos/rye/item"
 
-// IsCompiled reports whether a digest is that of the configuration RiskID from which the tables in
+// IsCompiled reports whether a digest belongs to the configuration RiskID from which the tables in
 // risk_compiled.go were made. A start of the program reads no text of it: at the first command of
 // a shell, that took as long as the rest of the decision about a run. A test makes the tables
 // again from the signed configuration, which alone is edited.

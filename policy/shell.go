@@ -51,7 +51,7 @@ type shellScan struct {
 	words    int
 	started  int
 	sets     map[string]bool // variables that the texts set to what is not known
-	// assignedTo are all variables that the texts give a value, loops those of for and select,
+	// assignedTo are all variables that the texts give a value, loops the variables of for and select,
 	// and declared all functions.
 	assignedTo, declared, loops map[string]bool
 	dirs                        []string                  // into which the texts change
@@ -330,7 +330,7 @@ func (w *shellWalk) document(r *syntax.Redirect) (shellWord, bool) {
 	return out, true
 }
 
-// pipe records that one list of commands writes what another one reads.
+// pipe records that one list of commands writes the input of a second one.
 func (w *shellWalk) pipe(from, to []shellCommand) {
 	if len(from) == 0 || len(to) == 0 {
 		return
@@ -354,14 +354,14 @@ func (w *shellWalk) pipe(from, to []shellCommand) {
 	}
 }
 
-// isCode reports whether a command reads code of another language than that of the shell.
+// isCode reports whether a command reads code that is not in the language of the shell.
 func (w *shellWalk) isCode(c shellCommand) bool {
 	_, ok := w.table.interpreter(c.name())
 	return ok
 }
 
-// printed returns the static text that a command writes: that of a program that prints its
-// arguments, and the document of cat.
+// printed returns the static text that a command writes: the arguments of a program that
+// prints them, and the document of cat.
 func (w *shellWalk) printed(c shellCommand) (string, bool) {
 	switch name := c.name(); {
 	case len(c.argv) == 0 || w.declared[c.argv[0].text]:

@@ -80,7 +80,7 @@ func (w *shellWalk) gitTexts(c shellCommand, args []shellWord) {
 			}
 		}
 		if key, ok := configVariable(args[i].text, before); ok && w.isCommandKey(key) {
-			w.doubt(dynamic, c.shown) // the value is that of a variable
+			w.doubt(dynamic, c.shown) // a variable has the value
 		}
 		if address, ok := strings.CutPrefix(args[i].text, "ext::"); ok { // a transport that is a command
 			w.joined(c, []shellWord{args[i].after(len(args[i].text) - len(address))})
@@ -247,7 +247,7 @@ func (w *shellWalk) expanded(text string) {
 	w.text(": <<"+end+"\n"+text+"\n"+end+"\n", w.depth+1)
 }
 
-// shellProgram returns what a shell runs by its arguments: the text of -c, or the file,
+// shellProgram finds the program of a shell in its arguments: the text of -c, or the file,
 // which is the word at a position. source is 'c', 'f', or 's' for its input.
 func shellProgram(args []shellWord) (source byte, at int) {
 	skip, c := 0, false
@@ -322,7 +322,7 @@ func (s *shellScan) takesArgument(c shellCommand) bool {
 	return false
 }
 
-// takesInput reports whether a command may run what another one writes: not an
+// takesInput reports whether a command may run the output of others: not an
 // interpreter that is given its program.
 func (s *shellScan) takesInput(c shellCommand) bool {
 	if p, ok := s.table.interpreter(c.name()); ok {
@@ -338,7 +338,7 @@ func (s *shellScan) takesInput(c shellCommand) bool {
 	return true
 }
 
-// shell parses the text of -c, or that of a document.
+// shell parses the text of -c, or the text of a document.
 func (w *shellWalk) shell(c shellCommand, args []shellWord) {
 	source, at := shellProgram(args)
 	for _, a := range args[:min(at, len(args))] { // it can be -c

@@ -194,7 +194,7 @@ func notInName(r rune) bool {
 }
 
 // substituted returns the words of a substitution that is one simple command, or on request
-// those of the last command of a pipe.
+// the words of the last command of a pipe.
 func (w *shellWalk) substituted(p *syntax.CmdSubst, last bool) []shellWord {
 	if len(p.Stmts) != 1 || p.Stmts[0].Negated || p.Stmts[0].Background {
 		return nil
@@ -242,8 +242,8 @@ type varFact struct {
 	number bool
 }
 
-// factsOf returns what a text gives its variables: the constants, of which each is the only
-// value of its variable, and what is known about the values of the others.
+// factsOf finds the values that a text gives its variables: the constants, of which each is
+// the only value of its variable, and facts about the values of the others.
 func (w *shellWalk) factsOf(f *syntax.File) {
 	w.values, w.facts = map[string]string{}, map[string]varFact{}
 	times := map[string]int{}
@@ -288,7 +288,7 @@ func (w *shellWalk) factsOf(f *syntax.File) {
 		w.facts[name] = varFact{true, true}
 		w.assignedTo[name] = true
 	}
-	for round := 0; ; round++ { // one variable can have the value of another one
+	for round := 0; ; round++ { // one variable can have the value of the next
 		next := map[string]varFact{}
 		for name := range times {
 			next[name] = varFact{true, true}
@@ -340,7 +340,7 @@ func (w *shellWalk) factOf(a *syntax.Assign) varFact {
 	return out
 }
 
-// wordFact returns what is known about a word as the value of a variable.
+// wordFact returns the fact about a word as the value of a variable.
 func (w *shellWalk) wordFact(word *syntax.Word) varFact {
 	out := varFact{true, true}
 	for _, x := range w.fields(word) {

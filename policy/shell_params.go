@@ -15,9 +15,9 @@ const executeID = "rye/primary/execute"
 // maxExecute is how deep calls of that tool may contain one another.
 const maxExecute = 8
 
-// CallSchema returns the schema of a call's parameters. That of a call which names another
-// item in its parameters has the schema of that item. text returns the value of a template,
-// and schema that of an item, if they are known.
+// CallSchema returns the schema of a call's parameters. The schema of a call which names a
+// second item in its parameters includes the schema of that item. text returns the value of
+// a template, and schema the schema of an item, if they are known.
 func CallSchema(ref item.Ref, own any, params *interpolate.Template, text func(*interpolate.Template) (string, bool), schema func(item.Ref) any) any {
 	return callSchemaIn(ref, own, params, text, schema, maxExecute)
 }

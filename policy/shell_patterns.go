@@ -37,7 +37,7 @@ type shellPattern struct {
 }
 
 // readPatterns reads the list patterns of one layer into the patterns so far. An entry
-// of a layer that may widen replaces that of the same id; others are added.
+// of a layer that may widen replaces the entry with the same id; others are added.
 func readPatterns(r *tree.Reader, have []shellPattern, wide bool) []shellPattern {
 	for _, m := range r.Maps("patterns") {
 		m.Only("id", "tier", "argv", "programs", "value_flags", "flags_any", "flags_all", "args_any", "text_any", "except", "pipe", "redirect_to", "operand_any", "computed", "needs", "unless_flags", "subcommands")

@@ -78,7 +78,7 @@ func (w *shellWalk) starts(name string, c shellCommand) (out [][]shellWord) {
 	return out
 }
 
-// inputs parses the documents of a command that reads them as texts of the shell. Those of
+// inputs parses the documents of a command that reads them as texts of the shell. Texts of
 // another language must only be literal.
 func (w *shellWalk) inputs(c shellCommand) {
 	for _, doc := range c.texts {
@@ -268,8 +268,8 @@ func skipOptions(args []shellWord, o options) int {
 	return len(args)
 }
 
-// takesNext reports whether the value of an option is the next word: that of a long
-// option without =, or of a letter that is the last one of the word.
+// takesNext reports whether the value of an option is the next word: so it is for a long
+// option without =, and for a letter that is the last one of the word.
 func takesNext(s string, o options) bool {
 	if strings.HasPrefix(s, "--") {
 		return !slices.Contains(o.alone, s[2:]) && slices.ContainsFunc(o.long, func(long string) bool { return abbreviates(s, "--"+long) })
@@ -290,7 +290,7 @@ func abbreviates(word, option string) bool {
 	return word == option || len(word) >= 4 && strings.HasPrefix(word, "--") && strings.HasPrefix(option, word)
 }
 
-// instead returns the program that a container starts in place of that of its image.
+// instead returns the program that a container starts in place of the program of its image.
 func (p *program) instead(args []shellWord) (shellWord, bool) {
 	for i, a := range args {
 		for _, name := range p.entrypoint {

@@ -159,7 +159,7 @@ func readProgram(m *tree.Reader) *program {
 	return p
 }
 
-// lettersOf divides names of options into those of one letter and the others.
+// lettersOf divides names of options into single letters and the others.
 func lettersOf(names []string) (letters string, long []string) {
 	for _, name := range names {
 		if len(name) == 1 {
@@ -191,8 +191,8 @@ func (t *shellTable) index() {
 // isNamePattern reports whether a name is a pattern. [ is a program.
 func isNamePattern(name string) bool { return name != "[" && glob.IsPattern(name) }
 
-// of returns the entries of a program, and those of the program of which its name is a
-// version.
+// of returns the entries of a program, and the entries of the program of which its name is
+// a version.
 func (t *shellTable) of(name string) []*program {
 	out := t.byName[name]
 	if short := versionOf(name); short != name && short != "" {
@@ -225,7 +225,7 @@ func (t *shellTable) interpreter(name string) (*program, bool) {
 	return nil, false
 }
 
-// kinds returns what programs do with a variable.
+// variable returns the entry of a variable: the use that programs make of it.
 func (t *shellTable) variable(name, kind string) (shellVariable, bool) {
 	for _, v := range t.variables {
 		if v.kind == kind && slices.ContainsFunc(v.names, func(n string) bool { return glob.Text(n, name) }) {

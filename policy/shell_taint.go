@@ -26,7 +26,7 @@ func (v *shellValues) tainted(file *syntax.File) {
 		}
 		return true
 	})
-	for before := -1; before < len(v.names); { // until no variable gets a value of another one
+	for before := -1; before < len(v.names); { // until no variable gets a value from a second one
 		before = len(v.names)
 		syntax.Walk(file, func(n syntax.Node) bool { t.spread(n); return true })
 	}
@@ -390,7 +390,7 @@ func (t *shellTaint) useCall(call *syntax.CallExpr) {
 }
 
 // isComputed reports whether the name of a program has a part that the shell computes: it
-// can be empty, so that the next word is the program, or be that of a builtin.
+// can be empty, so that the next word is the program, or name a builtin.
 func isComputed(word *syntax.Word) bool {
 	text := wordText(word.Parts)
 	return strings.Contains(text[strings.LastIndexByte(text, '/')+1:], "\x00")
@@ -488,7 +488,7 @@ func (t *shellTaint) useOptions(args []taintedWord, where string) {
 	}
 }
 
-// useScript reports values in the program of awk and sed: the first operand, or that of -e.
+// useScript reports values in the program of awk and sed: the first operand, or the operand of -e.
 // A variable in code that has a text of its own, such as sed "s/$a/$b/", is not asked about: the
 // author of the command did not choose the value. Code that is only a value asks.
 func (t *shellTaint) useScript(args []taintedWord) {

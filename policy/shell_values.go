@@ -175,7 +175,7 @@ func (v *shellValues) positions(file *syntax.File) {
 }
 
 // contexts reports the positions of values by the text with plain words for them: quotes
-// around a value would end those of the text.
+// around a value would end the quotes of the text.
 func (v *shellValues) contexts() {
 	file := parseShell(v.text(v.name))
 	if file == nil {
@@ -226,7 +226,7 @@ func eachNode(file *syntax.File, do func(n syntax.Node, above []syntax.Node)) {
 	})
 }
 
-// position returns what is not a plain word around a part of a word, "" if it is one.
+// position describes the syntax around a part of a word, "" if it is a plain word.
 func position(above []syntax.Node) (where string, arithmetic bool) {
 	word := -1
 	for i := len(above) - 1; i >= 0; i-- {
