@@ -30,7 +30,7 @@ func (e *Executor) appletOf(p *Plan) string {
 }
 
 // exitOwnProcess is the exit status of an applet whose work needs a process of its own, such
-// as decoding an image. It is that of package wire, which exec does not import.
+// as decoding an image. Package wire, which exec does not import, has the same number.
 const exitOwnProcess = 76
 
 // runHere runs a plan of an applet that only reads, in this process. The same code checks

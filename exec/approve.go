@@ -26,7 +26,7 @@ func (e *Executor) approved(ctx context.Context, p *Plan) error {
 	return e.p.Approve(ctx, call, p.Ask)
 }
 
-// callOf returns what the allowance decides about. Only a program needs a sandbox: all
+// callOf returns the call that the allowance decides about. Only a program needs a sandbox: all
 // other plans are calls in this process, whose code keeps to hosts and files itself.
 func (e *Executor) callOf(ctx context.Context, p *Plan) (policy.Call, error) {
 	tool := p.Chain.Tool()

@@ -27,7 +27,7 @@ type Connection interface {
 	File() *os.File
 	// End closes the connection and cancels its calls. It does not wait for them.
 	End()
-	// Wait ends the connection, waits for its calls and returns what they were.
+	// Wait ends the connection, waits for its calls and returns them.
 	Wait() BrokerCalls
 }
 

@@ -45,7 +45,7 @@ type stating struct {
 
 // confinement returns the sandbox of a run: what every element states, tightened by
 // the ceilings of the class, the allowance and the callers. A key that no element
-// states is that of the class.
+// states has the value of the class.
 func (e *Executor) confinement(ctx context.Context, s stating, held policy.Held) (*Confinement, error) {
 	risk, err := resolve.Risk(ctx, e.p.Resolver)
 	if err != nil {
@@ -82,7 +82,7 @@ func (e *Executor) confinement(ctx context.Context, s stating, held policy.Held)
 	return out, nil
 }
 
-// ceiling returns what the allowance and every caller permit.
+// ceiling returns the profile that the allowance and every caller permit.
 func (e *Executor) ceiling(ctx context.Context, held policy.Held) (ceiling policy.Profile, err error) {
 	if e.p.Ceiling != nil {
 		if ceiling, err = e.p.Ceiling(ctx); err != nil {
@@ -97,9 +97,9 @@ func (e *Executor) ceiling(ctx context.Context, held policy.Held) (ceiling polic
 	return ceiling, nil
 }
 
-// merge returns what the elements of a chain state, with the default for what they
-// leave out, within the ceiling. A ceiling is not a request: what no element states is
-// not widened to it.
+// merge returns the profile that the elements of a chain state, with the default for keys
+// that they leave out, within the ceiling. A ceiling is not a request: a key that no element
+// states is not widened to it.
 func merge(stated, ceiling, def policy.Profile) policy.Profile {
 	off := false
 	if def.Broker == nil {
@@ -109,7 +109,7 @@ func merge(stated, ceiling, def policy.Profile) policy.Profile {
 	return policy.Tighten(stated.Fill(def), ceiling)
 }
 
-// stating returns what the elements of a chain state.
+// stating returns the profiles that the elements of a chain state.
 func (c *Chain) stating() (stating, error) {
 	tool := c.Tool()
 	s := stating{ref: tool.Ref, declared: tool.Declared()}

@@ -48,7 +48,7 @@ type locations struct {
 	seen                 links.Seen // of one run
 }
 
-// locations returns those of a run of the tool.
+// locations returns the locations of a run of the tool.
 func (e *Executor) locations(ref item.Ref, signer string) locations {
 	home, _ := proc.Lookup(e.p.Environ, "HOME")
 	if home == "" {
@@ -262,8 +262,8 @@ func shebang(file string) string {
 	return words[0]
 }
 
-// prefix returns the directories that a program was installed in: that of bin with what is
-// next to it. If they contain the user's files too, it is bin and the libraries only.
+// prefix returns the directories that a program was installed in: the directory of bin with
+// everything next to it. If they contain the user's files too, it is bin and the libraries only.
 func (loc locations) prefix(program string) []string {
 	dir := filepath.Dir(program)
 	if program == loc.self {

@@ -16,7 +16,7 @@ type Program struct {
 	Owner    string          // programs of one id and owner share {cache}: the signer of the item
 	Declared string          // the risk class that the item states, or ""
 	Profile  policy.Profile  // the key sandbox of the item
-	Default  *policy.Profile // of keys that the item does not state; nil is that of the class
+	Default  *policy.Profile // of keys that the item does not state; nil is the profile of the class
 	Held     policy.Held     // of the caller
 }
 
@@ -30,9 +30,9 @@ func (e *Executor) Confine(ctx context.Context, p Program, cmd *proc.Cmd) (appli
 		return nil, nil, err
 	}
 	// rye serve starts its programs in sandboxes of their own, which it could not create
-	// in another one.
+	// inside a sandbox.
 	c.Applet = len(cmd.Argv) > 1 && cmd.Argv[1] == "serve" && real(cmd.Path) == real(e.p.Self)
-	// The programs of such a server are not those of this thread.
+	// The programs of such a server do not belong to this thread.
 	served := *c
 	served.Applet, served.Unconfined = false, c.Unconfined || c.Applet
 	if err := e.checkReadOnly(&served, p.Ref); err != nil {

@@ -33,13 +33,13 @@ type Sandbox struct {
 	Denied []string `json:"denied,omitempty"`
 }
 
-// Values of Sandbox.Rung in addition to those of the ladder.
+// Values of Sandbox.Rung in addition to the rungs of the ladder.
 const (
 	RungApplet = "applet" // a body of rye: its own code enforces the boundary of the project
 	RungNone   = "none"   // risk T4, or named by the allowance where no rung suffices
 )
 
-// ladder returns what this system can enforce.
+// ladder returns the rungs that this system can enforce.
 func (e *Executor) ladder() sandbox.Ladder {
 	if e.p.Ladder != nil {
 		return e.p.Ladder()
@@ -113,8 +113,8 @@ func (e *Executor) index(g *grant, c *Confinement, cmd *proc.Cmd) (*commitindex.
 	return x, nil
 }
 
-// repositories returns what a program may change of repositories. A working copy of a thread
-// has its own, of which nothing reaches the project without a person.
+// repositories returns the parts of repositories that a program may change. A working copy of
+// a thread has a repository of its own: nothing of it reaches the project without a person.
 func (e *Executor) repositories(c *Confinement) sandbox.Repositories {
 	switch {
 	case e.p.Boundary.Copy && !e.p.Boundary.ReadOnly:
@@ -144,7 +144,7 @@ func orEmpty(list []string) []string {
 // grant is a sandbox.Grant of this package.
 type grant struct{ sandbox.Grant }
 
-// grant returns what the sandbox of a plan permits on this machine.
+// grant returns the permissions of the sandbox of a plan on this machine.
 func (e *Executor) grant(c *Confinement) grant {
 	own := c.grants
 	g := sandbox.Grant{
@@ -156,8 +156,8 @@ func (e *Executor) grant(c *Confinement) grant {
 		programs := orEmpty(own.exec)
 		g.Exec = &programs
 	}
-	// A home directory in the project is not replaced by an empty one. That of the cache is
-	// used, so that nothing writes into the project.
+	// A home directory in the project is not replaced by an empty one. The cache has
+	// one, so that nothing writes into the project.
 	if g.Cache != "" && (grant{g}).contains(own.home) {
 		g.Home = filepath.Join(g.Cache, "home")
 	}

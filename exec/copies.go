@@ -10,7 +10,7 @@ import (
 // an item's own.
 type copied struct{ copy, original string }
 
-// original replaces the paths of copies by those of the items, so that the lines of
+// original replaces the paths of copies by the paths of the items, so that the lines of
 // a traceback name files that the user can edit.
 func (p *Plan) original(text []byte) []byte {
 	for _, c := range p.copies {

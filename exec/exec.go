@@ -47,17 +47,17 @@ type Params struct {
 	// Fixed are directories that every program may read: the objects of the repository
 	// that a working copy was made from. One with a link on its path is left out.
 	Fixed []string
-	// Ladder returns what this system can enforce; nil means sandbox.Probe.
+	// Ladder returns the rungs that this system can enforce; nil means sandbox.Probe.
 	Ladder func() sandbox.Ladder
 	// Starter starts the helpers of the sandbox in a process with many runs; nil starts none.
 	Starter *sandbox.Starter
-	// Listings are those of earlier runs of the process, or nil.
+	// Listings have the results of earlier runs of the process, or are nil.
 	Listings *sandbox.Listings
 	// Records is the directory below Project that has the logs of runs, "" for none. It exists
 	// before a program starts that writes the project: what rye makes there meanwhile would be
 	// taken for a protected path that the program made.
 	Records string
-	// Git finds what the settings of git name. Nil reads those of a repository only.
+	// Git finds the files that the settings of git name. Nil reads the settings of a repository only.
 	Git *runsoutside.Finder
 	// Unconfined reports whether the user's allowance names an item that signer signed, so
 	// that it runs where its sandbox cannot be enforced. Nil names none.
@@ -73,7 +73,7 @@ type Params struct {
 	// Consent returns nil if a program in the project may run. A nil Consent
 	// refuses every such program.
 	Consent func(Interpreter) error
-	// Consented returns what the user consented to among the entries of a merged
+	// Consented returns the names to which the user consented among the entries of a merged
 	// configuration. A program that reads the configuration receives the list.
 	Consented func(config string, settings map[string]any) []string
 	// Lock is the project's lock, nil without one. A tool of the project that it
@@ -93,7 +93,7 @@ type Params struct {
 	// Provider makes a call of a model for a tool with tool_type provider, whose request
 	// the http_client primitive describes. A nil Provider refuses every such tool.
 	Provider func(ctx context.Context, in ProviderCall) (map[string]any, error)
-	// Keys returns those of the named keys that the user has: tools with tool_type
+	// Keys returns the named keys as far as the user has them: tools with tool_type
 	// provider receive them for the names that they pass. Nil has none.
 	Keys func(names []string) (map[string]string, error)
 	// Natives are the functions that tools on NativeStep name in config.func.
@@ -210,7 +210,7 @@ func (e *Executor) next(ctx context.Context, c *Chain, it *resolve.Item) (*resol
 		return nil, diag.New(diag.CircularDependency, "walking the chain of %s: %s leads back to %s", c.Tool().Ref, c.path(), ref)
 	}
 	if len(c.Elements) == MaxChain {
-		return nil, diag.New(diag.ChainTooDeep, "walking the chain of %s: %s has %d elements and goes on to %s", c.Tool().Ref, c.path(), MaxChain, ref)
+		return nil, diag.New(diag.ChainTooDeep, "walking the chain of %s: %s has %d elements and continues with %s", c.Tool().Ref, c.path(), MaxChain, ref)
 	}
 	next, err := e.p.Resolver.InspectFrom(ctx, ref, it.Root)
 	if code := diag.CodeOf(err); code == diag.ExecutorNotFound {
@@ -235,7 +235,7 @@ func (c *Chain) path() string {
 }
 
 // Programs returns the programs of this machine or of the project that a valid
-// chain would start, and whether those of the project may run. It asks for no
+// chain would start, and whether programs of the project may run. It asks for no
 // consent and starts nothing but a version manager if the runtime names one.
 func (e *Executor) Programs(ctx context.Context, c *Chain) ([]Interpreter, error) {
 	return e.bodies[c.Primitive().Ref.ID].programs(ctx, c)

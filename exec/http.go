@@ -46,7 +46,7 @@ const ProviderType = "provider"
 type ProviderCall struct {
 	NativeCall
 	// Send sends one request with a body to the address of the item, or to url unless it
-	// is "". The address, the credential and their rules are those of the primitive.
+	// is "". The primitive has the address, the credential and their rules.
 	Send func(ctx context.Context, url string, body []byte) (*httpstep.Reply, error)
 }
 

@@ -34,7 +34,7 @@ func (e *Executor) needsProject(ctx context.Context, c *Chain, ic *interpreterCo
 }
 
 // imports returns the top-level names that the code of a run imports and does not
-// have itself: that of the tool, its anchor and the library of its runtime.
+// have itself. The code is the tool, its anchor and the library of its runtime.
 func (e *Executor) imports(ctx context.Context, c *Chain) []string {
 	own := map[string]bool{}
 	sources := []*resolve.Item{c.Tool()}

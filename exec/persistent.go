@@ -94,12 +94,12 @@ func (e *Executor) Open(ctx context.Context, c *Chain, held policy.Held, maxLine
 }
 
 // Usable reports whether the program can be asked. One that ended with status 0 after an answer
-// cannot, and another one is started; the error states why it failed.
+// cannot, and a new one is started; the error states why it failed.
 // A program that ended otherwise may have lost what it counted, so the turn fails.
 func (p *Resident) Usable() (bool, error) { return p.server.Usable() }
 
 // Finished reports whether the program ended with status 0 after an answer, also if it was
-// asked once more while it ended. Another one can answer this call.
+// asked once more while it ended. A new one can answer this call.
 func (p *Resident) Finished() bool { return p.calls > 1 && p.server.Finished() }
 
 // Close ends the program.

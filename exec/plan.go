@@ -28,7 +28,7 @@ type Plan struct {
 	MaxOutput    int64
 	Interpreters []Interpreter
 	// Deps are the verified files that the run uses in addition to the chain:
-	// those of the anchor and of the runtime's library, sinks, configurations.
+	// files of the anchor and of the runtime's library, sinks, configurations.
 	Deps     []*resolve.Item
 	Packages string      // directory of the unpacked wheels of a Python tool, "" without
 	Native   *NativeCall // a call in this process instead of a program

@@ -28,7 +28,7 @@ func isFile(path string) bool {
 
 // find is proc.LookPath with what is different on Windows. There, python.org installs
 // python.exe and py.exe and no python3.exe; the directory WindowsApps has programs of
-// these names that only open a shop; and the bash of System32 is that of the Linux
+// these names that only open a shop; and the bash of System32 belongs to the Linux
 // subsystem, which does not know the paths of rye. Git for Windows has a bash that does,
 // usually not in PATH.
 func (f finder) find(name string, env []string) (string, error) {

@@ -78,7 +78,7 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// boundary returns what file tools may reach, without the protected paths that the
+// boundary returns the paths that file tools may reach, without the protected paths that the
 // user removed.
 func (e *Executor) boundary(ctx context.Context) (policy.Boundary, error) {
 	b := *e.p.Boundary

@@ -106,8 +106,8 @@ func newRedactor(c Call, conf *config) *httpfill.Redactor {
 	return r
 }
 
-// publicNames returns the variables whose values are not secret: those of the
-// base environment, those in c.Public and config.public, and the variable that
+// publicNames returns the variables whose values are not secret: the variables of the
+// base environment, of c.Public and of config.public, and the variable that
 // supplies the base of the URL.
 func publicNames(c Call, conf *config) map[string]bool {
 	public := map[string]bool{}

@@ -21,7 +21,7 @@ import (
 )
 
 // sinkConfig is one destination of events: the settings of the sink's item with
-// those of the tool laid over them.
+// the settings of the tool laid over them.
 type sinkConfig struct {
 	id, kind  string
 	maxEvents int
