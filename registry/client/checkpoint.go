@@ -19,11 +19,11 @@ const (
 	lockWait   = 30 * time.Second
 )
 
-// isProof reports whether an error is that of a tile or entry that does not belong to the
+// isProof reports whether an error means that a tile or entry does not belong to the
 // signed tree.
 func isProof(err error) bool { return errors.Is(err, log.ErrProof) }
 
-// refresh reads the newest checkpoint, or offline that of the account, and adopts it.
+// refresh reads the newest checkpoint, or offline the checkpoint of the account, and adopts it.
 func (h *Host) refresh(ctx context.Context) error {
 	if h.c.p.Offline {
 		cp, err := h.latest()

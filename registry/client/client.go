@@ -1,5 +1,5 @@
 // Package client reads registries and verifies what they serve: checkpoints of the log
-// against the pinned key, the newest checkpoint that this account saw and those of locks;
+// against the pinned key, the newest checkpoint that this account saw and the checkpoints of locks;
 // index lines against their log entries; archives against their digests. It also sends
 // signed requests.
 //
@@ -241,7 +241,7 @@ func (h *Host) Log() *log.Reader {
 	return h.reader
 }
 
-// Notes returns what a user should know about the registry.
+// Notes returns warnings about the registry for a user.
 func (h *Host) Notes() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

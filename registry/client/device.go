@@ -20,7 +20,7 @@ import (
 const (
 	maxIssuerAnswer = 256 << 10
 	maxDeviceWait   = 30 * time.Minute
-	deviceInterval  = 5 * time.Second // RFC 8628: without another one, and what slow_down adds
+	deviceInterval  = 5 * time.Second // RFC 8628: the default, and what slow_down adds
 	maxInterval     = time.Minute
 	maxUserCode     = 64
 	maxVerifyURI    = 512
@@ -43,7 +43,7 @@ type issuer struct {
 
 // DeviceToken returns an ID token that proves the owner of a namespace, which a person
 // permits at the issuer that the registry names (RFC 8628). The id of the client is the host
-// of the registry, so no registry can ask for a token that another one accepts.
+// of the registry, so no registry can ask for a token that a different registry accepts.
 func (h *Host) DeviceToken(ctx context.Context, ns string, show func(DeviceCode)) (string, error) {
 	d, err := h.Discover(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func (x *issuer) token(ctx context.Context, show func(DeviceCode)) (string, erro
 	}
 	switch {
 	case about.Issuer != x.about.Issuer:
-		return "", x.failed("its description is that of %q", printable(about.Issuer))
+		return "", x.failed("its description names %q", printable(about.Issuer))
 	case about.Device == "":
 		return "", x.failed("it has no device flow; get an ID token in another way and use --token-file")
 	}

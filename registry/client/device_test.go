@@ -92,7 +92,7 @@ func TestDeviceFlow(t *testing.T) {
 		"other issuer": {do: func(d *deviceIssuer) {
 			d.answers, d.claims = []string{""}, map[string]any{"iss": "https://evil.example"}
 		}, fails: "of the issuer", waits: seconds(5)},
-		"description":    {do: func(d *deviceIssuer) { d.about = map[string]any{"issuer": "https://evil.example"} }, fails: "its description is that of"},
+		"description":    {do: func(d *deviceIssuer) { d.about = map[string]any{"issuer": "https://evil.example"} }, fails: "its description names"},
 		"no device flow": {do: func(d *deviceIssuer) { d.about = map[string]any{"device_authorization_endpoint": ""} }, fails: "it has no device flow"},
 		"plain http":     {do: func(d *deviceIssuer) { d.about = map[string]any{"token_endpoint": "http://token.example/token"} }, fails: "does not begin with https://"},
 		"another host": {do: func(d *deviceIssuer) {

@@ -36,7 +36,7 @@ const (
 	firstBehind  = 512      // entries that are read at the first contact: at most three bundles
 )
 
-// readHeads returns what the account recorded. A missing file is the first contact: only the
+// readHeads returns the record of the account. A missing file is the first contact: only the
 // newest entries are read then, so that a large log costs three bundles of entries. A file
 // that cannot be read is an error, because without it an old index could not be seen.
 func (h *Host) readHeads() (*heads, error) {

@@ -126,8 +126,8 @@ func (h *Host) Find(ctx context.Context, id wire.ID, version string) (*wire.Line
 	return lines[i], nil
 }
 
-// Prove returns the release entry of a line after checking that the log contains it and
-// that of the line's state, and that both state what the line states.
+// Prove returns the release entry of a line after checking that the log contains it and the
+// entry of the line's state, and that both agree with the line.
 func (h *Host) Prove(ctx context.Context, l *wire.Line) (*log.Entry, error) {
 	last := l.Log
 	if l.StateLog != nil {
@@ -178,7 +178,7 @@ func releaseDiffers(l *wire.Line, e *log.Entry) string {
 }
 
 func (h *Host) differs(l *wire.Line, index int64, what string) error {
-	return diag.New(diag.LogProof, "proving %s %s of registry %s: %s in the index is not that of log entry %d", l.ID, l.Version, h.Name, what, index).
+	return diag.New(diag.LogProof, "proving %s %s of registry %s: %s in the index differs from log entry %d", l.ID, l.Version, h.Name, what, index).
 		WithReason("log_proof").WithDetail("host", h.Name).WithDetail("entry", index)
 }
 
@@ -213,7 +213,7 @@ func (h *Host) Archive(ctx context.Context, digest string, limit int64) ([]byte,
 	return out, err
 }
 
-// Deleted reports whether an error is that of a version that was deleted.
+// Deleted reports whether an error means that a version was deleted.
 func Deleted(err error) bool { return errors.Is(err, errGone) }
 
 // Namespace returns the keys of a namespace. They are not proven.

@@ -89,13 +89,13 @@ func (h *Host) read(ctx context.Context, p string, limit int64) (b []byte, err e
 	return b, err
 }
 
-// Unproven returns the entries whose statement is missing or another one.
+// Unproven returns the entries whose statement is missing or a different one.
 func Unproven(list []Seen) []Seen {
 	return slices.DeleteFunc(slices.Clone(list), func(s Seen) bool { return s.Unproven == "" })
 }
 
-// Foreign returns the entries that none of the keys demanded: those of other keys, and those
-// of the operator, except that one of the keys was bound.
+// Foreign returns the entries that none of the keys demanded: entries of other keys, and
+// entries of the operator, except that one of the keys was bound.
 func Foreign(list []Seen, keys []string) []Seen {
 	return slices.DeleteFunc(slices.Clone(list), func(s Seen) bool {
 		if s.Type == log.Binding {

@@ -67,8 +67,8 @@ func (h *Host) Revocations(ctx context.Context) ([]Revoked, error) {
 	return out, nil
 }
 
-// knownRevocations returns the revocations that the list must have: those of the last list,
-// and those whose log entries this account read.
+// knownRevocations returns the revocations that the list must have: all of the last list,
+// and all whose log entries this account read.
 func (h *Host) knownRevocations(ctx context.Context) ([]wire.Revocation, error) {
 	out, err := h.keptRevocations()
 	if err != nil {
@@ -150,7 +150,7 @@ func (h *Host) revoked(ctx context.Context, r wire.Revocation) (*Revoked, error)
 		return nil, err
 	}
 	if e.Type != log.Revocation || e.Digest != r.Digest || r.URL != wire.RevocationPath(r.Digest) {
-		return nil, diag.New(diag.LogProof, "reading the revocations of registry %s: log entry %d is not that of %s", h.Name, r.Log, r.Digest).
+		return nil, diag.New(diag.LogProof, "reading the revocations of registry %s: log entry %d does not record %s", h.Name, r.Log, r.Digest).
 			WithReason("log_proof").WithDetail("host", h.Name).WithDetail("entry", r.Log)
 	}
 	h.mu.Lock()

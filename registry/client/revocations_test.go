@@ -124,8 +124,8 @@ func TestVerifyTreeRevocations(t *testing.T) {
 		"complete":   {"ours", []wire.Revocation{good}, ""},
 		"empty":      {"ours", []wire.Revocation{}, "it lacks " + digest + ", log entry 0"},
 		"no list":    {"ours", nil, "it cannot be read"},
-		"unlogged":   {"ours", []wire.Revocation{good, unlogged}, "log entry 1 is not that of"},
-		"moved":      {"ours", []wire.Revocation{moved}, "log entry 0 is not that of"},
+		"unlogged":   {"ours", []wire.Revocation{good, unlogged}, "log entry 1 does not record"},
+		"moved":      {"ours", []wire.Revocation{moved}, "log entry 0 does not record"},
 		"twice":      {"ours", []wire.Revocation{good, good}, "it lists log entry 0 twice"},
 		"other text": {"theirs", []wire.Revocation{good}, "it is not the revocation of log entry 0: it has other bytes"},
 	} {

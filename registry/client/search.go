@@ -14,8 +14,8 @@ import (
 	"github.com/ryeos/rye/registry/wire"
 )
 
-// Bundles returns the bundles that the registry lists, by id. Their texts are those of
-// publishers, and no proof covers them. Missing segments are fetched, all of them whatever
+// Bundles returns the bundles that the registry lists, by id. Publishers wrote their
+// texts, and no proof covers them. Missing segments are fetched, all of them whatever
 // a caller looks for: the query does not leave the computer.
 func (h *Host) Bundles(ctx context.Context) ([]wire.Found, error) {
 	all, err := h.bundles(ctx)

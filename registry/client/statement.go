@@ -9,7 +9,7 @@ import (
 )
 
 // keyIn returns the key in the key document of a namespace. The caller compares its
-// fingerprint with that of the signer.
+// fingerprint with the fingerprint of the signer.
 func keyIn(document []byte) (sign.Fingerprint, ed25519.PublicKey, error) {
 	d, found := doc.ParseAnyName(document)
 	key := doc.As[*doc.Key](d, found)

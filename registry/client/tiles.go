@@ -74,7 +74,7 @@ func (t *tileCache) drop() bool {
 }
 
 // proven calls fn with a reader of a tree. If a proof fails with files of the cache, it
-// tries once with those of the server: a damaged file must not look like an attack.
+// tries once with files of the server: a damaged file must not look like an attack.
 func (h *Host) proven(t log.Tree, fn func(r *log.Reader) error) error {
 	err := fn(log.NewReader(h.tiles.read, t))
 	if isProof(err) && h.tiles.drop() && !h.c.p.Offline {

@@ -179,13 +179,13 @@ func (t *treeCheck) line(ctx context.Context, path string, l *wire.Line) error {
 		return nil
 	}
 	if why := releaseDiffers(l, e); why != "" {
-		t.add(path, diag.LogProof, "%s: %s is not that of log entry %d", l.Version, why, l.Log)
+		t.add(path, diag.LogProof, "%s: %s differs from log entry %d", l.Version, why, l.Log)
 	}
 	newest, changed := t.states[l.ID+" "+l.Version]
 	if changed != (l.StateLog != nil) || changed && *l.StateLog != newest {
 		t.add(path, diag.LogProof, "%s: its state is not the newest one of the log", l.Version)
 	} else if changed && (t.entries[newest].State != l.State || t.entries[newest].Reason != l.Reason) {
-		t.add(path, diag.LogProof, "%s: its state is not that of log entry %d", l.Version, newest)
+		t.add(path, diag.LogProof, "%s: its state differs from log entry %d", l.Version, newest)
 	}
 	if l.State == wire.StateDeleted {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// Types of signatures of a note: the log's own, and those of witnesses.
+// Types of signatures of a note: of the log itself, and of witnesses.
 const (
 	typeEd25519     = 0x01
 	typeCosignature = 0x04
@@ -112,10 +112,10 @@ func keyHash(name string, typed []byte) uint32 {
 	return binary.BigEndian.Uint32(h.Sum(nil))
 }
 
-// CheckKey returns an error unless key is that of a log.
+// CheckKey returns an error unless key is the key of a log.
 func CheckKey(key string) error { _, err := parseKey(key, typeEd25519); return err }
 
-// CheckWitness returns an error unless key is that of a witness.
+// CheckWitness returns an error unless key is the key of a witness.
 func CheckWitness(key string) error { _, err := parseKey(key, typeCosignature); return err }
 
 // KeyName returns the name in a key.
@@ -255,8 +255,8 @@ func parseBody(text string) (string, Tree, error) {
 // Signer signs checkpoints. Its text form is a secret.
 type Signer struct{ s note.Signer }
 
-// GenerateKey returns a new key of a log with the text of its secret. The name is that of
-// the log's host.
+// GenerateKey returns a new key of a log with the text of its secret. The name is the
+// log's host.
 func GenerateKey(rand io.Reader, name string) (secret, key string, err error) {
 	return note.GenerateKey(rand, name)
 }

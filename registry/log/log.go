@@ -84,8 +84,8 @@ func tilePath(t tlog.Tile) string {
 	return "tile/" + level + "/" + rest
 }
 
-// ParseTilePath is the inverse of the paths that a Reader asks for: level -1 is that of
-// entry bundles. It refuses every other spelling.
+// ParseTilePath is the inverse of the paths that a Reader asks for: level -1 has
+// the entry bundles. It refuses every other spelling.
 func ParseTilePath(p string) (level int, n int64, width int, err error) {
 	f := strings.SplitN(p, "/", 3)
 	if len(f) != 3 || f[0] != "tile" || f[1] == "data" {

@@ -52,7 +52,7 @@ func Open(ctx context.Context, files Files, origin string, signer *Signer, key s
 }
 
 // load reads the right edge of the tree: the hashes that the next entries are combined
-// with, and those of the partial tiles that will be written again.
+// with, and the hashes of the partial tiles that will be written again.
 func (w *Writer) load(ctx context.Context) error {
 	w.edge = map[int64]Hash{}
 	if w.tree.Size == 0 {
@@ -77,8 +77,8 @@ func (w *Writer) load(ctx context.Context) error {
 	})
 }
 
-// subtree returns the stored hashes that a hash of a tile adds: its own and those of the
-// complete nodes above it in the same tile.
+// subtree returns the stored hashes that a hash of a tile adds: its own and the hashes of
+// the complete nodes above it in the same tile.
 func subtree(level int, n int64) (out []int64) {
 	for l := 0; l < Height; l++ {
 		out = append(out, tlog.StoredHashIndex(level*Height+l, n>>l))

@@ -22,7 +22,7 @@ const (
 // maxJudged is the number of bundles that are judged at one time.
 func maxJudged() int { return max(2, runtime.NumCPU()) }
 
-// enter takes a slot, and returns what gives it back.
+// enter takes a slot, and returns the function that releases it.
 func (s *Server) enter(ctx context.Context, slots chan struct{}) (leave func(), err error) {
 	leave = func() { <-slots }
 	select {

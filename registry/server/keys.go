@@ -151,7 +151,7 @@ func (s *Server) changeKeys(ctx context.Context, r *request) (*wire.Receipt, err
 func keyEntry(m *model, r *request, ns, key string) (*log.Entry, *wire.Line, error) {
 	e := &log.Entry{Type: log.Key, Namespace: ns, Action: "add", Key: key, Publisher: wire.KeyText(r.statement.Key), Time: r.now.UTC().Truncate(time.Second), Statement: r.statement.Digest}
 	if r.statement.Action == wire.ActionKeyAdd {
-		if m.namespaces[ns].find(key) != nil { // a key must not renew itself, or another one
+		if m.namespaces[ns].find(key) != nil { // a key must not renew itself, or a different one
 			return nil, nil, diag.New(diag.ValidationFailed, "adding the key: %s is a key of the namespace %s; its binding is renewed by the proof of the namespace", key, ns)
 		}
 		return e, nil, checkKeys(m, ns, key)
@@ -162,7 +162,7 @@ func keyEntry(m *model, r *request, ns, key string) (*log.Entry, *wire.Line, err
 	case n.find(key) == nil:
 		return nil, nil, diag.New(diag.ValidationFailed, "removing the key: %s is not a key of the namespace %s", key, ns)
 	case !slices.ContainsFunc(n.keys, func(k *boundKey) bool { return k.key != key && k.active(r.now) }):
-		return nil, nil, diag.New(diag.ValidationFailed, "removing the key: the namespace %s would have no key; add another one first", ns)
+		return nil, nil, diag.New(diag.ValidationFailed, "removing the key: the namespace %s would have no key; add a new key first", ns)
 	}
 	return e, nil, nil
 }

@@ -86,7 +86,7 @@ func (s *Server) complete(ctx context.Context, m *model) error {
 	return s.nameRevocations(m)
 }
 
-// fits reports whether a line of the index is that of an entry.
+// fits reports whether a line of the index belongs to an entry.
 func fits(line, entry *wire.Line) bool {
 	return line.Sum == entry.Sum && line.Archive == entry.Archive && line.Manifest == entry.Manifest && line.Publisher == entry.Publisher &&
 		line.Published == entry.Published && line.Log == entry.Log && slices.Equal(line.Signers, entry.Signers)

@@ -194,12 +194,12 @@ func (t *Tree) contains(ctx context.Context, now, older log.Tree) error {
 		return nil
 	}
 	if _, err := log.NewReader(t.source, now).Consistency(ctx, older); err != nil {
-		return diag.New(diag.LogEquivocation, "comparing the log of %d entries with that of %d: one does not continue the other: %w", older.Size, now.Size, err)
+		return diag.New(diag.LogEquivocation, "comparing the log of %d entries with the log of %d: one does not continue the other: %w", older.Size, now.Size, err)
 	}
 	return nil
 }
 
-// covers returns an error if others have seen a log that is longer, or another one.
+// covers returns an error if others have seen a log that is longer, or a different log.
 func (t *Tree) covers(ctx context.Context, notes [][]byte) error {
 	have, err := t.Checkpoint()
 	if err != nil {
@@ -239,7 +239,7 @@ func (t *Tree) restoreDocuments(base atomicfile.Base) error {
 		}
 		for _, k := range n.Keys {
 			if d, err := parseKey([]byte(k.Document)); err != nil || wire.KeyText(d.Fingerprint) != k.Key {
-				return diag.New(diag.SigInvalid, "restoring the keys of %s: the document of %s is not that of the key", ns, k.Key)
+				return diag.New(diag.SigInvalid, "restoring the keys of %s: the document of %s is invalid or names a different key", ns, k.Key)
 			}
 			if err := base.Write(documentFile(k.Key), []byte(k.Document), 0o644); err != nil {
 				return err

@@ -322,7 +322,7 @@ func address(s string) *url.URL {
 	return nil
 }
 
-// anchor renders a link. Its host follows its text: the text may name another one.
+// anchor renders a link. Its host follows its text: the text may name a different one.
 func anchor(text, to string, depth int) string {
 	u := address(to)
 	if u == nil {

@@ -123,7 +123,7 @@ func (n *namespace) find(key string) *boundKey {
 	return nil
 }
 
-// bind binds a key. Another key than those of a namespace is effective after the delay,
+// bind binds a key. A key that a namespace does not have is effective after the delay,
 // unless the operator bound it: a party that takes over a name shows it in the log first.
 func (m *model) bind(e *log.Entry, index int64) {
 	n := m.ownNamespace(e.Namespace)
@@ -139,7 +139,7 @@ func (m *model) bind(e *log.Entry, index int64) {
 	n.keys = append(n.keys, k)
 }
 
-// changeKey adds or removes a key. A key that another one adds is bound as long as that one
+// changeKey adds or removes a key. A key that a second one adds is bound as long as that one
 // at most: only a proof of the namespace makes a binding longer. A key that is bound already
 // keeps its end.
 func (m *model) changeKey(e *log.Entry, index int64) {
@@ -159,7 +159,7 @@ func (m *model) changeKey(e *log.Entry, index int64) {
 	}
 }
 
-// lineOf returns what an entry states of its line.
+// lineOf returns the fields of its line that an entry states.
 func lineOf(e *log.Entry, index int64) *wire.Line {
 	return &wire.Line{V: 1, ID: e.ID, Version: e.Version, Sum: e.Sum, Archive: e.Archive, Manifest: e.Manifest, Signers: e.Signers, Publisher: e.Publisher,
 		Published: wire.TimeText(e.Time), Log: index, State: wire.StateOK}

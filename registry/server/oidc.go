@@ -58,7 +58,7 @@ func (s *Server) useToken(ctx context.Context, claims map[string]any) error {
 	case err != nil:
 		return err
 	case !ok:
-		return unproven("the ID token was used before; ask the issuer for another one")
+		return unproven("the ID token was used before; ask the issuer for a new one")
 	}
 	return nil
 }
@@ -69,8 +69,7 @@ func claimTime(claims map[string]any, name string) time.Time {
 	return time.Unix(int64(n), 0)
 }
 
-// checkClaims returns an error unless the claims are those of the owner, for this registry,
-// now.
+// checkClaims returns an error unless the claims name the owner, for this registry, now.
 func checkClaims(claims map[string]any, issuer wire.OIDC, owner, host string, now time.Time) error {
 	seconds := func(name string) time.Time { return claimTime(claims, name) }
 	text, _ := claims[issuer.OwnerClaim].(string)
@@ -119,7 +118,7 @@ func (s *Server) issuerKeys(ctx context.Context, issuer string) ([]jose.JSONWebK
 		return nil, err
 	}
 	if about.Issuer != issuer {
-		return nil, fmt.Errorf("its description is that of %q", about.Issuer)
+		return nil, fmt.Errorf("its description names %q", about.Issuer)
 	}
 	if local := "http://127.0.0.1:"; !strings.HasPrefix(about.Keys, "https://") && !(strings.HasPrefix(issuer, local) && strings.HasPrefix(about.Keys, local)) {
 		return nil, fmt.Errorf("its jwks_uri %q does not begin with https://", about.Keys)

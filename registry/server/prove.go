@@ -77,7 +77,7 @@ func (s *Server) proveWellKnown(ctx context.Context, ns string, key sign.Fingerp
 }
 
 // fetchPublic reads a document of a public host. It follows no redirect, so that a host
-// cannot pass on the proof to another one.
+// cannot pass the proof to a different host.
 func fetchPublic(ctx context.Context, url string, limit int64) ([]byte, error) {
 	return fetchFrom(ctx, httpx.Params{}, url, limit)
 }

@@ -51,8 +51,8 @@ func (p *problems) add(err error) {
 	}
 }
 
-// err returns one error with every problem. Its code is that of the request itself if that
-// is refused, else that of the content.
+// err returns one error with every problem. It has the code of the request itself if that
+// is refused, else the code of the content.
 func (p *problems) err(doing string) error {
 	if p.fail != nil {
 		return unavailable(doing, p.fail)
@@ -328,7 +328,7 @@ func (s *Server) judge(ctx context.Context, m *model, r *request, id wire.ID, p 
 	return judgeArchive(ctx, s.p.Judge, m, Submission{Host: s.host, ID: id, Version: st.Version, Documents: documents}, r.body, st.Sum, p)
 }
 
-// judgeArchive unpacks an archive and judges its files as those of a submission.
+// judgeArchive unpacks an archive and judges its files as the files of a submission.
 func judgeArchive(ctx context.Context, judge Judge, m *model, sub Submission, body []byte, want string, p *problems) *Content {
 	files, sum, err := unpack(ctx, body)
 	if err != nil {
@@ -359,7 +359,7 @@ func continues(m *model, id wire.ID, signers []string) error {
 	if slices.ContainsFunc(signers, func(k string) bool { return slices.Contains(last.Signers, k) }) {
 		return nil
 	}
-	return diag.New(diag.SignerChanged, "comparing the signers with those of %s: none of them signed it; sign with one of those keys, too (rye bundle sign)", last.Version)
+	return diag.New(diag.SignerChanged, "comparing the signers with the signers of %s: none of them signed it; sign with one of those keys, too (rye bundle sign)", last.Version)
 }
 
 // storeArchive writes an archive under its digest. It is durable when the log names it.
@@ -378,7 +378,7 @@ func (s *Server) storeArchive(digest string, b []byte) error {
 	return nil
 }
 
-// hold notes that a request needs an archive, and returns what ends that. The last request
+// hold notes that a request needs an archive, and returns the function that ends that. The last request
 // removes the archive if no version has it: another request may have won the version.
 func (s *Server) hold(digest string) (release func()) {
 	s.mu.Lock()

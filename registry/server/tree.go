@@ -210,7 +210,7 @@ func (t *Tree) checkNamespace(r *TreeReport, ns string, n *namespace) {
 			continue
 		}
 		if d, err := parseKey([]byte(have.Keys[i].Document)); err != nil || wire.KeyText(d.Fingerprint) != k.key {
-			r.add(diag.SigInvalid, p, "the document of %s is not that of the key: %v", k.key, err)
+			r.add(diag.SigInvalid, p, "the document of %s is invalid or names a different key: %v", k.key, err)
 		}
 	}
 }
@@ -288,8 +288,8 @@ func (t *Tree) Export(ctx context.Context, to string) (copied int, err error) {
 	return copied + 1, t.removeDeleted(base)
 }
 
-// removeDeleted removes archives from an export that the registry does not have any more:
-// those of deleted versions.
+// removeDeleted removes archives from an export that the registry does not have any more,
+// the archives of deleted versions.
 func (t *Tree) removeDeleted(base atomicfile.Base) error {
 	err := walkTree(base.Path(wire.ArchivePath[1:]), func(p string) error {
 		p = wire.ArchivePath + p

@@ -159,7 +159,7 @@ func (s *Server) ask(ctx context.Context, w *asked, own []byte, tree log.Tree, n
 var errLonger = errors.New("it signed a longer log: this registry lost entries, as after an incomplete restore")
 
 // cosignature returns the verified line with which a witness signs a tree. The witness names
-// the size that it signed last if that is another one than the request names.
+// the size that it signed last if the request names a different one.
 func (s *Server) cosignature(ctx context.Context, w *asked, own []byte, tree log.Tree) (line string, at time.Time, err error) {
 	old := w.size
 	for range 3 {
@@ -230,7 +230,7 @@ func (s *Server) pickLine(key string, own []byte, answer string) (string, time.T
 var errEmpty = errors.New("it is empty")
 
 // cosign collects cosignatures for the checkpoint of a change. The caller holds the lock,
-// which is released while witnesses are asked: reads go on, and see the state before.
+// which is released while witnesses are asked: reads continue, and see the state before.
 func (s *Server) cosign(ctx context.Context) {
 	if len(s.asked) == 0 {
 		return

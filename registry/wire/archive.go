@@ -42,8 +42,8 @@ type File struct {
 }
 
 // Pack returns the archive of files: a POSIX tar in gzip, sorted by path. The same files
-// give the same bytes with one version of rye; what identifies a bundle is the hash of its
-// tree, not that of the archive.
+// give the same bytes with one version of rye; the hash of its tree identifies a bundle,
+// not the hash of the archive.
 func Pack(files []File) ([]byte, error) {
 	sorted := slices.Clone(files)
 	slices.SortFunc(sorted, func(a, b File) int { return strings.Compare(a.Path, b.Path) })

@@ -65,7 +65,7 @@ func (s *Signed) Differs(e *log.Entry) string {
 	}
 	switch skew := e.Time.Sub(s.Time).Abs(); {
 	case skew > MaxSkew+time.Second: // both times are whole seconds
-		return fmt.Sprintf("the time of the log entry is %s, and that of the statement %s", TimeText(e.Time), TimeText(s.Time))
+		return fmt.Sprintf("the log entry has the time %s, the statement has %s", TimeText(e.Time), TimeText(s.Time))
 	case s.Action == ActionKeyRemove && s.Body != digestOf(RenderBody(KeyChange{V: 1, Key: e.Key})):
 		return fmt.Sprintf("the statement does not name the key %s of the log entry", e.Key)
 	}

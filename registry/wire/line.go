@@ -80,11 +80,11 @@ func (l *Line) wrong() string {
 	case id.CheckVersion(l.Version) != nil:
 		return fmt.Sprintf("%q is not a version of %s", l.Version, id)
 	case !isSum(l.Sum):
-		return "sum is not that of a tree"
+		return "sum is not the sum of a tree"
 	case !isDigest(l.Archive) || !isDigest(l.Manifest):
 		return "a digest is not sha256: and 64 digits"
 	case l.Size < 1 || l.Size > MaxArchive:
-		return "size is not that of an archive"
+		return "size is not the size of an archive"
 	case len(l.Signers) == 0 || !sortedUnique(l.Signers) || slices.ContainsFunc(append(slices.Clone(l.Signers), l.Publisher), func(s string) bool { _, err := ParseKey(s); return err != nil }):
 		return "a signer is not ed25519: and 64 digits"
 	case !sortedUnique(l.Requires) || !sortedUnique(l.Caps) || !sortedUnique(l.Exec) || !sortedUnique(l.Items):
@@ -107,7 +107,7 @@ func knownState(s string) bool {
 }
 
 // CheckVersion returns an error unless v can be a version of this bundle: complete,
-// canonical, of its major, and not that of a commit.
+// canonical, of its major, and not the version of a commit.
 func (id ID) CheckVersion(v string) error {
 	if err := (lock.ID{Kind: lock.RegistryID, Repo: id.NS + "/" + id.Name, Major: id.Major}).CheckVersion(v); err != nil {
 		return err

@@ -110,7 +110,7 @@ func (r *Revocations) Differences(entries map[int64]string) []string {
 		case seen[x.Log]:
 			out = append(out, fmt.Sprintf("it lists log entry %d twice", x.Log))
 		case !ok || digest != x.Digest || x.URL != RevocationPath(digest):
-			out = append(out, fmt.Sprintf("log entry %d is not that of %q", x.Log, cut(x.Digest)))
+			out = append(out, fmt.Sprintf("log entry %d does not record %q", x.Log, cut(x.Digest)))
 		}
 		seen[x.Log] = true
 	}

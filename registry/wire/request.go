@@ -116,7 +116,7 @@ func failureCodes() []diag.Code {
 }
 
 // ParseFailure returns the error in an answer; one with a code that clients do not believe
-// is REGISTRY_ERROR. Its texts are those of a server that is not trusted: escape them before
+// is REGISTRY_ERROR. A server that is not trusted wrote its texts: escape them before
 // printing. ok is false for another document.
 func ParseFailure(b []byte) (err *diag.Error, ok bool) {
 	var f struct {

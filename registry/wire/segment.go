@@ -14,7 +14,7 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// Limits of search segments. Those of a bundle are what RenderSegment writes.
+// Limits of search segments. RenderSegment writes at most so much of a bundle.
 const (
 	SegmentBundles  = 4096     // bundles of a complete segment
 	MaxSegment      = 32 << 20 // bytes, compressed
@@ -58,8 +58,8 @@ func ArchiveFile(digest string) string {
 	return "/sha256/" + hex[:min(2, len(hex))] + "/" + hex + ".tgz"
 }
 
-// Found describes the newest listed version of a bundle for a search. Its texts are those
-// of publishers: escape them before printing.
+// Found describes the newest listed version of a bundle for a search. Publishers wrote
+// its texts: escape them before printing.
 type Found struct {
 	ID          string      `json:"id"`
 	Version     string      `json:"version"`
@@ -76,7 +76,7 @@ type Found struct {
 }
 
 // Words returns the texts that a search finds the bundle by, in addition to its id and its
-// description: those of its items, and what they ask for.
+// description: the texts of its items, and the permissions that they ask for.
 func (f *Found) Words() []string {
 	out := append(slices.Clone(f.Caps), f.Kinds...)
 	for _, x := range f.Items {

@@ -167,7 +167,7 @@ func (s *Statement) wrong() string {
 	case (s.Action == ActionPublish) != (s.Sum != ""):
 		return "a sum belongs to publish alone"
 	case s.Sum != "" && !isSum(s.Sum):
-		return "the sum is not that of a tree"
+		return "the sum is not the sum of a tree"
 	case s.Body != "" && !isDigest(s.Body):
 		return "archive is not the digest of a body"
 	case (about == "version" && s.Action != ActionPublish) != (s.Body == ""):
@@ -189,7 +189,7 @@ func (s *Statement) wrong() string {
 	return ""
 }
 
-// about returns what an action changes.
+// about names the object that an action changes, "" if the action is unknown.
 func (s *Statement) about() string {
 	switch Endpoint(s.Action) {
 	case "":
@@ -282,7 +282,7 @@ func (s *Statement) parse(text string) error {
 	return nil
 }
 
-// Verify returns an error unless the signature is that of public over the statement.
+// Verify returns an error unless public made the signature over the statement.
 func (s *Signed) Verify(public ed25519.PublicKey) error {
 	line, err := sign.VerifyDetached(s.text, s.line, s.subject(), sign.OnlyKey(public))
 	if err != nil {
