@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/status"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
@@ -365,7 +366,7 @@ func verifyPushedProject(ctx context.Context, c *cli.Call, h *project.Project, p
 	}
 	r, err := verify.Root(ctx, params, x.Spaces.Of(space.Project))
 	if err == nil {
-		err = x.VerifyLock(ctx, r, judge)
+		err = status.VerifyLock(ctx, x, r, judge)
 	}
 	if err != nil {
 		return err

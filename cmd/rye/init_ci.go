@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/status"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -57,9 +58,9 @@ func initExtras(ctx context.Context, c *cli.Call, h *project.Project, o *initOpt
 // writtenCI is what init --ci made, and what CI trusts.
 type writtenCI struct {
 	created []string
-	Commit  []string         `json:"commit"`  // paths, relative to the project
-	Version string           `json:"version"` // of rye, in the workflow
-	Roots   []project.CIRoot `json:"roots"`
+	Commit  []string        `json:"commit"`  // paths, relative to the project
+	Version string          `json:"version"` // of rye, in the workflow
+	Roots   []status.CIRoot `json:"roots"`
 }
 
 // writeCI writes the workflow of a system and the documents of the keys that it
@@ -67,7 +68,7 @@ type writtenCI struct {
 func writeCI(ctx context.Context, c *cli.Call, h *project.Project, o *initOptions) (*writtenCI, error) {
 	out := &writtenCI{Version: o.version}
 	var err error
-	if out.Roots, err = h.CIRoots(); err != nil {
+	if out.Roots, err = status.CIRoots(h); err != nil {
 		return nil, err
 	}
 	name, made, err := writeWorkflow(ctx, c, o.ci, o.version, out.Roots)
@@ -77,7 +78,7 @@ func writeCI(ctx context.Context, c *cli.Call, h *project.Project, o *initOption
 	if made {
 		out.created = append(out.created, name)
 	}
-	documents, err := h.PublishRoots(out.Roots)
+	documents, err := status.PublishRoots(h, out.Roots)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func showCI(c *cli.Call, w *writtenCI) {
 
 // writeWorkflow writes the file of a system at the top of the repository, where the
 // system reads it. It returns the path of the file relative to the project.
-func writeWorkflow(ctx context.Context, c *cli.Call, system, version string, roots []project.CIRoot) (string, bool, error) {
+func writeWorkflow(ctx context.Context, c *cli.Call, system, version string, roots []status.CIRoot) (string, bool, error) {
 	top, prefix := c.Base, ""
 	repo, err := envOf(c).Repo(ctx)
 	switch {
@@ -143,7 +144,7 @@ func writeWorkflow(ctx context.Context, c *cli.Call, system, version string, roo
 
 // workflow fills the template of a system. dir is the project's directory below the
 // top of the repository, "" for the top.
-func workflow(system, version, dir string, roots []project.CIRoot) (string, error) {
+func workflow(system, version, dir string, roots []status.CIRoot) (string, error) {
 	b, err := templates.ReadFile("templates/ci-" + system + ".txt")
 	if err != nil {
 		return "", err

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/coauthor"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/status"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -44,7 +45,7 @@ func runStatus(ctx context.Context, c *cli.Call, check bool) error {
 	if err != nil {
 		return err
 	}
-	s, err := h.Status(ctx)
+	s, err := status.Of(ctx, h)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func runStatus(ctx context.Context, c *cli.Call, check bool) error {
 		lines = append(lines, *line)
 	}
 	data := struct {
-		*project.Status
+		*status.Status
 		Others *coauthor.Gap `json:"others,omitempty"` // why others refuse what this user signs
 		Lines  []statusLine  `json:"lines"`
 	}{s, gap, lines}
@@ -90,7 +91,7 @@ func showStatus(u *cli.UI, lines []statusLine) {
 
 // statusLines returns the lines for people. The commands are here and not in the
 // library, as all hints are.
-func statusLines(s *project.Status) []statusLine {
+func statusLines(s *status.Status) []statusLine {
 	version := s.Version
 	if s.Needs != "" {
 		version += ", requires " + s.Needs
@@ -107,7 +108,7 @@ func statusLines(s *project.Status) []statusLine {
 		trustedLine(s.Trust),
 		lockLine(s.Lock),
 	}
-	if items := out[4]; items.Fix != "" && s.Lock.State == project.LockStale && s.Lock.Missing == 0 {
+	if items := out[4]; items.Fix != "" && s.Lock.State == status.LockStale && s.Lock.Missing == 0 {
 		out[6].Fix = "" // the lock follows the items, once they are signed
 	}
 	if len(s.Drafts) > 0 {
@@ -122,7 +123,7 @@ func statusLines(s *project.Status) []statusLine {
 	return out
 }
 
-func keyLine(k project.KeyStatus) statusLine {
+func keyLine(k status.KeyStatus) statusLine {
 	if k.Fingerprint == "" {
 		fix := "rye key list"
 		if strings.Contains(k.Reason, "no key") {
@@ -141,7 +142,7 @@ func keyLine(k project.KeyStatus) statusLine {
 	return l
 }
 
-func hookLine(s *project.Status) statusLine {
+func hookLine(s *status.Status) statusLine {
 	if s.NoGit {
 		return statusLine{"hook", "not known, because git was not found on PATH", ""}
 	}
@@ -178,7 +179,7 @@ func hookLine(s *project.Status) statusLine {
 	return statusLine{"hook", "not installed", "rye hook install"}
 }
 
-func itemLine(i project.ItemStatus) statusLine {
+func itemLine(i status.ItemStatus) statusLine {
 	parts := []string{fmt.Sprintf("%d trusted", i.Trusted)}
 	add := func(list []string, what string) {
 		if len(list) > 0 {
@@ -201,7 +202,7 @@ func itemLine(i project.ItemStatus) statusLine {
 	return l
 }
 
-func trustedLine(t project.TrustStatus) statusLine {
+func trustedLine(t status.TrustStatus) statusLine {
 	l := statusLine{"trust", plural(t.Keys, "key"), ""}
 	switch {
 	case len(t.Pending) > 0:
@@ -213,17 +214,17 @@ func trustedLine(t project.TrustStatus) statusLine {
 	return l
 }
 
-func lockLine(k project.LockStatus) statusLine {
+func lockLine(k status.LockStatus) statusLine {
 	bundles := plural(k.Bundles, "bundle") + " installed"
 	switch {
-	case k.State == project.LockNone:
+	case k.State == status.LockNone:
 		return statusLine{"lock", "none, and no bundles", ""}
-	case k.State == project.LockUnreadable:
+	case k.State == status.LockUnreadable:
 		// The error names the file and the line; rye verify prints what helps.
 		return statusLine{"lock", k.FirstText, "rye verify"}
 	case k.Missing > 0:
 		return statusLine{"lock", fmt.Sprintf("%s, not all installed", plural(k.Bundles, "bundle")), "rye sync"}
-	case k.State != project.LockUpToDate:
+	case k.State != status.LockUpToDate:
 		return statusLine{"lock", k.State + ": " + k.FirstText, "rye lock"}
 	}
 	entries := fmt.Sprintf("%d entries", k.Entries)

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/status"
 	"github.com/ryeos/rye/verify"
 )
 
@@ -148,13 +149,13 @@ func verifyReport(ctx context.Context, c *cli.Call, h *project.Project, o *verif
 		}
 		report.Findings = append(report.Findings, found...)
 		if src.Project != nil {
-			if err := src.Project.VerifyLock(ctx, report, judge); err != nil {
+			if err := status.VerifyLock(ctx, src.Project, report, judge); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if c.Given(&o.base) {
-		if err := h.VerifyBase(ctx, o.base, o.accepted, report); err != nil {
+		if err := status.VerifyBase(ctx, h, o.base, o.accepted, report); err != nil {
 			return nil, err
 		}
 	}

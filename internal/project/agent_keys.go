@@ -15,8 +15,8 @@ const shellTool = "rye/bash/bash"
 // warnOfOpenKey warns, when a server starts, of a key that agents can sign with.
 func (p *Project) warnOfOpenKey(held policy.Held) {
 	if open := p.OpenToAgents(held); open != "" {
-		p.Env.Person.note("rye: warning: %s", OpenKey(open))
-		p.Env.Person.note("rye: hint: %s", OpenKeyFix)
+		p.Env.Person.Notef("rye: warning: %s", OpenKey(open))
+		p.Env.Person.Notef("rye: hint: %s", OpenKeyFix)
 	}
 }
 

@@ -81,7 +81,7 @@ func (p *agentProjects) at(ctx context.Context, project string) (*agent.Workspac
 	if err != nil {
 		return nil, nil, err
 	}
-	w, others, err := p.opened(ctx, p.base.at(dir), own.Settings)
+	w, others, err := p.opened(ctx, p.base.In(dir), own.Settings)
 	for _, g := range others {
 		held = held.With(g)
 	}

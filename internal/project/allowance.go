@@ -44,7 +44,7 @@ func (p *Project) Allowance(ctx context.Context) (policy.Allowance, []policy.Ori
 	p.allowance.mu.Lock()
 	defer p.allowance.mu.Unlock()
 	if !p.allowance.known {
-		layers, err := p.policyLayers()
+		layers, err := p.PolicyLayers()
 		if err != nil {
 			return policy.Allowance{}, nil, err
 		}
@@ -106,12 +106,12 @@ func (p *Project) AgentSettings(ctx context.Context, allowed policy.Set) (*agent
 	return s, held, nil
 }
 
-// policyLayers returns the sections about agents of rye.yaml and of the policy files.
-func (p *Project) policyLayers() ([]policy.Layer, error) {
+// PolicyLayers returns the sections about agents of rye.yaml and of the policy files.
+func (p *Project) PolicyLayers() ([]policy.Layer, error) {
 	var m *lock.ProjectFile
-	if p.files != nil {
+	if p.Files != nil {
 		var err error
-		if m, _, err = lock.ReadProjectFile(p.files, ""); err != nil {
+		if m, _, err = lock.ReadProjectFile(p.Files, ""); err != nil {
 			return nil, err
 		}
 	}

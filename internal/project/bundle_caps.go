@@ -37,7 +37,7 @@ func (p *Project) bundleCaps() func(context.Context, *source.Snapshot, []string)
 		err = s.Each(ctx, func(f source.File, text []byte) error {
 			rel, ok := strings.CutPrefix(f.Path, space.Dir+"/")
 			if place, known := table.Classify(rel); ok && known {
-				caps = append(caps, itemCaps(place, text)...)
+				caps = append(caps, ItemCaps(place, text)...)
 			}
 			return nil
 		})
@@ -68,7 +68,7 @@ func (p *Project) requestedCaps(ctx context.Context, root *space.Root) ([]string
 		}
 		text, err := root.Read(e.Rel, lock.MaxTreeFile)
 		if err == nil {
-			caps = append(caps, itemCaps(at, text)...)
+			caps = append(caps, ItemCaps(at, text)...)
 		}
 		return err
 	})
@@ -76,8 +76,8 @@ func (p *Project) requestedCaps(ctx context.Context, root *space.Root) ([]string
 	return slices.Compact(caps), err
 }
 
-// itemCaps returns the capabilities, hosts and access that one item requests.
-func itemCaps(at extract.Match, text []byte) []string {
+// ItemCaps returns the capabilities, hosts and access that one item requests.
+func ItemCaps(at extract.Match, text []byte) []string {
 	if at.Ref.IsZero() || at.Type.Ext == "" || !mayAsk(at, text) {
 		return nil
 	}

@@ -16,7 +16,7 @@ func TestItemCaps(t *testing.T) {
 		"config = {'ur' 'l': 'https://a.io/', 'host' 's': ['b.io']}\nx = 1\n": {"net:b.io"},
 	} {
 		at, ok := extract.Boot().Classify("tools/x/y.py")
-		if got := itemCaps(at, []byte(text)); !ok || !slices.Equal(got, want) {
+		if got := ItemCaps(at, []byte(text)); !ok || !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -45,7 +45,7 @@ func TestSandboxCaps(t *testing.T) {
 		"{}\n__risk__ = 'ele' 'vated'":                                     {"risk:T3"},
 		"{}\nRISK = 'unknown'":                                             nil,
 	} {
-		if got := itemCaps(at, []byte("SANDBOX = "+text+"\n")); !ok || !slices.Equal(got, want) {
+		if got := ItemCaps(at, []byte("SANDBOX = "+text+"\n")); !ok || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}

@@ -38,7 +38,7 @@ func (p *Project) bundleContents() func(context.Context, *source.Snapshot) ([]pa
 				}
 				c.Signs = at.Ref
 				c.Ref, c.Type = itemOf(at, text)
-				c.Asks = itemCaps(at, text)
+				c.Asks = ItemCaps(at, text)
 			}
 			out = append(out, c)
 			return nil

@@ -92,19 +92,22 @@ type Person struct {
 	Asks    bool                                // a program started for the project may ask at the terminal
 }
 
-func (p Person) note(format string, args ...any) {
+// Notef prints a line for the user.
+func (p Person) Notef(format string, args ...any) {
 	if p.Note != nil {
 		p.Note(format, args...)
 	}
 }
 
-func (p Person) warn(format string, args ...any) {
+// Warnf prints a warning for the user.
+func (p Person) Warnf(format string, args ...any) {
 	if p.Warn != nil {
 		p.Warn(format, args...)
 	}
 }
 
-func (p Person) finding(f diag.Finding) {
+// WarnOf warns of a finding.
+func (p Person) WarnOf(f diag.Finding) {
 	if p.Finding != nil {
 		p.Finding(f)
 	}
@@ -132,8 +135,8 @@ func (e *Env) path(p string) string {
 	return filepath.Join(e.Base, p)
 }
 
-// at returns the same environment for another project.
-func (e *Env) at(dir string) *Env {
+// In returns the same environment for another project.
+func (e *Env) In(dir string) *Env {
 	other := *e
 	other.Base, other.Named = dir, dir
 	return &other

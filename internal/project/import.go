@@ -60,7 +60,7 @@ func (e *Env) Import(ctx context.Context, call ImportCall) (out *Imported, err e
 	if err != nil {
 		return nil, err
 	}
-	if err := e.at(stage).importItems(ctx, call, base, out); err != nil {
+	if err := e.In(stage).importItems(ctx, call, base, out); err != nil {
 		return nil, err
 	}
 	if call.DryRun {

@@ -165,7 +165,7 @@ func (j *registryJudge) items(ctx context.Context, c *server.Content) error {
 		if !inside || !known || at.Type.Ext == "" || strings.HasSuffix(f.Path, extract.DetachedExt) {
 			continue
 		}
-		c.Caps = append(c.Caps, itemCaps(at, f.Data)...)
+		c.Caps = append(c.Caps, ItemCaps(at, f.Data)...)
 		ref, _ := itemOf(at, f.Data)
 		if ref.IsZero() {
 			continue

@@ -17,7 +17,7 @@ import (
 // would be stale.
 func (e *Env) CreateLock(ctx context.Context) (bool, error) {
 	p, err := e.Open(ctx, Lenient)
-	if err != nil || p.files == nil || p.Lock != nil || len(p.LockErrs) > 0 {
+	if err != nil || p.Files == nil || p.Lock != nil || len(p.LockErrs) > 0 {
 		return false, err
 	}
 	m, err := ReadManifest(p.Spaces.ProjectDir)

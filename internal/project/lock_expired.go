@@ -14,13 +14,13 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-// baseExpired reports entries that the lock of the base does not have with the same
+// BaseExpired reports entries that the lock of the base does not have with the same
 // content and whose key has expired. The lock is the proof that a signature was made
 // before its key expired, so a new entry must not be its own proof.
 //
 // An item of an expired key is EXPIRED unless the lock names the key as a signer of the
 // manifest. Otherwise a bundle could bring what a stolen, expired key signed.
-func (p *Project) baseExpired(ctx context.Context, old *lock.Lock, report *verify.Report) error {
+func (p *Project) BaseExpired(ctx context.Context, old *lock.Lock, report *verify.Report) error {
 	if !p.anyEnded() {
 		return nil
 	}
@@ -60,14 +60,14 @@ func recorded(l *lock.Lock, it lock.Item) bool {
 // usable again. It does nothing if the last commit has no lock.
 func (x *Packages) RefuseRevived(ctx context.Context) error {
 	p := x.project
-	if x.space != space.Project || p.Lock == nil || p.files == nil || !p.anyEnded() {
+	if x.space != space.Project || p.Lock == nil || p.Files == nil || !p.anyEnded() {
 		return nil
 	}
 	repo, err := p.Env.Repo(ctx)
 	if err != nil {
 		return nil //nolint:nilerr // no repository
 	}
-	at, err := p.filesAt(ctx, repo, "HEAD")
+	at, err := p.FilesAt(ctx, repo, "HEAD")
 	if err != nil || at[lock.LockFile] == nil {
 		return nil //nolint:nilerr // no commit
 	}
@@ -76,7 +76,7 @@ func (x *Packages) RefuseRevived(ctx context.Context) error {
 		return nil
 	}
 	var report verify.Report
-	if err := p.baseExpired(ctx, old, &report); err != nil {
+	if err := p.BaseExpired(ctx, old, &report); err != nil {
 		return err
 	}
 	return diag.FromFindings("checking "+lock.LockFile, report.Findings)
@@ -130,7 +130,7 @@ func (p *Project) refuseExpired(ctx context.Context, before *lock.Lock, items []
 // expired without a successor. rye doctor shows them.
 func (p *Project) EndingKeys() []diag.Finding {
 	var out []diag.Finding
-	for _, e := range p.endings() {
+	for _, e := range p.Endings() {
 		out = append(out, e.warning)
 	}
 	return out
@@ -138,11 +138,11 @@ func (p *Project) EndingKeys() []diag.Finding {
 
 // ending is a key that expires soon, with its warning.
 type ending struct {
-	key     trust.KeyInfo
+	Key     trust.KeyInfo
 	warning diag.Finding
 }
 
-func (p *Project) endings() []ending {
+func (p *Project) Endings() []ending {
 	var out []ending
 	for _, k := range p.Trust.Keys() {
 		if f, ok := k.Ending(p.Env.Now()); ok && k.State.Usable() {

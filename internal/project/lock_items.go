@@ -34,7 +34,7 @@ func (p *Project) openItems(ctx context.Context, changed bool) (*itemLock, error
 		}
 	}
 	x := &itemLock{project: p, dir: p.Spaces.ProjectDir, lock: &lock.Lock{}}
-	x.left = func(refs []item.Ref) map[item.Ref]bool { return p.leftOut(ctx, refs) }
+	x.left = func(refs []item.Ref) map[item.Ref]bool { return p.LeftOut(ctx, refs) }
 	if p.Lock != nil {
 		x.lock, x.before = p.Lock.Lock, p.Lock.written()
 		return x, nil
@@ -53,7 +53,7 @@ func (p *Project) current(ctx context.Context) bool {
 	if _, err := p.Resolver.Table(ctx); err != nil || p.Lock == nil || len(p.LockErrs)+len(p.Resolver.Notes()) > 0 {
 		return false
 	}
-	return lock.Unchanged(p.files, lock.LockFile, p.Lock.text)
+	return lock.Unchanged(p.Files, lock.LockFile, p.Lock.text)
 }
 
 // relock takes the tools of the project into the lock as they are. While some
@@ -129,21 +129,21 @@ func (e *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) er
 	left := map[diag.Code]int{}
 	for _, f := range notes {
 		if f.Code == diag.MissingDependency {
-			e.Person.finding(f) // with its hint; the entry is written without packages
+			e.Person.WarnOf(f) // with its hint; the entry is written without packages
 			continue
 		}
 		if left[f.Code]++; e.Person.All || left[f.Code] <= LongList {
-			e.Person.warn("not locked: %s", f)
+			e.Person.Warnf("not locked: %s", f)
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(left)) {
 		if more := left[code] - LongList; more > 0 && !e.Person.All {
-			e.Person.warn("not locked: %s with %s (-v lists them)", Count(more, "more item"), code)
+			e.Person.Warnf("not locked: %s with %s (-v lists them)", Count(more, "more item"), code)
 		}
 	}
 	r.Items = changes
 	for _, line := range summarised(changes, e.Person.All) {
-		e.Person.note("%s", line)
+		e.Person.Notef("%s", line)
 	}
 	if len(changes) == 0 {
 		return nil

@@ -80,8 +80,8 @@ func (j *LockJudge) add(it *resolve.Item, at int, found primary.Judged, same boo
 	x.Judged, x.root, x.files = found, it.Root, append(x.files, it.Rel)
 }
 
-// result returns the entries as they are now, sorted, and the findings about them.
-func (j *LockJudge) result(ctx context.Context) ([]lock.Item, []diag.Finding) {
+// Result returns the entries as they are now, sorted, and the findings about them.
+func (j *LockJudge) Result(ctx context.Context) ([]lock.Item, []diag.Finding) {
 	items := make([]lock.Item, 0, len(j.same)+len(j.others))
 	var fs []diag.Finding
 	for i, rel := range j.same {
@@ -112,8 +112,8 @@ func (j *LockJudge) result(ctx context.Context) ([]lock.Item, []diag.Finding) {
 	return items, j.p.Verbs.NotIgnored(ctx, fs)
 }
 
-// differs returns how an item that was judged differs from the lock.
-func (j *LockJudge) differs(_ context.Context, ref item.Ref) error {
+// Differs returns how an item that was judged differs from the lock.
+func (j *LockJudge) Differs(_ context.Context, ref item.Ref) error {
 	if x := j.others[ref]; x != nil {
 		return x.Differs
 	}

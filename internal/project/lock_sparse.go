@@ -15,9 +15,9 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// leftOut returns those of the items that git's index holds and a sparse
+// LeftOut returns those of the items that git's index holds and a sparse
 // checkout leaves out of the work tree. Git is asked only when an item is gone.
-func (p *Project) leftOut(ctx context.Context, refs []item.Ref) map[item.Ref]bool {
+func (p *Project) LeftOut(ctx context.Context, refs []item.Ref) map[item.Ref]bool {
 	out := map[item.Ref]bool{}
 	if len(refs) == 0 || !maybeSparse(p.Spaces.ProjectDir) {
 		return out

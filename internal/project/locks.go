@@ -29,7 +29,7 @@ type SpaceLock struct {
 	text        []byte     // of the lock
 	Lock        *lock.Lock
 	ProjectFile *lock.ProjectFile
-	notes       []diag.Finding // warnings of the lock
+	Notes       []diag.Finding // warnings of the lock
 	unread      bool           // rye.yaml cannot be read, so nothing is known of what it asks for
 }
 
@@ -44,7 +44,7 @@ func (p *Project) readLocks(ctx context.Context, m Mode, own func() (*SpaceLock,
 		var sl *SpaceLock
 		var err error
 		if root.Space == space.Project {
-			p.files = lock.Dir(lockDir(root))
+			p.Files = lock.Dir(lockDir(root))
 			sl, err = own()
 		} else {
 			sl, err = readSpaceLock(root)
@@ -110,7 +110,7 @@ func parseSpaceLock(sl *SpaceLock, where string, known *lock.Known) (*SpaceLock,
 	}
 	sl.Lock = read.Lock
 	sl.text = read.Text
-	sl.notes = read.Notes
+	sl.Notes = read.Notes
 	sl.ProjectFile, _, err = lock.ReadProjectFile(sl.Files, where)
 	sl.unread = err != nil
 	return sl, err
@@ -118,7 +118,7 @@ func parseSpaceLock(sl *SpaceLock, where string, known *lock.Known) (*SpaceLock,
 
 // written returns the text that Render writes for the lock as it was read.
 func (sl *SpaceLock) written() []byte {
-	if len(sl.notes) == 0 && sl.Lock.Minor == lock.LockMinor { // it was compared when it was parsed
+	if len(sl.Notes) == 0 && sl.Lock.Minor == lock.LockMinor { // it was compared when it was parsed
 		return sl.text
 	}
 	return sl.Lock.Render()
@@ -129,7 +129,7 @@ func (p *Project) knownLock() *lock.Known {
 	if p.Lock == nil {
 		return nil
 	}
-	return &lock.Known{Text: p.Lock.text, Lock: p.Lock.Lock, Notes: p.Lock.notes}
+	return &lock.Known{Text: p.Lock.text, Lock: p.Lock.Lock, Notes: p.Lock.Notes}
 }
 
 // Layers returns the bundles and workspace members of a lock.
@@ -268,12 +268,12 @@ func (p *Project) CheckLocked() error {
 		return nil
 	}
 	switch {
-	case p.files == nil && !p.Env.Locked:
+	case p.Files == nil && !p.Env.Locked:
 		return nil
-	case p.files == nil:
+	case p.Files == nil:
 		return diag.New(diag.LockMissing, "reading %s: there is no project", lock.LockFile)
 	case p.Lock == nil:
-		_, err := p.files.ReadFile(lock.ProjectFileName, lock.MaxProjectFile)
+		_, err := p.Files.ReadFile(lock.ProjectFileName, lock.MaxProjectFile)
 		if !p.Env.Locked && errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -315,7 +315,7 @@ func (p *Project) warnDrift() func(error) {
 			var e *diag.Error
 			if f := diag.Warnf(diag.CodeOf(err), 0, 0, "%s", err); errors.As(err, &e) {
 				f.Reason, f.Facts, f.Path = e.Reason, e.Details, lock.LockFile
-				p.Env.Person.finding(f)
+				p.Env.Person.WarnOf(f)
 			}
 		})
 	}

@@ -161,7 +161,7 @@ func (p *GitProject) Glob(pattern string) ([]string, error) {
 // Lock and bundles come from git, the user's keys and rules from p.
 func (h *Project) inGit(ctx context.Context, p *GitProject, root *space.Root, what string) (*Project, error) {
 	x := *h
-	x.files, x.Lock, x.LockErrs, x.Spaces = p, nil, nil, h.With(root)
+	x.Files, x.Lock, x.LockErrs, x.Spaces = p, nil, nil, h.With(root)
 	sl, err := parseSpaceLock(&SpaceLock{Space: space.Project, Files: p}, what+":", h.knownLock())
 	switch {
 	case sl == nil && err == nil:
@@ -218,11 +218,11 @@ func (sl *SpaceLock) gitLayers(disk *space.Root, p *GitProject) ([]space.Layer, 
 
 // lockable reports whether the project is on disk, so that other processes can be
 // kept from changing its lock.
-func (p *Project) lockable() bool { return p.files != nil }
+func (p *Project) lockable() bool { return p.Files != nil }
 
-// partial reports whether bundles of the lock are neither in git nor installed
+// Partial reports whether bundles of the lock are neither in git nor installed
 // on this machine.
-func (p *Project) partial() bool {
+func (p *Project) Partial() bool {
 	return slices.ContainsFunc(p.Spaces.Roots, func(r *space.Root) bool {
 		return r.Space == space.Project && r.Bundled() && r.Ready() != nil
 	})

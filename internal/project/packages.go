@@ -87,15 +87,15 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 		params.Revoked = h.revoked()
 	}
 	if h.Dirs.State != "" {
-		params.Seen = h.seenFile()
+		params.Seen = h.SeenFile()
 	}
 	params.Ignore, params.Expect = x.IgnoreInstalled, p.Expect
 	x.Engine = packages.New(params)
 	return x, nil
 }
 
-// seenFile is the record of when this account first saw each release.
-func (p *Project) seenFile() string { return filepath.Join(p.Dirs.State, "bundles-seen.json") }
+// SeenFile is the record of when this account first saw each release.
+func (p *Project) SeenFile() string { return filepath.Join(p.Dirs.State, "bundles-seen.json") }
 
 // rules returns the rules that apply to the space.
 func (x *Packages) rules() packages.Rules {

@@ -42,7 +42,7 @@ type Project struct {
 	BadTrust []diag.Finding // trust documents that were skipped
 
 	cache    string     // directory of the cache, "" if there is none
-	files    lock.Files // rye.yaml, rye.lock and rye.sum; nil without a project
+	Files    lock.Files // rye.yaml, rye.lock and rye.sum; nil without a project
 	Lock     *SpaceLock // of the project, nil if it has none
 	LockErrs []error    // errors that a lenient project goes on without
 	System   func() lock.System

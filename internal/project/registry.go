@@ -162,7 +162,7 @@ func (r *Registries) Revocations(ctx context.Context) (*trust.Store, error) {
 func (p *Project) rememberRevocations(texts [][]byte) (*trust.Store, error) {
 	changed, note, err := trust.RememberRevocations(p.TrustParams, p.Trust, texts)
 	if note != "" {
-		p.Env.Person.note("%s", note)
+		p.Env.Person.Notef("%s", note)
 	}
 	if err != nil || !changed {
 		return nil, err

@@ -10,9 +10,9 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// filesAt returns the project's rye.lock, rye.sum and rye.yaml in a revision, as far
+// FilesAt returns the project's rye.lock, rye.sum and rye.yaml in a revision, as far
 // as they exist there.
-func (p *Project) filesAt(ctx context.Context, repo *gitcmd.Repo, base string) (map[string][]byte, error) {
+func (p *Project) FilesAt(ctx context.Context, repo *gitcmd.Repo, base string) (map[string][]byte, error) {
 	tree, err := repo.Resolve(ctx, base)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func (p *Project) checkProgram() error {
 	known, err := lock.CheckProgram(b, p.Env.Version)
 	if _, noted := uncompared.Load(dir); err == nil && !known && !noted {
 		uncompared.Store(dir, true)
-		p.Env.Person.note("the project requires rye %s; this is a development build, which is not compared", lock.RequiresRye(b))
+		p.Env.Person.Notef("the project requires rye %s; this is a development build, which is not compared", lock.RequiresRye(b))
 	}
 	return err
 }

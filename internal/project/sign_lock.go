@@ -63,7 +63,7 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 		return nil
 	}
 	for _, err := range p.LockErrs {
-		p.Env.Person.warn("%s was not brought up to date: %s", lock.LockFile, err)
+		p.Env.Person.Warnf("%s was not brought up to date: %s", lock.LockFile, err)
 	}
 	if p.Lock == nil || len(p.LockErrs) > 0 {
 		return nil
@@ -106,7 +106,7 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 	if err := atomicfile.Project(sl.Dir).Write(lock.LockFile, sl.Lock.Render(), 0o644); err != nil {
 		return diag.Doing("writing "+lock.LockFile, err)
 	}
-	p.Env.Person.note("%s is up to date", lock.LockFile)
+	p.Env.Person.Notef("%s is up to date", lock.LockFile)
 	return nil
 }
 
@@ -160,7 +160,7 @@ func (p *Project) dropDeleted(ctx context.Context, l *lock.Lock, root *space.Roo
 	}
 	left := map[item.Ref]bool{}
 	if root.OnDisk() {
-		left = p.leftOut(ctx, gone)
+		left = p.LeftOut(ctx, gone)
 	}
 	gone = slices.DeleteFunc(gone, func(ref item.Ref) bool { return left[ref] })
 	return removeItems(l, gone), nil
@@ -207,7 +207,7 @@ func missingIn(ctx context.Context, r *resolve.Resolver, refs iter.Seq[item.Ref]
 // lockNotes warns of entries that were not updated.
 func (e *Env) lockNotes(notes []diag.Finding) {
 	for _, f := range notes {
-		e.Person.finding(f)
+		e.Person.WarnOf(f)
 	}
 }
 

@@ -234,7 +234,7 @@ func (e *Env) CheckHooks(ctx context.Context, dir string) error {
 	for !isDir(dir) && filepath.Dir(dir) != dir {
 		dir = filepath.Dir(dir)
 	}
-	_, err := e.at(dir).Repo(ctx)
+	_, err := e.In(dir).Repo(ctx)
 	return err
 }
 

@@ -69,7 +69,7 @@ func (s *stagedIn) readLock(ctx context.Context, index *verify.GitFiles) *aheadL
 		if e.OID == "" || !e.IsFile() {
 			return nil
 		}
-		text, err := h.files.ReadFile(name, limit)
+		text, err := h.Files.ReadFile(name, limit)
 		if err != nil || s.repo.BlobName(text) != e.OID {
 			return nil
 		}
@@ -114,7 +114,7 @@ func (h *Project) relockStaged(ctx context.Context, p *GitProject, signed space.
 		return nil, err
 	}
 	for _, err := range x.LockErrs {
-		h.Env.Person.warn("%s was not brought up to date: %s", lock.LockFile, err)
+		h.Env.Person.Warnf("%s was not brought up to date: %s", lock.LockFile, err)
 	}
 	if x.Lock == nil {
 		return nil, nil

@@ -132,7 +132,7 @@ func (p *Project) copyParams(ctx context.Context, o *ThreadOptions, id string) (
 	out.All = &workcopy.All{
 		MaxFiles: limits.files, MaxBytes: limits.bytes, Skip: staysBehind,
 		Skipped: func(rel string) {
-			p.Env.Person.warn("the working copy has no %s: it is not a file, a directory or a link", rel)
+			p.Env.Person.Warnf("the working copy has no %s: it is not a file, a directory or a link", rel)
 		},
 	}
 	for _, d := range p.privateDirs(links.Seen{}) {

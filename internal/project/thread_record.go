@@ -55,7 +55,7 @@ func (r *threadRun) record(ctx context.Context, own chan *described) {
 		return
 	}
 	if err := r.writeThreadRecord(context.WithoutCancel(ctx), <-own); err != nil {
-		r.p.Env.Person.warn("the record of %s was not written: %v", r.stored().ID, err)
+		r.p.Env.Person.Warnf("the record of %s was not written: %v", r.stored().ID, err)
 	}
 }
 

@@ -123,7 +123,7 @@ func (p *Project) loadTrust(ctx context.Context) (err error) {
 		p.BadTrust = append(p.BadTrust, f)
 	}
 	for i := range p.BadTrust {
-		p.BadTrust[i].Path = inProject(p.Spaces.ProjectDir, p.BadTrust[i].Path)
+		p.BadTrust[i].Path = InProject(p.Spaces.ProjectDir, p.BadTrust[i].Path)
 	}
 	return nil
 }
@@ -142,9 +142,9 @@ func (p *Project) recordDocuments(ctx context.Context, in space.Name, files ...t
 
 func userID() string { return strconv.Itoa(os.Getuid()) }
 
-// inProject returns a path of the project as findings show them, any other as it
+// InProject returns a path of the project as findings show them, any other as it
 // is.
-func inProject(project, path string) string {
+func InProject(project, path string) string {
 	if project == "" || !within(project, path) {
 		return path
 	}

@@ -1,4 +1,4 @@
-package project
+package status
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 	"github.com/ryeos/rye/trust/doc"
@@ -26,7 +27,7 @@ type CIRoot struct {
 // bundles and that this user trusts. A key that the user's key endorsed is left out:
 // CI finds the endorsement in the project. A user without a key needs none if the
 // project only requires bundles.
-func (p *Project) CIRoots() ([]CIRoot, error) {
+func CIRoots(p *project.Project) ([]CIRoot, error) {
 	var roots []CIRoot
 	own, err := p.Keys.OwnKey("")
 	if err == nil {
@@ -38,7 +39,7 @@ func (p *Project) CIRoots() ([]CIRoot, error) {
 	if p.Lock != nil {
 		for _, b := range p.Lock.Lock.Bundles {
 			for _, s := range b.Signers {
-				roots = p.addSigner(roots, own, s, b.ID)
+				roots = addSigner(p, roots, own, s, b.ID)
 			}
 		}
 	}
@@ -50,7 +51,7 @@ func (p *Project) CIRoots() ([]CIRoot, error) {
 
 // addSigner adds the signer of a bundle. Keys that this user does not trust stay
 // untrusted in CI.
-func (p *Project) addSigner(roots []CIRoot, own sign.Fingerprint, signer, bundle string) []CIRoot {
+func addSigner(p *project.Project, roots []CIRoot, own sign.Fingerprint, signer, bundle string) []CIRoot {
 	_, hex, _ := strings.Cut(signer, ":")
 	fp, err := sign.ParseFingerprint(hex)
 	if err != nil || fp == own {
@@ -72,7 +73,7 @@ func (p *Project) addSigner(roots []CIRoot, own sign.Fingerprint, signer, bundle
 // PublishRoots copies the documents of the keys into the project's trust directory,
 // from which RYE_TRUST_ROOT selects them, and returns the paths of new files,
 // relative to the project.
-func (p *Project) PublishRoots(roots []CIRoot) ([]string, error) {
+func PublishRoots(p *project.Project, roots []CIRoot) ([]string, error) {
 	dir, err := p.ProjectTrust()
 	if err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func (p *Project) PublishRoots(roots []CIRoot) ([]string, error) {
 		if err != nil {
 			return made, err
 		}
-		made = append(made, inProject(p.Spaces.ProjectDir, at))
+		made = append(made, project.InProject(p.Spaces.ProjectDir, at))
 	}
 	return made, nil
 }
@@ -112,16 +113,16 @@ const maxEvent = 16 << 20
 // push: zeros for a new branch, and after a forced push one that the clone may not
 // contain. Both mean the merge base with the default branch. A branch that does not
 // exist stays an error, because it may be misspelled.
-func (e *Env) baseOf(ctx context.Context, repo *gitcmd.Repo, base string) (string, error) {
+func baseOf(ctx context.Context, e *project.Env, repo *gitcmd.Repo, base string) (string, error) {
 	if strings.Trim(base, "0123456789abcdef") != "" || len(base) != 40 && len(base) != 64 {
 		return base, nil
 	}
 	if _, err := repo.Commit(ctx, base); err == nil {
 		return base, nil
 	}
-	for _, branch := range e.defaultBranches() {
+	for _, branch := range defaultBranches(e) {
 		if at, err := repo.MergeBase(ctx, "HEAD", branch); err == nil {
-			e.Person.note("%s is not in this clone; the base is %s, the merge base with %s", base[:12], at[:12], branch)
+			e.Person.Notef("%s is not in this clone; the base is %s, the merge base with %s", base[:12], at[:12], branch)
 			return at, nil
 		}
 	}
@@ -130,7 +131,7 @@ func (e *Env) baseOf(ctx context.Context, repo *gitcmd.Repo, base string) (strin
 }
 
 // defaultBranches returns the names under which the default branch may exist.
-func (e *Env) defaultBranches() []string {
+func defaultBranches(e *project.Env) []string {
 	const remote = "refs/remotes/origin/"
 	out := []string{remote + "HEAD"}
 	if name := e.Getenv("CI_DEFAULT_BRANCH"); name != "" { // GitLab

@@ -1,4 +1,4 @@
-package project
+package status
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/githook"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
@@ -90,8 +91,8 @@ type EndingKey struct {
 	Days        int              `json:"days_left"`
 }
 
-// Status verifies the project and returns an overview. It writes nothing.
-func (p *Project) Status(ctx context.Context) (*Status, error) {
+// Of verifies the project and returns an overview. It writes nothing.
+func Of(ctx context.Context, p *project.Project) (*Status, error) {
 	root, err := p.NeedProject()
 	if err != nil {
 		return nil, err
@@ -100,9 +101,9 @@ func (p *Project) Status(ctx context.Context) (*Status, error) {
 	if p.Lock != nil && p.Lock.ProjectFile != nil {
 		s.Name, s.Needs = p.Lock.ProjectFile.Name(), p.Lock.ProjectFile.RequiresRye
 	}
-	s.Key = p.keyStatus()
-	s.Trust = p.trustStatus()
-	if err := p.hookStatus(ctx, s); err != nil {
+	s.Key = keyStatus(p)
+	s.Trust = trustStatus(p)
+	if err := hookStatus(ctx, p, s); err != nil {
 		return nil, err
 	}
 	params, judge := verify.Params{Resolver: p.Walker(), Trust: p.Trust, Ignored: p.Ignored(), Filtered: p.Filtered()}, p.LockJudge(ctx)
@@ -113,27 +114,29 @@ func (p *Project) Status(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.itemStatus(report, s)
-	p.usedEndings(report, s)
-	if s.Lock, err = p.lockStatus(ctx, report, judge); err != nil {
+	itemStatus(p, report, s)
+	usedEndings(p, report, s)
+	if s.Lock, err = lockStatus(ctx, p, report, judge); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-func (p *Project) keyStatus() KeyStatus {
+func keyStatus(p *project.Project) KeyStatus {
 	fp, err := p.Keys.OwnKey("")
 	if err != nil {
 		return KeyStatus{Reason: err.Error()}
 	}
 	k, _ := p.Trust.Key(fp)
 	_, missing := os.Lstat(p.Keys.KeyFile(fp))
-	return KeyStatus{Fingerprint: fp.String(), Owner: k.Owner, NotAfter: k.NotAfter, Days: p.daysLeft(k.NotAfter), HasFile: missing == nil}
+	return KeyStatus{Fingerprint: fp.String(), Owner: k.Owner, NotAfter: k.NotAfter, Days: daysLeft(p, k.NotAfter), HasFile: missing == nil}
 }
 
-func (p *Project) daysLeft(end time.Time) int { return int(end.Sub(p.Env.Now()) / (24 * time.Hour)) }
+func daysLeft(p *project.Project, end time.Time) int {
+	return int(end.Sub(p.Env.Now()) / (24 * time.Hour))
+}
 
-func (p *Project) trustStatus() TrustStatus {
+func trustStatus(p *project.Project) TrustStatus {
 	s := TrustStatus{Set: p.Trust.ProjectSet().State, Pending: []string{}}
 	for _, k := range p.Trust.Keys() {
 		if k.State.Usable() && !k.EmbeddedOnly {
@@ -142,14 +145,14 @@ func (p *Project) trustStatus() TrustStatus {
 	}
 	for _, x := range p.Trust.Proposals() {
 		if x.Sound && !x.Known && !x.Counts {
-			s.Pending = append(s.Pending, inProject(p.Spaces.ProjectDir, x.Path))
+			s.Pending = append(s.Pending, project.InProject(p.Spaces.ProjectDir, x.Path))
 		}
 	}
 	return s
 }
 
-func (p *Project) hookStatus(ctx context.Context, s *Status) error {
-	repo, err := p.Env.at(p.Spaces.ProjectDir).Repo(ctx)
+func hookStatus(ctx context.Context, p *project.Project, s *Status) error {
+	repo, err := p.Env.In(p.Spaces.ProjectDir).Repo(ctx)
 	var e *diag.Error
 	switch code := diag.CodeOf(err); {
 	case code == diag.SourceNotFound: // not in a repository
@@ -171,7 +174,7 @@ func (p *Project) hookStatus(ctx context.Context, s *Status) error {
 	return err
 }
 
-func (p *Project) itemStatus(report *verify.Report, s *Status) {
+func itemStatus(p *project.Project, report *verify.Report, s *Status) {
 	failed := map[string]bool{}
 	for _, f := range report.Findings {
 		if f.Severity == diag.SeverityError {
@@ -189,12 +192,12 @@ func (p *Project) itemStatus(report *verify.Report, s *Status) {
 			s.Items.Trusted++
 		case v.Code == diag.Unsigned:
 			s.Items.Unsigned = append(s.Items.Unsigned, name)
-		case v.Code == diag.HashMismatch && p.ownKey(v.Signer):
+		case v.Code == diag.HashMismatch && ownKey(p, v.Signer):
 			s.Items.Changed = append(s.Items.Changed, name)
 		default:
 			failed[f.Path] = true
 		}
-		if v.Code == diag.Unsigned || v.Code == diag.HashMismatch && p.ownKey(v.Signer) {
+		if v.Code == diag.Unsigned || v.Code == diag.HashMismatch && ownKey(p, v.Signer) {
 			delete(failed, f.Path)
 		}
 	}
@@ -209,16 +212,16 @@ func isDraft(ref string) bool {
 	return strings.HasPrefix(id, trust.Drafts)
 }
 
-func (p *Project) ownKey(fp sign.Fingerprint) bool {
+func ownKey(p *project.Project, fp sign.Fingerprint) bool {
 	k, known := p.Trust.Key(fp)
 	return known && k.Own && !k.Agent()
 }
 
 // lockStatus adds the findings about the lock to those about the items: what breaks
 // an item is not also a problem of the lock.
-func (p *Project) lockStatus(ctx context.Context, report *verify.Report, judge *LockJudge) (LockStatus, error) {
+func lockStatus(ctx context.Context, p *project.Project, report *verify.Report, judge *project.LockJudge) (LockStatus, error) {
 	items := len(report.Findings)
-	if err := p.VerifyLock(ctx, report, judge); err != nil {
+	if err := VerifyLock(ctx, p, report, judge); err != nil {
 		return LockStatus{}, err
 	}
 	s := LockStatus{State: LockUpToDate}
@@ -251,17 +254,17 @@ func (p *Project) lockStatus(ctx context.Context, report *verify.Report, judge *
 
 // usedEndings adds the keys of other people that end soon and that signed a file of
 // the project or a locked bundle.
-func (p *Project) usedEndings(report *verify.Report, s *Status) {
+func usedEndings(p *project.Project, report *verify.Report, s *Status) {
 	soon := map[sign.Fingerprint]trust.KeyInfo{}
-	for _, e := range p.endings() {
-		if !e.key.Own {
-			soon[e.key.Fingerprint] = e.key
+	for _, e := range p.Endings() {
+		if !e.Key.Own {
+			soon[e.Key.Fingerprint] = e.Key
 		}
 	}
 	add := func(fp sign.Fingerprint, signed string) {
 		if k, ends := soon[fp]; ends {
 			delete(soon, fp)
-			s.Ending = append(s.Ending, EndingKey{Fingerprint: fp, Owner: k.Owner, Signed: signed, Days: p.daysLeft(k.NotAfter)})
+			s.Ending = append(s.Ending, EndingKey{Fingerprint: fp, Owner: k.Owner, Signed: signed, Days: daysLeft(p, k.NotAfter)})
 		}
 	}
 	if p.Lock != nil && p.Lock.Lock != nil {

@@ -1,4 +1,4 @@
-package project
+package status
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -20,8 +21,8 @@ import (
 
 // VerifyLock adds the findings about the project's lock to a report. judge saw every item
 // of the project in the walk that made the report; it is nil without a lock.
-func (p *Project) VerifyLock(ctx context.Context, report *verify.Report, judge *LockJudge) error {
-	p.verifyAgents(ctx, report)
+func VerifyLock(ctx context.Context, p *project.Project, report *verify.Report, judge *project.LockJudge) error {
+	verifyAgents(ctx, p, report)
 	for _, err := range p.LockErrs {
 		report.Fail(lock.LockFile, err)
 	}
@@ -30,17 +31,17 @@ func (p *Project) VerifyLock(ctx context.Context, report *verify.Report, judge *
 	}
 	if p.Lock == nil {
 		if len(p.LockErrs) == 0 {
-			p.lockMissing(report)
+			lockMissing(p, report)
 		}
 		return nil
 	}
-	report.Findings = append(report.Findings, p.Lock.notes...)
-	sum, _, err := lock.ReadSum(p.files)
+	report.Findings = append(report.Findings, p.Lock.Notes...)
+	sum, _, err := lock.ReadSum(p.Files)
 	if err != nil {
 		report.Fail(lock.SumFile, err)
 	}
-	items, bad := judge.result(ctx)
-	partial := p.partial()
+	items, bad := judge.Result(ctx)
+	partial := p.Partial()
 	if partial { // what leads to a bundle that is elsewhere cannot be followed
 		bad = slices.DeleteFunc(bad, func(f diag.Finding) bool { return f.Code == diag.BundleFileMissing })
 	}
@@ -52,10 +53,10 @@ func (p *Project) VerifyLock(ctx context.Context, report *verify.Report, judge *
 	r, err := verify.Lock(ctx, verify.LockParams{
 		Params: verify.Params{Resolver: p.Walker(), Trust: p.Trust},
 		Lock:   p.Lock.Lock, Sum: sum, Items: items, Stale: stale, Lenient: p.Env.Unlocked, Partial: partial,
-		Sparse:   func(refs []item.Ref) map[item.Ref]bool { return p.leftOut(ctx, refs) },
+		Sparse:   func(refs []item.Ref) map[item.Ref]bool { return p.LeftOut(ctx, refs) },
 		Vendored: p.Lock.ProjectFile != nil && p.Lock.ProjectFile.Vendor,
-		Caps:     itemCaps,
-		Check:    judge.differs,
+		Caps:     project.ItemCaps,
+		Check:    judge.Differs,
 	})
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func (p *Project) VerifyLock(ctx context.Context, report *verify.Report, judge *
 		r.Findings = append(r.Findings, lock.Replaced(p.Lock.ProjectFile, p.Lock.Lock)...)
 	}
 	if p.Lock.ProjectFile != nil {
-		r.Findings = append(r.Findings, p.Lock.ProjectFile.IdleTrust(p.Lock.Lock, p.ownBundles()...)...)
+		r.Findings = append(r.Findings, p.Lock.ProjectFile.IdleTrust(p.Lock.Lock, ownBundles(p)...)...)
 	}
 	report.Merge(r)
 	return nil
@@ -72,7 +73,7 @@ func (p *Project) VerifyLock(ctx context.Context, report *verify.Report, judge *
 
 // ownBundles returns the names under which this project and its members are
 // released.
-func (p *Project) ownBundles() []string {
+func ownBundles(p *project.Project) []string {
 	var out []string
 	if name := p.Lock.ProjectFile.Name(); name != "" {
 		out = append(out, name)
@@ -93,14 +94,14 @@ func (p *Project) ownBundles() []string {
 
 // lockMissing judges a project without a lock: an error if it requires bundles or if
 // --locked was given, else a note.
-func (p *Project) lockMissing(report *verify.Report) {
-	if p.Env.Locked || p.files == nil {
+func lockMissing(p *project.Project, report *verify.Report) {
+	if p.Env.Locked || p.Files == nil {
 		if err := p.CheckLocked(); err != nil {
 			report.Fail(lock.LockFile, err)
 		}
 		return
 	}
-	m, _, err := lock.ReadProjectFile(p.files, "")
+	m, _, err := lock.ReadProjectFile(p.Files, "")
 	switch {
 	case err != nil:
 		report.Fail(lock.ProjectFileName, err)
@@ -112,7 +113,7 @@ func (p *Project) lockMissing(report *verify.Report) {
 		f.Path = lock.ProjectFileName
 		report.Findings = append(report.Findings, f.WithReason("relock"))
 	default:
-		p.Env.Person.note("%s does not exist, so no item is locked; rye lock writes it", lock.LockFile)
+		p.Env.Person.Notef("%s does not exist, so no item is locked; rye lock writes it", lock.LockFile)
 	}
 }
 
@@ -130,28 +131,28 @@ func unsaid(fs, known []diag.Finding) []diag.Finding {
 // a change that touches nothing else must not do to them. The states of logs in both are
 // compared with those that this account saw. Nothing of it needs a network. accepted are
 // the refs whose new prefer a maintainer accepts.
-func (p *Project) VerifyBase(ctx context.Context, base string, accepted []string, report *verify.Report) error {
-	if p.files == nil {
+func VerifyBase(ctx context.Context, p *project.Project, base string, accepted []string, report *verify.Report) error {
+	if p.Files == nil {
 		return nil
 	}
 	repo, err := p.Env.Repo(ctx)
 	if err != nil {
 		return err
 	}
-	if base, err = p.Env.baseOf(ctx, repo, base); err != nil {
+	if base, err = baseOf(ctx, p.Env, repo, base); err != nil {
 		return err
 	}
-	at, err := p.filesAt(ctx, repo, base)
+	at, err := p.FilesAt(ctx, repo, base)
 	if err != nil {
 		return err
 	}
-	old, err := p.compareBase(base, at, report)
+	old, err := compareBase(p, base, at, report)
 	if err != nil || p.Lock == nil {
 		return err
 	}
-	p.gossip(ctx, base, old, report)
+	gossip(ctx, p, base, old, report)
 	// A change that weakens a rule is judged by the rule of the base.
-	rules := WithManifest(p.Rules, p.Lock.ProjectFile)
+	rules := project.WithManifest(p.Rules, p.Lock.ProjectFile)
 	was := packages.RuleFile{Path: base + ":" + lock.ProjectFileName, ProjectFile: &lock.ProjectFile{}}
 	if m, _ := lock.ParseProjectFile(at[lock.ProjectFileName]); m != nil {
 		was.ProjectFile = m
@@ -161,16 +162,16 @@ func (p *Project) VerifyBase(ctx context.Context, base string, accepted []string
 		if slices.Contains(accepted, ref) {
 			return ""
 		}
-		return p.replacedBy(ctx, ref)
+		return replacedBy(ctx, p, ref)
 	})...)
-	if err := p.baseExpired(ctx, old, report); err != nil {
+	if err := p.BaseExpired(ctx, old, report); err != nil {
 		return err
 	}
-	return p.baseAges(ctx, repo, base, old, at[lock.SumFile], rules, report)
+	return baseAges(ctx, p, repo, base, old, at[lock.SumFile], rules, report)
 }
 
 // gossip compares the states of logs in both locks with those that this account saw.
-func (p *Project) gossip(ctx context.Context, base string, old *lock.Lock, report *verify.Report) {
+func gossip(ctx context.Context, p *project.Project, base string, old *lock.Lock, report *verify.Report) {
 	r := p.Registries()
 	lists := map[string][]lock.Registry{lock.LockFile: p.Lock.Lock.Registries}
 	if old != nil {
@@ -185,7 +186,7 @@ func (p *Project) gossip(ctx context.Context, base string, old *lock.Lock, repor
 
 // replacedBy returns what a preferred item replaces outside of the project and its
 // bundles, as a predicate, or "".
-func (p *Project) replacedBy(ctx context.Context, name string) string {
+func replacedBy(ctx context.Context, p *project.Project, name string) string {
 	ref, err := item.ParseRef(name, "")
 	if err != nil {
 		return ""
@@ -205,7 +206,7 @@ func (p *Project) replacedBy(ctx context.Context, name string) string {
 	return ""
 }
 
-func (p *Project) compareBase(base string, at map[string][]byte, report *verify.Report) (*lock.Lock, error) {
+func compareBase(p *project.Project, base string, at map[string][]byte, report *verify.Report) (*lock.Lock, error) {
 	var old *lock.Lock
 	if b := at[lock.LockFile]; b != nil {
 		var found []diag.Finding
@@ -218,9 +219,9 @@ func (p *Project) compareBase(base string, at map[string][]byte, report *verify.
 			report.Fail(lock.LockFile, diag.New(diag.LockMissing, "reading %s: %s has it, and here it was removed", lock.LockFile, base))
 		}
 	} else {
-		report.Findings = append(report.Findings, verify.Base(old, p.Lock.Lock, p.Lock.ProjectFile, p.succeeds)...)
+		report.Findings = append(report.Findings, verify.Base(old, p.Lock.Lock, p.Lock.ProjectFile, func(now, was string) bool { return succeeds(p, now, was) })...)
 	}
-	now, _, err := lock.ReadSum(p.files)
+	now, _, err := lock.ReadSum(p.Files)
 	if err == nil {
 		report.Findings = append(report.Findings, verify.BaseSum(at[lock.SumFile], now)...)
 	}
@@ -229,7 +230,7 @@ func (p *Project) compareBase(base string, at map[string][]byte, report *verify.
 
 // succeeds reports whether a signer of a lock entry is another one, or rotated from
 // it.
-func (p *Project) succeeds(now, was string) bool {
+func succeeds(p *project.Project, now, was string) bool {
 	a, err1 := sign.ParseFingerprint(now[strings.IndexByte(now, ':')+1:])
 	b, err2 := sign.ParseFingerprint(was[strings.IndexByte(was, ':')+1:])
 	return err1 == nil && err2 == nil && p.Trust.Succeeds(a, b)
@@ -240,7 +241,7 @@ func (p *Project) succeeds(now, was string) bool {
 // account first saw it, or since the branch of the base got its line of rye.sum. The
 // dates of the release and of the verified commits are not used: their authors
 // choose them.
-func (p *Project) baseAges(ctx context.Context, repo *gitcmd.Repo, base string, old *lock.Lock, sum []byte, rules packages.Rules, report *verify.Report) error {
+func baseAges(ctx context.Context, p *project.Project, repo *gitcmd.Repo, base string, old *lock.Lock, sum []byte, rules packages.Rules, report *verify.Report) error {
 	if _, age := rules.MinAge(); age <= 0 {
 		return nil
 	}
@@ -252,7 +253,7 @@ func (p *Project) baseAges(ctx context.Context, repo *gitcmd.Repo, base string, 
 		if was := old.Bundle(b.ID); was != nil && was.Version == b.Version && was.Sum == b.Sum {
 			continue
 		}
-		known, err := p.knownSince(ctx, repo, base, baseSum, b)
+		known, err := knownSince(ctx, p, repo, base, baseSum, b)
 		if err != nil {
 			return err
 		}
@@ -264,11 +265,11 @@ func (p *Project) baseAges(ctx context.Context, repo *gitcmd.Repo, base string, 
 }
 
 // knownSince returns the earlier of both times, zero if there is none.
-func (p *Project) knownSince(ctx context.Context, repo *gitcmd.Repo, base string, sum *lock.Sum, b lock.Bundle) (time.Time, error) {
+func knownSince(ctx context.Context, p *project.Project, repo *gitcmd.Repo, base string, sum *lock.Sum, b lock.Bundle) (time.Time, error) {
 	var known time.Time
 	if p.Dirs.State != "" {
 		var err error
-		if known, err = packages.FirstSeen(p.seenFile(), b); err != nil {
+		if known, err = packages.FirstSeen(p.SeenFile(), b); err != nil {
 			return known, err
 		}
 	}
@@ -285,8 +286,8 @@ func (p *Project) knownSince(ctx context.Context, repo *gitcmd.Repo, base string
 
 // verifyAgents adds the errors, and the settings without effect, of the section about agents of
 // rye.yaml. Files that cannot be read are reported by the other checks.
-func (p *Project) verifyAgents(ctx context.Context, report *verify.Report) {
-	layers, err := p.policyLayers()
+func verifyAgents(ctx context.Context, p *project.Project, report *verify.Report) {
+	layers, err := p.PolicyLayers()
 	if err != nil {
 		return
 	}
