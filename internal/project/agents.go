@@ -214,14 +214,14 @@ func (e *Env) openForAgents(ctx context.Context, o *agentProject, allowed policy
 		settings.Within(within)
 	}
 	h.Verbs, h.settings = h.newVerbs(), settings
-	w, err := h.workspace(ctx)
+	w, err := h.Workspace(ctx)
 	return w, held, err
 }
 
 // workspace returns the project as the agents' verbs see it. The settings are those
 // of the server that opened it, also if a tool calls a verb as a tool; without a
 // server they are the project's own.
-func (p *Project) workspace(ctx context.Context) (*agent.Workspace, error) {
+func workspace(ctx context.Context, p *Project) (*agent.Workspace, error) {
 	s := p.settings
 	if s == nil {
 		var err error

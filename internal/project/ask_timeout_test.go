@@ -12,7 +12,7 @@ func TestAgentsQuestionsEnd(t *testing.T) {
 	p := &Project{settings: &agent.Settings{}, allowance: &readAllowance{known: true}}
 	seconds := int64(7)
 	p.allowance.value.Approvals.TimeoutSeconds = &seconds
-	w, err := p.workspace(t.Context())
+	w, err := workspace(t.Context(), p)
 	if err != nil || w.AskTimeout != 7*time.Second {
 		t.Errorf("%+v, %v", w, err)
 	}

@@ -16,7 +16,7 @@ import (
 
 // dependencies returns the wheels of a Python tool for its lock entry. Those of an entry
 // of the same bytes stay. Others are resolved only by commands that change the lock.
-func (p *Project) dependencies(ctx context.Context, c *exec.Chain) ([]lock.Dep, error) {
+func dependencies(ctx context.Context, p *Project, c *exec.Chain) ([]lock.Dep, error) {
 	tool := c.Tool()
 	block, err := exec.Script(tool)
 	if block == nil || err != nil || len(block.Requirements) == 0 {

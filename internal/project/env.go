@@ -51,6 +51,9 @@ type Env struct {
 	Build    string    // identifies the build, for caches
 	Released time.Time // when this program was built; the clock cannot be earlier
 
+	// Parts are what packages above this one do for the project.
+	Parts Parts
+
 	// Broker serves the verbs to a program; nil serves none.
 	Broker func(ctx context.Context, b *agent.Broker) (exec.Connection, error)
 

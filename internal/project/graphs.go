@@ -394,7 +394,7 @@ func suspends(ctx context.Context, call policy.Call, d policy.Decision, timeout 
 
 // verb calls search, load or sign, as models do.
 func (d graphDispatcher) verb(ctx context.Context, c graph.Call) (any, error) {
-	w, err := d.p.workspace(ctx)
+	w, err := d.p.Workspace(ctx)
 	if err != nil {
 		return nil, err
 	}

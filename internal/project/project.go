@@ -246,3 +246,14 @@ func (p *Project) newIndex() *search.Index { return search.New(p.IndexParams()) 
 func (p *Project) IndexParams() search.Params {
 	return search.Params{Resolver: p.Resolver, CacheDir: p.cache, Build: p.Env.Build, Now: p.Env.Now, Record: p.Keys.IsRecorder}
 }
+
+// forBroker returns the project for calls of a program: the log of signatures states
+// that a program made them.
+func (p *Project) forBroker() *Project {
+	env, own := *p.Env, *p
+	env.Surface = auditlog.SurfaceBroker
+	own.Env = &env
+	own.Keys = p.Keys.RecordedBy(own.recordDocuments) // with the surface of the broker
+	own.Verbs = own.newVerbs()
+	return &own
+}

@@ -386,5 +386,5 @@ func (r registryItems) reopen(ctx context.Context, was *agent.RegistryItem) (*ag
 	if it.Root.Layer != was.From.Bundle || it.Digest != was.Item.Digest {
 		return nil, r.shadowed(it, was.From)
 	}
-	return p.workspace(ctx)
+	return p.Workspace(ctx)
 }

@@ -281,7 +281,7 @@ func (p *Project) decidedNow(ctx context.Context, id string, q *threads.OpenQues
 }
 
 // approve decides about a call by the allowance, and asks the user where it wants that.
-func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) error {
+func approve(ctx context.Context, p *Project, call policy.Call, ask exec.Ask) error {
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
 		return err

@@ -54,18 +54,6 @@ func (p *Project) inCopy(c *workcopy.Copy) *Project {
 	return &own
 }
 
-// refuseItems returns the error of the verbs that write items, nil if they may: those of a
-// working copy would write into the project.
-func (p *Project) refuseItems() error {
-	if p.readOnly {
-		return readsOnly("writing an item")
-	}
-	if p.copied == nil {
-		return nil
-	}
-	return diag.New(diag.PolicyDenied, "this thread works in a copy of the project, and the verb writes into the project; apply the copy first").WithReason("working_copy")
-}
-
 // worksIn returns the project with tools that work where the options of a thread state.
 func (p *Project) worksIn(ctx context.Context, o *ThreadOptions, id string) (*Project, error) {
 	if o.Copy != "" {

@@ -284,7 +284,7 @@ func (p *Project) serviceOf(ctx context.Context, f *foundProvider, model, tier s
 
 // provide makes a call of a model for a provider item, whatever executes it: in a
 // thread, reserved and recorded by the thread's kernel.
-func (p *Project) provide(ctx context.Context, in exec.ProviderCall) (map[string]any, error) {
+func provide(ctx context.Context, p *Project, in exec.ProviderCall) (map[string]any, error) {
 	t, _, s, c, err := p.called(ctx, in.NativeCall)
 	if err != nil {
 		return nil, err

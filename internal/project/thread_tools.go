@@ -164,7 +164,7 @@ func (r *threadRun) define(ctx context.Context, it *resolve.Item) (steps.Offer, 
 
 // verbs returns the verbs that the thread may use for any item.
 func (r *threadRun) verbs(ctx context.Context) ([]steps.VerbTool, error) {
-	w, err := r.p.workspace(ctx)
+	w, err := r.p.Workspace(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +295,7 @@ func (r *threadRun) verb(ctx context.Context, c *threads.ToolCall) (*threads.Too
 	if c.By != "" {
 		p = p.forBroker()
 	}
-	w, err := p.workspace(ctx)
+	w, err := p.Workspace(ctx)
 	if err != nil {
 		return nil, err
 	}
