@@ -3,11 +3,13 @@ package resolve
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -144,8 +146,48 @@ func (r *Resolver) Ref(ctx context.Context, word string) (item.Ref, error) {
 		if err := r.refusedKinds()[item.Tool]; err != nil {
 			return item.Ref{}, err // the id can name a tool, and no tool can be read
 		}
-		return item.Ref{}, r.missing(ctx, item.Ref{Kind: item.Tool, ID: word}, table.Kind(item.Tool), r.roots, diag.ItemNotFound)
+		return item.Ref{}, r.unknown(ctx, word, table)
 	}
 	return item.Ref{}, diag.New(diag.AmbiguousItem, "finding %q: it can be %s", word, strings.Join(found, " or ")).
 		WithReason("kind").WithDetail("ref", found[0])
+}
+
+// maxNamed is the number of items that an error about an unknown id lists.
+const maxNamed = 5
+
+// unknown returns the error about an id that no kind has. It lists the items of all kinds whose ids
+// end with it.
+func (r *Resolver) unknown(ctx context.Context, word string, table *extract.Table) error {
+	err := r.missing(ctx, item.Ref{Kind: item.Tool, ID: word}, table.Kind(item.Tool), r.roots, diag.ItemNotFound)
+	e := diag.Typed(err)
+	if e.Code != diag.ItemNotFound || e.Reason == "reserved" {
+		return err
+	}
+	var named, typed []string
+	of := map[string]string{} // refs by their ids and names
+	for _, ext := range table.All() {
+		for _, entry := range r.entries(ext, r.roots) {
+			ref := entry.Ref
+			if strings.HasSuffix(ref.ID, "/"+word) {
+				named = append(named, ref.String())
+			}
+			for _, text := range []string{ref.ID, ref.Name()} {
+				if of[text] == "" {
+					typed, of[text] = append(typed, text), ref.String()
+				}
+			}
+		}
+	}
+	if len(named) == 0 {
+		if near := suggest.Nearest(word, typed); near != "" && e.Reason == "" {
+			return e.WithReason("nearest").WithDetail("nearest", of[near])
+		}
+		return err
+	}
+	text := strings.Join(named[:min(len(named), maxNamed)], ", ")
+	if more := len(named) - maxNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return diag.New(diag.ItemNotFound, "finding %q: no item has this id; items with this name: %s", word, text).
+		WithReason("named").WithDetail("ref", named[0]).WithDetail("refs", named)
 }

@@ -126,7 +126,7 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	}
 	ref, rest, err := project.RefArgs(ctx, h, args)
 	if err != nil {
-		return notPrompt(err, args)
+		return notRef(err, args)
 	}
 	params, err := readParams(c, o.params)
 	if err != nil {

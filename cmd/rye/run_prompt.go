@@ -75,9 +75,18 @@ func runPrompt(ctx context.Context, c *cli.Call, e *project.Env, h *project.Proj
 	return runThread(ctx, c, h, req, o)
 }
 
-// notPrompt explains the error about a word with blanks that was to name an item.
-func notPrompt(err error, args []string) error {
+// notRef explains the error about the words of rye run of which the first names no item: it has
+// blanks, or it is the end of ids.
+func notRef(err error, args []string) error {
 	var e *diag.Error
+	if errors.As(err, &e) && e.Code == diag.ItemNotFound && e.Reason == "named" {
+		ref, _ := e.Details["ref"].(string)
+		words := []string{"rye", "run", ref}
+		for _, w := range args[1:] {
+			words = append(words, shellWord(w))
+		}
+		return e.WithReason("named_run").WithDetail("command", strings.Join(words, " "))
+	}
 	if len(args) == 1 && strings.ContainsAny(args[0], " \n") && diag.CodeOf(err) == diag.Usage && errors.As(err, &e) {
 		return e.WithReason("prompt_ref").WithDetail("name", args[0])
 	}

@@ -319,6 +319,7 @@ func (s *sorter) checkCall() {
 	case n < least:
 		s.problem(diag.New(diag.Usage, "reading arguments: %q needs %s", PathName(s.Path), missing(c.Args, n)).
 			WithReason("count").WithDetail("usage", usageLine(s.Path)))
+	case most >= 0 && n > most && len(s.unknown) > 0: // it can be the value of that flag
 	case most >= 0 && n > most:
 		s.problem(diag.New(diag.Usage, "reading arguments: %q takes %s, but %q is one too many", PathName(s.Path), count(most), s.Args[most]).
 			WithReason("count").WithDetail("usage", usageLine(s.Path)))

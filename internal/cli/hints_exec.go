@@ -76,6 +76,8 @@ func execHints() map[situation]string {
 		{diag.ToolNotFound, "reserved"}:               reservedHint,
 		{diag.ItemNotFound, "reserved"}:               reservedHint,
 		{diag.ExecutorNotFound, "reserved"}:           reservedHint,
+		{diag.ItemNotFound, "named"}:                  "did you mean {ref}?",
+		{diag.ItemNotFound, "named_run"}:              "{command}",
 		{diag.AmbiguousItem, "kind"}:                  "name the kind, for example {ref}",
 		{diag.AmbiguousItem, "prefer_first"}:          "add \"{ref}\": {bundle} under prefer in rye.yaml, then run it again",
 		{diag.AmbiguousItem, "prefer"}:                "add \"{ref}\": {bundle} under prefer in rye.yaml, then run rye lock",

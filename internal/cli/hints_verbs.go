@@ -19,7 +19,7 @@ func verbHints() map[situation]string {
 		{diag.Usage, "inside"}:                "rye init {outer}",
 		{diag.Usage, "key_export"}:            "the owner makes one with rye key export",
 		{diag.Usage, "no_version"}:            "install a release of rye, or build it in a clone with `go install ./cmd/rye`",
-		{diag.Usage, "no_passphrase"}:         "write --no-passphrase to make an unencrypted key",
+		{diag.Usage, "no_passphrase"}:         "`rye key new --no-passphrase` makes a key without one: anybody who can read its file can sign as you",
 		{diag.Usage, "reserved"}:              "name a directory below it: rye init DIR",
 		{diag.Usage, "revoke_reason"}:         "--reason compromised invalidates all signatures; superseded and retired those from --at on",
 		{diag.Usage, "scope"}:                 "name the items that the key may sign: --kinds tool --namespaces 'NAME/**'",

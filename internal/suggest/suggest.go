@@ -49,7 +49,8 @@ func List(word string, candidates []string, n int) []string {
 
 // score rates a candidate, smaller is closer: twice the edit distance, one more
 // when the first letters differ. A beginning of the candidate comes before any
-// edit, a difference in case before both.
+// edit, a difference in case before both. A candidate that is the first half of the
+// word or more is close at any distance: language is lang.
 func score(word, cand string) (int, bool) {
 	if word == "" || cand == "" || len(word) > maxWord || len(cand) > maxWord {
 		return 0, false
@@ -63,7 +64,8 @@ func score(word, cand string) (int, bool) {
 	}
 	a, b := []rune(w), []rune(c)
 	d := distance(a, b)
-	if d > limit(max(len(a), len(b))) {
+	begins := len(c) >= 3 && 2*len(c) >= len(w) && strings.HasPrefix(w, c)
+	if d > limit(max(len(a), len(b))) && !begins {
 		return 0, false
 	}
 	if a[0] == b[0] {
