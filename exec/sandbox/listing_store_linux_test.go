@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -122,4 +123,15 @@ func FuzzListings(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestListingsPage: the format page names the form that is written.
+func TestListingsPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/format/memo.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "`" + strings.TrimSpace(storedMark) + "`, a line feed"; !bytes.Contains(page, []byte(want)) {
+		t.Errorf("the page does not have %s", want)
+	}
 }
