@@ -13,7 +13,7 @@ import (
 const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 
 // value returns the value of a node and reports the errors in it.
-func (r *reader) value(n *node, path string, depth int) any {
+func (r *reader) value(n *yaml.Node, path string, depth int) any {
 	r.properties(n)
 	switch n.Kind {
 	case yaml.MappingNode, yaml.SequenceNode:
@@ -31,16 +31,16 @@ func (r *reader) value(n *node, path string, depth int) any {
 }
 
 // properties refuses anchors, aliases and tags.
-func (r *reader) properties(n *node) {
+func (r *reader) properties(n *yaml.Node) {
 	if n.Kind == yaml.AliasNode {
 		r.fail(r.position(n), "aliases (*%s) are not allowed", n.Value)
 		return
 	}
-	if n.props != nil && n.props.anchor != "" {
-		r.fail(r.position(n), "anchors (&%s) are not allowed", n.props.anchor)
+	if n.Anchor != "" {
+		r.fail(r.position(n), "anchors (&%s) are not allowed", n.Anchor)
 	}
 	if n.Style&yaml.TaggedStyle != 0 {
-		r.fail(r.position(n), "tags (%s) are not allowed", n.props.tag)
+		r.fail(r.position(n), "tags (%s) are not allowed", n.Tag)
 	} else if r.bang && r.bareTag(n) {
 		r.fail(r.position(n), "tags (!) are not allowed")
 	}
@@ -49,15 +49,15 @@ func (r *reader) properties(n *node) {
 // bareTag reports whether a node has the tag "!". The module keeps nothing of it
 // but the position: the node begins at the "!". A block mapping begins at its
 // first key.
-func (r *reader) bareTag(n *node) bool {
+func (r *reader) bareTag(n *yaml.Node) bool {
 	if n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Line == n.Content[0].Line && n.Column == n.Content[0].Column {
 		return false
 	}
-	off := r.offset(int(n.Line), int(n.Column))
-	return off < len(r.b) && r.b[off] == '!' && (n.props == nil || n.props.anchor == "")
+	off := r.offset(n.Line, n.Column)
+	return off < len(r.b) && r.b[off] == '!' && n.Anchor == ""
 }
 
-func (r *reader) mapping(n *node, path string, depth int) any {
+func (r *reader) mapping(n *yaml.Node, path string, depth int) any {
 	out := make(map[string]any, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
@@ -99,7 +99,7 @@ func (r *reader) join(path, key string) string {
 }
 
 // key reports whether k is a string, and adds findings about it.
-func (r *reader) key(k *node) bool {
+func (r *reader) key(k *yaml.Node) bool {
 	r.properties(k)
 	at := r.position(k)
 	switch {
@@ -125,7 +125,7 @@ func (r *reader) key(k *node) bool {
 	return true
 }
 
-func (r *reader) sequence(n *node, path string, depth int) any {
+func (r *reader) sequence(n *yaml.Node, path string, depth int) any {
 	out := make([]any, len(n.Content))
 	for i, c := range n.Content {
 		sub := r.join(path, strconv.Itoa(i))
@@ -135,7 +135,7 @@ func (r *reader) sequence(n *node, path string, depth int) any {
 	return out
 }
 
-func (r *reader) scalar(n *node) any {
+func (r *reader) scalar(n *yaml.Node) any {
 	if n.Style&quoted != 0 {
 		return n.Value
 	}

@@ -85,12 +85,6 @@ type reader struct {
 
 func (r *reader) document() any {
 	r.ascii, r.bang = isASCII(r.b), bytes.IndexByte(r.b, '!') >= 0
-	p := parsers.Get().(*simpleParser)
-	defer p.release()
-	if n := p.simple(r.b); n != nil {
-		r.pos[""] = r.position(n)
-		return r.value(n, "", 1)
-	}
 	dec := yaml.NewDecoder(bytes.NewReader(r.b))
 	doc, err := decode(dec)
 	switch {
@@ -99,13 +93,13 @@ func (r *reader) document() any {
 	case err != nil:
 		return r.syntax(err)
 	}
-	n := ofModule(doc.Content[0])
+	n := doc.Content[0]
 	r.pos[""] = r.position(n)
 	v := r.value(n, "", 1)
 	next, err := decode(dec)
 	switch {
 	case err == nil:
-		r.fail(r.position(&node{Line: int32(next.Line), Column: int32(next.Column)}), "a second document begins; one is allowed")
+		r.fail(r.position(next), "a second document begins; one is allowed")
 	case !errors.Is(err, io.EOF):
 		r.syntax(err)
 	}
@@ -138,16 +132,15 @@ func (r *reader) warn(at diag.Position, format string, args ...any) {
 
 // position returns the position of a node. The module's column counts characters,
 // that of the result bytes.
-func (r *reader) position(n *node) diag.Position {
-	line, column := int(n.Line), int(n.Column)
+func (r *reader) position(n *yaml.Node) diag.Position {
 	if r.ascii {
-		return diag.Position{Line: line, Column: column}
+		return diag.Position{Line: n.Line, Column: n.Column}
 	}
-	off := r.offset(line, column)
-	if line > len(r.lines) {
-		return diag.Position{Line: line, Column: column}
+	off := r.offset(n.Line, n.Column)
+	if n.Line > len(r.lines) {
+		return diag.Position{Line: n.Line, Column: n.Column}
 	}
-	return diag.Position{Line: line, Column: off - r.lines[line-1] + 1}
+	return diag.Position{Line: n.Line, Column: off - r.lines[n.Line-1] + 1}
 }
 
 // offset returns the offset of a node at a line and column of the module. Nodes come in
