@@ -64,14 +64,23 @@ func score(word, cand string) (int, bool) {
 	}
 	a, b := []rune(w), []rune(c)
 	d := distance(a, b)
-	begins := len(c) >= 3 && 2*len(c) >= len(w) && strings.HasPrefix(w, c)
-	if d > limit(max(len(a), len(b))) && !begins {
+	longer := max(len(a), len(b))
+	if d > limit(longer) && !isStem(w, c) {
 		return 0, false
 	}
 	if a[0] == b[0] {
 		return 2 * d, true
 	}
 	return 2*d + 1, true
+}
+
+// isStem reports whether a candidate is the first half of a word or more.
+func isStem(word, cand string) bool {
+	if len(cand) < 3 {
+		return false
+	}
+	isHalf := 2*len(cand) >= len(word)
+	return isHalf && strings.HasPrefix(word, cand)
 }
 
 // limit is the maximum number of typing errors in a word of n letters.
@@ -92,7 +101,10 @@ func Distance(a, b string) int { return distance([]rune(a), []rune(b)) }
 
 // distance counts insertions, deletions, changes and swaps of adjacent letters.
 func distance(a, b []rune) int {
-	before, prev, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	n := len(b) + 1
+	before := make([]int, n)
+	prev := make([]int, n)
+	row := make([]int, n)
 	for j := range prev {
 		prev[j] = j
 	}
@@ -103,7 +115,10 @@ func distance(a, b []rune) int {
 			if a[i-1] == b[j-1] {
 				cost = 0
 			}
-			row[j] = min(prev[j]+1, row[j-1]+1, prev[j-1]+cost)
+			deleted := prev[j] + 1
+			inserted := row[j-1] + 1
+			changed := prev[j-1] + cost
+			row[j] = min(deleted, inserted, changed)
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
 				row[j] = min(row[j], before[j-2]+1)
 			}
