@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/surface"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
@@ -20,7 +21,7 @@ func checkAgentKeys(ctx context.Context, c *cli.Call) []checkResult {
 	if err == nil {
 		var held policy.Held
 		if _, held, err = h.AgentSettings(ctx, nil); err == nil {
-			open = h.OpenToAgents(held)
+			open = surface.OpenToAgents(h, held)
 		}
 	}
 	switch {
@@ -29,7 +30,7 @@ func checkAgentKeys(ctx context.Context, c *cli.Call) []checkResult {
 	case open == "":
 		return []checkResult{{name, statusOK, "agents cannot read an unencrypted key of yours", ""}}
 	}
-	return []checkResult{{name, statusWarn, project.OpenKey(open), project.OpenKeyFix}}
+	return []checkResult{{name, statusWarn, surface.OpenKey(open), surface.OpenKeyFix}}
 }
 
 // checkKeys reports keys that expire soon, and whether an ssh-agent signs for the

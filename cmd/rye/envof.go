@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/sandbox"
+	"github.com/ryeos/rye/internal/app"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/project"
@@ -18,7 +19,7 @@ import (
 // those fields themselves. External MCP servers that it starts end with the command.
 func envOf(c *cli.Call) *project.Env {
 	e := &project.Env{
-		Parts:  project.AllParts(),
+		Parts:  app.Parts(),
 		Getenv: c.Getenv, Environ: c.Environ, Now: c.Now, Self: c.Self, ThreadArgs: processArgs(c, "thread-process"), Stdlib: c.Stdlib, Etc: c.Etc, Cwd: c.Dir, Base: c.Base, Named: c.Named,
 		TrustRoot: c.TrustRoot, Offline: c.Offline,
 		Command: c.UI.Command, Version: c.Program.Version, Build: build(c.Program), Released: cli.BuildTime(),

@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/surface"
 	"github.com/ryeos/rye/policy"
 )
 
@@ -138,7 +139,7 @@ func addServer(ctx context.Context, c *cli.Call, o *mcpAddOptions, s *mcpStore, 
 	// A command of a file was written by another person: the user reads it before
 	// it is started.
 	if o.from != "" {
-		showMcpServer(c.UI, server, s.project.McpOptions().Dir)
+		showMcpServer(c.UI, server, surface.McpOptions(s.project).Dir)
 		if err := confirmServer(c, o.yes, "Start it and list its tools?", "starting MCP server "+server.Name, server, nil); err != nil {
 			return nil, err
 		}
@@ -148,7 +149,7 @@ func addServer(ctx context.Context, c *cli.Call, o *mcpAddOptions, s *mcpStore, 
 		return nil, err
 	}
 	if o.from == "" {
-		showMcpServer(c.UI, server, s.project.McpOptions().Dir)
+		showMcpServer(c.UI, server, surface.McpOptions(s.project).Dir)
 	}
 	showMcpOffer(c.UI, offer, !o.yes)
 	if err := confirmServer(c, o.yes, "Add it and sign an item for each tool?", "adding MCP server "+server.Name, server, offer.Tools); err != nil {

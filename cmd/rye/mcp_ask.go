@@ -6,12 +6,13 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient"
+	"github.com/ryeos/rye/internal/surface"
 )
 
 // connectServer connects to a server and returns its tools.
 func connectServer(ctx context.Context, c *cli.Call, s *mcpStore, server *mcpclient.Server) (*mcpclient.Offer, error) {
 	c.UI.Note("%s MCP server %s …", pick(server.Transport == mcpclient.Stdio, "starting", "connecting to"), server.Name)
-	offer, err := mcpclient.Ask(ctx, s.project.McpOptions(), server, c.Environ())
+	offer, err := mcpclient.Ask(ctx, surface.McpOptions(s.project), server, c.Environ())
 	if err != nil {
 		showMcpStderr(c.UI, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/surface"
 )
 
 // mcpRefreshOptions are the flags of rye mcp refresh.
@@ -97,7 +98,7 @@ func compareServer(ctx context.Context, c *cli.Call, s *mcpStore, l *mcpclient.L
 	server := *l.Server
 	server.Protocol = "" // negotiate it again
 	if len(server.Variables()) > 0 {
-		if r.err = s.project.MayHoldSecrets(l.Item); r.err != nil {
+		if r.err = surface.MayHoldSecrets(s.project, l.Item); r.err != nil {
 			return r
 		}
 	}

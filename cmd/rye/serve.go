@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/surface"
 	"github.com/ryeos/rye/mcpserve"
 	"github.com/ryeos/rye/policy"
 )
@@ -84,7 +85,7 @@ func runServe(ctx context.Context, c *cli.Call, o *serveOptions) error {
 	if c.Isatty != nil && c.Isatty(c.Stdin) {
 		c.UI.Note("waiting for an MCP client on stdin; rye serve --print-config claude prints the settings of a client")
 	}
-	return newServer(c, serverEnv(c).AgentSurface(allowed, "")).Stdio(ctx, c.Stdin, c.Stdout)
+	return newServer(c, surface.AgentSurface(serverEnv(c), allowed, "")).Stdio(ctx, c.Stdin, c.Stdout)
 }
 
 // prepareServerProcess tunes the process for thousands of small calls: a larger heap saves
@@ -172,6 +173,6 @@ func serveListener(ctx context.Context, c *cli.Call, l net.Listener, p mcpserve.
 	if err != nil {
 		return err
 	}
-	server := newServer(c, serverEnv(c).AgentSurface(allowed, cmp.Or(h.Spaces.ProjectDir, c.Base)))
+	server := newServer(c, surface.AgentSurface(serverEnv(c), allowed, cmp.Or(h.Spaces.ProjectDir, c.Base)))
 	return server.Serve(ctx, l, p, func() { c.UI.Note("serving http://%s/mcp", l.Addr()) })
 }

@@ -41,7 +41,7 @@ func (p *Project) privateDirs(seen links.Seen) []policy.Private {
 	add("rye's settings and trust", false, p.Dirs.Config)
 	add("rye's keys", false, p.Dirs.Data)
 	add("rye's state", false, p.Dirs.State)
-	add("rye's settings of this machine", true, p.Env.machineDir())
+	add("rye's settings of this machine", true, p.Env.MachineDir())
 	add("your user space", true, p.Spaces.UserDir, space.Dir)
 	add("your user space", true, home, space.Dir)
 	add("ssh", false, home, ".ssh")

@@ -12,9 +12,9 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-// bundlerTool is the function of the tool with which models read the bundles of the project.
+// BundlerTool is the function of the tool with which models read the bundles of the project.
 // It writes and signs nothing: rye bundle create makes the same manifest for a person.
-func (p *Project) bundlerTool(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+func (p *Project) BundlerTool(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 	c := bundlerCall{p, in.Parameters}
 	root, err := p.NeedProject()
 	if err != nil {

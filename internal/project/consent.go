@@ -73,9 +73,9 @@ func (p *Project) WriteConsents(name string, all Consents) error {
 	return atomicfile.Private(filepath.Dir(file)).Write(filepath.Base(file), append(b, '\n'), 0o600)
 }
 
-// consent returns the check that the executor makes before a program of the
+// Consent returns the check that the executor makes before a program of the
 // project itself interprets a tool.
-func (p *Project) consent() func(exec.Interpreter) error {
+func (p *Project) Consent() func(exec.Interpreter) error {
 	return func(in exec.Interpreter) error {
 		was, known := p.ReadConsents(InterpreterConsents)[in.Path]
 		if was == in.Digest.String() {

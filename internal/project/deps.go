@@ -14,9 +14,9 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// dependencies returns the wheels of a Python tool for its lock entry. Those of an entry
+// ToolDependencies returns the wheels of a Python tool for its lock entry. Those of an entry
 // of the same bytes stay. Others are resolved only by commands that change the lock.
-func dependencies(ctx context.Context, p *Project, c *exec.Chain) ([]lock.Dep, error) {
+func ToolDependencies(ctx context.Context, p *Project, c *exec.Chain) ([]lock.Dep, error) {
 	tool := c.Tool()
 	block, err := exec.Script(tool)
 	if block == nil || err != nil || len(block.Requirements) == 0 {

@@ -31,7 +31,7 @@ func (d graphDispatcher) follow(ctx context.Context, c graph.Call) (any, error) 
 		return nil, diag.New(diag.ExecutionFailed, "calling %s: a hook, and a graph that a thread calls, cannot start a thread", c.Ref).WithReason("thread_in_thread")
 	}
 	dir := d.p.Spaces.ProjectDir
-	o := &ThreadOptions{Ref: c.Ref, Params: c.Params, Held: c.Held, Ask: d.confirmer(ctx, c, true), ToClient: !atTerminal(ctx), Observe: d.observe(ctx, c.Child.Run)}
+	o := &ThreadOptions{Ref: c.Ref, Params: c.Params, Held: c.Held, Ask: d.confirmer(ctx, c, true), ToClient: !AtTerminal(ctx), Observe: d.observe(ctx, c.Child.Run)}
 	o.Below = &nodeThread{run: d.account, call: c}
 	if call, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
 		o.AcceptChanged = call.AcceptChanged

@@ -19,10 +19,10 @@ import (
 	"github.com/ryeos/rye/threads"
 )
 
-// graphsTool is the function of the tool with which models handle runs. Its caller
+// GraphsTool is the function of the tool with which models handle runs. Its caller
 // needs the capability for the tool, and passes the gates of every item that a resumed
 // run calls. A caller that is not a person reaches the runs that it started.
-func (p *Project) graphsTool(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+func (p *Project) GraphsTool(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 	call := graphsCall{p: p, in: in}
 	operation := call.text("operation")
 	switch operation {

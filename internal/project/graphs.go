@@ -170,8 +170,8 @@ type parsedGraph struct {
 	findings []diag.Finding
 }
 
-// runGraph is the function of the runtime of graphs.
-func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+// RunGraph is the function of the runtime of graphs.
+func (p *Project) RunGraph(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 	it := in.Chain.Tool()
 	g, findings := ParseGraph(it)
 	if g == nil {

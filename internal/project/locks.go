@@ -44,7 +44,7 @@ func (p *Project) readLocks(ctx context.Context, m Mode, own func() (*SpaceLock,
 		var sl *SpaceLock
 		var err error
 		if root.Space == space.Project {
-			p.Files = lock.Dir(lockDir(root))
+			p.Files = lock.Dir(LockDir(root))
 			sl, err = own()
 		} else {
 			sl, err = readSpaceLock(root)
@@ -82,9 +82,9 @@ func (p *Project) ownLock() func() (*SpaceLock, error) {
 	return read
 }
 
-// lockDir returns the directory of a space's lock: the one that contains .ai in a
+// LockDir returns the directory of a space's lock: the one that contains .ai in a
 // project, .ai itself in other spaces.
-func lockDir(root *space.Root) string {
+func LockDir(root *space.Root) string {
 	if root.Space == space.Project {
 		return root.Base
 	}
@@ -93,7 +93,7 @@ func lockDir(root *space.Root) string {
 
 // readSpaceLock returns nil when the space has no lock, which costs one stat.
 func readSpaceLock(root *space.Root) (*SpaceLock, error) {
-	dir := lockDir(root)
+	dir := LockDir(root)
 	if _, err := os.Lstat(filepath.Join(dir, lock.LockFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -180,7 +180,7 @@ func (h *Project) inGit(ctx context.Context, p *GitProject, root *space.Root, wh
 	}
 	x.Resolver = resolve.New(resolve.Params{Spaces: x.Spaces, Trust: x.Trust, Locked: (&x).locks, WasTool: (&x).wasTool, Lenient: true})
 	x.Executor = (&x).newExecutor()
-	x.Verbs = (&x).newVerbs()
+	x.Verbs = (&x).NewVerbs()
 	return &x, nil
 }
 

@@ -17,9 +17,9 @@ import (
 	"github.com/ryeos/rye/threads/provider"
 )
 
-// modelProgram is a provider item whose model is called by a program with the login of the
+// ModelProgram is a provider item whose model is called by a program with the login of the
 // user. In a thread the program's tools are those of the thread.
-func (p *Project) modelProgram(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+func (p *Project) ModelProgram(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 	if try, _ := ctx.Value(tryKey{}).(*providerTry); try != nil {
 		return try.runProgram(ctx, &in)
 	}
@@ -110,7 +110,7 @@ func (p *Project) startProgram(ctx context.Context, in *exec.NativeCall, server 
 	}
 	profile.Sockets = &sockets
 	out, pipe := io.Pipe()
-	dir := p.toolDir()
+	dir := p.ToolDir()
 	cmd := proc.Cmd{
 		Path: path, Argv: argv, Dir: dir, Env: env, Stdin: bytes.NewReader(stdin), Timeout: in.Timeout, MaxStdout: -1, MaxStderr: 16 << 10,
 		OnStdout: func(b []byte) { _, _ = pipe.Write(b) }, // a reader that has left reads nothing more

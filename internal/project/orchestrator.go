@@ -27,8 +27,8 @@ type orchestration struct {
 	from string // the thread that calls, "" for a person or a client
 }
 
-// orchestrate is the function of the tool.
-func (p *Project) orchestrate(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+// Orchestrate is the function of the tool.
+func (p *Project) Orchestrate(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 	o := orchestration{p: p, in: in}
 	if r := spawner(ctx); r != nil {
 		o.from = r.stored().ID

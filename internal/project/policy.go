@@ -21,9 +21,9 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-// machineDir returns the directory of the administrator's files for rye, "" if the
+// MachineDir returns the directory of the administrator's files for rye, "" if the
 // machine has none.
-func (e *Env) machineDir() string {
+func (e *Env) MachineDir() string {
 	switch {
 	case e.Etc != "":
 		return e.Etc
@@ -41,7 +41,7 @@ func (e *Env) machineDir() string {
 // what is about to be done.
 func (e *Env) policies(d userdirs.Dirs) (packages.Rules, error) {
 	var out packages.Rules
-	for _, dir := range []string{e.machineDir(), d.Config} {
+	for _, dir := range []string{e.MachineDir(), d.Config} {
 		if dir == "" {
 			continue
 		}

@@ -50,12 +50,12 @@ type Project struct {
 
 	TrustParams trust.Params
 	Resolver    *resolve.Resolver
-	index       *search.Index
+	Index       *search.Index
 	Executor    *exec.Executor
 	Verbs       *primary.Verbs
 	memo        *memo.Memo        // nil without one
 	seen        *sandbox.Listings // what searches for protected paths remember, nil for nothing
-	settings    *agent.Settings   // of the server that opened the project, else nil
+	Settings    *agent.Settings   // of the server that opened the project, else nil
 	copied      *workcopy.Copy    // where the tools work, nil for the project itself
 	seenDir     *account.Seen     // what they see outside of projects, else nil
 	readOnly    bool              // tools change no file
@@ -102,9 +102,9 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	// The rest reads no file before it is asked.
 	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: itemCheck(p.natives), Plain: p.plain(), Lenient: bool(m), Parsed: parsedItems()})
 	p.passed = sync.OnceValue(func() []byte { return p.Resolver.Passed(func(item.Ref) bool { return true }) })
-	p.index = p.newIndex()
+	p.Index = p.newIndex()
 	p.Executor = p.newExecutor()
-	p.Verbs = p.newVerbs()
+	p.Verbs = p.NewVerbs()
 	if e.ThreadLogs && p.Dirs.Account() != "" {
 		return inAccount(p)
 	}
@@ -123,7 +123,7 @@ func (p *Project) open(ctx context.Context, m Mode, system *bundle.Opening) erro
 	p.System = systemOf(system)
 
 	// Spaces: the system bundle is the lowest of them.
-	where := e.spaceParams()
+	where := e.SpaceParams()
 	where.Layer = stdlib.Bundle
 	if system != nil {
 		where.System = system
@@ -195,7 +195,7 @@ func (e *Env) Home() string {
 
 // systemTrust returns the directories of the machine's own trust documents.
 func (e *Env) systemTrust() []string {
-	if dir := e.machineDir(); dir != "" {
+	if dir := e.MachineDir(); dir != "" {
 		return []string{filepath.Join(dir, "trust")}
 	}
 	return nil
@@ -217,7 +217,7 @@ func (p *Project) newExecutor() *exec.Executor {
 		}
 	}
 	if p.seenDir != nil {
-		dir, boundary, project = p.toolDir(), p.seenBoundary(boundary), ""
+		dir, boundary, project = p.ToolDir(), p.seenBoundary(boundary), ""
 	}
 	boundary.ReadOnly = p.readOnly
 	var locked *lock.Lock
@@ -228,14 +228,14 @@ func (p *Project) newExecutor() *exec.Executor {
 		Resolver: p.Resolver, Cache: p.cache, Project: project, Records: transcript.Dir, Dir: dir, UserSpace: p.Spaces.UserDir,
 		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self, Ladder: p.Env.Ladder, Starter: p.Env.Starter, Listings: p.seen, Git: p.gitFinder(), Applet: p.Env.Applet,
 		Boundary: boundary, Fixed: fixed, Ceiling: p.ceiling, Approve: p.approve, Removed: p.removed, Unconfined: p.unconfined, Lock: locked, System: p.System, Locked: p.Env.KeepsLock(), Grace: p.Env.Grace,
-		Warn: p.warnDrift(), Keys: p.Env.keys, Consent: p.consent(), Consented: p.consented, Natives: p.natives(), Provider: p.provide, Broker: p.broker(), Now: p.Env.Now,
+		Warn: p.warnDrift(), Keys: p.Env.keys, Consent: p.Consent(), Consented: p.consented, Natives: p.natives(), Provider: p.provide, Broker: p.broker(), Now: p.Env.Now,
 	})
 }
 
-// newVerbs returns the verbs over the project.
-func (p *Project) newVerbs() *primary.Verbs {
+// NewVerbs returns the verbs over the project.
+func (p *Project) NewVerbs() *primary.Verbs {
 	return primary.New(primary.Params{
-		Resolver: p.Resolver, Executor: p.Executor, Index: p.index, Dir: p.Env.Base, Record: p.Recorder().Record, Dependencies: p.dependencies, Ignored: p.Ignored(), Ran: p.ran(), Now: p.Env.Now, Chains: p.chains(), Refuse: p.refuseItems(),
+		Resolver: p.Resolver, Executor: p.Executor, Index: p.Index, Dir: p.Env.Base, Record: p.Recorder().Record, Dependencies: p.dependencies, Ignored: p.Ignored(), Ran: p.ran(), Now: p.Env.Now, Chains: p.chains(), Refuse: p.refuseItems(),
 	})
 }
 
@@ -247,13 +247,13 @@ func (p *Project) IndexParams() search.Params {
 	return search.Params{Resolver: p.Resolver, CacheDir: p.cache, Build: p.Env.Build, Now: p.Env.Now, Record: p.Keys.IsRecorder}
 }
 
-// forBroker returns the project for calls of a program: the log of signatures states
+// ForBroker returns the project for calls of a program: the log of signatures states
 // that a program made them.
-func (p *Project) forBroker() *Project {
+func (p *Project) ForBroker() *Project {
 	env, own := *p.Env, *p
 	env.Surface = auditlog.SurfaceBroker
 	own.Env = &env
 	own.Keys = p.Keys.RecordedBy(own.recordDocuments) // with the surface of the broker
-	own.Verbs = own.newVerbs()
+	own.Verbs = own.NewVerbs()
 	return &own
 }

@@ -293,7 +293,7 @@ func (r registryItems) Adopt(ctx context.Context, it *agent.RegistryItem, ask fu
 	review := func([]packages.Change) error { return nil }
 	if a.Registry == "ask" {
 		review = func(changes []packages.Change) error {
-			return r.ask(ctx, it, changes, a.Approvals.Timeout(atTerminal(ctx)), ask)
+			return r.ask(ctx, it, changes, a.Approvals.Timeout(AtTerminal(ctx)), ask)
 		}
 	}
 	if err := r.add(ctx, it, review); err != nil {
@@ -378,7 +378,7 @@ func (r registryItems) reopen(ctx context.Context, was *agent.RegistryItem) (*ag
 	if err != nil {
 		return nil, err
 	}
-	p.settings = r.p.settings
+	p.Settings = r.p.Settings
 	it, err := p.Resolver.Inspect(ctx, was.From.Ref)
 	if err != nil {
 		return nil, err

@@ -17,9 +17,9 @@ import (
 	"github.com/ryeos/rye/trust"
 )
 
-// registryTool is the function of the tool with which models read registries and prepare a
+// RegistryTool is the function of the tool with which models read registries and prepare a
 // publication. A person publishes.
-func (p *Project) registryTool(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+func (p *Project) RegistryTool(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 	c := registryCall{registryItems{p}, in.Parameters}
 	var out any
 	var err error

@@ -7,8 +7,8 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// spaceParams returns the directories in which the spaces on disk are searched.
-func (e *Env) spaceParams() space.Params {
+// SpaceParams returns the directories in which the spaces on disk are searched.
+func (e *Env) SpaceParams() space.Params {
 	return space.Params{Project: e.Named, Dir: e.Base, Home: e.Home(), Getenv: e.Getenv}
 }
 
@@ -16,7 +16,7 @@ func (e *Env) spaceParams() space.Params {
 // of a project: a project there would not be found afterwards, or would be refused
 // because dir belongs to another user.
 func (e *Env) CheckNewProject(dir string) error {
-	if what := e.spaceParams().Reserved(dir); what != "" {
+	if what := e.SpaceParams().Reserved(dir); what != "" {
 		return diag.New(diag.Usage, "making a project: %s is %s, which is never a project", dir, what).WithReason("reserved")
 	}
 	for outer := dir; outer != filepath.Dir(outer); outer = filepath.Dir(outer) {

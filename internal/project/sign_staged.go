@@ -118,7 +118,7 @@ func (e *Env) locations(ctx context.Context, repo *gitcmd.Repo, changes []gitcmd
 
 // locationsOf returns the project that rye was called in, and the others of a list.
 func (e *Env) locationsOf(repo *gitcmd.Repo, list func(here string) ([]string, error)) ([]githook.Location, error) {
-	spaces, err := space.Discover(e.spaceParams())
+	spaces, err := space.Discover(e.SpaceParams())
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (e *Env) locationsOf(repo *gitcmd.Repo, list func(here string) ([]string, e
 		return nil, err
 	}
 	for _, prefix := range others {
-		if dir := filepath.Join(repo.WorkTree, filepath.FromSlash(prefix)); e.spaceParams().Reserved(dir) == "" {
+		if dir := filepath.Join(repo.WorkTree, filepath.FromSlash(prefix)); e.SpaceParams().Reserved(dir) == "" {
 			locations = append(locations, githook.Location{Prefix: prefix, Label: filepath.FromSlash(prefix)})
 		}
 	}

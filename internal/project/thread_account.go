@@ -55,7 +55,7 @@ func reading(p *Project, readOnly bool) *Project {
 	own := *p
 	own.readOnly = readOnly
 	own.Executor = own.newExecutor()
-	own.Verbs = own.newVerbs()
+	own.Verbs = own.NewVerbs()
 	return &own
 }
 
@@ -81,7 +81,7 @@ func readsOnly(doing string) *diag.Error {
 
 // seenBoundary returns the boundary of tools that see a directory outside of projects.
 func (p *Project) seenBoundary(b *policy.Boundary) *policy.Boundary {
-	b.Project = realPath(p.toolDir(), links.Seen{})
+	b.Project = realPath(p.ToolDir(), links.Seen{})
 	b.Copy = b.Copy || p.seenDir.Empty // it is below a private directory
 	return b
 }
@@ -104,8 +104,8 @@ func (p *Project) prepareAccount() error {
 	return err
 }
 
-// toolDir returns the directory in which the tools of the project work.
-func (p *Project) toolDir() string {
+// ToolDir returns the directory in which the tools of the project work.
+func (p *Project) ToolDir() string {
 	switch {
 	case p.copied != nil:
 		return p.copied.Dir()

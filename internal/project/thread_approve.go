@@ -280,8 +280,8 @@ func (p *Project) decidedNow(ctx context.Context, id string, q *threads.OpenQues
 	}
 }
 
-// approve decides about a call by the allowance, and asks the user where it wants that.
-func approve(ctx context.Context, p *Project, call policy.Call, ask exec.Ask) error {
+// Approve decides about a call by the allowance, and asks the user where it wants that.
+func Approve(ctx context.Context, p *Project, call policy.Call, ask exec.Ask) error {
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
 		return err
@@ -290,7 +290,7 @@ func approve(ctx context.Context, p *Project, call policy.Call, ask exec.Ask) er
 		call.Child = r.o.isChild()
 	}
 	d := a.Decide(call)
-	d.Timeout = a.Approvals.Timeout(atTerminal(ctx))
+	d.Timeout = a.Approvals.Timeout(AtTerminal(ctx))
 	start := starting(ctx)
 	if start == nil {
 		start = func(string, item.Digest, string, string) error { return nil }
@@ -328,9 +328,9 @@ func approve(ctx context.Context, p *Project, call policy.Call, ask exec.Ask) er
 	return start(call.Ref.String(), call.Digest, d.Tier.String(), "approved")
 }
 
-// atTerminal reports whether a question of ctx reaches a person at a terminal: of this process,
+// AtTerminal reports whether a question of ctx reaches a person at a terminal: of this process,
 // or of one that waits for its thread. Otherwise it goes to the user of a client.
-func atTerminal(ctx context.Context) bool {
+func AtTerminal(ctx context.Context) bool {
 	if r := spawner(ctx); r != nil && (r.o.ToClient || r.o.Relayed && !r.o.Attended) {
 		return false
 	}

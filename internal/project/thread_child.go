@@ -27,9 +27,9 @@ func spawner(ctx context.Context) *threadRun {
 	return r
 }
 
-// threadDirective is the function of the tool with which a thread starts another one. The
+// ThreadDirective is the function of the tool with which a thread starts another one. The
 // new thread has the permissions of the caller as its first grants, so it may do no more.
-func (p *Project) threadDirective(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+func (p *Project) ThreadDirective(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 	o, wait, err := p.childOptions(ctx, in)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (p *Project) threadDirective(ctx context.Context, in exec.NativeCall) (map[
 	s, err := p.joined(ctx, o)
 	if s == nil && err == nil {
 		o.Relayed = wait && decide != nil
-		o.Attended = o.Relayed && atTerminal(ctx)
+		o.Attended = o.Relayed && AtTerminal(ctx)
 		s, err = p.SpawnThread(ctx, o)
 	}
 	if err != nil {

@@ -50,7 +50,7 @@ func (p *Project) inCopy(c *workcopy.Copy) *Project {
 	own := *p
 	own.copied = c
 	own.Executor = own.newExecutor()
-	own.Verbs = own.newVerbs()
+	own.Verbs = own.NewVerbs()
 	return &own
 }
 

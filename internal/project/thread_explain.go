@@ -81,7 +81,7 @@ func (p *Project) PlanThread(ctx context.Context, o *ThreadOptions) (*ThreadPlan
 		Ref: prepared.Ref, Directive: primary.ElementOf(prepared.Item), Extends: []primary.Element{}, Inputs: prepared.Inputs, Outputs: d.Outputs,
 		Limits: prepared.Limits, Permits: d.Permissions.Texts(), Sandbox: d.Permissions.Sandbox, Hooks: []string{}, Context: []string{}, Checks: []string{},
 		Loop: threads.Identity{Ref: prepared.Loop.Ref.String(), Digest: prepared.Loop.Digest},
-		Logs: filepath.Join(p.Spaces.ProjectDir, filepath.FromSlash(transcript.Dir)), Workspace: p.workingCopy(), Dir: p.toolDir(),
+		Logs: filepath.Join(p.Spaces.ProjectDir, filepath.FromSlash(transcript.Dir)), Workspace: p.workingCopy(), Dir: p.ToolDir(),
 	}
 	if p.seenDir != nil {
 		out.Why = p.seenDir.Why

@@ -401,8 +401,8 @@ type threadRunKey struct{}
 // stepFunc returns the name of the function of a step.
 func stepFunc(name string) string { return "step_" + name }
 
-// stepNatives returns the functions of the step items that rye ships.
-func (p *Project) stepNatives() map[string]exec.Native {
+// StepNatives returns the functions of the step items that rye ships.
+func (p *Project) StepNatives() map[string]exec.Native {
 	out := map[string]exec.Native{}
 	for name, step := range steps.All() {
 		out[stepFunc(name)] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {

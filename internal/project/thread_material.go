@@ -85,7 +85,7 @@ func (r *threadRun) facts(ctx context.Context) steps.Facts {
 		f.Environment = r.o.Replay.Environment()
 		return f
 	}
-	f.Path = r.p.toolDir()
+	f.Path = r.p.ToolDir()
 	f.Platform = runtime.GOOS + "/" + runtime.GOARCH
 	f.Shell = "none"
 	if _, err := proc.LookPath("bash", proc.Own(r.p.Env.Environ(), f.Path)); err == nil {

@@ -31,6 +31,14 @@ type stepKey struct{}
 
 type callKey struct{}
 
+// ThroughThread makes the calls of a program pass the gates of the thread that ctx is of.
+// It changes nothing outside of a thread.
+func ThroughThread(ctx context.Context, b *agent.Broker, held policy.Held) {
+	if t, r := threads.From(ctx), runOf(ctx); t != nil && r != nil {
+		b.Around((&threadProgram{r: r, t: t, run: ctx, held: held}).do)
+	}
+}
+
 // calls returns what the item of the program lists, and its ref.
 func (b *threadProgram) calls() (grant policy.Grant, ref string) {
 	grant = b.held[len(b.held)-1]

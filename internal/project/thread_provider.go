@@ -282,9 +282,9 @@ func (p *Project) serviceOf(ctx context.Context, f *foundProvider, model, tier s
 	}, nil
 }
 
-// provide makes a call of a model for a provider item, whatever executes it: in a
+// Provide makes a call of a model for a provider item, whatever executes it: in a
 // thread, reserved and recorded by the thread's kernel.
-func provide(ctx context.Context, p *Project, in exec.ProviderCall) (map[string]any, error) {
+func Provide(ctx context.Context, p *Project, in exec.ProviderCall) (map[string]any, error) {
 	t, _, s, c, err := p.called(ctx, in.NativeCall)
 	if err != nil {
 		return nil, err

@@ -293,7 +293,7 @@ func streamName(s proc.Stream) string {
 func (r *threadRun) verb(ctx context.Context, c *threads.ToolCall) (*threads.ToolResult, error) {
 	p := r.p
 	if c.By != "" {
-		p = p.forBroker()
+		p = p.ForBroker()
 	}
 	w, err := p.Workspace(ctx)
 	if err != nil {

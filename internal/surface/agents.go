@@ -1,4 +1,4 @@
-package project
+package surface
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/filestamp"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -33,7 +34,7 @@ const maxOpen = 64
 // agents. allowed are the capabilities that the user named at its start, nil for
 // those of the settings. Projects outside the directory within are refused unless
 // within is "".
-func (e *Env) AgentSurface(allowed policy.Set, within string) *agent.Surface {
+func AgentSurface(e *project.Env, allowed policy.Set, within string) *agent.Surface {
 	base := *e
 	base.Surface = auditlog.SurfaceMCP
 	base.Listings = &sandbox.Listings{}
@@ -44,7 +45,7 @@ func (e *Env) AgentSurface(allowed policy.Set, within string) *agent.Surface {
 
 // agentProjects opens projects for a server and keeps each for freshFor.
 type agentProjects struct {
-	base    *Env
+	base    *project.Env
 	allowed policy.Set
 	within  string
 
@@ -63,7 +64,7 @@ type agentProject struct {
 	within    agent.SignMode // of the settings that narrowed it
 	workspace *agent.Workspace
 	held      policy.Held // what the configuration of the project permits to clients
-	project   *Project
+	project   *project.Project
 	index     *search.Index // outlives the opened project, so that unchanged items are not read again
 }
 
@@ -91,7 +92,7 @@ func (p *agentProjects) at(ctx context.Context, project string) (*agent.Workspac
 // opened returns the workspace of a call's project, at most freshFor old, and opened
 // after the last change of its trust, lock and settings. within, if it is not nil, narrows
 // its settings.
-func (p *agentProjects) opened(ctx context.Context, e *Env, within *agent.Settings) (*agent.Workspace, policy.Held, error) {
+func (p *agentProjects) opened(ctx context.Context, e *project.Env, within *agent.Settings) (*agent.Workspace, policy.Held, error) {
 	p.mu.Lock()
 	if len(p.open) > maxOpen {
 		clear(p.open)
@@ -107,7 +108,7 @@ func (p *agentProjects) opened(ctx context.Context, e *Env, within *agent.Settin
 	if now := e.Now(); within != nil && o.within != within.Sign || !o.usable(e, now) {
 		before := time.Now() // by the clock of the files
 		o.workspace = nil
-		workspace, held, err := e.openForAgents(ctx, o, p.allowed, within)
+		workspace, held, err := openForAgents(ctx, e, o, p.allowed, within)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -115,17 +116,17 @@ func (p *agentProjects) opened(ctx context.Context, e *Env, within *agent.Settin
 		if o.within = ""; within != nil {
 			o.within = within.Sign
 		}
-		o.workspace, o.held, o.since, o.decided = workspace, held, now, filestamp.Take(before, o.project.decidedBy())
-		p.warns.Do(func() { o.project.warnOfOpenKey(held) })
+		o.workspace, o.held, o.since, o.decided = workspace, held, now, filestamp.Take(before, decidedBy(o.project))
+		p.warns.Do(func() { warnOfOpenKey(o.project, held) })
 	}
 	return o.workspace, o.held, nil
 }
 
 // usable reports whether a call can use the opened project. Without a project it is looked
 // for on each call: rye init may come after the start of the server.
-func (o *agentProject) usable(e *Env, now time.Time) bool {
+func (o *agentProject) usable(e *project.Env, now time.Time) bool {
 	switch {
-	case o.workspace == nil, o.project.Spaces.ProjectDir == "" && e.projectAbove():
+	case o.workspace == nil, o.project.Spaces.ProjectDir == "" && projectAbove(e):
 		return false
 	case now.Sub(o.since) > freshFor, now.Before(o.since):
 		return false
@@ -135,13 +136,13 @@ func (o *agentProject) usable(e *Env, now time.Time) bool {
 
 // decidedBy returns the files and directories that are read once for an opened project
 // and decide what it trusts and permits.
-func (p *Project) decidedBy() []string {
+func decidedBy(p *project.Project) []string {
 	t := p.TrustParams
 	out := append(slices.Concat(t.SystemDirs, t.RootPaths), t.UserDir, t.LegacyDir, t.StateDir, p.Dirs.Config)
 	if t.ProjectDir != "" {
 		out = append(out, t.ProjectDir, filepath.Join(filepath.Dir(t.ProjectDir), "trusted_keys"))
 	}
-	if dir := p.Env.machineDir(); dir != "" {
+	if dir := p.Env.MachineDir(); dir != "" {
 		out = append(out, filepath.Join(dir, lock.PolicyFile))
 	}
 	for _, root := range p.Spaces.Roots {
@@ -150,15 +151,15 @@ func (p *Project) decidedBy() []string {
 		}
 		out = append(out, root.Path("config"))
 		for _, name := range []string{lock.ProjectFileName, lock.LockFile, lock.SumFile} {
-			out = append(out, filepath.Join(lockDir(root), name))
+			out = append(out, filepath.Join(project.LockDir(root), name))
 		}
 	}
 	return slices.DeleteFunc(out, func(path string) bool { return path == "" })
 }
 
 // projectAbove reports whether the directory of e or one above it is a project now.
-func (e *Env) projectAbove() bool {
-	reserved := e.spaceParams().Reserved
+func projectAbove(e *project.Env) bool {
+	reserved := e.SpaceParams().Reserved
 	for dir := e.Base; ; dir = filepath.Dir(dir) {
 		if space.IsProject(dir) && reserved(dir) == "" {
 			return true
@@ -184,7 +185,7 @@ func (p *agentProjects) check(project string) (string, error) {
 	if err != nil || !space.IsProject(real) {
 		return "", diag.New(diag.ItemNotFound, "%s: %q has no %s and no %s directory", doing, project, space.ProjectFile, space.Dir).WithReason("project_path")
 	}
-	what := p.base.spaceParams().Reserved(real)
+	what := p.base.SpaceParams().Reserved(real)
 	if at, inside := policy.Internal(real); inside && what == "" {
 		what = "inside " + at
 	}
@@ -195,8 +196,8 @@ func (p *agentProjects) check(project string) (string, error) {
 }
 
 // openForAgents opens the project for calls of agents.
-func (e *Env) openForAgents(ctx context.Context, o *agentProject, allowed policy.Set, within *agent.Settings) (*agent.Workspace, policy.Held, error) {
-	h, err := e.Open(ctx, Strict)
+func openForAgents(ctx context.Context, e *project.Env, o *agentProject, allowed policy.Set, within *agent.Settings) (*agent.Workspace, policy.Held, error) {
+	h, err := e.Open(ctx, project.Strict)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -205,7 +206,7 @@ func (e *Env) openForAgents(ctx context.Context, o *agentProject, allowed policy
 		p.Fresh = freshFor
 		o.index = search.New(p)
 	}
-	h.index, o.project = o.index.Over(h.Resolver), h
+	h.Index, o.project = o.index.Over(h.Resolver), h
 	settings, held, err := h.AgentSettings(ctx, allowed)
 	if err != nil {
 		return nil, nil, err
@@ -213,16 +214,16 @@ func (e *Env) openForAgents(ctx context.Context, o *agentProject, allowed policy
 	if within != nil {
 		settings.Within(within)
 	}
-	h.Verbs, h.settings = h.newVerbs(), settings
+	h.Verbs, h.Settings = h.NewVerbs(), settings
 	w, err := h.Workspace(ctx)
 	return w, held, err
 }
 
-// workspace returns the project as the agents' verbs see it. The settings are those
+// Workspace returns the project as the agents' verbs see it. The settings are those
 // of the server that opened it, also if a tool calls a verb as a tool; without a
 // server they are the project's own.
-func workspace(ctx context.Context, p *Project) (*agent.Workspace, error) {
-	s := p.settings
+func Workspace(ctx context.Context, p *project.Project) (*agent.Workspace, error) {
+	s := p.Settings
 	if s == nil {
 		var err error
 		if s, _, err = p.AgentSettings(ctx, nil); err != nil {
@@ -234,8 +235,8 @@ func workspace(ctx context.Context, p *Project) (*agent.Workspace, error) {
 		return nil, err
 	}
 	return &agent.Workspace{
-		Verbs: p.Verbs, Settings: s, AskTimeout: a.Approvals.Timeout(atTerminal(ctx)),
-		Signer: func(ctx context.Context) (sign.Signer, error) { return p.agentsKey(ctx) },
+		Verbs: p.Verbs, Settings: s, AskTimeout: a.Approvals.Timeout(project.AtTerminal(ctx)),
+		Signer: func(ctx context.Context) (sign.Signer, error) { return agentsKey(ctx, p) },
 		May: func(fp sign.Fingerprint, ref item.Ref) bool {
 			k, ok := p.Trust.Key(fp)
 			return ok && k.Agent() && k.Scope.Allows(string(ref.Kind), ref.ID, "sign")
@@ -246,7 +247,7 @@ func workspace(ctx context.Context, p *Project) (*agent.Workspace, error) {
 }
 
 // agentsKey returns the user's own key that agents may sign with.
-func (p *Project) agentsKey(ctx context.Context) (sign.Signer, error) {
+func agentsKey(ctx context.Context, p *project.Project) (sign.Signer, error) {
 	for _, k := range p.Trust.Keys() {
 		if k.Own && k.Agent() && k.State.Usable() {
 			return p.Keys.SignerOf(ctx, k.Fingerprint)

@@ -1,7 +1,8 @@
-package project
+package surface
 
 import (
 	"github.com/ryeos/rye/exec/sandbox"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
@@ -13,8 +14,8 @@ import (
 const shellTool = "rye/bash/bash"
 
 // warnOfOpenKey warns, when a server starts, of a key that agents can sign with.
-func (p *Project) warnOfOpenKey(held policy.Held) {
-	if open := p.OpenToAgents(held); open != "" {
+func warnOfOpenKey(p *project.Project, held policy.Held) {
+	if open := OpenToAgents(p, held); open != "" {
 		p.Env.Person.Notef("rye: warning: %s", OpenKey(open))
 		p.Env.Person.Notef("rye: hint: %s", OpenKeyFix)
 	}
@@ -32,7 +33,7 @@ const OpenKeyFix = "make a key with a passphrase (rye key new) and hand it over 
 // OpenToAgents returns the file of a person's own key that every command of an
 // agent can read and use, "" when there is none, when agents run no commands, or when
 // this system hides the file from them.
-func (p *Project) OpenToAgents(held policy.Held) string {
+func OpenToAgents(p *project.Project, held policy.Held) string {
 	ladder := sandbox.Probe
 	if p.Env.Ladder != nil {
 		ladder = p.Env.Ladder
@@ -43,12 +44,12 @@ func (p *Project) OpenToAgents(held policy.Held) string {
 	if held.Allows(policy.Execute, item.Ref{Kind: item.Tool, ID: shellTool}) != nil {
 		return ""
 	}
-	return p.openKeyFile()
+	return openKeyFile(p)
 }
 
 // openKeyFile returns the first file of a usable key of the user's own, no
 // agent's, that is not encrypted.
-func (p *Project) openKeyFile() string {
+func openKeyFile(p *project.Project) string {
 	for _, k := range p.Trust.Keys() {
 		if !k.Own || k.Agent() || k.GrantOnly || !k.State.Usable() {
 			continue

@@ -1,4 +1,4 @@
-package project
+package surface
 
 import (
 	"cmp"
@@ -7,17 +7,18 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 )
 
-// mcpParams returns what the functions for external MCP servers work with.
-func (p *Project) mcpParams() mcpclient.Params {
+// MCPParams returns what the functions for external MCP servers work with.
+func MCPParams(p *project.Project) mcpclient.Params {
 	return mcpclient.Params{
 		Resolver: p.Resolver, Pool: p.Env.Servers,
-		Options: func() mcpclient.Options { return p.McpOptions() }, Environ: p.Env.Environ(), Secrets: p.MayHoldSecrets,
+		Options: func() mcpclient.Options { return McpOptions(p) }, Environ: p.Env.Environ(), Secrets: func(it *resolve.Item) error { return MayHoldSecrets(p, it) },
 		Execute: func(ctx context.Context, held policy.Held, ref item.Ref, params map[string]any) (map[string]any, error) {
 			run, err := p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: held, Params: params})
 			if err != nil || run.Result == nil {
@@ -29,17 +30,19 @@ func (p *Project) mcpParams() mcpclient.Params {
 }
 
 // McpOptions are the options of external servers that are not started for a chain.
-func (p *Project) McpOptions() mcpclient.Options {
-	dir := cmp.Or(p.toolDir(), p.Env.Base)
+func McpOptions(p *project.Project) mcpclient.Options {
+	dir := cmp.Or(p.ToolDir(), p.Env.Base)
 	return mcpclient.Options{
-		Version: p.Env.Version, Dir: dir, Project: p.Spaces.ProjectDir, Consent: p.consent(), Offline: p.Env.Offline,
-		Confine: p.confineServer,
-		Env:     proc.Merge(proc.Base(p.Env.Environ()), []string{"RYE_PROJECT=" + dir}),
+		Version: p.Env.Version, Dir: dir, Project: p.Spaces.ProjectDir, Consent: p.Consent(), Offline: p.Env.Offline,
+		Confine: func(ctx context.Context, s *mcpclient.Server, identity string, held policy.Held, c *proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error) {
+			return confineServer(ctx, p, s, identity, held, c)
+		},
+		Env: proc.Merge(proc.Base(p.Env.Environ()), []string{"RYE_PROJECT=" + dir}),
 	}
 }
 
 // confineServer starts the program of an MCP server in its sandbox.
-func (p *Project) confineServer(ctx context.Context, s *mcpclient.Server, identity string, held policy.Held, c *proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error) {
+func confineServer(ctx context.Context, p *project.Project, s *mcpclient.Server, identity string, held policy.Held, c *proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error) {
 	def := mcpclient.DefaultSandbox()
 	stated := policy.Profile{}
 	if s.Sandbox != nil {
@@ -53,6 +56,6 @@ func (p *Project) confineServer(ctx context.Context, s *mcpclient.Server, identi
 // MayHoldSecrets returns nil when variables of the user's environment may be
 // handed to a server: its program and its address decide where they go, as those
 // of a provider do.
-func (p *Project) MayHoldSecrets(it *resolve.Item) error {
+func MayHoldSecrets(p *project.Project, it *resolve.Item) error {
 	return p.Resolver.Provider(it, "filling in the variables of "+it.Ref.String())
 }

@@ -1,0 +1,45 @@
+// Package app joins an opened project with the packages that run its tools, models and
+// programs. Commands set project.Env.Parts to its Parts.
+//
+// It has no logic of its own.
+package app
+
+import (
+	"context"
+	"maps"
+
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/mcpclient"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/surface"
+	"github.com/ryeos/rye/primary/agent"
+)
+
+// Parts returns the parts of the program.
+func Parts() project.Parts {
+	return project.Parts{
+		Natives:      natives,
+		Provide:      project.Provide,
+		Approve:      project.Approve,
+		Broker:       surface.OpenBroker,
+		Dependencies: project.ToolDependencies,
+		Workspace:    surface.Workspace,
+	}
+}
+
+// natives returns the Go functions that tools of the project may name in
+// config.func.
+func natives(p *project.Project) map[string]exec.Native {
+	out := map[string]exec.Native{}
+	maps.Copy(out, agent.Natives(func(ctx context.Context) (*agent.Workspace, error) { return p.Workspace(ctx) }))
+	maps.Copy(out, mcpclient.Natives(surface.MCPParams(p)))
+	out["graph"] = p.RunGraph
+	out["graphs"] = p.GraphsTool
+	out["registry"] = p.RegistryTool
+	out["bundler"] = p.BundlerTool
+	out["thread_directive"] = p.ThreadDirective
+	out["orchestrator"] = p.Orchestrate
+	out["model_program"] = p.ModelProgram
+	maps.Copy(out, p.StepNatives())
+	return out
+}
