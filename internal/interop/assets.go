@@ -27,21 +27,24 @@ func asset(s Source, f *File, id, skill string) (ref item.Ref, out File, why str
 	for _, part := range segments(strings.TrimSuffix(folder, "/")) {
 		id = path.Join(id, part)
 	}
+	text := bytes.TrimPrefix(f.Bytes, []byte("\ufeff"))
 	switch {
-	case len(bytes.TrimSpace(f.Bytes)) == 0:
+	case len(bytes.TrimSpace(text)) == 0:
 		return ref, out, "it is empty", nil
-	case !utf8.Valid(f.Bytes) || bytes.IndexByte(f.Bytes, 0) >= 0:
+	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
 		return ref, out, "it is not text: put it into the project, and write its path into the text of the skill", nil
 	case s.isData(f):
 		ref = item.Ref{Kind: item.Tool, ID: id + "/" + stem(base)}
 		return ref, File{Path: "tools/" + id + "/" + base, Bytes: f.Bytes}, "", nil
-	case len(f.Bytes) > maxAsset:
+	case slices.Contains(strings.Split(folder, "/"), "scripts"): // it is there for a script and not for the model
+		return ref, out, "only JSON, YAML and TOML with an id of their own are copied with a script: put it into the project, and pass its path to the script", nil
+	case len(text) > maxAsset:
 		return ref, out, "it has more than 256 KiB: put it into the project, and write its path into the text of the skill", nil
-	case diag.Failed(hidden.Scan(f.Bytes)):
+	case diag.Failed(hidden.Scan(text)):
 		return ref, out, "it has hidden characters", nil
 	}
 	ref = item.Ref{Kind: item.Knowledge, ID: id + "/" + segmentOf(base)}
-	out, err = knowledge(ref, f.Path, "File "+f.Path+" of the skill "+skill+".", block(path.Ext(base), string(f.Bytes)))
+	out, err = knowledge(ref, f.Path, "File "+f.Path+" of the skill "+skill+".", block(path.Ext(base), string(text)))
 	return ref, out, "", err
 }
 
@@ -62,9 +65,13 @@ func (s Source) isData(f *File) bool {
 	}
 	return slices.ContainsFunc(s.Files, func(script File) bool {
 		runtime, _ := scriptHead(path.Ext(script.Path))
-		folder := path.Dir(script.Path)
-		return runtime != "" && runtime != bashRuntime && (folder == "." || strings.HasPrefix(f.Path, folder+"/"))
+		return runtime != "" && runtime != bashRuntime && inFolderOf(script, f)
 	})
+}
+
+func inFolderOf(script File, f *File) bool {
+	folder := path.Dir(script.Path)
+	return folder == "." || strings.HasPrefix(f.Path, folder+"/")
 }
 
 // block renders a file as a block of markdown that ends behind its last line.

@@ -15,22 +15,25 @@ func TestAssets(t *testing.T) {
 		"scripts/fill.json":  `{"a": 1}`, // the id of fill.py
 		"scripts/data.json":  "[1, 2]",
 		"scripts/sub/c.toml": "c = 1\n",
+		"scripts/sub/a.xsd":  "<x/>\n",
 		"scripts/x y.json":   "{}",
 		"scripts/tool.yaml":  "tool_type: script\n",
 		"list.sh":            "echo\n",
 		"data.json":          "{}", // bash gets no other file
-		"assets/form.html":   "<b>\n```\n</b>\n",
+		"assets/form.html":   "\ufeff<b>\n```\n</b>\n",
 		"assets/big.txt":     strings.Repeat("x", 300<<10),
 		"assets/logo.png":    "\x89PNG\x00",
 		"assets/hidden.txt":  "pass\u200bword",
 		"assets/.gitkeep":    "\n",
 		"two.sh":             "echo\n",
+		"templates/gen.js":   "1\n",
+		"templates/a.html":   "<a>\n",
 		"two.bash":           "echo\n",
 		"LICENSE":            "Free.\n",
 	}
 	s := interop.Source{Path: "forms", Name: "forms", Dir: true}
 	for _, name := range []string{"LICENSE", "SKILL.md", "assets/.gitkeep", "assets/big.txt", "assets/form.html", "assets/hidden.txt", "assets/logo.png",
-		"data.json", "list.sh", "scripts/data.json", "scripts/fill.json", "scripts/fill.py", "scripts/sub/c.toml", "scripts/tool.yaml", "scripts/x y.json", "two.bash", "two.sh"} {
+		"data.json", "list.sh", "scripts/data.json", "scripts/fill.json", "scripts/fill.py", "scripts/sub/a.xsd", "scripts/sub/c.toml", "scripts/tool.yaml", "scripts/x y.json", "templates/a.html", "templates/gen.js", "two.bash", "two.sh"} {
 		s.Files = append(s.Files, interop.File{Path: name, Bytes: []byte(files[name])})
 	}
 	if len(s.Files) != len(files) {
@@ -43,9 +46,10 @@ func TestAssets(t *testing.T) {
 	for name, want := range map[string]string{
 		"SKILL.md": "knowledge:skills/forms", "scripts/fill.py": "tool:skills/forms/scripts/fill", "LICENSE": "knowledge:skills/forms/LICENSE",
 		"scripts/data.json": "tool:skills/forms/scripts/data", "scripts/sub/c.toml": "tool:skills/forms/scripts/sub/c",
-		"scripts/fill.json": "knowledge:skills/forms/scripts/fill-json", "scripts/x y.json": "knowledge:skills/forms/scripts/x-y-json",
-		"scripts/tool.yaml": "knowledge:skills/forms/scripts/tool-yaml", "data.json": "knowledge:skills/forms/data-json",
+		"scripts/fill.json": "copied with a script", "scripts/x y.json": "copied with a script",
+		"scripts/tool.yaml": "copied with a script", "scripts/sub/a.xsd": "copied with a script", "data.json": "knowledge:skills/forms/data-json",
 		"assets/form.html": "knowledge:skills/forms/assets/form-html", "list.sh": "tool:skills/forms/list", "two.bash": "tool:skills/forms/two",
+		"templates/gen.js": "tool:skills/forms/templates/gen", "templates/a.html": "knowledge:skills/forms/templates/a-html",
 		"two.sh": "another file of the skill becomes tool:skills/forms/two", "assets/big.txt": "more than 256 KiB", "assets/logo.png": "not text",
 		"assets/hidden.txt": "hidden characters", "assets/.gitkeep": "it is empty",
 	} {
