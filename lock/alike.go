@@ -37,8 +37,7 @@ func LookOf(id ID) Look {
 func (l *Lock) Looks() []Look {
 	out := make([]Look, len(l.Bundles))
 	for i, b := range l.Bundles {
-		id, _ := ParseID(b.ID) // an invalid id is similar to no other
-		out[i] = LookOf(id)
+		out[i] = LookOf(b.ID)
 	}
 	return out
 }

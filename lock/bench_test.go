@@ -41,7 +41,7 @@ func BenchmarkParseManifest(b *testing.B) {
 func BenchmarkEditManifest(b *testing.B) {
 	text := example(b, "rye.yaml")
 	for b.Loop() {
-		if _, err := EditProjectFile(text, SetRequire("github.com/acme/new", "v1.0.0")); err != nil {
+		if _, err := EditProjectFile(text, SetRequire(idOf("github.com/acme/new"), "v1.0.0")); err != nil {
 			b.Fatal(err)
 		}
 	}

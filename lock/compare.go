@@ -134,7 +134,7 @@ func (l *Lock) records(other *Lock) map[entryName]record {
 	}
 	out[entryName{kind: "head"}] = l.head()
 	for _, x := range l.Bundles {
-		out[entryName{"bundle", x.ID}] = x.record()
+		out[entryName{"bundle", x.ID.String()}] = x.record()
 	}
 	for _, x := range l.Registries {
 		out[entryName{"registry", x.Host}] = x.record()

@@ -1,15 +1,12 @@
 package lock
 
 import (
-	"context"
-	"fmt"
 	"math/rand"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/mvs"
 )
 
 func TestCompare(t *testing.T) {
@@ -19,12 +16,12 @@ func TestCompare(t *testing.T) {
 	if c := Compare(old, now); len(c) > 0 {
 		t.Fatalf("equal locks differ: %v", c)
 	}
-	b := *now.Bundle("github.com/acme/core-bundle")
+	b := *now.Bundle(idOf("github.com/acme/core-bundle"))
 	b.Version, b.Caps, b.Exec = "v1.9.0", []string{"rye.execute.tool.gh.*", "net:evil.example"}, nil
 	b.Signers = append(b.Signers, "ed25519:"+digestOf("x").Hex())
 	now.SetBundle(b)
-	now.Bundles = slices.DeleteFunc(now.Bundles, func(b Bundle) bool { return b.ID == "github.com/lab/experiments" })
-	now.SetBundle(Bundle{ID: "github.com/new/x", Version: "v0.1.0", Caps: []string{"net:any"}})
+	now.Bundles = slices.DeleteFunc(now.Bundles, func(b Bundle) bool { return b.ID == idOf("github.com/lab/experiments") })
+	now.SetBundle(Bundle{ID: idOf("github.com/new/x"), Version: "v0.1.0", Caps: []string{"net:any"}})
 	now.Manifest = sumOf(t, "other")
 	now.Members[0].Manifest = sumOf(t, "other")
 	now.RemoveItem(ref("tool:triage/label"))
@@ -111,11 +108,11 @@ func TestStale(t *testing.T) {
 			t.Errorf("%s: %v", name, fs)
 		}
 	}
-	l.SetBundle(Bundle{ID: "github.com/not/required", Version: "v1.0.0"})
+	l.SetBundle(Bundle{ID: idOf("github.com/not/required"), Version: "v1.0.0"})
 	if fs := l.Stale(manifest(t, text), member); len(fs) != 1 || !strings.Contains(fs[0].Message, "is locked and nothing requires it") {
 		t.Errorf("an entry that nothing requires: %v", fs)
 	}
-	l.Bundles = slices.DeleteFunc(l.Bundles, func(b Bundle) bool { return b.ID == "github.com/not/required" })
+	l.Bundles = slices.DeleteFunc(l.Bundles, func(b Bundle) bool { return b.ID == idOf("github.com/not/required") })
 	if diag.CodeOf(Missing()) != diag.LockMissing || diag.LockMissing.Class() != diag.ClassDrift {
 		t.Error("a missing lock has another code")
 	}
@@ -126,91 +123,19 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// universe answers what versions require, for Draft.
-type universe map[string][]Module
-
-func (u universe) Max(a, b string) string { return MaxVersion(a, b) }
-
-func (u universe) Required(_ context.Context, id, version string) ([]Module, error) {
-	to, ok := u[id+" "+version]
-	if !ok {
-		return nil, fmt.Errorf("there is no %s %s", id, version)
-	}
-	return to, nil
-}
-
 func mods(words ...string) []Module {
 	var out []Module
 	for i := 0; i < len(words); i += 2 {
-		out = append(out, Module{ID: words[i], Version: words[i+1]})
+		out = append(out, Module{ID: idOf(words[i]), Version: words[i+1]})
 	}
 	return out
-}
-
-// TestDraft locks a diamond in which a version that was not chosen is the only
-// reason for another.
-func TestDraft(t *testing.T) {
-	a, b, c, d, own := "github.com/x/a", "github.com/x/b", "github.com/x/c", "github.com/x/d", "github.com/x/own"
-	u := universe{
-		a + " v1.0.0": mods(c, "v1.5.0", b, "v1.0.0"), a + " v1.1.0": mods(c, "v1.2.0"),
-		b + " v1.0.0": mods(a, "v1.1.0", own, "v3.0.0"), c + " v1.5.0": mods(d, "v1.0.0"), c + " v1.2.0": nil, d + " v1.0.0": nil,
-	}
-	m := manifest(t, "rye: 1\nrequire: {"+a+": v1.0.0, "+b+": v1.0.0}\nuse: {"+a+": [tool:x]}\nreplace: {"+d+": ../d}\n")
-	members := []MemberFile{{"./own", manifest(t, "rye: 1\nname: "+own+"\nrequire: {"+d+": v1.0.0}\n")}}
-	g, err := mvs.BuildList(t.Context(), mvs.Root{Requires: m.Requires(), Members: map[string][]Module{members[0].Key(): members[0].Manifest.Requires()}}, u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := Draft(m, members, g)
-	if fs := l.Stale(m, members...); len(fs) > 0 {
-		t.Errorf("a draft is stale: %v", fs)
-	}
-	var got []string
-	for _, x := range l.Bundles {
-		got = append(got, fmt.Sprintf("%v %s%v%s%v%v", x.Module(), x.Require, x.Use, x.Replace, x.Needs, x.Via))
-	}
-	want := []string{
-		a + " v1.1.0 v1.0.0[tool:x][" + c + " v1.2.0][]",
-		b + " v1.0.0 v1.0.0[][" + a + " v1.1.0 " + own + "][]",
-		c + " v1.5.0 [][" + d + " v1.0.0][" + a + " v1.0.0]",
-		d + " v1.0.0 []../d[][]",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q\nwant\n%q", got, want)
-	}
-	path := l.Why(c)
-	if len(path) != 2 || path[0].ID != a || path[1] != (Step{ID: c, Wanted: "v1.5.0", Selected: "v1.5.0", From: a, Dropped: "v1.0.0"}) {
-		t.Errorf("why that version: %+v", path)
-	}
-	if path := l.Why(d); len(path) != 1 || path[0].From != own {
-		t.Errorf("why of what a member requires: %+v", path)
-	}
-	if l.Why("github.com/no/x") != nil {
-		t.Error("what is not there has a reason")
-	}
-	tree := show(l.Tree(), "")
-	if want := a + " v1.1.0\n " + c + " v1.5.0\n  " + d + " v1.0.0\n " + c + " v1.5.0 seen\n" + b + " v1.0.0\n " + a + " v1.1.0 seen\n " + own + " \n  " + d + " v1.0.0\n"; tree != want {
-		t.Errorf("tree\n%s\nwant\n%s", tree, want)
-	}
-}
-
-func show(nodes []Node, indent string) string {
-	var b strings.Builder
-	for _, n := range nodes {
-		b.WriteString(indent + n.ID + " " + n.Selected)
-		if n.Seen {
-			b.WriteString(" seen")
-		}
-		b.WriteString("\n" + show(n.Children, indent+" "))
-	}
-	return b.String()
 }
 
 // TestWhyCycle ends.
 func TestWhyCycle(t *testing.T) {
 	l := &Lock{Bundles: []Bundle{
-		{ID: "github.com/x/a", Version: "v1.0.0", Needs: mods("github.com/x/b", "v1.0.0")},
-		{ID: "github.com/x/b", Version: "v1.0.0", Needs: mods("github.com/x/a", "v1.0.0"), Require: "v1.0.0"},
+		{ID: idOf("github.com/x/a"), Version: "v1.0.0", Needs: mods("github.com/x/b", "v1.0.0")},
+		{ID: idOf("github.com/x/b"), Version: "v1.0.0", Needs: mods("github.com/x/a", "v1.0.0"), Require: "v1.0.0"},
 	}}
 	if path := l.Why("github.com/x/a"); len(path) != 2 || path[0].ID != "github.com/x/b" {
 		t.Errorf("%+v", path)

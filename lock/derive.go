@@ -26,15 +26,15 @@ func (l *Lock) Underived(m *ProjectFile, b Bundle) string {
 	excluded := m != nil && len(m.Exclude[b.ID]) > 0
 	switch {
 	case highest == "":
-		return b.ID + " " + b.Version + " is locked and nothing requires it"
+		return b.Module().String() + " is locked and nothing requires it"
 	case CheckVersion(highest) != nil || excluded && MaxVersion(highest, b.Version) == b.Version:
 	case highest != b.Version:
-		return b.ID + " is locked at " + b.Version + ", the requirements result in " + highest
+		return b.ID.String() + " is locked at " + b.Version + ", the requirements result in " + highest
 	}
 	return ""
 }
 
-func requiredVersions(needs []Module, id string) []string {
+func requiredVersions(needs []Module, id ID) []string {
 	var out []string
 	for _, n := range needs {
 		if n.ID == id {

@@ -13,8 +13,6 @@
 // 20,000 files of at most 64 MiB each.
 package lock
 
-import "github.com/ryeos/rye/internal/mvs"
-
 // The names of the files: next to .ai in a project, in .ai for a user.
 const (
 	ProjectFileName = "rye.yaml"
@@ -28,6 +26,3 @@ const (
 	MaxLock        = 16 << 20
 	MaxSum         = 16 << 20
 )
-
-// Module is one version of a bundle, by its canonical id.
-type Module = mvs.Module

@@ -1,18 +1,21 @@
 package lock
 
-import (
-	"slices"
+import "slices"
 
-	"github.com/ryeos/rye/internal/mvs"
-)
+// Selection are the selected versions of bundles.
+type Selection struct {
+	Modules []Module                     // sorted; workspace members have no version
+	Needs   map[Module][]Module          // the requirements of each, sorted
+	Via     func(m Module) (by []Module) // the versions that were not selected and alone require m
+}
 
 // Draft returns the lock of a selection: every bundle with its version and its
 // requirements. The caller adds origins, sums and items. The graph names members
 // by their Key.
-func Draft(m *ProjectFile, members []MemberFile, g *mvs.Graph) *Lock {
+func Draft(m *ProjectFile, members []MemberFile, s Selection) *Lock {
 	l := &Lock{Manifest: m.Settings()}
 	effective := m.effective()
-	own := map[string]bool{}
+	own := map[ID]bool{}
 	for _, x := range members {
 		own[x.Key()] = true
 		needs := x.Manifest.Requires()
@@ -21,15 +24,15 @@ func Draft(m *ProjectFile, members []MemberFile, g *mvs.Graph) *Lock {
 		}
 		l.Members = append(l.Members, Member{Path: x.Path, ID: x.Manifest.ID, Manifest: x.Manifest.Hash(), Needs: needs})
 	}
-	for _, mod := range g.Selected {
+	for _, mod := range s.Modules {
 		if own[mod.ID] {
 			continue
 		}
-		b := Bundle{ID: mod.ID, Version: mod.Version, Require: effective.Require[mod.ID], Use: effective.Use[mod.ID], Via: g.Via(mod)}
+		b := Bundle{ID: mod.ID, Version: mod.Version, Require: effective.Require[mod.ID], Use: effective.Use[mod.ID], Via: s.Via(mod)}
 		if r, ok := m.Replace[mod.ID]; ok {
 			b.Replace = r.String()
 		}
-		b.Needs = slices.DeleteFunc(slices.Clone(g.Edges[mod]), func(to Module) bool { return to.ID == mod.ID })
+		b.Needs = slices.DeleteFunc(slices.Clone(s.Needs[mod]), func(to Module) bool { return to.ID == mod.ID })
 		l.Bundles = append(l.Bundles, b)
 	}
 	l.Sort()

@@ -21,15 +21,22 @@ type Edit struct {
 }
 
 // SetRequire requires a bundle in at least a version.
-func SetRequire(id, version string) Edit { return Edit{Section: "require", Key: id, Value: version} }
+func SetRequire(id ID, version string) Edit {
+	return Edit{Section: "require", Key: id.String(), Value: version}
+}
 
 // SetUse limits a bundle to items.
-func SetUse(id string, items []string) Edit { return Edit{Section: "use", Key: id, Values: items} }
+func SetUse(id ID, items []string) Edit {
+	return Edit{Section: "use", Key: id.String(), Values: items}
+}
 
 // Remove returns the edits that remove a bundle from the manifest: its requirement
 // and every entry that names it.
-func Remove(m *ProjectFile, id string) []Edit {
-	out := []Edit{{Section: "require", Key: id}, {Section: "use", Key: id}, {Section: "replace", Key: id}, {Section: "exclude", Key: id}}
+func Remove(m *ProjectFile, id ID) []Edit {
+	var out []Edit
+	for _, section := range []string{"require", "use", "replace", "exclude"} {
+		out = append(out, Edit{Section: section, Key: id.String()})
+	}
 	for _, ref := range slices.Sorted(maps.Keys(m.Prefer)) {
 		if m.Prefer[ref] == id {
 			out = append(out, Edit{Section: "prefer", Key: ref})
@@ -95,39 +102,45 @@ func notEditable(edits []Edit) error {
 
 // apply applies an edit to the values.
 func (m *ProjectFile) apply(e Edit) error {
-	switch e.Section {
-	case "require":
-		m.Require = set(m.Require, e.Key, e.Value, e.removes())
-	case "use":
-		m.Use = set(m.Use, e.Key, e.Values, e.removes())
-	case "exclude":
-		m.Exclude = set(m.Exclude, e.Key, e.Values, e.removes())
-	case "prefer":
+	if e.Section == "prefer" {
 		id, err := ParseID(e.Value)
 		if err != nil && !e.removes() {
 			return err
 		}
-		m.Prefer = set(m.Prefer, e.Key, id.String(), e.removes())
+		m.Prefer = set(m.Prefer, e.Key, id, e.removes())
+		return nil
+	}
+	id, err := ParseID(e.Key)
+	if err != nil {
+		return err
+	}
+	switch e.Section {
+	case "require":
+		m.Require = set(m.Require, id, e.Value, e.removes())
+	case "use":
+		m.Use = set(m.Use, id, e.Values, e.removes())
+	case "exclude":
+		m.Exclude = set(m.Exclude, id, e.Values, e.removes())
 	case "replace":
 		r, err := ParseReplacement(e.Value)
 		if err != nil && !e.removes() {
 			return err
 		}
-		m.Replace = set(m.Replace, e.Key, r, e.removes())
+		m.Replace = set(m.Replace, id, r, e.removes())
 	default:
 		return diag.New(diag.Internal, "editing %s: unknown section %q", ProjectFileName, e.Section)
 	}
 	return nil
 }
 
-func set[T any](m map[string]T, key string, v T, remove bool) map[string]T {
+func set[K comparable, T any](m map[K]T, key K, v T, remove bool) map[K]T {
 	m = maps.Clone(m)
 	switch {
 	case remove:
 		delete(m, key)
 		return m
 	case m == nil:
-		m = map[string]T{}
+		m = map[K]T{}
 	}
 	m[key] = v
 	return m

@@ -12,7 +12,7 @@ import (
 )
 
 func TestEdit(t *testing.T) {
-	one := []Edit{SetRequire("github.com/b/b", "v1.0.0")}
+	one := []Edit{SetRequire(idOf("github.com/b/b"), "v1.0.0")}
 	for _, tc := range []struct {
 		name, in, want string
 		edits          []Edit
@@ -40,28 +40,28 @@ func TestEdit(t *testing.T) {
 		{"replace keeps quotes", "rye: 1\nrequire:\n  'github.com/b/b':   \"v0.9.0\"   # why\n", "rye: 1\nrequire:\n  'github.com/b/b':   \"v1.0.0\"   # why\n", one},
 		{"replace under another spelling", "rye: 1\nrequire:\n  https://github.com/b/b.git: v0.9.0\n", "rye: 1\nrequire:\n  https://github.com/b/b.git: v1.0.0\n", one},
 		{"nothing to do", "rye: 1\nrequire:\n  github.com/b/b: v1.0.0\n", "rye: 1\nrequire:\n  github.com/b/b: v1.0.0\n", one},
-		{"a commit is quoted where it must be", "rye: 1\n", "rye: 1\nrequire:\n  github.com/b/b: \"1234567\"\n", []Edit{SetRequire("github.com/b/b", "1234567")}},
+		{"a commit is quoted where it must be", "rye: 1\n", "rye: 1\nrequire:\n  github.com/b/b: \"1234567\"\n", []Edit{SetRequire(idOf("github.com/b/b"), "1234567")}},
 		{"remove", "rye: 1\nrequire:\n  # a\n  github.com/a/a: v1.0.0\n\n  # b\n  github.com/b/b: v1.0.0 # B\n  # c\n  github.com/c/c: v1.0.0\n",
-			"rye: 1\nrequire:\n  # a\n  github.com/a/a: v1.0.0\n\n  # b\n  # c\n  github.com/c/c: v1.0.0\n", []Edit{SetRequire("github.com/b/b", "")}},
-		{"remove the only one", "rye: 1\nrequire: # r\n  github.com/b/b: v1.0.0\nuse:\n", "rye: 1\nrequire: # r\nuse:\n", []Edit{SetRequire("github.com/b/b", "")}},
-		{"remove the last line", "rye: 1\nrequire:\n  github.com/a/a: v1.0.0\n  github.com/b/b: v1.0.0", "rye: 1\nrequire:\n  github.com/a/a: v1.0.0", []Edit{SetRequire("github.com/b/b", "")}},
+			"rye: 1\nrequire:\n  # a\n  github.com/a/a: v1.0.0\n\n  # b\n  # c\n  github.com/c/c: v1.0.0\n", []Edit{SetRequire(idOf("github.com/b/b"), "")}},
+		{"remove the only one", "rye: 1\nrequire: # r\n  github.com/b/b: v1.0.0\nuse:\n", "rye: 1\nrequire: # r\nuse:\n", []Edit{SetRequire(idOf("github.com/b/b"), "")}},
+		{"remove the last line", "rye: 1\nrequire:\n  github.com/a/a: v1.0.0\n  github.com/b/b: v1.0.0", "rye: 1\nrequire:\n  github.com/a/a: v1.0.0", []Edit{SetRequire(idOf("github.com/b/b"), "")}},
 		{"remove from a flow", "rye: 1\nrequire: {github.com/a/a: v1.0.0, github.com/b/b: v1.0.0, github.com/c/c: v1.0.0}\n",
-			"rye: 1\nrequire: {github.com/a/a: v1.0.0, github.com/c/c: v1.0.0}\n", []Edit{SetRequire("github.com/b/b", "")}},
+			"rye: 1\nrequire: {github.com/a/a: v1.0.0, github.com/c/c: v1.0.0}\n", []Edit{SetRequire(idOf("github.com/b/b"), "")}},
 		{"remove the last from a flow", "rye: 1\nrequire: {github.com/a/a: v1.0.0, github.com/b/b: v1.0.0}\n",
-			"rye: 1\nrequire: {github.com/a/a: v1.0.0}\n", []Edit{SetRequire("github.com/b/b", "")}},
+			"rye: 1\nrequire: {github.com/a/a: v1.0.0}\n", []Edit{SetRequire(idOf("github.com/b/b"), "")}},
 		{"remove from a flow with comments", "rye: 1\nrequire: {github.com/a/a: v1.0.0, # A\n  github.com/b/b: v1.0.0 # B\n  }\n",
-			"rye: 1\nrequire: {github.com/a/a: v1.0.0, # A\n   # B\n  }\n", []Edit{SetRequire("github.com/b/b", "")}},
-		{"remove what is not there", "rye: 1\n", "rye: 1\n", []Edit{SetRequire("github.com/b/b", "")}},
-		{"use", "rye: 1\n", "rye: 1\nuse:\n  github.com/b/b: [tool:a, \"tool:b/*\"]\n", []Edit{SetUse("github.com/b/b", []string{"tool:a", "tool:b/*"})}},
+			"rye: 1\nrequire: {github.com/a/a: v1.0.0, # A\n   # B\n  }\n", []Edit{SetRequire(idOf("github.com/b/b"), "")}},
+		{"remove what is not there", "rye: 1\n", "rye: 1\n", []Edit{SetRequire(idOf("github.com/b/b"), "")}},
+		{"use", "rye: 1\n", "rye: 1\nuse:\n  github.com/b/b: [tool:a, \"tool:b/*\"]\n", []Edit{SetUse(idOf("github.com/b/b"), []string{"tool:a", "tool:b/*"})}},
 		{"one more item, one less", "rye: 1\nuse:\n  github.com/b/b: [tool:a, tool:b] # U\n", "rye: 1\nuse:\n  github.com/b/b: [tool:b, tool:c] # U\n",
-			[]Edit{SetUse("github.com/b/b", []string{"tool:c", "tool:b"})}},
+			[]Edit{SetUse(idOf("github.com/b/b"), []string{"tool:c", "tool:b"})}},
 		{"versions in a block", "rye: 1\nexclude:\n  github.com/b/b:\n  # bad\n  - v1.0.0 # leaks\n  -   'v1.1.0'\n  github.com/c/c: [v1.0.0]\n",
 			"rye: 1\nexclude:\n  github.com/b/b:\n  # bad\n  -   'v1.1.0'\n  -   v1.2.0\n  github.com/c/c: [v1.0.0]\n",
 			[]Edit{{Section: "exclude", Key: "github.com/b/b", Values: []string{"v1.1.0", "v1.2.0"}}}},
 		{"prefer", "rye: 1\nprefer: {\"tool:x\": github.com/a/a}\n", "rye: 1\nprefer: {\"tool:x\": github.com/b/b}\n", []Edit{{Section: "prefer", Key: "tool:x", Value: "github.com/b/b"}}},
 		{"replace", "rye: 1\n", "rye: 1\nreplace:\n  github.com/b/b: \"../b\"\n", []Edit{{Section: "replace", Key: "github.com/b/b", Value: "../b"}}},
 		{"several", "rye: 1\nrequire:\n  github.com/a/a: v1.0.0\n", "rye: 1\nrequire:\n  github.com/b/b: v1.0.0\nuse:\n  github.com/b/b: [tool:x]\n",
-			[]Edit{SetRequire("github.com/a/a", ""), one[0], SetUse("github.com/b/b", []string{"tool:x"})}},
+			[]Edit{SetRequire(idOf("github.com/a/a"), ""), one[0], SetUse(idOf("github.com/b/b"), []string{"tool:x"})}},
 		{"a value over two lines", "rye: 1\nrequire:\n  github.com/b/b:\n    v0.9.0\n  github.com/c/c: >-\n    v1.0.0\n", "rye: 1\nrequire:\n  github.com/b/b:\n    v1.0.0\n  github.com/c/c: >-\n    v1.0.0\n", one},
 		{"behind a block scalar", "rye: 1\nrequire:\n  github.com/a/a: |-\n    v1.0.0\n\n", "rye: 1\nrequire:\n  github.com/a/a: |-\n    v1.0.0\n  github.com/b/b: v1.0.0\n\n", one},
 	} {
@@ -77,14 +77,14 @@ func TestBadEdits(t *testing.T) {
 		in, want string
 		edit     Edit
 	}{
-		{"rye: 1\n", "reading bundle id", SetRequire("core", "v1.0.0")},
-		{"rye: 1\n", "not vMAJOR", SetRequire("github.com/a/a", "main")},
-		{"rye: 1\n", "want kind:id", SetUse("github.com/a/a", []string{"x"})},
+		{"rye: 1\n", "reading bundle id", Edit{Section: "require", Key: "core", Value: "v1.0.0"}},
+		{"rye: 1\n", "not vMAJOR", SetRequire(idOf("github.com/a/a"), "main")},
+		{"rye: 1\n", "want kind:id", SetUse(idOf("github.com/a/a"), []string{"x"})},
 		{"rye: 1\n", "no kind given", Edit{Section: "prefer", Key: "x", Value: "github.com/a/a"}},
 		{"rye: 1\n", "reading bundle id", Edit{Section: "prefer", Key: "tool:x", Value: "core"}},
 		{"rye: 1\n", "unknown section", Edit{Section: "policy", Key: "github.com/a/a", Value: "x"}},
-		{"rye: 2\n", "format 2", SetRequire("github.com/a/a", "v1.0.0")},
-		{"rye: 1\nrequire:\n  ? github.com/a/a\n  : v1.0.0\n", "cannot be edited", SetRequire("github.com/a/a", "")},
+		{"rye: 2\n", "format 2", SetRequire(idOf("github.com/a/a"), "v1.0.0")},
+		{"rye: 1\nrequire:\n  ? github.com/a/a\n  : v1.0.0\n", "cannot be edited", SetRequire(idOf("github.com/a/a"), "")},
 	} {
 		got, err := EditProjectFile([]byte(tc.in), tc.edit)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -95,7 +95,7 @@ func TestBadEdits(t *testing.T) {
 
 func TestRemove(t *testing.T) {
 	in := "rye: 1\nrequire: {github.com/a/a: v1.0.0}\nuse: {github.com/a/a: [tool:x]}\nprefer: {tool:x: github.com/a/a, tool:y: github.com/b/b}\nreplace: {github.com/a/a: ./a}\nexclude: {github.com/a/a: [v1.1.0]}\n"
-	got, err := EditProjectFile([]byte(in), Remove(manifest(t, in), "github.com/a/a")...)
+	got, err := EditProjectFile([]byte(in), Remove(manifest(t, in), idOf("github.com/a/a"))...)
 	want := "rye: 1\nrequire: {}\nuse: {}\nprefer: {tool:y: github.com/b/b}\nreplace: {}\nexclude: {}\n"
 	if err != nil || string(got) != want {
 		t.Errorf("%v %q", err, got)

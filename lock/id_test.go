@@ -288,3 +288,12 @@ func FuzzParseID(f *testing.F) {
 		}
 	})
 }
+
+// idOf is mustID for constants.
+func idOf(s string) ID {
+	id, err := ParseID(s)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}

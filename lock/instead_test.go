@@ -12,26 +12,19 @@ import (
 // stale when anything of that changes.
 func TestInstead(t *testing.T) {
 	const text = "rye: 1\nrequire: {github.com/a/core: v1.0.0}\nuse: {github.com/a/core: [\"tool:x\"]}\nreplace: {github.com/a/core: github.com/b/fork@v1.2.0}\n"
-	parse := func(text string) *lock.ProjectFile {
-		m, fs := lock.ParseProjectFile([]byte(text))
-		if m == nil {
-			t.Fatalf("%s: %v", text, fs)
-		}
-		return m
-	}
-	m := parse(text)
-	fork := lock.Module{ID: "github.com/b/fork", Version: "v1.2.0"}
+	m := manifest(t, text)
+	fork := lock.Module{ID: idOf("github.com/b/fork"), Version: "v1.2.0"}
 	for asked, want := range map[lock.Module]lock.Module{
-		{ID: "github.com/a/core", Version: "v1.0.0"}:  fork,
-		{ID: "github.com/a/core", Version: "v9.0.0"}:  fork,
-		{ID: "github.com/b/fork", Version: "v1.0.0"}:  {ID: "github.com/b/fork", Version: "v1.0.0"},
-		{ID: "github.com/a/other", Version: "v1.0.0"}: {ID: "github.com/a/other", Version: "v1.0.0"},
+		{ID: idOf("github.com/a/core"), Version: "v1.0.0"}:  fork,
+		{ID: idOf("github.com/a/core"), Version: "v9.0.0"}:  fork,
+		{ID: idOf("github.com/b/fork"), Version: "v1.0.0"}:  {ID: idOf("github.com/b/fork"), Version: "v1.0.0"},
+		{ID: idOf("github.com/a/other"), Version: "v1.0.0"}: {ID: idOf("github.com/a/other"), Version: "v1.0.0"},
 	} {
 		if got := m.Replacing(asked); got != want {
 			t.Errorf("%s means %s, want %s", asked, got, want)
 		}
 	}
-	l := lock.Draft(m, nil, &mvs.Graph{Selected: []lock.Module{fork}})
+	l := lock.Draft(m, nil, lock.Selection{Modules: []lock.Module{fork}, Via: (&mvs.Graph{}).Via})
 	b := l.Bundle(fork.ID)
 	if len(l.Bundles) != 1 || b == nil || b.Require != "v1.2.0" || len(b.Use) != 1 || b.Replace != "" {
 		t.Fatalf("locked: %+v", l.Bundles)
@@ -48,7 +41,7 @@ func TestInstead(t *testing.T) {
 		"all of it":       "rye: 1\nrequire: {github.com/a/core: v1.0.0}\nreplace: {github.com/a/core: github.com/b/fork@v1.2.0}\n",
 		"nothing":         "rye: 1\n",
 	} {
-		if fs := l.Stale(parse(other)); diag.Worst(fs) != diag.LockStale {
+		if fs := l.Stale(manifest(t, other)); diag.Worst(fs) != diag.LockStale {
 			t.Errorf("%s: %v", name, fs)
 		}
 	}
@@ -60,4 +53,12 @@ func TestInstead(t *testing.T) {
 			t.Errorf("%s: %v", bad, fs)
 		}
 	}
+}
+
+func idOf(s string) lock.ID {
+	id, err := lock.ParseID(s)
+	if err != nil {
+		panic(err)
+	}
+	return id
 }

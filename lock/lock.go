@@ -39,7 +39,7 @@ type Field struct{ Key, Text string }
 
 // Bundle is one locked version.
 type Bundle struct {
-	ID       string
+	ID       ID
 	Version  string
 	Require  string      // the version in the project file; "" if only other bundles require it
 	Use      []string    // the items that the project file limits it to
@@ -59,6 +59,20 @@ type Bundle struct {
 	Needs    []Module    // its requirements
 	Via      []Module    // versions that were not selected and alone require this one
 	Extra    []Field
+}
+
+// Module is one version of a bundle.
+type Module struct {
+	ID      ID     `json:"id"`
+	Version string `json:"version"`
+}
+
+// String renders "id version", or the id alone if there is no version.
+func (m Module) String() string {
+	if m.Version == "" {
+		return m.ID.String()
+	}
+	return m.ID.String() + " " + m.Version
 }
 
 // Registry is the state of the log of a registry that the lock was computed from.
@@ -87,7 +101,7 @@ func (b Bundle) Module() Module { return Module{ID: b.ID, Version: b.Version} }
 // Member is one member of the workspace.
 type Member struct {
 	Path     string // ./bundles/x
-	ID       string // its bundle id; "" if its project file has none
+	ID       ID     // its bundle id; zero if its project file has none
 	Manifest string // Manifest.Hash of its manifest
 	Needs    []Module
 	Extra    []Field
@@ -150,11 +164,14 @@ type Link struct {
 }
 
 // Bundle returns the entry of a bundle, or nil. A nil lock has none.
-func (l *Lock) Bundle(id string) *Bundle {
+func (l *Lock) Bundle(id ID) *Bundle { return l.BundleNamed(id.String()) }
+
+// BundleNamed returns the entry of the bundle with this canonical id, or nil.
+func (l *Lock) BundleNamed(id string) *Bundle {
 	if l == nil {
 		return nil
 	}
-	i, ok := slices.BinarySearchFunc(l.Bundles, id, func(b Bundle, id string) int { return cmp.Compare(b.ID, id) })
+	i, ok := slices.BinarySearchFunc(l.Bundles, id, func(b Bundle, id string) int { return cmp.Compare(b.ID.String(), id) })
 	if !ok {
 		return nil
 	}
@@ -189,9 +206,11 @@ func (l *Lock) ItemAt(ref item.Ref) int {
 	return -1
 }
 
+func compareID(b Bundle, id ID) int { return b.ID.Compare(id) }
+
 // SetBundle replaces the entry with the same id, or adds it.
 func (l *Lock) SetBundle(b Bundle) {
-	i, found := slices.BinarySearchFunc(l.Bundles, b.ID, func(b Bundle, id string) int { return cmp.Compare(b.ID, id) })
+	i, found := slices.BinarySearchFunc(l.Bundles, b.ID, compareID)
 	if !found {
 		l.Bundles = slices.Insert(l.Bundles, i, b)
 		return
@@ -282,7 +301,7 @@ func CompareRefs(a, b item.Ref) int {
 
 // Sort sorts the entries, and the lists whose order has no meaning.
 func (l *Lock) Sort() {
-	slices.SortStableFunc(l.Bundles, func(a, b Bundle) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(l.Bundles, func(a, b Bundle) int { return a.ID.Compare(b.ID) })
 	slices.SortStableFunc(l.Registries, func(a, b Registry) int { return cmp.Compare(a.Host, b.Host) })
 	slices.SortStableFunc(l.Members, func(a, b Member) int { return cmp.Compare(a.Path, b.Path) })
 	if !l.asRead() {
@@ -308,7 +327,7 @@ func compareLinks(a, b Link) int {
 }
 
 func compareModules(a, b Module) int {
-	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Version, b.Version))
+	return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.Version, b.Version))
 }
 
 // sorted returns a sorted copy without repetition.

@@ -117,13 +117,13 @@ func (f *fieldReader) modules(key string) []Module {
 	var out []Module
 	elements, pos := f.elements(key)
 	for _, words := range elements {
-		m := Module{ID: words[0]}
+		id, why := parseID(words[0])
+		m := Module{ID: id}
 		if len(words) == 2 {
 			m.Version = words[1]
 		}
-		id, why := parseID(m.ID)
 		switch {
-		case len(words) > 2 || why != "" || id.String() != m.ID:
+		case len(words) > 2 || why != "" || id.String() != words[0]:
 			f.p.fault(diag.ParsingError, pos, "%s: %q is not a bundle id and a version", key, strings.Join(words, " "))
 		case m.Version != "" && checkRequire(id, m.Version) != nil:
 			f.p.fault(diag.ParsingError, pos, "%s: %s", key, checkRequire(id, m.Version))
@@ -193,12 +193,13 @@ func checkReplace(s string) error {
 	return err
 }
 
-func checkCanonical(s string) error {
+// parseCanonical reads an id that is written in its canonical form.
+func parseCanonical(s string) (ID, error) {
 	id, err := ParseID(s)
 	if err == nil && id.String() != s {
-		return errors.New("the canonical id is " + id.String())
+		return ID{}, errors.New("the canonical id is " + id.String())
 	}
-	return err
+	return id, err
 }
 
 func checkObject(s string) error {

@@ -246,7 +246,7 @@ func (p *lockParser) entry(r record) {
 }
 
 func (f *fieldReader) bundle(name string) Bundle {
-	b := Bundle{ID: name}
+	var b Bundle
 	id, why := parseID(name)
 	if why == "" && id.String() != name {
 		why = "the canonical id is " + id.String()
@@ -256,6 +256,7 @@ func (f *fieldReader) bundle(name string) Bundle {
 		f.rest()
 		return b
 	}
+	b.ID = id
 	b.Version = f.checked("version", true, id.CheckVersion)
 	b.Require = f.checked("require", false, func(s string) error { return checkRequire(id, s) })
 	b.Use = f.list("use", checkPattern)
@@ -313,7 +314,10 @@ func (f *fieldReader) member(name string) Member {
 	if id, why := parseID(name); why != "" || id.Kind != PathID || id.String() != name || !strings.HasPrefix(name, "./") {
 		f.p.fault(diag.ParsingError, f.pos, "%q is not a member directory, for example ./bundles/x", name)
 	}
-	m.ID = f.checked("name", false, checkCanonical)
+	f.checked("name", false, func(s string) (err error) {
+		m.ID, err = parseCanonical(s)
+		return err
+	})
 	m.Manifest = f.checked("manifest", true, checkSum)
 	m.Needs = f.modules("needs")
 	m.Extra = f.rest()

@@ -44,17 +44,17 @@ func exampleLock(t testing.TB) *Lock {
 		Minor:    LockMinor,
 		Manifest: manifest(t, string(example(t, "rye.yaml"))).Settings(),
 		Bundles: []Bundle{
-			{ID: "github.com/lab/experiments", Version: "v0.0.0-20260214002754-3f2c9d1e0a6b",
+			{ID: idOf("github.com/lab/experiments"), Version: "v0.0.0-20260214002754-3f2c9d1e0a6b",
 				Require: "3f2c9d1e0a6b8c7d5e4f3a2b1c0d9e8f7a6b5c4d", Replace: "../experiments"},
-			{ID: "github.com/acme/core-bundle", Version: "v1.8.2", Require: "v1.8.2", Use: []string{"tool:gh/issue", "directive:triage/*"},
+			{ID: idOf("github.com/acme/core-bundle"), Version: "v1.8.2", Require: "v1.8.2", Use: []string{"tool:gh/issue", "directive:triage/*"},
 				URL: "https://github.com/acme/core-bundle", Ref: "refs/tags/v1.8.2", Tag: object("9"), Commit: object("5"), Tree: object("7"),
 				Sum: sumOf(t, "core"), Exec: []string{".ai/tools/gh/issue.sh"}, Manifest: digestOf("manifest"),
 				Signers: []string{"ed25519:" + fingerprint}, Caps: []string{"rye.execute.tool.gh.*", "net:api.github.com"},
-				Needs: []Module{{ID: "git.acme.io/sec/redact//bundles/pii", Version: "v0.2.1"}}},
-			{ID: "git.acme.io/sec/redact//bundles/pii", Version: "v0.3.0", Require: "v0.3.0",
+				Needs: []Module{{ID: idOf("git.acme.io/sec/redact//bundles/pii"), Version: "v0.2.1"}}},
+			{ID: idOf("git.acme.io/sec/redact//bundles/pii"), Version: "v0.3.0", Require: "v0.3.0",
 				URL: "ssh://git@git.acme.io/sec/redact.git", Ref: "refs/tags/bundles/pii/v0.3.0", Commit: object("c"), Tree: object("d"), Sum: sumOf(t, "pii")},
 		},
-		Members: []Member{{Path: "./bundles/own tools", Manifest: sumOf(t, "member"), Needs: []Module{{ID: "github.com/acme/core-bundle", Version: "v1.7.0"}}}},
+		Members: []Member{{Path: "./bundles/own tools", Manifest: sumOf(t, "member"), Needs: []Module{{ID: idOf("github.com/acme/core-bundle"), Version: "v1.7.0"}}}},
 		Items: []Item{{Ref: ref("directive:triage/run"), Digest: digestOf("directive:triage/run"),
 			Uses: []Link{link("tool:triage/label"), link("directive:acme/base"), link("config:triage/limits")}}, {Ref: ref("tool:triage/label"), Digest: digestOf("tool:triage/label"), Chain: []Link{link("tool:triage/label"),
 			link("tool:rye/core/runtimes/python_script_runtime"), link("tool:rye/core/primitives/subprocess")}}},
@@ -85,7 +85,7 @@ func TestLockGolden(t *testing.T) {
 	if !reflect.DeepEqual(back, l) {
 		t.Errorf("%+v\nwant\n%+v", back, l)
 	}
-	if l.Bundle("github.com/acme/core-bundle") == nil || l.Bundle("github.com/acme/core") != nil || l.Item(ref("tool:triage/label")) == nil || l.Item(ref("tool:triage")) != nil {
+	if l.Bundle(idOf("github.com/acme/core-bundle")) == nil || l.Bundle(idOf("github.com/acme/core")) != nil || l.Item(ref("tool:triage/label")) == nil || l.Item(ref("tool:triage")) != nil {
 		t.Error("entries are not found")
 	}
 }
@@ -320,13 +320,13 @@ func randomLock(r *rand.Rand) *Lock {
 		l.Revoked.Lists = []RevokedList{{"ed25519:" + digestOf(text()).Hex(), time.Unix(int64(r.Intn(1<<31)), 0)}}
 	}
 	for _, n := range r.Perm(6)[:r.Intn(6)] {
-		b := Bundle{ID: bundleOf(n), Version: "v1.0.0", URL: "https://" + bundleOf(n), Commit: object("a"), Tree: object("b"), Sum: hash()}
+		b := Bundle{ID: idOf(bundleOf(n)), Version: "v1.0.0", URL: "https://" + bundleOf(n), Commit: object("a"), Tree: object("b"), Sum: hash()}
 		b.Exec = some(func() string { return "tools/" + text() + " ä\u4e2d.sh" })
 		b.Caps = some(func() string { return `net:"` + text() + `\,[]` })
 		b.Use = some(func() string { return "tool:" + text() + "/*" })
 		b.Signers = some(func() string { return "ed25519:" + digestOf(text()).Hex() })
 		for range r.Intn(4) {
-			b.Needs = append(b.Needs, Module{ID: bundleOf(r.Intn(9)), Version: fmt.Sprintf("v0.%d.0", r.Intn(4))})
+			b.Needs = append(b.Needs, Module{ID: idOf(bundleOf(r.Intn(9))), Version: fmt.Sprintf("v0.%d.0", r.Intn(4))})
 		}
 		l.Bundles = append(l.Bundles, b)
 	}
@@ -386,14 +386,14 @@ func TestSetAndRemove(t *testing.T) {
 	l := exampleLock(t)
 	l.Sort()
 	before := l.Render()
-	b := *l.Bundle("github.com/acme/core-bundle")
+	b := *l.Bundle(idOf("github.com/acme/core-bundle"))
 	b.Version = "v1.8.3"
 	l.SetBundle(b)
-	l.SetBundle(Bundle{ID: "github.com/aaa/x", Version: "v1.0.0"})
+	l.SetBundle(Bundle{ID: idOf("github.com/aaa/x"), Version: "v1.0.0"})
 	it := Item{Ref: ref("tool:a"), Digest: digestOf("a")}
 	l.SetItem(it)
 	l.SetItem(it)
-	if len(l.Bundles) != 4 || len(l.Items) != 3 || l.Bundle("github.com/acme/core-bundle").Version != "v1.8.3" || l.Bundle("github.com/aaa/x") == nil {
+	if len(l.Bundles) != 4 || len(l.Items) != 3 || l.Bundle(idOf("github.com/acme/core-bundle")).Version != "v1.8.3" || l.Bundle(idOf("github.com/aaa/x")) == nil {
 		t.Errorf("%+v", l)
 	}
 	if !l.RemoveItem(it.Ref) || l.RemoveItem(it.Ref) {
@@ -437,7 +437,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 	l := exampleLock(t)
 	l.Revoked.Documents = []item.Digest{digestOf("r")}
 	l.Bundles = append(l.Bundles[1:2:2], l.Bundles[0])
-	l.Bundles[0].Via, l.Bundles[0].Replace, l.Members[0].ID = l.Bundles[0].Needs, "../x", "github.com/x/y"
+	l.Bundles[0].Via, l.Bundles[0].Replace, l.Members[0].ID = l.Bundles[0].Needs, "../x", idOf("github.com/x/y")
 	page := string(docPage(t, "lock.md"))
 	n := 0
 	for name, r := range l.records(nil) {

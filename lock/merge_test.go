@@ -42,7 +42,7 @@ func gitMerge(t *testing.T, ours, base, theirs []byte, options ...string) ([]byt
 func locked(t testing.TB, m *ProjectFile, ids ...string) *Lock {
 	l := &Lock{Manifest: m.Settings()}
 	for _, id := range ids {
-		l.SetBundle(Bundle{ID: id, Version: "v1.0.0", Require: "v1.0.0", URL: "https://" + id, Ref: "refs/tags/v1.0.0",
+		l.SetBundle(Bundle{ID: idOf(id), Version: "v1.0.0", Require: "v1.0.0", URL: "https://" + id, Ref: "refs/tags/v1.0.0",
 			Commit: object("a"), Tree: object("b"), Sum: sumOf(t, id)})
 	}
 	return l
@@ -91,14 +91,14 @@ func TestBranchesUpdate(t *testing.T) {
 	m := requiring(t, a, b)
 	change := func(id string) []byte {
 		l := locked(t, m, a, b)
-		e := *l.Bundle(id)
+		e := *l.Bundle(idOf(id))
 		e.Version, e.Sum, e.Ref = "v1.1.0", sumOf(t, "new "+id), "refs/tags/v1.1.0"
 		l.SetBundle(e)
 		return l.Render()
 	}
 	out, conflict := gitMerge(t, change(a), locked(t, m, a, b).Render(), change(b))
 	l, fs := ParseLock(out)
-	if conflict || l == nil || len(fs) > 0 || l.Bundle(a).Version != "v1.1.0" || l.Bundle(b).Version != "v1.1.0" {
+	if conflict || l == nil || len(fs) > 0 || l.Bundle(idOf(a)).Version != "v1.1.0" || l.Bundle(idOf(b)).Version != "v1.1.0" {
 		t.Errorf("conflict %v, %v\n%s", conflict, fs, out)
 	}
 }
@@ -110,7 +110,7 @@ func TestConflict(t *testing.T) {
 	m := requiring(t, a)
 	side := func(version, more string) *Lock {
 		l := locked(t, m, a, more)
-		e := *l.Bundle(a)
+		e := *l.Bundle(idOf(a))
 		e.Version, e.Sum = version, sumOf(t, version)
 		l.SetBundle(e)
 		return l
@@ -132,12 +132,12 @@ func TestConflict(t *testing.T) {
 			t.Errorf("%v: the sides are\n%s\nand\n%s", style, o.Render(), th.Render())
 		}
 		pins, err := Pins(o, th)
-		if err != nil || len(pins) != 4 || pins[Module{ID: z, Version: "v1.0.0"}].Sum != sumOf(t, z) {
+		if err != nil || len(pins) != 4 || pins[Module{ID: idOf(z), Version: "v1.0.0"}].Sum != sumOf(t, z) {
 			t.Errorf("%v: pins %v %v", style, pins, err)
 		}
 	}
 	other := side("v1.1.0", z)
-	e := *other.Bundle(a)
+	e := *other.Bundle(idOf(a))
 	e.Sum = sumOf(t, "evil")
 	other.SetBundle(e)
 	if _, err := Pins(ours, other); diag.CodeOf(err) != diag.SumConflict {
@@ -169,7 +169,7 @@ func TestBadConflicts(t *testing.T) {
 // TestSumUnion merges the sums of two branches as merge=union does.
 func TestSumUnion(t *testing.T) {
 	line := func(id, s string) SumLine {
-		return SumLine{Module{ID: id, Version: "v1.0.0"}, sumOf(t, s)}
+		return SumLine{Module{ID: idOf(id), Version: "v1.0.0"}, sumOf(t, s)}
 	}
 	add := func(b []byte, lines ...SumLine) []byte {
 		t.Helper()

@@ -69,7 +69,7 @@ func (m *ProjectFile) IdleTrust(l *Lock, names ...string) []diag.Finding {
 	ids := slices.Clone(names)
 	for _, b := range l.Bundles {
 		if b.Sum != "" {
-			ids = append(ids, b.ID)
+			ids = append(ids, b.ID.String())
 		}
 	}
 	if len(ids) == len(names) {

@@ -20,15 +20,15 @@ const Format = 1
 
 // ProjectFile is the content of rye.yaml. Every id in it is canonical.
 type ProjectFile struct {
-	ID        string                 // the bundle id by which others can require this project, or ""
-	Label     string                 // a name that is not an id, or ""; ID or Label is empty
-	Require   map[string]string      // bundle id: minimum version, or a commit, or "local"
-	Use       map[string][]string    // bundle id: the items that are used, kind:pattern
-	Prefer    map[string]string      // ref: the bundle that provides it
-	Replace   map[string]Replacement // bundle id: what replaces it
-	Exclude   map[string][]string    // bundle id: versions that are never selected
-	Workspace []string               // patterns of member directories
-	Trust     map[string]TrustRule   // pattern of bundle ids: the required signers
+	ID        ID                   // the bundle id by which others can require this project, or zero
+	Label     string               // a name that is not an id, or ""; ID or Label is empty
+	Require   map[ID]string        // minimum version, or a commit, or "local"
+	Use       map[ID][]string      // the items that are used, kind:pattern
+	Prefer    map[string]ID        // ref: the bundle that provides it
+	Replace   map[ID]Replacement   // the replacement of a bundle
+	Exclude   map[ID][]string      // versions that are never selected
+	Workspace []string             // patterns of member directories
+	Trust     map[string]TrustRule // pattern of bundle ids: the required signers
 	// Registries are the pinned log keys of registries, by host.
 	Registries map[string]string
 	Policy     Policy
@@ -48,7 +48,7 @@ type ProjectFile struct {
 // refuses replacement directories only, because a bundle is available to everyone.
 type Replacement struct {
 	Path    string // a local path, or ""
-	ID      string // another bundle, or ""
+	ID      ID     // another bundle, or zero
 	Version string // of the other bundle; "" keeps the selected version
 }
 
@@ -58,9 +58,9 @@ func (r Replacement) String() string {
 	case r.Path != "":
 		return r.Path
 	case r.Version != "":
-		return r.ID + "@" + r.Version
+		return r.ID.String() + "@" + r.Version
 	}
-	return r.ID
+	return r.ID.String()
 }
 
 // TrustRule requires signers for the bundles whose ids match.
@@ -119,12 +119,12 @@ func (m *ProjectFile) Position(section, key string) diag.Position {
 }
 
 // Name returns the name of the file: ID, Label or "".
-func (m *ProjectFile) Name() string { return cmp.Or(m.ID, m.Label) }
+func (m *ProjectFile) Name() string { return cmp.Or(m.ID.String(), m.Label) }
 
 // Requires returns the requirements, sorted by id.
 func (m *ProjectFile) Requires() []Module {
 	out := make([]Module, 0, len(m.Require))
-	for _, id := range slices.Sorted(maps.Keys(m.Require)) {
+	for _, id := range SortedIDs(maps.Keys(m.Require)) {
 		out = append(out, Module{ID: id, Version: m.Require[id]})
 	}
 	return out
@@ -134,7 +134,7 @@ func (m *ProjectFile) Requires() []Module {
 // Without a version of its own the replacement has the required version.
 func (m *ProjectFile) Replacing(mod Module) Module {
 	r, ok := m.Replace[mod.ID]
-	if !ok || r.ID == "" {
+	if !ok || r.ID.IsZero() {
 		return mod
 	}
 	return Module{ID: r.ID, Version: cmp.Or(r.Version, mod.Version)}
@@ -144,19 +144,21 @@ func (m *ProjectFile) Replacing(mod Module) Module {
 // that replace others.
 func (m *ProjectFile) effective() *ProjectFile {
 	c := *m
-	c.Require, c.Use, c.at = map[string]string{}, map[string][]string{}, maps.Clone(m.at)
+	c.Require = map[ID]string{}
+	c.Use = map[ID][]string{}
+	c.at = maps.Clone(m.at)
 	for id, v := range m.Require {
 		mod := m.Replacing(Module{ID: id, Version: v})
 		c.Require[mod.ID] = mod.Version
-		if at, ok := m.at["require "+id]; ok {
-			c.at["require "+mod.ID] = at
+		if at, ok := m.at["require "+id.String()]; ok {
+			c.at["require "+mod.ID.String()] = at
 		}
 	}
 	for id, items := range m.Use {
 		by := m.Replacing(Module{ID: id}).ID
 		c.Use[by] = append(c.Use[by], items...)
-		if at, ok := m.at["use "+id]; ok {
-			c.at["use "+by] = at
+		if at, ok := m.at["use "+id.String()]; ok {
+			c.at["use "+by.String()] = at
 		}
 	}
 	return &c
@@ -187,10 +189,10 @@ func (m *ProjectFile) hash(all bool) string {
 	m.facts(add)
 	if all {
 		for id, v := range m.Require {
-			add("require", id, v)
+			add("require", id.String(), v)
 		}
 		for id, items := range m.Use {
-			addEach(add, items, "use", id)
+			addEach(add, items, "use", id.String())
 		}
 	}
 	slices.Sort(lines)
@@ -201,13 +203,13 @@ func (m *ProjectFile) hash(all bool) string {
 func (m *ProjectFile) facts(add func(...string)) {
 	add("name", m.Name())
 	for ref, id := range m.Prefer {
-		add("prefer", ref, id)
+		add("prefer", ref, id.String())
 	}
 	for id, r := range m.Replace {
-		add("replace", id, r.Path, r.ID, r.Version)
+		add("replace", id.String(), r.Path, r.ID.String(), r.Version)
 	}
 	for id, versions := range m.Exclude {
-		addEach(add, versions, "exclude", id)
+		addEach(add, versions, "exclude", id.String())
 	}
 	addEach(add, m.Workspace, "workspace")
 	for pattern, rule := range m.Trust {

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -17,11 +16,11 @@ func (p *manifestParser) collisions() {
 }
 
 func (p *manifestParser) caseCollisions() {
-	seen := map[string]string{}
-	for _, id := range slices.Sorted(maps.Keys(p.m.Require)) {
-		low := strings.ToLower(id)
+	seen := map[string]ID{}
+	for _, id := range SortedIDs(maps.Keys(p.m.Require)) {
+		low := strings.ToLower(id.String())
 		if other, taken := seen[low]; taken {
-			pos := p.m.Position("require", id)
+			pos := p.m.Position("require", id.String())
 			p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column,
 				"%s and %s differ by case only: keep the one that the repository uses", id, other))
 			continue
@@ -32,13 +31,12 @@ func (p *manifestParser) caseCollisions() {
 
 func (p *manifestParser) sameRepository() {
 	var before []Look
-	for _, key := range slices.Sorted(maps.Keys(p.m.Require)) {
-		id, _ := ParseID(key)
+	for _, id := range SortedIDs(maps.Keys(p.m.Require)) {
 		look := LookOf(id)
 		for _, other := range before {
-			if look.Same(other) && !strings.EqualFold(key, other.ID.String()) {
-				pos := p.m.Position("require", key)
-				p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s and %s are one bundle: keep one address", other.ID, key))
+			if look.Same(other) && !strings.EqualFold(id.String(), other.ID.String()) {
+				pos := p.m.Position("require", id.String())
+				p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s and %s are one bundle: keep one address", other.ID, id))
 			}
 		}
 		before = append(before, look)
@@ -48,12 +46,12 @@ func (p *manifestParser) sameRepository() {
 // invalidReplacements reports replacements of replaced bundles, and replacements of
 // which both bundles are required: the version would be ambiguous.
 func (p *manifestParser) invalidReplacements() {
-	for _, id := range slices.Sorted(maps.Keys(p.m.Replace)) {
+	for _, id := range SortedIDs(maps.Keys(p.m.Replace)) {
 		by := p.m.Replace[id].ID
 		_, again := p.m.Replace[by]
-		pos := p.m.Position("replace", id)
+		pos := p.m.Position("replace", id.String())
 		switch {
-		case by == "":
+		case by.IsZero():
 		case again:
 			p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s replaces %s and is itself replaced: name the final replacement", by, id))
 		case p.m.Require[by] != "" && p.m.Require[id] != "":

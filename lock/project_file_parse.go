@@ -115,7 +115,7 @@ func (p *manifestParser) name() {
 		if id.Kind == PathID {
 			return errors.New("it must be a bundle id or one word, not a path")
 		}
-		p.m.ID = id.String()
+		p.m.ID = id
 		return nil
 	})
 }
@@ -125,25 +125,24 @@ func isLabel(s string) bool {
 }
 
 // byID reads a section whose keys are bundle ids.
-func byID[T any](p *manifestParser, section string, read func(r *tree.Reader, key string, id ID) T) map[string]T {
+func byID[T any](p *manifestParser, section string, read func(r *tree.Reader, key string, id ID) T) map[ID]T {
 	r := p.r.Map(section)
-	var out map[string]T
+	var out map[ID]T
 	for _, key := range r.Keys() {
 		id, err := ParseID(key)
 		if err != nil {
 			r.RejectErr(key, err)
 			continue
 		}
-		canonical := id.String()
-		if _, twice := out[canonical]; twice {
-			r.Reject(key, "is the bundle %s, which is listed already", canonical)
+		if _, twice := out[id]; twice {
+			r.Reject(key, "is the bundle %s, which is listed already", id)
 			continue
 		}
 		if out == nil {
-			out = map[string]T{}
+			out = map[ID]T{}
 		}
-		out[canonical] = read(r, key, id)
-		p.m.at[section+" "+canonical] = p.doc.At(r.Path(key))
+		out[id] = read(r, key, id)
+		p.m.at[section+" "+id.String()] = p.doc.At(r.Path(key))
 	}
 	return out
 }
@@ -205,7 +204,7 @@ func checkPattern(s string) error {
 
 func replacement(r *tree.Reader, key string, id ID) (out Replacement) {
 	r.TextFunc(key, func(s string) (err error) {
-		if out, err = ParseReplacement(s); err == nil && out.ID == id.String() {
+		if out, err = ParseReplacement(s); err == nil && out.ID == id {
 			err = fmt.Errorf("%s cannot replace itself", id)
 		}
 		return err
@@ -233,7 +232,7 @@ func ParseReplacement(s string) (Replacement, error) {
 			return Replacement{}, err
 		}
 	}
-	return Replacement{ID: id.String(), Version: version}, nil
+	return Replacement{ID: id, Version: version}, nil
 }
 
 func excluded(r *tree.Reader, key string, id ID) []string {
@@ -251,9 +250,9 @@ func (p *manifestParser) prefer() {
 		r.TextFunc(key, func(s string) error {
 			id, err := ParseID(s)
 			if p.m.Prefer == nil {
-				p.m.Prefer = map[string]string{}
+				p.m.Prefer = map[string]ID{}
 			}
-			p.m.Prefer[ref.String()] = id.String()
+			p.m.Prefer[ref.String()] = id
 			p.m.at["prefer "+ref.String()] = p.doc.At(r.Path(key))
 			return err
 		})

@@ -38,13 +38,16 @@ func TestManifest(t *testing.T) {
 		t.Fatal(fs)
 	}
 	want := &ProjectFile{
-		ID: "github.com/acme/support-agents",
-		Require: map[string]string{"github.com/acme/core-bundle": "v1.8.2",
-			"git.acme.io/sec/redact//bundles/pii": "v0.3.0", "github.com/lab/experiments": "3f2c9d1e0a6b8c7d5e4f3a2b1c0d9e8f7a6b5c4d"},
-		Use:       map[string][]string{"github.com/acme/core-bundle": {"directive:triage/*", "tool:gh/issue"}},
-		Prefer:    map[string]string{"tool:gh/issue": "github.com/acme/core-bundle"},
-		Replace:   map[string]Replacement{"github.com/lab/experiments": {Path: "../experiments"}},
-		Exclude:   map[string][]string{"github.com/acme/core-bundle": {"v1.8.1"}},
+		ID: idOf("github.com/acme/support-agents"),
+		Require: map[ID]string{
+			idOf("github.com/acme/core-bundle"):         "v1.8.2",
+			idOf("git.acme.io/sec/redact//bundles/pii"): "v0.3.0",
+			idOf("github.com/lab/experiments"):          "3f2c9d1e0a6b8c7d5e4f3a2b1c0d9e8f7a6b5c4d",
+		},
+		Use:       map[ID][]string{idOf("github.com/acme/core-bundle"): {"directive:triage/*", "tool:gh/issue"}},
+		Prefer:    map[string]ID{"tool:gh/issue": idOf("github.com/acme/core-bundle")},
+		Replace:   map[ID]Replacement{idOf("github.com/lab/experiments"): {Path: "../experiments"}},
+		Exclude:   map[ID][]string{idOf("github.com/acme/core-bundle"): {"v1.8.1"}},
 		Workspace: []string{"./bundles/*"},
 		Trust:     map[string]TrustRule{"github.com/acme/*": {Signers: []string{"ed25519:" + fingerprint}, Threshold: 1}},
 		Policy: Policy{Sources: []string{"github.com/acme", "git.acme.io", "github.com/lab"}, MinAge: 72 * time.Hour,
@@ -166,7 +169,7 @@ func TestAllFindings(t *testing.T) {
 // TestLabel reads what rye init writes: the name of a folder.
 func TestLabel(t *testing.T) {
 	for name, id := range map[string]string{"my-project_1.x": "", "github.com/a/b": "github.com/a/b", "-": "", "https://github.com/a/b.git": "github.com/a/b", "registry:h.io/a/x": "registry:h.io/a/x"} {
-		if m := manifest(t, "rye: 1\nname: \""+name+"\"\n"); m.ID != id || m.Name() == "" {
+		if m := manifest(t, "rye: 1\nname: \""+name+"\"\n"); m.ID.String() != id || m.Name() == "" {
 			t.Errorf("%s: %q %q", name, m.Name(), m.ID)
 		}
 	}
@@ -251,11 +254,11 @@ func TestReplacement(t *testing.T) {
 	for in, want := range map[string]Replacement{
 		"../x":                       {Path: "../x"},
 		"./a@b":                      {Path: "./a@b"},
-		"github.com/a/b":             {ID: "github.com/a/b"},
-		"github.com/a/b@v1.0.0":      {ID: "github.com/a/b", Version: "v1.0.0"},
-		"git@github.com:a/b@v1.0.0":  {ID: "git@github.com:a/b", Version: "v1.0.0"},
-		"git@github.com:a/b":         {ID: "git@github.com:a/b"},
-		"github.com/a/b@0123456789a": {ID: "github.com/a/b", Version: "0123456789a"},
+		"github.com/a/b":             {ID: idOf("github.com/a/b")},
+		"github.com/a/b@v1.0.0":      {ID: idOf("github.com/a/b"), Version: "v1.0.0"},
+		"git@github.com:a/b@v1.0.0":  {ID: idOf("git@github.com:a/b"), Version: "v1.0.0"},
+		"git@github.com:a/b":         {ID: idOf("git@github.com:a/b")},
+		"github.com/a/b@0123456789a": {ID: idOf("github.com/a/b"), Version: "0123456789a"},
 	} {
 		got, err := ParseReplacement(in)
 		if err != nil || got != want || got.String() != in {

@@ -147,7 +147,7 @@ func (l *Lock) head() record {
 }
 
 func (b Bundle) record() record {
-	r := record{kind: "bundle", name: b.ID}
+	r := record{kind: "bundle", name: b.ID.String()}
 	r.word("version", b.Version)
 	r.word("require", b.Require)
 	r.list("use", b.Use)
@@ -184,7 +184,7 @@ func (x Registry) record() record {
 
 func (m Member) record() record {
 	r := record{kind: "member", name: m.Path}
-	r.word("name", m.ID)
+	r.word("name", m.ID.String())
 	r.word("manifest", m.Manifest)
 	r.modules("needs", m.Needs)
 	r.extra(m.Extra)
@@ -259,7 +259,7 @@ func (r *record) modules(key string, mods []Module) {
 	}
 	f := field{key: key, list: true}
 	for _, m := range mods {
-		words := []string{m.ID}
+		words := []string{m.ID.String()}
 		if m.Version != "" {
 			words = append(words, m.Version)
 		}

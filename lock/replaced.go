@@ -2,7 +2,6 @@ package lock
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/ryeos/rye/diag"
 )
@@ -11,7 +10,7 @@ import (
 // this machine replaces, in the project file or in the lock. Either may be nil.
 // Where other machines depend on the result, as in CI, a replacement is refused.
 func Replaced(m *ProjectFile, l *Lock) []diag.Finding {
-	dirs := map[string]string{}
+	dirs := map[ID]string{}
 	if l != nil {
 		for _, b := range l.Bundles {
 			if b.Replace != "" {
@@ -27,11 +26,11 @@ func Replaced(m *ProjectFile, l *Lock) []diag.Finding {
 		}
 	}
 	var out []diag.Finding
-	for _, id := range slices.Sorted(maps.Keys(dirs)) {
+	for _, id := range SortedIDs(maps.Keys(dirs)) {
 		f := diag.Errorf(diag.PolicyDenied, 0, 0, "%s is replaced by %s, which exists on this machine only", id, dirs[id])
 		f.Path = LockFile
 		if m != nil && m.Replace[id].Path != "" {
-			pos := m.Position("replace", id)
+			pos := m.Position("replace", id.String())
 			f.Path, f.Line, f.Column = ProjectFileName, pos.Line, pos.Column
 		}
 		out = append(out, f.WithReason("replaced"))

@@ -14,9 +14,9 @@ type MemberFile struct {
 	Manifest *ProjectFile
 }
 
-// Key names the member in a selection: its bundle id, or its path.
-func (m MemberFile) Key() string {
-	return cmp.Or(m.Manifest.ID, m.Path)
+// Key names the member in a selection: its bundle id, or the id of its path.
+func (m MemberFile) Key() ID {
+	return cmp.Or(m.Manifest.ID, ID{Kind: PathID, Repo: m.Path})
 }
 
 // Stale returns the differences between the manifest and the one that the lock was
@@ -25,10 +25,10 @@ func (m MemberFile) Key() string {
 // and the head a hash of the other values.
 func (l *Lock) Stale(m *ProjectFile, members ...MemberFile) []diag.Finding {
 	s := staleness{l: l, m: m.effective()}
-	for _, id := range union(s.m.Require, l.required()) {
+	for _, id := range unionOfIDs(s.m.Require, l.required()) {
 		s.require(id)
 	}
-	for _, id := range union(s.m.Use, l.used()) {
+	for _, id := range unionOfIDs(s.m.Use, l.used()) {
 		s.use(id)
 	}
 	if m.Settings() != l.Manifest {
@@ -37,7 +37,7 @@ func (l *Lock) Stale(m *ProjectFile, members ...MemberFile) []diag.Finding {
 	s.members(members)
 	for _, b := range l.Bundles {
 		if why := l.Underived(m, b); why != "" {
-			s.add(m.Position("require", b.ID), "%s", why)
+			s.add(m.Position("require", b.ID.String()), "%s", why)
 		}
 	}
 	return diag.WithPath(s.out, ProjectFileName)
@@ -58,10 +58,10 @@ func (s *staleness) add(at diag.Position, format string, args ...any) {
 	s.out = append(s.out, diag.Errorf(diag.LockStale, at.Line, at.Column, format, args...))
 }
 
-func (s *staleness) require(id string) {
+func (s *staleness) require(id ID) {
 	want, required := s.m.Require[id]
 	entry := s.l.Bundle(id)
-	at := s.m.Position("require", id)
+	at := s.m.Position("require", id.String())
 	switch {
 	case !required:
 		s.add(diag.Position{}, "%s is locked as a requirement and is no longer required", id)
@@ -74,10 +74,10 @@ func (s *staleness) require(id string) {
 	}
 }
 
-func (s *staleness) use(id string) {
+func (s *staleness) use(id ID) {
 	want := sortedTexts(s.m.Use[id])
 	entry := s.l.Bundle(id)
-	at := s.m.Position("use", id)
+	at := s.m.Position("use", id.String())
 	switch {
 	case entry == nil:
 		s.add(at, "use names items of %s, which is not locked", id)
@@ -108,12 +108,12 @@ func (s *staleness) members(members []MemberFile) {
 	}
 }
 
-func (l *Lock) hasMember(id string) bool {
+func (l *Lock) hasMember(id ID) bool {
 	return slices.ContainsFunc(l.Members, func(m Member) bool { return m.ID == id })
 }
 
-func (l *Lock) required() map[string]bool {
-	out := map[string]bool{}
+func (l *Lock) required() map[ID]bool {
+	out := map[ID]bool{}
 	for _, b := range l.Bundles {
 		if b.Require != "" {
 			out[b.ID] = true
@@ -122,14 +122,20 @@ func (l *Lock) required() map[string]bool {
 	return out
 }
 
-func (l *Lock) used() map[string]bool {
-	out := map[string]bool{}
+func (l *Lock) used() map[ID]bool {
+	out := map[ID]bool{}
 	for _, b := range l.Bundles {
 		if len(b.Use) > 0 {
 			out[b.ID] = true
 		}
 	}
 	return out
+}
+
+func unionOfIDs[A, B any](a map[ID]A, b map[ID]B) []ID {
+	out := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.SortFunc(out, ID.Compare)
+	return slices.Compact(out)
 }
 
 func union[A, B any](a map[string]A, b map[string]B) []string {

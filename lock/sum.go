@@ -14,7 +14,10 @@ type Sum struct {
 	entries map[sumKey]sumValue
 }
 
-type sumKey struct{ id, version, scheme string }
+type sumKey struct {
+	module Module
+	scheme string
+}
 
 type sumValue struct {
 	hash string
@@ -64,8 +67,15 @@ func (s *Sum) line(text string, n int) []diag.Finding {
 	if len(words) != 3 {
 		return []diag.Finding{diag.Errorf(diag.ParsingError, n, 1, `want "id version h1:…"`)}
 	}
-	l := SumLine{Module{ID: words[0], Version: words[1]}, words[2]}
-	if err := l.check(); err != nil {
+	id, err := ParseID(words[0])
+	if err == nil && id.String() != words[0] {
+		err = notReleased(words[0])
+	}
+	l := SumLine{Module{ID: id, Version: words[1]}, words[2]}
+	if err == nil {
+		err = l.check()
+	}
+	if err != nil {
 		return []diag.Finding{diag.Errorf(diag.ParsingError, n, 1, "%s", err)}
 	}
 	if scheme, _, _ := strings.Cut(l.Hash, ":"); scheme != "h1" {
@@ -81,23 +91,23 @@ func (s *Sum) line(text string, n int) []diag.Finding {
 }
 
 // String renders the line without its line feed.
-func (l SumLine) String() string { return l.Module.ID + " " + l.Module.Version + " " + l.Hash }
+func (l SumLine) String() string { return l.Module.ID.String() + " " + l.Module.Version + " " + l.Hash }
 
 func (l SumLine) key() sumKey {
 	scheme, _, _ := strings.Cut(l.Hash, ":")
-	return sumKey{l.Module.ID, l.Module.Version, scheme}
+	return sumKey{l.Module, scheme}
 }
 
 func (l SumLine) check() error {
-	id, err := ParseID(l.Module.ID)
+	id, err := ParseID(l.Module.ID.String()) // a caller can make any ID
 	if err == nil {
 		err = id.CheckVersion(l.Module.Version)
 	}
 	switch {
 	case err != nil:
 		return err
-	case id.Kind == PathID || id.String() != l.Module.ID:
-		return diag.New(diag.ParsingError, "%q is not the canonical id of a released bundle", l.Module.ID)
+	case id.Kind == PathID || id != l.Module.ID:
+		return notReleased(l.Module.ID.String())
 	}
 	scheme, text, _ := strings.Cut(l.Hash, ":")
 	if len(scheme) != 2 || scheme[0] != 'h' || scheme[1] < '1' || scheme[1] > '9' || text == "" {
@@ -109,19 +119,23 @@ func (l SumLine) check() error {
 	return nil
 }
 
+func notReleased(id string) error {
+	return diag.New(diag.ParsingError, "%q is not the canonical id of a released bundle", id)
+}
+
 // Hash returns the recorded hash of a version, or "".
 func (s *Sum) Hash(m Module) string {
-	return s.entries[sumKey{m.ID, m.Version, "h1"}].hash
+	return s.entries[sumKey{m, "h1"}].hash
 }
 
 // Check returns a SUM_CONFLICT if another hash is recorded for the version.
 func (s *Sum) Check(m Module, hash string) error {
-	was, known := s.entries[sumKey{m.ID, m.Version, "h1"}]
+	was, known := s.entries[sumKey{m, "h1"}]
 	if !known || was.hash == hash {
 		return nil
 	}
 	return diag.New(diag.SumConflict, "checking %s: its files differ from those that rye.sum records", m).
-		WithDetail("bundle", m.ID).WithDetail("version", m.Version).
+		WithDetail("bundle", m.ID.String()).WithDetail("version", m.Version).
 		WithDetail("expected", was.hash).WithDetail("found", hash).WithDetail("line", was.line)
 }
 

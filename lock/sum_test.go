@@ -19,7 +19,7 @@ func TestSum(t *testing.T) {
 	if err != nil || !bytes.Equal(out, b) {
 		t.Errorf("the example lacks a line of the lock: %v\n%s", err, out)
 	}
-	m := Module{ID: "github.com/acme/core-bundle", Version: "v1.8.2"}
+	m := Module{ID: idOf("github.com/acme/core-bundle"), Version: "v1.8.2"}
 	if s.Hash(m) != sumOf(t, "core") || s.Check(m, sumOf(t, "core")) != nil || s.Check(Module{ID: m.ID, Version: "v9.0.0"}, "x") != nil {
 		t.Error("a recorded hash is not found")
 	}
@@ -30,7 +30,7 @@ func TestSum(t *testing.T) {
 }
 
 func TestAppendSum(t *testing.T) {
-	m := Module{ID: "github.com/x/a", Version: "v1.0.0"}
+	m := Module{ID: idOf("github.com/x/a"), Version: "v1.0.0"}
 	one, two := SumLine{m, sumOf(t, "1")}, SumLine{m, sumOf(t, "2")}
 	b, err := AppendSum([]byte("github.com/x/z v1.0.0 "+sumOf(t, "z")), one)
 	if err != nil || string(b) != "github.com/x/z v1.0.0 "+sumOf(t, "z")+"\ngithub.com/x/a v1.0.0 "+sumOf(t, "1")+"\n" {
@@ -42,8 +42,8 @@ func TestAppendSum(t *testing.T) {
 	if _, err := AppendSum(nil, one, two); diag.CodeOf(err) != diag.SumConflict {
 		t.Errorf("two hashes at once: %v", err)
 	}
-	for _, l := range []SumLine{{Module{ID: "./x", Version: "local"}, sumOf(t, "1")}, {m, "h1:x"}, {m, "md5:x"}, {Module{ID: "x", Version: "v1.0.0"}, sumOf(t, "1")},
-		{Module{ID: m.ID, Version: "v1"}, sumOf(t, "1")}, {Module{ID: "https://github.com/x/a", Version: "v1.0.0"}, sumOf(t, "1")}} {
+	for _, l := range []SumLine{{Module{ID: idOf("./x"), Version: "local"}, sumOf(t, "1")}, {m, "h1:x"}, {m, "md5:x"}, {Module{ID: ID{Kind: HostID, Repo: "x"}, Version: "v1.0.0"}, sumOf(t, "1")},
+		{Module{ID: m.ID, Version: "v1"}, sumOf(t, "1")}, {Module{ID: ID{Kind: HostID, Repo: "GitHub.com/x/a"}, Version: "v1.0.0"}, sumOf(t, "1")}} {
 		if _, err := AppendSum(nil, l); err == nil {
 			t.Errorf("%v is taken", l)
 		}
@@ -82,7 +82,7 @@ func TestBadSums(t *testing.T) {
 		}
 	}
 	s, fs := ParseSum([]byte(good + good + "\n" + strings.Replace(good, "h1:", "h2:", 1)))
-	if s == nil || len(fs) != 1 || fs[0].Severity != diag.SeverityWarning || s.Hash(Module{ID: "github.com/x/a", Version: "v1.0.0"}) != sumOf(t, "1") {
+	if s == nil || len(fs) != 1 || fs[0].Severity != diag.SeverityWarning || s.Hash(Module{ID: idOf("github.com/x/a"), Version: "v1.0.0"}) != sumOf(t, "1") {
 		t.Errorf("%v", fs)
 	}
 	if s, fs := ParseSum(nil); s == nil || len(fs) > 0 || s.Len() != 0 {
@@ -95,7 +95,7 @@ func TestBadSums(t *testing.T) {
 func FuzzParseSum(f *testing.F) {
 	f.Add(example(f, "rye.sum"))
 	f.Add([]byte("github.com/x/a v1.0.0 h2:x\n\n"))
-	add := SumLine{Module{ID: "github.com/fuzz/a", Version: "v1.0.0"}, sumOf(f, "1")}
+	add := SumLine{Module{ID: idOf("github.com/fuzz/a"), Version: "v1.0.0"}, sumOf(f, "1")}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, fs := ParseSum(b)
 		if (s == nil) != diag.Failed(fs) {

@@ -81,7 +81,7 @@ func (l *Lock) memberNames() []string {
 }
 
 func (m Member) name() string {
-	return cmp.Or(m.ID, m.Path)
+	return cmp.Or(m.ID.String(), m.Path)
 }
 
 // Tree returns the requirements of the root and the members, recursively. The needs
@@ -117,21 +117,22 @@ func grow(s Step, edges map[string][]Step, seen map[string]bool) Node {
 func (l *Lock) edges() map[string][]Step {
 	selected := map[string]string{}
 	for _, b := range l.Bundles {
-		selected[b.ID] = b.Version
+		selected[b.ID.String()] = b.Version
 	}
 	out := map[string][]Step{}
 	add := func(from, dropped string, m Module) {
-		out[from] = append(out[from], Step{ID: m.ID, Wanted: m.Version, Selected: selected[m.ID], From: from, Dropped: dropped})
+		id := m.ID.String()
+		out[from] = append(out[from], Step{ID: id, Wanted: m.Version, Selected: selected[id], From: from, Dropped: dropped})
 	}
 	for _, b := range l.Bundles {
 		if b.Require != "" {
 			add("", "", Module{ID: b.ID, Version: b.Require})
 		}
 		for _, need := range b.Needs {
-			add(b.ID, "", need)
+			add(b.ID.String(), "", need)
 		}
 		for _, via := range b.Via {
-			add(via.ID, via.Version, b.Module())
+			add(via.ID.String(), via.Version, b.Module())
 		}
 	}
 	for _, m := range l.Members {

@@ -63,7 +63,7 @@ func (e *Engine) AcceptMove(ctx context.Context, name string, ask Approve) (*Res
 func removeSum(b []byte, m lock.Module) []byte {
 	var out []byte
 	for line := range bytes.Lines(b) {
-		if !bytes.HasPrefix(line, []byte(m.ID+" "+m.Version+" ")) {
+		if !bytes.HasPrefix(line, []byte(m.String()+" ")) {
 			out = append(out, line...)
 		}
 	}

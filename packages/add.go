@@ -65,35 +65,36 @@ func lockedError(verb string) error {
 // requirement returns the version to write into require for a query, and a note if the
 // repository has tags that look like releases and do not begin with v.
 func (s *solver) requirement(ctx context.Context, q Query) (version, note string, err error) {
-	id := q.ID.String()
-	if err := s.rules().Source(lock.Module{ID: id, Version: q.Version}, q.ID); err != nil {
+	id := q.ID
+	asked := lock.Module{ID: id, Version: q.Version}
+	if err := s.rules().Source(asked); err != nil {
 		return "", "", err
 	}
 	for _, r := range s.project.Requires() {
-		if other, err := lock.ParseID(r.ID); err == nil && lock.LookOf(q.ID).Same(lock.LookOf(other)) {
+		if lock.LookOf(id).Same(lock.LookOf(r.ID)) {
 			return "", "", diag.New(diag.Usage, "adding %s: it is %s, which is required already", id, r.ID).
-				WithReason("required_already").WithDetail("required", r.ID)
+				WithReason("required_already").WithDetail("required", r.ID.String())
 		}
 	}
 	switch {
-	case q.ID.Kind == lock.PathID:
+	case id.Kind == lock.PathID:
 		return lock.LocalVersion, "", nil
 	case q.Version == "" && s.project.Require[id] != "":
 		return s.project.Require[id], "", nil
 	case lock.IsCommit(q.Version):
-		o, err := s.src.Resolve(ctx, q.ID, q.Version)
+		o, err := s.src.Resolve(ctx, id, q.Version)
 		return o.Commit, "", err
 	}
-	s.e.report(Resolving, lock.Module{ID: id, Version: q.Version})
+	s.e.report(Resolving, asked)
 	if q.Version == "" || q.Version == source.Latest {
 		if b := s.st.previous(id); b != nil && q.Version == "" {
 			return b.Version, "", nil
 		}
-		l, err := s.src.Versions(ctx, q.ID)
+		l, err := s.src.Versions(ctx, id)
 		if err != nil {
 			return "", "", err
 		}
-		if v := lock.Newest(q.ID, "", l.Names(), s.project.Exclude[id]); v != "" {
+		if v := lock.Newest(id, "", l.Names(), s.project.Exclude[id]); v != "" {
 			return v, "", nil
 		}
 		if n := len(l.Misnamed); n > 0 {
@@ -101,7 +102,7 @@ func (s *solver) requirement(ctx context.Context, q Query) (version, note string
 			note = fmt.Sprintf("%s: its tag %s is not a release, because releases begin with v: the newest commit is required instead", id, tag)
 		}
 	}
-	o, err := s.src.Resolve(ctx, q.ID, q.Version)
+	o, err := s.src.Resolve(ctx, id, q.Version)
 	if lock.IsPseudo(o.Version) {
 		return o.Commit, note, err
 	}
@@ -113,11 +114,11 @@ func (s *solver) requirement(ctx context.Context, q Query) (version, note string
 // is used as a whole already.
 func additions(m *lock.ProjectFile, queries []Query, versions []string) []lock.Edit {
 	var edits []lock.Edit
-	var order []string
-	use := map[string][]string{}
-	whole := map[string]bool{}
+	var order []lock.ID
+	use := map[lock.ID][]string{}
+	whole := map[lock.ID]bool{}
 	for i, q := range queries {
-		id := q.ID.String()
+		id := q.ID
 		if m.Require[id] != versions[i] {
 			edits = append(edits, lock.SetRequire(id, versions[i]))
 		}
@@ -171,7 +172,7 @@ func (e *Engine) Remove(ctx context.Context, names []string) (*Result, error) {
 // required, or installed: a removal of it was killed.
 func (e *Engine) halfRemoved(st *state, name string) bool {
 	if st.lock != nil {
-		var ids []string
+		var ids []lock.ID
 		for _, b := range st.lock.Bundles {
 			if b.Require != "" {
 				ids = append(ids, b.ID)
@@ -197,8 +198,8 @@ func (e *Engine) halfRemoved(st *state, name string) bool {
 }
 
 // requiredIDs returns the ids below require of rye.yaml.
-func (st *state) requiredIDs() []string {
-	var out []string
+func (st *state) requiredIDs() []lock.ID {
+	var out []lock.ID
 	for _, r := range st.project.Requires() {
 		out = append(out, r.ID)
 	}
@@ -207,13 +208,17 @@ func (st *state) requiredIDs() []string {
 
 // pick returns the id that a name means: the id itself, or its last elements if
 // one id only ends with them. Where describes the ids in the error.
-func pick(name string, ids []string, where string) (string, error) {
-	if id, err := lock.ParseID(name); err == nil && slices.Contains(ids, id.String()) {
-		return id.String(), nil
+func pick(name string, ids []lock.ID, where string) (lock.ID, error) {
+	if id, err := lock.ParseID(name); err == nil && slices.Contains(ids, id) {
+		return id, nil
 	}
-	var found []string
+	var all, matching []string
+	var found []lock.ID
 	for _, id := range ids {
-		if name != "" && strings.HasSuffix(id, "/"+name) {
+		text := id.String()
+		all = append(all, text)
+		if name != "" && strings.HasSuffix(text, "/"+name) {
+			matching = append(matching, text)
 			found = append(found, id)
 		}
 	}
@@ -222,12 +227,12 @@ func pick(name string, ids []string, where string) (string, error) {
 		return found[0], nil
 	case 0:
 		err := diag.New(diag.SourceNotFound, "looking for %q: it is not %s", name, where)
-		if near := suggest.List(name, ids, 3); len(near) > 0 {
-			return "", err.WithReason("nearest").WithDetail("nearest", near)
+		if near := suggest.List(name, all, 3); len(near) > 0 {
+			return lock.ID{}, err.WithReason("nearest").WithDetail("nearest", near)
 		}
-		return "", err.WithReason("not_listed")
+		return lock.ID{}, err.WithReason("not_listed")
 	}
-	return "", diag.New(diag.AmbiguousItem, "looking for %q: %s end with it", name, strings.Join(found, ", ")).WithReason("whole_id")
+	return lock.ID{}, diag.New(diag.AmbiguousItem, "looking for %q: %s end with it", name, strings.Join(matching, ", ")).WithReason("whole_id")
 }
 
 // edit applies edits to rye.yaml, solves the result and, if approve returns nil

@@ -194,7 +194,7 @@ func (a *auditor) files() {
 // sources apply.
 func (a *auditor) bundle(ctx context.Context, b lock.Bundle) {
 	var err error
-	x := Audited{ID: b.ID, Version: b.Version, State: StateFolder, Signers: []AuditedSigner{}, Caps: nonNil(b.Caps), Exec: nonNil(b.Exec)}
+	x := Audited{ID: b.ID.String(), Version: b.Version, State: StateFolder, Signers: []AuditedSigner{}, Caps: nonNil(b.Caps), Exec: nonNil(b.Exec)}
 	a.sources(b)
 	if installs(b) {
 		x.State = a.installed(b)
@@ -218,16 +218,11 @@ func (a *auditor) bundle(ctx context.Context, b lock.Bundle) {
 func nonNil(list []string) []string { return append([]string{}, list...) }
 
 func (a *auditor) sources(b lock.Bundle) {
-	id, err := lock.ParseID(b.ID)
-	if err != nil {
-		a.fail(lock.LockFile, err)
-		return
-	}
-	a.fail(lock.LockFile, a.rules.Source(b.Module(), id))
+	a.fail(lock.LockFile, a.rules.Source(b.Module()))
 	if r, err := lock.ParseReplacement(b.Replace); b.Replace != "" && err == nil && r.Path != "" {
 		a.fail(lock.LockFile, a.rules.Folder(b.Module(), r.Path))
-	} else if id.Kind == lock.PathID {
-		a.fail(lock.LockFile, a.rules.Folder(b.Module(), id.Repo))
+	} else if b.ID.Kind == lock.PathID {
+		a.fail(lock.LockFile, a.rules.Folder(b.Module(), b.ID.Repo))
 	}
 }
 
@@ -307,7 +302,7 @@ func (a *auditor) signers(b lock.Bundle, state string) []AuditedSigner {
 			continue
 		}
 		a.add(lock.LockFile, diag.Errorf(s.Code, 0, 0, "%s: signed by %s, which is not trusted today: %s", b.Module(), key, why).
-			WithReason("release", "bundle", b.ID, "version", b.Version))
+			WithReason("release", "bundle", b.ID.String(), "version", b.Version))
 	}
 	if !named {
 		a.add(lock.LockFile, diag.Errorf(diag.SignerChanged, 0, 0, "%s: the lock does not name %s, which signed its manifest", b.Module(), main).WithReason("lock_edited"))

@@ -113,8 +113,8 @@ func changesOf(old, new *lock.Lock) []Change {
 			continue
 		}
 		x := Change{ID: c.Name}
-		was := old.Bundle(c.Name)
-		now := new.Bundle(c.Name)
+		was := old.BundleNamed(c.Name)
+		now := new.BundleNamed(c.Name)
 		if was != nil {
 			x.From = was.Version
 		}

@@ -89,7 +89,7 @@ func TestVendorText(t *testing.T) {
 
 func TestRemoveSum(t *testing.T) {
 	text := "github.com/a/b v1.0.0 h1:x\ngithub.com/a/b v1.0.0-rc.1 h1:y\ngithub.com/a/bb v1.0.0 h1:z\n"
-	got := string(removeSum([]byte(text), lock.Module{ID: "github.com/a/b", Version: "v1.0.0"}))
+	got := string(removeSum([]byte(text), lock.Module{ID: idOf("github.com/a/b"), Version: "v1.0.0"}))
 	if strings.Contains(got, "h1:x") || !strings.Contains(got, "h1:y") || !strings.Contains(got, "h1:z") {
 		t.Errorf("%q", got)
 	}
@@ -98,14 +98,14 @@ func TestRemoveSum(t *testing.T) {
 // Protection 6: only a bundle that was locked before can widen its permissions.
 func TestChangesOf(t *testing.T) {
 	old := &lock.Lock{Bundles: []lock.Bundle{
-		{ID: "github.com/a/a", Version: "v1.0.0", Caps: []string{"rye.execute.tool.x"}},
-		{ID: "github.com/a/b", Version: "v1.0.0"},
-		{ID: "github.com/a/c", Version: "v1.0.0", Caps: []string{"net:x.example"}},
+		{ID: idOf("github.com/a/a"), Version: "v1.0.0", Caps: []string{"rye.execute.tool.x"}},
+		{ID: idOf("github.com/a/b"), Version: "v1.0.0"},
+		{ID: idOf("github.com/a/c"), Version: "v1.0.0", Caps: []string{"net:x.example"}},
 	}}
 	now := &lock.Lock{Bundles: []lock.Bundle{
-		{ID: "github.com/a/a", Version: "v1.1.0", Caps: []string{"rye.execute.tool.x", "net:api.example"}, Exec: []string{".ai/tools/x.sh"}},
-		{ID: "github.com/a/c", Version: "v1.1.0"},
-		{ID: "github.com/a/d", Version: "v1.0.0", Caps: []string{"net:new.example"}},
+		{ID: idOf("github.com/a/a"), Version: "v1.1.0", Caps: []string{"rye.execute.tool.x", "net:api.example"}, Exec: []string{".ai/tools/x.sh"}},
+		{ID: idOf("github.com/a/c"), Version: "v1.1.0"},
+		{ID: idOf("github.com/a/d"), Version: "v1.0.0", Caps: []string{"net:new.example"}},
 	}}
 	got := map[string]Change{}
 	for _, c := range changesOf(old, now) {

@@ -60,17 +60,17 @@ func (e *Engine) describeItems(ctx context.Context, st *state, s *solver, l *loc
 	others := newOffers(s.project, l, changes)
 	errs := each(ctx, len(changes), func(i int) error {
 		c := &changes[i]
-		now := l.Bundle(c.ID)
+		now := l.BundleNamed(c.ID)
 		if now == nil {
 			return nil
 		}
-		was := st.lock.Bundle(c.ID)
+		was := st.lock.BundleNamed(c.ID)
 		c.fresh = was == nil || !installs(*was)
 		same := was != nil && was.Sum == now.Sum
 		c.same = same
 		wider := same && !slices.Equal(was.Use, now.Use) // use may contain items that it did not
 		c.accepted = same && !wider || st.mergedWith(*now)
-		c.pulled = c.From == "" && !c.Direct && st.pulledIn(l, c.ID)
+		c.pulled = c.From == "" && !c.Direct && st.pulledIn(l, now.ID)
 		snap := s.snaps[now.Module()]
 		if snap == nil || e.p.Contents == nil || same && !wider {
 			return nil
@@ -106,7 +106,7 @@ func (o *offers) add(ref item.Ref, id string, holders []Holder) {
 	defer o.mu.Unlock()
 	ids := []string{id}
 	for _, h := range holders {
-		if h.Bundle != "" && !o.changed[h.Bundle] && o.lock.Bundle(h.Bundle) != nil {
+		if h.Bundle != "" && !o.changed[h.Bundle] && o.lock.BundleNamed(h.Bundle) != nil {
 			ids = append(ids, h.Bundle)
 		}
 	}
@@ -123,7 +123,7 @@ func (o *offers) collisions() error {
 	var errs []error
 	for ref, ids := range o.of {
 		slices.Sort(ids)
-		if len(ids) < 2 || slices.Contains(ids, preferredFor(o.project, ref)) {
+		if len(ids) < 2 || slices.Contains(ids, preferredFor(o.project, ref).String()) {
 			continue
 		}
 		errs = append(errs, diag.New(diag.AmbiguousItem, "locking items: the bundles %s have %s", strings.Join(ids, " and "), ref).
@@ -133,8 +133,8 @@ func (o *offers) collisions() error {
 	return joinErrors("locking items", errs)
 }
 
-// preferredFor returns the bundle that the project file prefers for an item, or "".
-func preferredFor(project *lock.ProjectFile, ref item.Ref) string {
+// preferredFor returns the bundle that the project file prefers for an item, or zero.
+func preferredFor(project *lock.ProjectFile, ref item.Ref) lock.ID {
 	return project.Replacing(lock.Module{ID: project.Prefer[ref.String()]}).ID
 }
 
@@ -147,7 +147,7 @@ func (st *state) mergedWith(b lock.Bundle) bool {
 
 // pulledIn reports whether a bundle that was locked before now requires id: no
 // user named it.
-func (st *state) pulledIn(l *lock.Lock, id string) bool {
+func (st *state) pulledIn(l *lock.Lock, id lock.ID) bool {
 	return slices.ContainsFunc(l.Bundles, func(b lock.Bundle) bool {
 		return st.lock.Bundle(b.ID) != nil && slices.ContainsFunc(b.Needs, func(m lock.Module) bool { return m.ID == id })
 	})
@@ -198,12 +198,12 @@ func (e *Engine) weigh(ctx context.Context, all *offers, c *Change, now lock.Bun
 		return nil
 	}
 	if e.p.Others != nil { // a configuration is merged with nearer ones, not hidden by them
-		others, err := e.p.Others(ctx, d.Ref, now.ID)
+		others, err := e.p.Others(ctx, d.Ref, now.ID.String())
 		if err != nil {
 			return err
 		}
 		if d.op == lock.Added {
-			all.add(d.Ref, now.ID, others)
+			all.add(d.Ref, now.ID.String(), others)
 		}
 		for _, o := range others {
 			switch {
@@ -262,18 +262,14 @@ func (e *Engine) overrides(ctx context.Context, st *state, b lock.Bundle) ([]Ite
 // localSnapshot returns the files of a locked bundle from its install directory or
 // the cache, or nil.
 func (e *Engine) localSnapshot(b lock.Bundle) *source.Snapshot {
-	id, err := lock.ParseID(b.ID)
-	if err != nil {
-		return nil
-	}
-	if snap := e.installedSnapshot(id, b); snap != nil {
+	if snap := e.installedSnapshot(b); snap != nil {
 		return snap
 	}
 	snap, err := e.p.Cache.Open(b.Sum)
 	if err != nil {
 		return nil
 	}
-	snap.Origin = originOf(id, b)
+	snap.Origin = originOf(b)
 	return snap
 }
 
@@ -283,11 +279,7 @@ func (e *Engine) lockedSnapshot(ctx context.Context, src source.Source, b lock.B
 	if snap := e.localSnapshot(b); snap != nil {
 		return snap, nil
 	}
-	id, err := lock.ParseID(b.ID)
-	if err != nil {
-		return nil, err
-	}
-	return e.fetchLocked(ctx, src, id, b)
+	return e.fetchLocked(ctx, src, b)
 }
 
 // difference is a content that differs between two versions.
@@ -333,7 +325,7 @@ func compareContents(before, after []Content) []difference {
 
 // releaseScope returns the kinds and the patterns of ids that a key needs to sign a
 // release: its manifest and its items, without those that are not used.
-func (e *Engine) releaseScope(ctx context.Context, rs Rules, id, manifest string, snap *source.Snapshot) (kinds, ids []string) {
+func (e *Engine) releaseScope(ctx context.Context, rs Rules, id lock.ID, manifest string, snap *source.Snapshot) (kinds, ids []string) {
 	kinds, ids = []string{bundle.Subject(manifest).Kind}, []string{manifest}
 	if e.p.Contents == nil {
 		return kinds, ids

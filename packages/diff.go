@@ -35,36 +35,32 @@ func (e *Engine) Diff(ctx context.Context, name, version string) (*Diff, error) 
 	if err != nil {
 		return nil, err
 	}
-	name, err = st.lockedID(name)
+	id, err := st.lockedID(name)
 	if err != nil {
 		return nil, err
 	}
-	b := st.lock.Bundle(name)
+	b := st.lock.Bundle(id)
 	if b == nil || !installs(*b) {
-		return nil, diag.New(diag.SourceNotFound, "comparing %s: it is a folder of this machine", name)
-	}
-	id, err := lock.ParseID(b.ID)
-	if err != nil {
-		return nil, err
+		return nil, diag.New(diag.SourceNotFound, "comparing %s: it is a folder of this machine", id)
 	}
 	src := source.Memo(e.p.Source)
 	old, err := e.lockedSnapshot(ctx, src, *b)
 	if err != nil {
 		return nil, err
 	}
-	next, err := e.snapshotOf(ctx, src, st, id, *b, version)
+	next, err := e.snapshotOf(ctx, src, st, *b, version)
 	if err != nil {
 		return nil, err
 	}
-	out := &Diff{ID: b.ID, From: b.Version, To: next.Origin.Version}
+	out := &Diff{ID: b.ID.String(), From: b.Version, To: next.Origin.Version}
 	out.Files, err = e.fileDiffs(ctx, old, next)
 	return out, err
 }
 
 // snapshotOf returns the files of a version of a locked bundle, "" for the newest
 // allowed one.
-func (e *Engine) snapshotOf(ctx context.Context, src source.Source, st *state, id lock.ID, b lock.Bundle, version string) (*source.Snapshot, error) {
-	if err := e.rules(st.project).Source(lock.Module{ID: b.ID, Version: version}, id); err != nil {
+func (e *Engine) snapshotOf(ctx context.Context, src source.Source, st *state, b lock.Bundle, version string) (*source.Snapshot, error) {
+	if err := e.rules(st.project).Source(lock.Module{ID: b.ID, Version: version}); err != nil {
 		return nil, err
 	}
 	if version == "" {
@@ -74,7 +70,7 @@ func (e *Engine) snapshotOf(ctx context.Context, src source.Source, st *state, i
 		}
 		version = x.Newest
 	}
-	o, err := src.Resolve(ctx, id, version)
+	o, err := src.Resolve(ctx, b.ID, version)
 	if err != nil {
 		return nil, err
 	}

@@ -37,18 +37,19 @@ func (e *Engine) Info(ctx context.Context, name string) (*Info, error) {
 	if err != nil {
 		return nil, err
 	}
+	q, err := parseBundle(name)
 	if st.lock != nil {
-		if id, err := st.lockedID(name); err == nil {
-			name = id
+		if id, notLocked := st.lockedID(name); notLocked == nil {
+			q = Query{ID: id}
+			err = nil
 		}
 	}
-	q, err := parseBundle(name)
 	if err != nil {
 		return nil, err
 	}
-	in := &Info{ID: q.ID.String(), Versions: []string{}, Require: st.project.Require[q.ID.String()]}
+	in := &Info{ID: q.ID.String(), Versions: []string{}, Require: st.project.Require[q.ID]}
 	in.Rules = e.rules(st.project).About(in.ID)
-	b := st.previous(in.ID)
+	b := st.previous(q.ID)
 	if b != nil {
 		e.lockedInfo(in, b)
 	}

@@ -75,14 +75,14 @@ func (e *Engine) Inspect(ctx context.Context, q Query) (*Inspection, error) {
 		return nil, err
 	}
 	rs := e.rules(st.project)
-	if err := rs.Source(lock.Module{ID: q.ID.String(), Version: q.Version}, q.ID); err != nil {
+	if err := rs.Source(lock.Module{ID: q.ID, Version: q.Version}); err != nil {
 		return nil, err
 	}
 	o, err := e.p.Source.Resolve(ctx, q.ID, q.Version)
 	if err != nil {
 		return nil, err
 	}
-	mod := lock.Module{ID: q.ID.String(), Version: o.Version}
+	mod := lock.Module{ID: q.ID, Version: o.Version}
 	e.report(Fetching, mod)
 	snap, err := e.p.Source.Fetch(ctx, o)
 	if err != nil {
@@ -90,7 +90,7 @@ func (e *Engine) Inspect(ctx context.Context, q Query) (*Inspection, error) {
 	}
 	snap.Keep()
 	defer snap.Release()
-	in := &Inspection{ID: mod.ID, Version: mod.Version, URL: snap.Origin.URL, Commit: snap.Origin.Commit,
+	in := &Inspection{ID: mod.ID.String(), Version: mod.Version, URL: snap.Origin.URL, Commit: snap.Origin.Commit,
 		Signers: []ReleaseSigner{}, Items: []ReleaseItem{}, Exec: []string{}, Caps: []string{}, Hosts: []string{}}
 	sights, err := e.readSights()
 	if err != nil {

@@ -27,11 +27,7 @@ func installs(b lock.Bundle) bool { return b.Sum != "" }
 
 // installDir returns the absolute install directory of a locked bundle.
 func (e *Engine) installDir(b lock.Bundle) (string, error) {
-	id, err := lock.ParseID(b.ID)
-	if err != nil {
-		return "", err
-	}
-	dir, err := id.Dir(b.Version)
+	dir, err := b.ID.Dir(b.Version)
 	if err != nil {
 		return "", err
 	}
@@ -101,7 +97,7 @@ var errTooLarge = errors.New("larger than maxInMemory")
 // installedSnapshot returns the files of an installed bundle, or nil if they
 // differ from the lock or are too large. It reads less than the cache would: a
 // small bundle is read once for its sum, its rye.yaml and its manifest.
-func (e *Engine) installedSnapshot(id lock.ID, b lock.Bundle) *source.Snapshot {
+func (e *Engine) installedSnapshot(b lock.Bundle) *source.Snapshot {
 	dir, err := e.installDir(b)
 	if err != nil || !exists(dir) {
 		return nil
@@ -120,7 +116,7 @@ func (e *Engine) installedSnapshot(id lock.ID, b lock.Bundle) *source.Snapshot {
 	if err != nil {
 		return nil
 	}
-	snap, err := source.InMemory(originOf(id, b), files, func(p string) bool { return modeOf(p, modes[p], b) == lock.ModeExecutable })
+	snap, err := source.InMemory(originOf(b), files, func(p string) bool { return modeOf(p, modes[p], b) == lock.ModeExecutable })
 	if err != nil || snap.Sum != b.Sum {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 // directories. That directory is not an install directory.
 func TestUnlockedBelowUser(t *testing.T) {
 	e := New(Params{Base: t.TempDir()})
-	locked := lock.Bundle{ID: "ssh://git@host.example/x/y", Version: "v1.0.0", Sum: "h1:x"}
+	locked := lock.Bundle{ID: idOf("ssh://git@host.example/x/y"), Version: "v1.0.0", Sum: "h1:x"}
 	dir, err := e.installDir(locked)
 	if err != nil {
 		t.Fatal(err)

@@ -140,7 +140,7 @@ func (e *Engine) judgeRelease(ctx context.Context, b, was *lock.Bundle, snap *so
 	if r.Manifest.Lists(lock.ProjectFileName) {
 		text, _ = snap.Read(lock.ProjectFileName) // without it, it names nothing
 	}
-	if err := CheckRegistryName(mod.ID, text); err != nil {
+	if err := CheckRegistryName(mod.ID.String(), text); err != nil {
 		return nil, err.WithDetail("version", mod.Version)
 	}
 	b.Manifest = r.Digest
@@ -197,7 +197,7 @@ func releaseError(err error, mod lock.Module, v trust.Verdict) *diag.Error {
 	out := diag.New(code, "verifying %s: the fetched files have no valid release signature by a trusted key", mod).WithReason("release")
 	out.Err = err
 	out.Findings = diag.FindingsOf(err)
-	out = out.WithDetail("bundle", mod.ID).WithDetail("version", mod.Version)
+	out = out.WithDetail("bundle", mod.ID.String()).WithDetail("version", mod.Version)
 	if v.Signer != (sign.Fingerprint{}) {
 		out = out.WithDetail("signer", SignerText(v.Signer))
 	}
@@ -224,8 +224,8 @@ func manifestID(mod lock.Module, snap *source.Snapshot) (string, error) {
 		}
 	}
 	switch {
-	case slices.Contains(names, mod.ID):
-		return mod.ID, nil
+	case slices.Contains(names, mod.ID.String()):
+		return mod.ID.String(), nil
 	case len(names) == 1:
 		return names[0], nil
 	case len(names) > 1:
@@ -233,7 +233,7 @@ func manifestID(mod lock.Module, snap *source.Snapshot) (string, error) {
 			WithReason("manifests")
 	}
 	return "", diag.New(diag.Unsigned, "verifying %s: it has no manifest, so no key has signed its files", mod).WithReason("release").
-		WithDetail("bundle", mod.ID).WithDetail("version", mod.Version).
+		WithDetail("bundle", mod.ID.String()).WithDetail("version", mod.Version).
 		WithDetail("expected", bundle.ManifestPath("NAME")+", signed").WithDetail("found", "no file")
 }
 
@@ -242,10 +242,10 @@ func manifestID(mod lock.Module, snap *source.Snapshot) (string, error) {
 func checkManifest(mod lock.Module, m *bundle.Manifest) error {
 	if !lock.IsPseudo(mod.Version) && m.Version != strings.TrimPrefix(mod.Version, "v") {
 		return diag.New(diag.VersionMismatch, "verifying %s: its signed manifest has version %s", mod, m.Version).WithReason("release").
-			WithDetail("bundle", mod.ID).WithDetail("expected", mod.Version).WithDetail("found", "v"+m.Version)
+			WithDetail("bundle", mod.ID.String()).WithDetail("expected", mod.Version).WithDetail("found", "v"+m.Version)
 	}
 	named, err := lock.ParseID(m.ID)
-	id, _ := lock.ParseID(mod.ID)
+	id := mod.ID
 	if err != nil || named.Kind != lock.HostID || id.Kind == lock.URLID && strings.HasPrefix(id.Repo, "file:") {
 		return nil // a plain name, or a mirror on this machine
 	}
@@ -313,7 +313,7 @@ func (e *Engine) checkContinuity(old *lock.Bundle, b *lock.Bundle) error {
 	}
 	return diag.New(diag.SignerChanged, "verifying %s: its signers differ from the signers of %s %s, and no rotation document names the change", b.Module(), b.ID, old.Version).WithReason("release").
 		WithDetail("expected", strings.Join(old.Signers, ", ")).WithDetail("found", strings.Join(b.Signers, ", ")).
-		WithDetail("bundle", b.ID).WithDetail("version", b.Version)
+		WithDetail("bundle", b.ID.String()).WithDetail("version", b.Version)
 }
 
 // succeeds reports whether now is the same key as was, or rotated from it.

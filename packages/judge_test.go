@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/trust"
 )
 
-var mod = lock.Module{ID: "github.com/acme/tools", Version: "v1.2.0"}
+var mod = lock.Module{ID: idOf("github.com/acme/tools"), Version: "v1.2.0"}
 
 // Protection 3: the age of a version begins at its first sight here, and again for
 // a tag that moved to another commit.
@@ -66,7 +66,7 @@ func TestCheckManifest(t *testing.T) {
 		{"git.acme.io/sec/redact//bundles/pii", "v0.3.0", "git.acme.io/sec/redact/bundles/pii", "0.3.0", ""},
 		{"github.com/acme/tools", "v0.0.0-20260214002754-3f2c9d1e0a6b", "tools", "9.9.9", ""},
 	} {
-		err := checkManifest(lock.Module{ID: c.id, Version: c.version}, &bundle.Manifest{ID: c.manifest, Version: c.of})
+		err := checkManifest(lock.Module{ID: idOf(c.id), Version: c.version}, &bundle.Manifest{ID: c.manifest, Version: c.of})
 		if diag.CodeOf(err) != c.want {
 			t.Errorf("%s %s with the manifest of %s %s: %v, want %q", c.id, c.version, c.manifest, c.of, err, c.want)
 		}
@@ -113,7 +113,7 @@ func TestV54Demanded(t *testing.T) {
 		{"github.com/other/tools", []string{c}, ""},
 		{"github.com/twice/tools", []string{a}, diag.Threshold},
 	} {
-		if err := CheckSigners(lock.Module{ID: x.id}, Rules{{"rye.yaml", m}}.SignerRules(&trust.Store{}, lock.Module{ID: x.id}, ""), x.signers); diag.CodeOf(err) != x.want {
+		if err := CheckSigners(lock.Module{ID: idOf(x.id)}, Rules{{"rye.yaml", m}}.SignerRules(&trust.Store{}, lock.Module{ID: idOf(x.id)}, ""), x.signers); diag.CodeOf(err) != x.want {
 			t.Errorf("%s signed by %v: %v, want %q", x.id, x.signers, err, x.want)
 		}
 	}

@@ -34,7 +34,7 @@ func lint(ctx context.Context, snap *source.Snapshot, m lock.Module) (warnings [
 	diag.Sort(refused)
 	var e *diag.Error
 	errors.As(diag.FromFindings("checking the files of "+m.String(), refused), &e)
-	return nil, e.WithReason("bundle").WithDetail("bundle", m.ID).WithDetail("version", m.Version)
+	return nil, e.WithReason("bundle").WithDetail("bundle", m.ID.String()).WithDetail("version", m.Version)
 }
 
 // compareID compares an id with the required ones. An id that looks the same as
@@ -79,17 +79,13 @@ func checkLookalikes(l *lock.Lock, bundles []lock.Bundle) error {
 	required := requiredLooks(l)
 	errs := make([]error, len(bundles))
 	for i, b := range bundles {
-		id, err := lock.ParseID(b.ID)
-		if err == nil {
-			_, err = compareID(lock.LookOf(id), required, b.Require != "")
-		}
-		errs[i] = err
+		_, errs[i] = compareID(lock.LookOf(b.ID), required, b.Require != "")
 	}
 	return joinErrors("comparing ids", errs)
 }
 
 // inProject reports whether rye.yaml requires an id or names it as a replacement.
-func inProject(project *lock.ProjectFile, id string) bool {
+func inProject(project *lock.ProjectFile, id lock.ID) bool {
 	if project.Require[id] != "" {
 		return true
 	}

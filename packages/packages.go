@@ -130,7 +130,7 @@ func New(p Params) *Engine {
 
 func (e *Engine) report(stage Stage, m lock.Module) {
 	if e.p.Progress != nil {
-		e.p.Progress(Event{stage, m.ID, m.Version})
+		e.p.Progress(Event{stage, m.ID.String(), m.Version})
 	}
 }
 

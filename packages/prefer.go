@@ -39,7 +39,7 @@ func (s *solver) describePrefers(ctx context.Context, l *lock.Lock, changes []Ch
 		if x == nil {
 			continue
 		}
-		i := slices.IndexFunc(changes, func(c Change) bool { return c.ID == id })
+		i := slices.IndexFunc(changes, func(c Change) bool { return c.ID == id.String() })
 		if i < 0 {
 			i = len(changes)
 			changes = append(changes, lockedChange(l, id))
@@ -57,8 +57,8 @@ func (s *solver) describePrefers(ctx context.Context, l *lock.Lock, changes []Ch
 }
 
 // lockedChange returns the change of a bundle or member whose entry is the same.
-func lockedChange(l *lock.Lock, id string) Change {
-	c := Change{ID: id, From: "local", To: "local", accepted: true}
+func lockedChange(l *lock.Lock, id lock.ID) Change {
+	c := Change{ID: id.String(), From: "local", To: "local", accepted: true}
 	if b := l.Bundle(id); b != nil {
 		c.From, c.To, c.Direct = b.Version, b.Version, b.Require != ""
 		c.Commit, c.Signers, c.Caps = b.Commit, b.Signers, b.Caps
@@ -68,9 +68,9 @@ func lockedChange(l *lock.Lock, id string) Change {
 
 // preferred returns the item of a bundle that a user has to accept because the
 // project file prefers it, or nil.
-func (s *solver) preferred(ctx context.Context, l *lock.Lock, ref item.Ref, id string) (*ItemChange, error) {
+func (s *solver) preferred(ctx context.Context, l *lock.Lock, ref item.Ref, id lock.ID) (*ItemChange, error) {
 	b := l.Bundle(id)
-	if b == nil && !slices.ContainsFunc(l.Members, func(m lock.Member) bool { return id == m.ID || id == m.Path }) {
+	if b == nil && !slices.ContainsFunc(l.Members, func(m lock.Member) bool { return id == m.ID || id.String() == m.Path }) {
 		return nil, nil // no bundle of this project
 	}
 	if b != nil {
@@ -80,7 +80,7 @@ func (s *solver) preferred(ctx context.Context, l *lock.Lock, ref item.Ref, id s
 	}
 	x := &ItemChange{Name: ref.String(), Op: Preferred, Consent: "prefer"}
 	if s.e.p.Others != nil {
-		others, err := s.e.p.Others(ctx, ref, id)
+		others, err := s.e.p.Others(ctx, ref, id.String())
 		if err != nil {
 			return nil, err
 		}

@@ -45,7 +45,7 @@ func (e *Engine) Pull(ctx context.Context, q Query, base atomicfile.Base, name s
 		return nil, err
 	}
 	b, snap := &r.Bundle, r.Snapshot
-	out := &Pulled{ID: b.ID, Version: b.Version, Sum: b.Sum, Signers: nonNil(b.Signers), Caps: nonNil(b.Caps), Exec: nonNil(b.Exec), Items: []ReleaseItem{}, Notes: r.Notes}
+	out := &Pulled{ID: b.ID.String(), Version: b.Version, Sum: b.Sum, Signers: nonNil(b.Signers), Caps: nonNil(b.Caps), Exec: nonNil(b.Exec), Items: []ReleaseItem{}, Notes: r.Notes}
 	for _, w := range r.warnings {
 		out.Notes = append(out.Notes, w.Message)
 	}

@@ -57,9 +57,8 @@ func (e *Engine) learnRevocations(ctx context.Context) error {
 // after both were compared with the log.
 func (s *solver) registries(ctx context.Context, l *lock.Lock) error {
 	for _, b := range l.Bundles {
-		id, err := lock.ParseID(b.ID)
-		host, _ := id.InRegistry()
-		if err != nil || host == "" || b.Log == "" || l.Registry(host) != nil {
+		host, _ := b.ID.InRegistry()
+		if host == "" || b.Log == "" || l.Registry(host) != nil {
 			continue
 		}
 		r, err := s.registry(ctx, l, host)
@@ -102,8 +101,7 @@ func (s *solver) registry(ctx context.Context, l *lock.Lock, host string) (lock.
 func covers(r lock.Registry, l *lock.Lock, host string) bool {
 	size := sizeOf(r)
 	for _, b := range l.Bundles {
-		id, _ := lock.ParseID(b.ID)
-		if of, _ := id.InRegistry(); of != host {
+		if of, _ := b.ID.InRegistry(); of != host {
 			continue
 		}
 		if n, err := strconv.ParseInt(b.Log, 10, 64); err != nil || n >= size {

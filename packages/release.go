@@ -32,7 +32,7 @@ func (e *Engine) Release(ctx context.Context, q Query) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	if was := st.previous(q.ID.String()); was != nil && q.Version == "" {
+	if was := st.previous(q.ID); was != nil && q.Version == "" {
 		q.Version = was.Version // as Add does
 	}
 	return e.release(ctx, st, q)
@@ -44,16 +44,16 @@ func (e *Engine) release(ctx context.Context, st *state, q Query) (*Release, err
 	if err != nil {
 		return nil, err
 	}
-	if err := s.rules().Source(lock.Module{ID: q.ID.String(), Version: q.Version}, q.ID); err != nil {
+	if err := s.rules().Source(lock.Module{ID: q.ID, Version: q.Version}); err != nil {
 		return nil, err
 	}
 	draft := &lock.Lock{}
 	if st.lock != nil {
 		draft.Bundles = slices.Clone(st.lock.Bundles)
 	}
-	was := st.previous(q.ID.String())
+	was := st.previous(q.ID)
 	if was == nil {
-		draft.Bundles = append(draft.Bundles, lock.Bundle{ID: q.ID.String(), Version: q.Version})
+		draft.Bundles = append(draft.Bundles, lock.Bundle{ID: q.ID, Version: q.Version})
 	}
 	if err := s.compareIDs(draft); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (e *Engine) release(ctx context.Context, st *state, q Query) (*Release, err
 	if err := e.learnRevocations(ctx); err != nil {
 		return nil, err
 	}
-	out := &Release{Trust: e.p.Trust, Bundle: lock.Bundle{ID: q.ID.String(), Version: o.Version}, Notes: s.notes}
+	out := &Release{Trust: e.p.Trust, Bundle: lock.Bundle{ID: q.ID, Version: o.Version}, Notes: s.notes}
 	e.report(Fetching, out.Bundle.Module())
 	if out.Snapshot, err = e.p.Source.Fetch(ctx, o); err != nil {
 		return nil, err

@@ -99,14 +99,14 @@ func (rs Rules) About(id string) []Rule {
 }
 
 // Source refuses a bundle whose source policy.sources does not list.
-func (rs Rules) Source(m lock.Module, id lock.ID) error {
+func (rs Rules) Source(m lock.Module) error {
 	for _, f := range rs {
-		if f.Policy.AllowsSource(id) {
+		if f.Policy.AllowsSource(m.ID) {
 			continue
 		}
 		r := f.rule("sources", strings.Join(f.Policy.Sources, ", "))
 		return r.detail(diag.New(diag.PolicyDenied, "resolving %s: %s does not allow it", m, r)).
-			WithReason("sources").WithDetail("allowed", f.Policy.Sources).WithDetail("bundle", m.ID)
+			WithReason("sources").WithDetail("allowed", f.Policy.Sources).WithDetail("bundle", m.ID.String())
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (rs Rules) Folder(m lock.Module, dir string) error {
 			r = f.signerRule(all[0])
 		}
 		return r.detail(diag.New(diag.PolicyDenied, "resolving %s: %s refuses the folder %s, which has no signed release", m, r, dir)).
-			WithReason("require_signed").WithDetail("bundle", m.ID)
+			WithReason("require_signed").WithDetail("bundle", m.ID.String())
 	}
 	return nil
 }
@@ -159,18 +159,14 @@ func (rs Rules) LimitCaps() bool {
 // Refuse checks a lock entry against every rule except those about age and
 // signers.
 func (rs Rules) Refuse(b lock.Bundle) error {
-	id, err := lock.ParseID(b.ID)
-	if err != nil {
-		return err
-	}
-	if err := rs.Source(b.Module(), id); err != nil {
+	if err := rs.Source(b.Module()); err != nil {
 		return err
 	}
 	folder := ""
 	if r, err := lock.ParseReplacement(b.Replace); b.Replace != "" && err == nil {
 		folder = r.Path
-	} else if id.Kind == lock.PathID {
-		folder = id.Repo
+	} else if b.ID.Kind == lock.PathID {
+		folder = b.ID.Repo
 	}
 	if folder != "" {
 		if err := rs.Folder(b.Module(), folder); err != nil {

@@ -27,7 +27,7 @@ func rulesOf(t *testing.T, texts ...string) Rules {
 // No file loosens another: what any of them refuses is refused, and the refusal
 // names it and its line.
 func TestRulesTighten(t *testing.T) {
-	b := lock.Bundle{ID: "github.com/acme/tools", Version: "v1.0.0", Sum: "h1:x", Caps: []string{"net:api.acme.io", "rye.execute.tool.gh.*"}}
+	b := lock.Bundle{ID: idOf("github.com/acme/tools"), Version: "v1.0.0", Sum: "h1:x", Caps: []string{"net:api.acme.io", "rye.execute.tool.gh.*"}}
 	for _, c := range []struct {
 		machine, project string
 		want             diag.Code
@@ -61,7 +61,7 @@ func TestRulesFolder(t *testing.T) {
 		{"./tools", "", true}, {"../tools", "", false}, {"/srv/tools", "", false},
 		{"github.com/acme/tools", "./tools", true}, {"github.com/acme/tools", "../tools", false}, {"github.com/acme/tools", "github.com/acme/fork", true},
 	} {
-		err := rs.Refuse(lock.Bundle{ID: c.id, Version: "v1.0.0", Replace: c.replace})
+		err := rs.Refuse(lock.Bundle{ID: idOf(c.id), Version: "v1.0.0", Replace: c.replace})
 		if (err == nil) != c.ok || err != nil && diag.CodeOf(err) != diag.PolicyDenied {
 			t.Errorf("%s replaced by %q: %v", c.id, c.replace, err)
 		}
@@ -84,7 +84,7 @@ func TestRulesSigners(t *testing.T) {
 		for _, s := range strings.Split(c.signers, "") {
 			signers = append(signers, key(s))
 		}
-		m := lock.Module{ID: "github.com/acme/tools", Version: "v1.0.0"}
+		m := lock.Module{ID: idOf("github.com/acme/tools"), Version: "v1.0.0"}
 		err := CheckSigners(m, rs.SignerRules(&trust.Store{}, m, ""), signers)
 		if (err == nil) != (c.names == "") || err != nil && (diag.CodeOf(err) != diag.Threshold || !strings.Contains(err.Error(), c.names)) {
 			t.Errorf("%q: %v, want %q", c.signers, err, c.names)

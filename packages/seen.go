@@ -20,7 +20,7 @@ import (
 type firstSeen map[string]time.Time
 
 // sightKey names a version and its commit: a tag that moved is a new version.
-func sightKey(b lock.Bundle) string { return b.ID + " " + b.Version + " " + b.Commit }
+func sightKey(b lock.Bundle) string { return b.ID.String() + " " + b.Version + " " + b.Commit }
 
 // firstSights records bundles that are seen for the first time and returns when
 // each was first seen. The date in a commit is not used: anyone can choose it.

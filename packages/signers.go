@@ -40,18 +40,30 @@ func CheckSigners(m lock.Module, rules []Rule, signers []string) error {
 // files by its bundle id, and the rules of publisher documents by the ids that it is
 // known under. ManifestID is the id in its manifest, "" if unknown.
 func (rs Rules) SignerRules(store *trust.Store, m lock.Module, manifestID string) []Rule {
-	var out []Rule
-	for _, f := range rs {
-		for _, pattern := range f.TrustPatterns(m.ID) {
-			out = append(out, f.signerRule(pattern))
-		}
-	}
-	ids := []string{m.ID}
-	if id, err := lock.ParseID(m.ID); err == nil {
-		ids = append(ids, hostPath(id)) // manifests spell an address without its scheme
-	}
+	ids := []string{m.ID.String(), hostPath(m.ID)} // manifests spell an address without its scheme
 	if manifestID != "" {
 		ids = append(ids, manifestID)
+	}
+	return rs.signerRules(store, ids)
+}
+
+// SignerRulesOf is SignerRules for a bundle of which only the id in its manifest is known.
+func (rs Rules) SignerRulesOf(store *trust.Store, manifestID string) []Rule {
+	ids := []string{manifestID}
+	if id, err := lock.ParseID(manifestID); err == nil {
+		ids = append(ids, hostPath(id))
+	}
+	return rs.signerRules(store, ids)
+}
+
+// signerRules returns the rules of the files about the first id, and the rules of publisher
+// documents about any of the ids.
+func (rs Rules) signerRules(store *trust.Store, ids []string) []Rule {
+	var out []Rule
+	for _, f := range rs {
+		for _, pattern := range f.TrustPatterns(ids[0]) {
+			out = append(out, f.signerRule(pattern))
+		}
 	}
 	for _, p := range store.PublisherRules(ids...) {
 		out = append(out, newSignerRule(fmt.Sprintf("publisher %s version %d", p.Publisher, p.Version), p.Document, SignerTexts(p.Keys), p.Threshold))

@@ -63,7 +63,7 @@ func (s *solver) solve(ctx context.Context) (*solution, error) {
 	if err != nil {
 		return nil, selectionError(ctx, err)
 	}
-	l := lock.Draft(s.project, s.st.members, g)
+	l := lock.Draft(s.project, s.st.members, lock.Selection{Modules: g.Selected, Needs: g.Edges, Via: g.Via})
 	if err := s.e.learnRevocations(ctx); err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func selectionError(ctx context.Context, err error) error {
 }
 
 func (s *solver) root(ctx context.Context) (mvs.Root, error) {
-	root := mvs.Root{Members: map[string][]mvs.Module{}, Excluded: s.project.Excludes, Next: s.next}
+	root := mvs.Root{Members: map[lock.ID][]lock.Module{}, Excluded: s.project.Excludes, Next: s.next}
 	var err error
 	if root.Requires, err = s.versions(ctx, s.project.Requires()); err != nil {
 		return root, err
@@ -122,13 +122,12 @@ func (s *solver) root(ctx context.Context) (mvs.Root, error) {
 // checkReplacement refuses a version of asked that m, which replaces it, cannot
 // have.
 func checkReplacement(m, asked lock.Module) error {
-	id, err := lock.ParseID(m.ID)
-	if err != nil || lock.IsCommit(m.Version) {
-		return err
+	if lock.IsCommit(m.Version) {
+		return nil
 	}
-	if err := id.CheckVersion(m.Version); err != nil {
+	if err := m.ID.CheckVersion(m.Version); err != nil {
 		return diag.New(diag.Unresolvable, "resolving %s: %s replaces it: %w", asked, m.ID, err).
-			WithReason("replacement_version").WithDetail("replacement", m.ID)
+			WithReason("replacement_version").WithDetail("replacement", m.ID.String())
 	}
 	return nil
 }
@@ -155,12 +154,7 @@ func (s *solver) versions(ctx context.Context, required []lock.Module) ([]lock.M
 			out[i].Version = b.Version
 			continue
 		}
-		id, err := lock.ParseID(m.ID)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		o, err := s.src.Resolve(ctx, id, m.Version)
+		o, err := s.src.Resolve(ctx, m.ID, m.Version)
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -170,16 +164,12 @@ func (s *solver) versions(ctx context.Context, required []lock.Module) ([]lock.M
 }
 
 // next returns the version that is taken for an excluded one.
-func (s *solver) next(ctx context.Context, m mvs.Module) (string, error) {
-	id, err := lock.ParseID(m.ID)
+func (s *solver) next(ctx context.Context, m lock.Module) (string, error) {
+	l, err := s.src.Versions(ctx, m.ID)
 	if err != nil {
 		return "", err
 	}
-	l, err := s.src.Versions(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	if v := lock.NextVersion(id, m.Version, l.Names(), s.project.Exclude[m.ID]); v != "" {
+	if v := lock.NextVersion(m.ID, m.Version, l.Names(), s.project.Exclude[m.ID]); v != "" {
 		return v, nil
 	}
 	return "", diag.New(diag.Unresolvable, "resolving %s: the version is excluded, and there is no newer one", m).WithReason("excluded")
@@ -189,7 +179,7 @@ func (s *solver) next(ctx context.Context, m mvs.Module) (string, error) {
 func (s *solver) Max(a, b string) string { return lock.MaxVersion(a, b) }
 
 // Required implements mvs.Reqs.
-func (s *solver) Required(ctx context.Context, id, version string) ([]mvs.Module, error) {
+func (s *solver) Required(ctx context.Context, id lock.ID, version string) ([]lock.Module, error) {
 	m := lock.Module{ID: id, Version: version}
 	s.e.report(Resolving, m)
 	project, err := s.projectOf(ctx, m)
@@ -197,7 +187,7 @@ func (s *solver) Required(ctx context.Context, id, version string) ([]mvs.Module
 		return nil, err
 	}
 	for need := range project.Require {
-		if nid, _ := lock.ParseID(need); nid.Kind == lock.PathID && !s.isDirectory(id) {
+		if need.Kind == lock.PathID && !s.isDirectory(id) {
 			return nil, diag.New(diag.Unresolvable, "resolving %s: it requires the folder %s, which exists for its author only", m, need)
 		}
 	}
@@ -205,18 +195,17 @@ func (s *solver) Required(ctx context.Context, id, version string) ([]mvs.Module
 }
 
 // isDirectory reports whether a bundle is used from a directory of this machine.
-func (s *solver) isDirectory(id string) bool {
+func (s *solver) isDirectory(id lock.ID) bool {
 	if r, ok := s.project.Replace[id]; ok && r.Path != "" {
 		return true
 	}
-	x, _ := lock.ParseID(id)
-	return x.Kind == lock.PathID
+	return id.Kind == lock.PathID
 }
 
 // projectOf returns the project file of a version, empty if it has none.
 func (s *solver) projectOf(ctx context.Context, m lock.Module) (*lock.ProjectFile, error) {
 	if s.isDirectory(m.ID) {
-		dir := m.ID
+		dir := m.ID.String()
 		if r, ok := s.project.Replace[m.ID]; ok {
 			dir = r.Path
 		}
@@ -254,15 +243,11 @@ func (e *Engine) projectOfDirectory(m lock.Module, dir string) (*lock.ProjectFil
 // fetch returns the files of one version and compares them with rye.lock and
 // with rye.sum, which has the hash of every version that was ever locked here.
 func (s *solver) fetch(ctx context.Context, m lock.Module) (*source.Snapshot, error) {
-	id, err := lock.ParseID(m.ID)
-	if err != nil {
-		return nil, err
-	}
 	// The rules come first: a source that they refuse is not contacted.
-	if err := s.rules().Source(m, id); err != nil {
+	if err := s.rules().Source(m); err != nil {
 		return nil, err
 	}
-	snap, err := s.snapshot(ctx, id, m)
+	snap, err := s.snapshot(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -278,20 +263,20 @@ func (s *solver) fetch(ctx context.Context, m lock.Module) (*source.Snapshot, er
 
 // snapshot returns the files of a version: a locked one from its install
 // directory, the cache or its recorded origin, any other from its source.
-func (s *solver) snapshot(ctx context.Context, id lock.ID, m lock.Module) (*source.Snapshot, error) {
+func (s *solver) snapshot(ctx context.Context, m lock.Module) (*source.Snapshot, error) {
 	if pin, ok := s.pins[m]; ok && pin.Sum != "" {
-		if err := checkEntry(id, pin); err != nil {
+		if err := checkEntry(pin); err != nil {
 			return nil, err
 		}
-		if snap := s.e.installedSnapshot(id, pin); snap != nil {
+		if snap := s.e.installedSnapshot(pin); snap != nil {
 			s.mu.Lock()
 			s.verified = append(s.verified, m)
 			s.mu.Unlock()
 			return snap, nil
 		}
-		return s.e.fetchLocked(ctx, s.src, id, pin)
+		return s.e.fetchLocked(ctx, s.src, pin)
 	}
-	o, err := s.src.Resolve(ctx, id, m.Version)
+	o, err := s.src.Resolve(ctx, m.ID, m.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -304,11 +289,11 @@ func (s *solver) snapshot(ctx context.Context, id lock.ID, m lock.Module) (*sour
 
 // fetchLocked returns the files of a locked bundle: from the cache, by their sum,
 // else from the origin that the lock records.
-func (e *Engine) fetchLocked(ctx context.Context, src source.Source, id lock.ID, b lock.Bundle) (*source.Snapshot, error) {
-	if err := checkEntry(id, b); err != nil {
+func (e *Engine) fetchLocked(ctx context.Context, src source.Source, b lock.Bundle) (*source.Snapshot, error) {
+	if err := checkEntry(b); err != nil {
 		return nil, err
 	}
-	o := originOf(id, b)
+	o := originOf(b)
 	if snap, err := e.p.Cache.Open(b.Sum); err == nil {
 		snap.Origin = o
 		return snap, nil
@@ -326,29 +311,40 @@ func (e *Engine) fetchLocked(ctx context.Context, src source.Source, id lock.ID,
 	return snap, nil
 }
 
-func originOf(id lock.ID, b lock.Bundle) source.Origin {
-	return source.Origin{ID: id, Version: b.Version, URL: b.URL, Ref: b.Ref, TagObject: b.Tag, Commit: b.Commit, Tree: b.Tree, Subdir: id.Subdir, Archive: b.Archive, Log: b.Log}
+func originOf(b lock.Bundle) source.Origin {
+	return source.Origin{
+		ID:        b.ID,
+		Version:   b.Version,
+		URL:       b.URL,
+		Ref:       b.Ref,
+		TagObject: b.Tag,
+		Commit:    b.Commit,
+		Tree:      b.Tree,
+		Subdir:    b.ID.Subdir,
+		Archive:   b.Archive,
+		Log:       b.Log,
+	}
 }
 
 // checkEntry refuses a lock entry whose version does not belong to its tag or
 // commit. An edited entry could otherwise present any commit of the repository as
 // a release.
-func checkEntry(id lock.ID, b lock.Bundle) error {
+func checkEntry(b lock.Bundle) error {
 	want := "commit " + lock.PseudoCommit(b.Version) + "…"
 	switch {
-	case id.Kind == lock.RegistryID:
+	case b.ID.Kind == lock.RegistryID:
 		return nil
 	case lock.IsPseudo(b.Version):
 		if b.Ref == "" && strings.HasPrefix(b.Commit, lock.PseudoCommit(b.Version)) {
 			return nil
 		}
 	default:
-		tags := id.Tags(b.Version)
+		tags := b.ID.Tags(b.Version)
 		if slices.ContainsFunc(tags, func(tag string) bool { return b.Ref == "refs/tags/"+tag }) {
 			return nil
 		}
 		want = "refs/tags/" + tags[0]
 	}
 	return diag.New(diag.LockRepointed, "reading %s: the entry of %s has %q and commit %s, which is not that version", lock.LockFile, b.Module(), b.Ref, b.Commit).
-		WithDetail("expected", want).WithDetail("found", strings.TrimSpace(b.Ref+" "+b.Commit)).WithDetail("bundle", b.ID)
+		WithDetail("expected", want).WithDetail("found", strings.TrimSpace(b.Ref+" "+b.Commit)).WithDetail("bundle", b.ID.String())
 }

@@ -26,13 +26,17 @@ func TestCheckEntry(t *testing.T) {
 		{"github.com/a/b", "v0.0.0-20260214002754-000000000000", "", commit, false},
 		{"registry:h.io/a/b", "v1.0.0", "", commit, true},
 	} {
-		id, err := lock.ParseID(c.id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = checkEntry(id, lock.Bundle{ID: c.id, Version: c.version, Ref: c.ref, Commit: c.commit})
+		err := checkEntry(lock.Bundle{ID: idOf(c.id), Version: c.version, Ref: c.ref, Commit: c.commit})
 		if (err == nil) != c.ok || err != nil && diag.CodeOf(err) != diag.LockRepointed {
 			t.Errorf("%s %s at %q %s: %v", c.id, c.version, c.ref, c.commit, err)
 		}
 	}
+}
+
+func idOf(s string) lock.ID {
+	id, err := lock.ParseID(s)
+	if err != nil {
+		panic(err)
+	}
+	return id
 }

@@ -74,7 +74,7 @@ func (st *state) locks() []*lock.Lock {
 func (st *state) pins() (map[lock.Module]lock.Bundle, error) { return lock.Pins(st.locks()...) }
 
 // previous returns the lock entry of a bundle, whatever its version, or nil.
-func (st *state) previous(id string) *lock.Bundle {
+func (st *state) previous(id lock.ID) *lock.Bundle {
 	for _, l := range st.locks() {
 		if b := l.Bundle(id); b != nil {
 			return b

@@ -47,14 +47,13 @@ func (e *Engine) Lock(ctx context.Context, ask Approve) (*Result, error) {
 func (e *Engine) revalidate(ctx context.Context, l *lock.Lock) (notes []string, err error) {
 	errs := each(ctx, len(l.Bundles), func(i int) error {
 		b := l.Bundles[i]
-		id, err := lock.ParseID(b.ID)
-		if err != nil || !installs(b) {
+		if !installs(b) {
+			return nil
+		}
+		if err := checkEntry(b); err != nil {
 			return err
 		}
-		if err := checkEntry(id, b); err != nil {
-			return err
-		}
-		return e.p.Source.Revalidate(ctx, originOf(id, b))
+		return e.p.Source.Revalidate(ctx, originOf(b))
 	})
 	errs = slices.DeleteFunc(errs, func(err error) bool {
 		if ctx.Err() == nil && isUnanswered(err) {
@@ -242,17 +241,13 @@ func (e *Engine) stageLocked(ctx context.Context, st *state, todo []lock.Bundle)
 // judgeLocked returns the files of a locked bundle after checking them against
 // the rules, the trust of this machine, rye.sum and the lock entry.
 func (e *Engine) judgeLocked(ctx context.Context, src source.Source, st *state, b lock.Bundle) (*source.Snapshot, error) {
-	id, err := lock.ParseID(b.ID)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.rules(st.project).Source(b.Module(), id); err != nil {
+	if err := e.rules(st.project).Source(b.Module()); err != nil {
 		return nil, err
 	}
 	if err := st.sum.Check(b.Module(), b.Sum); err != nil {
 		return nil, err
 	}
-	snap, err := e.fetchLocked(ctx, src, id, b)
+	snap, err := e.fetchLocked(ctx, src, b)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +277,7 @@ func checkListed(b, now lock.Bundle, snap *source.Snapshot) error {
 		for _, one := range x.all {
 			if !slices.Contains(x.have, one) {
 				return diag.New(diag.LockMismatch, "checking %s: its entry in %s does not list %s below %s", b.Module(), lock.LockFile, one, x.field).
-					WithReason("lock_edited").WithDetail("bundle", b.ID)
+					WithReason("lock_edited").WithDetail("bundle", b.ID.String())
 			}
 		}
 	}

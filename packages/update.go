@@ -119,7 +119,7 @@ func (e *Engine) raise(ctx context.Context, st *state, names []string) ([]lock.E
 }
 
 // targets returns the ids to update.
-func (st *state) targets(names []string) ([]string, error) {
+func (st *state) targets(names []string) ([]lock.ID, error) {
 	all := st.requiredIDs()
 	if len(names) == 0 {
 		return all, nil
@@ -129,9 +129,9 @@ func (st *state) targets(names []string) ([]string, error) {
 			all = append(all, b.ID)
 		}
 	}
-	slices.Sort(all)
+	slices.SortFunc(all, lock.ID.Compare)
 	all = slices.Compact(all)
-	out := make([]string, len(names))
+	out := make([]lock.ID, len(names))
 	errs := make([]error, len(names))
 	for i, name := range names {
 		out[i], errs[i] = pick(name, all, "required or locked")
@@ -141,24 +141,20 @@ func (st *state) targets(names []string) ([]string, error) {
 
 // raiseOne returns the edit that raises one bundle, nil if it stays, and a note if
 // there is a reason to name.
-func (e *Engine) raiseOne(ctx context.Context, src source.Source, st *state, name string) (*lock.Edit, string, error) {
-	id, err := lock.ParseID(name)
-	if err != nil {
-		return nil, "", err
-	}
-	required := st.project.Require[name]
-	_, replaced := st.project.Replace[name]
+func (e *Engine) raiseOne(ctx context.Context, src source.Source, st *state, id lock.ID) (*lock.Edit, string, error) {
+	required := st.project.Require[id]
+	_, replaced := st.project.Replace[id]
 	switch {
 	case id.Kind == lock.PathID || replaced:
 		return nil, "", nil
 	case lock.IsCommit(required):
-		return nil, name + " stays at the commit that is required", nil
+		return nil, id.String() + " stays at the commit that is required", nil
 	}
 	current := required
-	if b := st.previous(name); b != nil {
+	if b := st.previous(id); b != nil {
 		current = lock.MaxVersion(required, b.Version)
 	}
-	e.report(Resolving, lock.Module{ID: name})
+	e.report(Resolving, lock.Module{ID: id})
 	l, err := src.Versions(ctx, id)
 	if err != nil {
 		return nil, "", err
@@ -167,23 +163,23 @@ func (e *Engine) raiseOne(ctx context.Context, src source.Source, st *state, nam
 	if err != nil {
 		return nil, "", err
 	}
-	newest := lock.Newest(id, current, l.Names(), st.project.Exclude[name])
-	allowed := lock.Newest(id, current, l.Names(), append(young, st.project.Exclude[name]...))
+	newest := lock.Newest(id, current, l.Names(), st.project.Exclude[id])
+	allowed := lock.Newest(id, current, l.Names(), append(young, st.project.Exclude[id]...))
 	note := ""
 	if allowed != newest {
-		note = name + " " + newest + " is younger than policy.min-age allows"
+		note = id.String() + " " + newest + " is younger than policy.min-age allows"
 	}
 	if allowed == current || allowed == required {
 		return nil, note, nil
 	}
-	edit := lock.SetRequire(name, allowed)
+	edit := lock.SetRequire(id, allowed)
 	return &edit, note, nil
 }
 
 // tooYoung returns the versions of a listing that the policy refuses by their age,
 // and records those that are seen for the first time.
 func (e *Engine) tooYoung(ctx context.Context, st *state, l *source.Listing) ([]string, error) {
-	id := l.ID.String()
+	id := l.ID
 	var keys []string
 	for _, v := range l.Versions {
 		keys = append(keys, sightKey(lock.Bundle{ID: id, Version: v.Version, Commit: v.Commit}))
@@ -234,12 +230,8 @@ func (e *Engine) Outdated(ctx context.Context) ([]Outdated, error) {
 }
 
 func (e *Engine) newest(ctx context.Context, src source.Source, st *state, b lock.Bundle) (Outdated, error) {
-	x := Outdated{ID: b.ID, Locked: b.Version, Direct: b.Require != ""}
-	id, err := lock.ParseID(b.ID)
-	if err != nil {
-		return x, err
-	}
-	l, err := src.Versions(ctx, id)
+	x := Outdated{ID: b.ID.String(), Locked: b.Version, Direct: b.Require != ""}
+	l, err := src.Versions(ctx, b.ID)
 	if err != nil {
 		x.Alarm = diag.CodeOf(err)
 		return x, err
@@ -250,15 +242,15 @@ func (e *Engine) newest(ctx context.Context, src source.Source, st *state, b loc
 		return x, err
 	}
 	excluded := st.project.Exclude[b.ID]
-	x.Newest = lock.Newest(id, b.Version, l.Names(), append(young, excluded...))
-	if newest := lock.Newest(id, b.Version, l.Names(), excluded); newest != x.Newest {
+	x.Newest = lock.Newest(b.ID, b.Version, l.Names(), append(young, excluded...))
+	if newest := lock.Newest(b.ID, b.Version, l.Names(), excluded); newest != x.Newest {
 		x.Held = newest
 	}
-	if err = checkEntry(id, b); err == nil {
-		err = src.Revalidate(ctx, originOf(id, b))
+	if err = checkEntry(b); err == nil {
+		err = src.Revalidate(ctx, originOf(b))
 	}
 	if err == nil && b.Log != "" {
-		x.State, x.Reason, err = source.StateOf(ctx, e.p.Source, originOf(id, b))
+		x.State, x.Reason, err = source.StateOf(ctx, e.p.Source, originOf(b))
 		if x.State == "ok" {
 			x.State = ""
 		}

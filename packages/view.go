@@ -43,12 +43,12 @@ func (e *Engine) List(ctx context.Context) ([]Listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	outdated := map[string]bool{}
+	outdated := map[lock.ID]bool{}
 	for _, b := range list {
 		outdated[b.ID] = true
 	}
 	for _, b := range st.lock.Bundles {
-		x := Listed{ID: b.ID, Version: b.Version, Direct: b.Require != "", State: StateFolder, Signers: b.Signers, Caps: b.Caps, Use: b.Use, Replace: b.Replace}
+		x := Listed{ID: b.ID.String(), Version: b.Version, Direct: b.Require != "", State: StateFolder, Signers: b.Signers, Caps: b.Caps, Use: b.Use, Replace: b.Replace}
 		if dir, err := e.installDir(b); err == nil && installs(b) {
 			x.State = stateOf(outdated[b.ID], exists(dir))
 			if rel, err := filepath.Rel(e.p.Base, dir); err == nil {
@@ -106,17 +106,19 @@ func (e *Engine) Why(_ context.Context, name string) (string, []lock.Step, error
 	if err != nil {
 		return "", nil, err
 	}
-	return id, st.lock.Why(id), nil
+	return id.String(), st.lock.Why(id.String()), nil
 }
 
 // lockedID returns the id of the bundle or member in the lock that a name means.
-func (st *state) lockedID(name string) (string, error) {
-	var ids []string
+func (st *state) lockedID(name string) (lock.ID, error) {
+	var ids []lock.ID
 	for _, b := range st.lock.Bundles {
 		ids = append(ids, b.ID)
 	}
 	for _, m := range st.lock.Members {
-		ids = append(ids, m.ID)
+		if !m.ID.IsZero() {
+			ids = append(ids, m.ID)
+		}
 	}
 	return pick(strings.TrimSuffix(name, "/"), ids, "in "+lock.LockFile)
 }

@@ -49,9 +49,9 @@ func Weakened(was RuleFile, now *lock.ProjectFile, over func(ref string) string)
 		}
 		warn(at, "new: %s is provided by %s", ref, now.Prefer[ref])
 	}
-	for _, id := range slices.Sorted(maps.Keys(now.Replace)) {
+	for _, id := range lock.SortedIDs(maps.Keys(now.Replace)) {
 		if was.Replace[id] != now.Replace[id] {
-			warn(now.Position("replace", id), "new: %s is replaced by %s", id, now.Replace[id])
+			warn(now.Position("replace", id.String()), "new: %s is replaced by %s", id, now.Replace[id])
 		}
 	}
 	return out

@@ -41,7 +41,7 @@ func Base(base, now *lock.Lock, m *lock.ProjectFile, succeeds func(now, was stri
 		if c.Kind != "bundle" || c.Op == lock.Removed {
 			continue
 		}
-		b := now.Bundle(c.Name)
+		b := now.BundleNamed(c.Name)
 		if c.Op == lock.Changed && c.Field("version").Name == "" && b.Replace == "" && c.Field("replace").Name == "" {
 			for _, f := range c.Fields {
 				if slices.Contains(fixedFields(), f.Name) {
@@ -49,7 +49,7 @@ func Base(base, now *lock.Lock, m *lock.ProjectFile, succeeds func(now, was stri
 				}
 			}
 		}
-		if was := base.Bundle(c.Name); was != nil && was.Version != b.Version {
+		if was := base.BundleNamed(c.Name); was != nil && was.Version != b.Version {
 			out = append(out, otherSigners(*was, *b, succeeds)...)
 		}
 		if why := now.Underived(m, *b); why != "" {
@@ -126,7 +126,11 @@ func BaseSum(base []byte, now *lock.Sum) []diag.Finding {
 		if len(old) != 3 || !strings.HasPrefix(old[2], "h1:") {
 			continue
 		}
-		switch hash := now.Hash(lock.Module{ID: old[0], Version: old[1]}); hash {
+		hash := ""
+		if id, err := lock.ParseID(old[0]); err == nil { // the text of the base is not checked
+			hash = now.Hash(lock.Module{ID: id, Version: old[1]})
+		}
+		switch hash {
 		case old[2]:
 		case "":
 			out = append(out, sumFinding("the line %s %s %s was removed", old[0], old[1], old[2]))

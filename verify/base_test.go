@@ -13,18 +13,18 @@ const idCore = "github.com/acme/core"
 
 func baseLock() *lock.Lock {
 	l := &lock.Lock{Manifest: (&lock.ProjectFile{}).Settings()}
-	l.SetBundle(lock.Bundle{ID: idCore, Version: "v1.8.2", Require: "v1.8.0", URL: "https://github.com/acme/core", Commit: "aa", Tree: "bb", Sum: "h1:cc",
-		Signers: []string{"ed25519:dd"}, Needs: []lock.Module{{ID: "github.com/acme/pii", Version: "v0.2.1"}}})
-	l.SetBundle(lock.Bundle{ID: "github.com/acme/pii", Version: "v0.2.1", URL: "https://github.com/acme/pii", Commit: "ee", Tree: "ff", Sum: "h1:gg"})
-	l.SetBundle(lock.Bundle{ID: "github.com/acme/top", Version: "v1.0.0", Require: "v1.0.0", URL: "https://github.com/acme/top", Commit: "11", Tree: "22", Sum: "h1:33",
-		Needs: []lock.Module{{ID: idCore, Version: "v1.8.2"}}})
+	l.SetBundle(lock.Bundle{ID: idOf(idCore), Version: "v1.8.2", Require: "v1.8.0", URL: "https://github.com/acme/core", Commit: "aa", Tree: "bb", Sum: "h1:cc",
+		Signers: []string{"ed25519:dd"}, Needs: []lock.Module{{ID: idOf("github.com/acme/pii"), Version: "v0.2.1"}}})
+	l.SetBundle(lock.Bundle{ID: idOf("github.com/acme/pii"), Version: "v0.2.1", URL: "https://github.com/acme/pii", Commit: "ee", Tree: "ff", Sum: "h1:gg"})
+	l.SetBundle(lock.Bundle{ID: idOf("github.com/acme/top"), Version: "v1.0.0", Require: "v1.0.0", URL: "https://github.com/acme/top", Commit: "11", Tree: "22", Sum: "h1:33",
+		Needs: []lock.Module{{ID: idOf(idCore), Version: "v1.8.2"}}})
 	return l
 }
 
 // TestBase changes one thing in a lock: what nothing asks for is refused.
 func TestBase(t *testing.T) {
 	edit := func(id string, change func(*lock.Bundle)) func(*lock.Lock) {
-		return func(l *lock.Lock) { change(l.Bundle(id)) }
+		return func(l *lock.Lock) { change(l.Bundle(idOf(id))) }
 	}
 	for name, c := range map[string]struct {
 		change func(*lock.Lock)
@@ -46,9 +46,9 @@ func TestBase(t *testing.T) {
 		"an update":  {edit(idCore, func(b *lock.Bundle) { b.Version, b.Require, b.Commit = "v1.9.0", "v1.9.0", "99" }), ""},
 		"removed":    {func(l *lock.Lock) { l.Bundles = l.Bundles[:1] }, ""},
 		"added": {func(l *lock.Lock) {
-			l.SetBundle(lock.Bundle{ID: "github.com/a/b", Version: "v1.0.0", Require: "v1.0.0"})
+			l.SetBundle(lock.Bundle{ID: idOf("github.com/a/b"), Version: "v1.0.0", Require: "v1.0.0"})
 		}, ""},
-		"smuggled in":   {func(l *lock.Lock) { l.SetBundle(lock.Bundle{ID: "github.com/a/b", Version: "v1.0.0"}) }, "github.com/a/b v1.0.0 is locked and nothing requires it"},
+		"smuggled in":   {func(l *lock.Lock) { l.SetBundle(lock.Bundle{ID: idOf("github.com/a/b"), Version: "v1.0.0"}) }, "github.com/a/b v1.0.0 is locked and nothing requires it"},
 		"a commit":      {edit("github.com/acme/top", func(b *lock.Bundle) { b.Require = "3f2c9d1e0a" }), ""},
 		"replaced":      {edit(idCore, func(b *lock.Bundle) { b.URL, b.Commit, b.Tree, b.Sum, b.Replace = "", "", "", "", "../core" }), ""},
 		"narrowed":      {edit(idCore, func(b *lock.Bundle) { b.Use = []string{"tool:x"} }), ""},
@@ -67,9 +67,9 @@ func TestBase(t *testing.T) {
 	if fs := Base(nil, baseLock(), nil, nil); len(fs) > 0 {
 		t.Errorf("a first lock: %v", fs)
 	}
-	m := &lock.ProjectFile{Require: map[string]string{idCore: "v2.0.0"}}
+	m := &lock.ProjectFile{Require: map[lock.ID]string{idOf(idCore): "v2.0.0"}}
 	now := baseLock()
-	now.Bundle(idCore).Version = "v1.9.0"
+	now.Bundle(idOf(idCore)).Version = "v1.9.0"
 	if fs := Base(baseLock(), now, m, nil); len(fs) > 0 {
 		t.Errorf("a stale entry is reported elsewhere: %v", fs)
 	}
@@ -142,11 +142,19 @@ func TestBaseSigners(t *testing.T) {
 		{[]string{"ed25519:dd", "ed25519:ee"}, true}, {nil, true},
 	} {
 		now := baseLock()
-		b := now.Bundle(idCore)
+		b := now.Bundle(idOf(idCore))
 		b.Version, b.Require, b.Commit, b.Signers = "v1.9.0", "v1.9.0", "99", c.now
 		fs := Base(baseLock(), now, nil, rotated)
 		if c.fail != (len(fs) == 1 && fs[0].Code == diag.SignerChanged) || !c.fail && len(fs) > 0 {
 			t.Errorf("%v: %v", c.now, fs)
 		}
 	}
+}
+
+func idOf(s string) lock.ID {
+	id, err := lock.ParseID(s)
+	if err != nil {
+		panic(err)
+	}
+	return id
 }

@@ -240,7 +240,7 @@ func (p LockParams) layer(ctx context.Context, r *Report, root *space.Root) erro
 	if f != nil {
 		r.add(*f)
 	}
-	if b := p.Lock.Bundle(root.Layer); b != nil && b.Sum != "" {
+	if b := p.Lock.BundleNamed(root.Layer); b != nil && b.Sum != "" {
 		if f == nil {
 			p.signers(r, root, *b)
 		}

@@ -152,8 +152,8 @@ func (p Params) checkRequirements(text []byte) error {
 // author's computer, which no user has.
 func LocalRequirements(m *lock.ProjectFile) (findings []diag.Finding) {
 	for _, need := range m.Requires() {
-		if id, err := lock.ParseID(need.ID); err == nil && id.Kind == lock.PathID {
-			at := m.Position("require", need.ID)
+		if need.ID.Kind == lock.PathID {
+			at := m.Position("require", need.ID.String())
 			findings = append(findings, diag.Errorf(diag.Unresolvable, at.Line, at.Column, "it requires the local directory %s", need.ID).WithReason("local_requirement"))
 		}
 	}

@@ -140,7 +140,7 @@ func demands(h *project.Project, dir, id string, signers []string) ([]release.De
 		}
 	}
 	out := []release.Demand{}
-	for _, r := range project.WithManifest(nil, m).SignerRules(h.Trust, lock.Module{ID: id}, "") {
+	for _, r := range project.WithManifest(nil, m).SignerRulesOf(h.Trust, id) {
 		out = append(out, release.Demand{From: r.String(), Threshold: r.Threshold, Of: len(r.Signers), Have: r.Signed(signers)})
 	}
 	return out, nil

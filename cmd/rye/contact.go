@@ -45,9 +45,11 @@ func unknownSigner(err error) (lock.Module, bool) {
 		return lock.Module{}, false
 	}
 	of := func(code diag.Code, reason string, facts map[string]any) (m lock.Module, ok bool) {
-		m.ID, _ = facts["bundle"].(string)
+		text, _ := facts["bundle"].(string)
+		id, err := lock.ParseID(text)
+		m.ID = id
 		m.Version, _ = facts["version"].(string)
-		return m, code == diag.KeyUnknown && reason == "release_scope" && m.ID != ""
+		return m, code == diag.KeyUnknown && reason == "release_scope" && err == nil
 	}
 	if m, ok := of(e.Code, e.Reason, e.Details); ok {
 		return m, true
@@ -74,15 +76,11 @@ func firstContact(ctx context.Context, c *cli.Call, o *addOptions, m lock.Module
 		}
 		return nil, refused
 	}
-	id, err := lock.ParseID(m.ID)
-	if err != nil {
-		return nil, err
-	}
 	version := m.Version
 	if lock.IsPseudo(version) {
 		version = lock.PseudoCommit(version)
 	}
-	in, err := inspect(ctx, c, &o.packageOptions, packages.Query{ID: id, Version: version})
+	in, err := inspect(ctx, c, &o.packageOptions, packages.Query{ID: m.ID, Version: version})
 	if err != nil {
 		return nil, err
 	}

@@ -31,12 +31,12 @@ func TestSpaceLockLayers(t *testing.T) {
 	pin := item.DigestOf([]byte("manifest"))
 	sl := lockOf(t, dir, &lock.Lock{
 		Bundles: []lock.Bundle{
-			{ID: "github.com/Acme/core", Version: "v1.0.0", Manifest: pin, Use: []string{"tool:gh/*"}, Needs: []lock.Module{{ID: "github.com/acme/pii", Version: "v0.1.0"}}},
-			{ID: "github.com/acme/fork", Version: "v1.0.0", Manifest: pin, Replace: "../fork"},
-			{ID: "github.com/acme/pii", Version: "v0.2.0", Manifest: pin},
-			{ID: "./local", Version: lock.LocalVersion},
+			{ID: idOf("github.com/Acme/core"), Version: "v1.0.0", Manifest: pin, Use: []string{"tool:gh/*"}, Needs: []lock.Module{{ID: idOf("github.com/acme/pii"), Version: "v0.1.0"}}},
+			{ID: idOf("github.com/acme/fork"), Version: "v1.0.0", Manifest: pin, Replace: "../fork"},
+			{ID: idOf("github.com/acme/pii"), Version: "v0.2.0", Manifest: pin},
+			{ID: idOf("./local"), Version: lock.LocalVersion},
 		},
-		Members: []lock.Member{{Path: "./bundles/x", ID: "github.com/acme/x"}, {Path: "./bundles/y"}},
+		Members: []lock.Member{{Path: "./bundles/x", ID: idOf("github.com/acme/x")}, {Path: "./bundles/y"}},
 	}, "rye: 1\nprefer: {\"tool:both\": github.com/acme/pii, \"tool:gone\": github.com/acme/gone}\n")
 	layers, err := sl.Layers()
 	if err != nil {
@@ -112,4 +112,12 @@ func TestWorkspace(t *testing.T) {
 	if _, all, status := l.run("run", "w"); status != cli.ExitStatus(diag.PathEscape) || !strings.Contains(all, "is a link") {
 		t.Errorf("status %d: %s", status, all)
 	}
+}
+
+func idOf(s string) lock.ID {
+	id, err := lock.ParseID(s)
+	if err != nil {
+		panic(err)
+	}
+	return id
 }

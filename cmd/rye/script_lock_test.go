@@ -83,14 +83,14 @@ func cmdInstall(ts *testscript.TestScript, neg bool, args []string) {
 		base = ts.Getenv("HOME")
 		project = filepath.Join(base, ".ai")
 	}
-	b := lock.Bundle{ID: args[1], Version: args[2], Use: words(set["use"], ""), Replace: set["replace"], Require: set["require"]}
+	b := lock.Bundle{ID: idOf(args[1]), Version: args[2], Use: words(set["use"], ""), Replace: set["replace"], Require: set["require"]}
 	if set["use"] == "" {
 		b.Use = nil
 	}
 	if set["needs"] != "" {
 		for _, w := range strings.Split(set["needs"], ",") {
 			id, version, _ := strings.Cut(w, "@")
-			b.Needs = append(b.Needs, lock.Module{ID: id, Version: version})
+			b.Needs = append(b.Needs, lock.Module{ID: idOf(id), Version: version})
 		}
 	}
 	if b.Replace == "" {
@@ -104,9 +104,7 @@ func cmdInstall(ts *testscript.TestScript, neg bool, args []string) {
 
 // installTree fills in what the files of a bundle decide.
 func installTree(ts *testscript.TestScript, b *lock.Bundle, from, base string) {
-	id, err := lock.ParseID(b.ID)
-	ts.Check(err)
-	dir, err := id.Dir(b.Version)
+	dir, err := b.ID.Dir(b.Version)
 	ts.Check(err)
 	to := filepath.Join(base, ".ai", "bundles", filepath.FromSlash(dir))
 	ts.Check(os.RemoveAll(to))
@@ -135,6 +133,6 @@ func installTree(ts *testscript.TestScript, b *lock.Bundle, from, base string) {
 	}))
 	b.Sum, err = lock.HashTree(files)
 	ts.Check(err)
-	b.URL, b.Ref = id.URL(), "refs/tags/"+b.Version
+	b.URL, b.Ref = b.ID.URL(), "refs/tags/"+b.Version
 	b.Commit, b.Tree = strings.Repeat("5f", 20), strings.Repeat("77", 20)
 }

@@ -1,7 +1,7 @@
 // Package mvs implements minimal version selection (MVS): of every module that the
 // requirements reach, it selects the highest version that is required.
 //
-// It works on a graph of names and versions. It reads no network and no disk, and
+// It works on a graph of bundles and versions. It reads no network and no disk, and
 // does not define what a version looks like or how versions compare.
 package mvs
 
@@ -10,33 +10,23 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/ryeos/rye/lock"
 )
 
-// Module is one version of a module. Major versions that may be selected together
-// have different IDs. A workspace member has the version "".
-type Module struct {
-	ID      string `json:"id"`
-	Version string `json:"version"`
-}
-
-// String renders "id version".
-func (m Module) String() string {
-	if m.Version == "" {
-		return m.ID
-	}
-	return m.ID + " " + m.Version
-}
+// Module is one version of a bundle. A workspace member has the version "".
+type Module = lock.Module
 
 // Compare orders by id, then by the text of the version.
 func Compare(a, b Module) int {
-	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Version, b.Version))
+	return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.Version, b.Version))
 }
 
 // Reqs is the source of the graph.
 type Reqs interface {
 	// Required returns the requirements of a version, in any order. It is called
 	// from several goroutines, at most once for each version.
-	Required(ctx context.Context, id, version string) ([]Module, error)
+	Required(ctx context.Context, id lock.ID, version string) ([]Module, error)
 	// Max returns the newer of two versions of one module; it is total.
 	Max(a, b string) string
 }
@@ -49,9 +39,9 @@ const (
 
 // Root is the starting point of a selection.
 type Root struct {
-	Requires []Module            // direct requirements
-	Members  map[string][]Module // workspace members and their requirements; a member replaces every version of its id
-	Excluded func(Module) bool   // nil excludes nothing
+	Requires []Module             // direct requirements
+	Members  map[lock.ID][]Module // workspace members and their requirements; a member replaces every version of its id
+	Excluded func(Module) bool    // nil excludes nothing
 	// Next returns the next newer version of an excluded one. With nil, requiring
 	// an excluded version is an error.
 	Next func(ctx context.Context, m Module) (string, error)
@@ -64,7 +54,7 @@ type Graph struct {
 	Selected []Module            // sorted by id; workspace members have no version
 	Roots    []Module            // direct requirements, after exclusion, sorted
 	Edges    map[Module][]Module // of every version that was read, sorted, after exclusion
-	version  map[string]string   // selected, by id
+	version  map[lock.ID]string  // selected, by id
 }
 
 // Via explains a selected version that no selected version requires: it returns

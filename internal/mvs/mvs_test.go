@@ -13,7 +13,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/ryeos/rye/lock"
 )
+
+// name returns the id of a bundle.
+func name(s string) lock.ID { return lock.ID{Kind: lock.HostID, Repo: s} }
 
 // graph is a universe of modules: "A 1" requires "B 2".
 type graph struct {
@@ -33,8 +38,8 @@ func (g *graph) Max(a, b string) string {
 	return a
 }
 
-func (g *graph) Required(ctx context.Context, id, version string) ([]Module, error) {
-	if _, twice := g.calls.LoadOrStore(id+" "+version, true); twice {
+func (g *graph) Required(ctx context.Context, id lock.ID, version string) ([]Module, error) {
+	if _, twice := g.calls.LoadOrStore(id.String()+" "+version, true); twice {
 		return nil, errors.New("asked twice")
 	}
 	n := g.now.Add(1)
@@ -48,7 +53,7 @@ func (g *graph) Required(ctx context.Context, id, version string) ([]Module, err
 			return nil, ctx.Err()
 		}
 	}
-	to, ok := g.edges[Module{id, version}]
+	to, ok := g.edges[Module{ID: id, Version: version}]
 	if !ok {
 		return nil, errors.New("there is no such version")
 	}
@@ -65,7 +70,7 @@ func parse(s string) map[Module][]Module {
 	return out
 }
 
-func mod(s string) Module { return Module{s[:1], s[1:]} }
+func mod(s string) Module { return Module{ID: name(s[:1]), Version: s[1:]} }
 
 func mods(s string) []Module {
 	var out []Module
@@ -78,7 +83,7 @@ func mods(s string) []Module {
 func show(list []Module) string {
 	var out []string
 	for _, m := range list {
-		out = append(out, m.ID+m.Version)
+		out = append(out, m.ID.String()+m.Version)
 	}
 	return strings.Join(out, " ")
 }
@@ -121,7 +126,7 @@ func TestVia(t *testing.T) {
 }
 
 func TestExclude(t *testing.T) {
-	root := Root{Requires: mods("A1"), Excluded: func(m Module) bool { return m.ID == "B" && (m.Version == "1" || m.Version == "2") }}
+	root := Root{Requires: mods("A1"), Excluded: func(m Module) bool { return m.ID == name("B") && (m.Version == "1" || m.Version == "2") }}
 	reqs := func() *graph { return &graph{edges: parse("A1: B1; B1: C9; B3: C1; C1:; C9:")} }
 	if _, err := BuildList(t.Context(), root, reqs()); err == nil || !strings.Contains(err.Error(), "B 1") || !strings.Contains(err.Error(), "excluded") {
 		t.Errorf("without a next version: %v", err)
@@ -141,7 +146,7 @@ func TestExclude(t *testing.T) {
 }
 
 func TestMembers(t *testing.T) {
-	root := Root{Requires: mods("A1"), Members: map[string][]Module{"M": mods("B1 N9"), "N": mods("M1 C2")}}
+	root := Root{Requires: mods("A1"), Members: map[lock.ID][]Module{name("M"): mods("B1 N9"), name("N"): mods("M1 C2")}}
 	g, err := BuildList(t.Context(), root, &graph{edges: parse("A1: M7 C1; B1: N3; C1:; C2:")})
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +178,7 @@ func TestErrors(t *testing.T) {
 func TestParallel(t *testing.T) {
 	edges, roots := map[Module][]Module{}, []Module{}
 	for i := range 50 {
-		m := Module{fmt.Sprint("M", i), "1"}
+		m := Module{ID: name(fmt.Sprint("M", i)), Version: "1"}
 		edges[m] = nil
 		roots = append(roots, m)
 	}
@@ -215,9 +220,9 @@ func TestCancel(t *testing.T) {
 // endless requires a newer version of itself, without end.
 type endless struct{ graph }
 
-func (*endless) Required(_ context.Context, id, version string) ([]Module, error) {
+func (*endless) Required(_ context.Context, id lock.ID, version string) ([]Module, error) {
 	n, _ := strconv.Atoi(version)
-	return []Module{{id, strconv.Itoa(n + 1)}}, nil
+	return []Module{{ID: id, Version: strconv.Itoa(n + 1)}}, nil
 }
 
 func TestEndless(t *testing.T) {
@@ -239,14 +244,14 @@ func naive(edges map[Module][]Module, roots []Module) []Module {
 			todo = append(todo, edges[m]...)
 		}
 	}
-	high := map[string]int{}
+	high := map[lock.ID]int{}
 	for m := range seen {
 		v, _ := strconv.Atoi(m.Version)
 		high[m.ID] = max(high[m.ID], v)
 	}
 	var out []Module
 	for id, v := range high {
-		out = append(out, Module{id, strconv.Itoa(v)})
+		out = append(out, Module{ID: id, Version: strconv.Itoa(v)})
 	}
 	slices.SortFunc(out, Compare)
 	return out
@@ -259,7 +264,7 @@ func TestAgainstNaive(t *testing.T) {
 		r := rand.New(rand.NewSource(seed))
 		ids, versions := 1+r.Intn(8), 1+r.Intn(12)
 		pick := func() Module {
-			return Module{string(rune('A' + r.Intn(ids))), strconv.Itoa(1 + r.Intn(versions))}
+			return Module{ID: name(string(rune('A' + r.Intn(ids)))), Version: strconv.Itoa(1 + r.Intn(versions))}
 		}
 		edges := map[Module][]Module{}
 		for i := range ids {
@@ -268,7 +273,7 @@ func TestAgainstNaive(t *testing.T) {
 				for range r.Intn(4) {
 					to = append(to, pick())
 				}
-				edges[Module{string(rune('A' + i)), strconv.Itoa(v + 1)}] = to
+				edges[Module{ID: name(string(rune('A' + i))), Version: strconv.Itoa(v + 1)}] = to
 			}
 		}
 		roots := []Module{pick(), pick()}

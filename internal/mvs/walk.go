@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/ryeos/rye/lock"
 )
 
 // walk reads the graph, each version once. A failure does not stop it: the caller
@@ -150,7 +152,7 @@ func (w *walk) fail(m Module, err error) {
 
 // graph selects the highest version of each id.
 func (w *walk) graph(roots []Module) *Graph {
-	g := &Graph{Roots: roots, Edges: w.edges, version: map[string]string{}}
+	g := &Graph{Roots: roots, Edges: w.edges, version: map[lock.ID]string{}}
 	for m := range w.seen {
 		if m == (Module{}) {
 			continue
@@ -161,7 +163,7 @@ func (w *walk) graph(roots []Module) *Graph {
 		g.version[m.ID] = m.Version
 	}
 	for id, v := range g.version {
-		g.Selected = append(g.Selected, Module{id, v})
+		g.Selected = append(g.Selected, Module{ID: id, Version: v})
 	}
 	slices.SortFunc(g.Selected, Compare)
 	return g

@@ -135,11 +135,11 @@ func (j *registryJudge) requirements(c *server.Content) []diag.Finding {
 		return diag.WithPath(fs, lock.ProjectFileName)
 	}
 	for _, need := range m.Requires() {
-		if id, err := lock.ParseID(need.ID); err == nil && id.Kind == lock.PathID {
-			at := m.Position("require", need.ID)
+		if need.ID.Kind == lock.PathID {
+			at := m.Position("require", need.ID.String())
 			fs = append(fs, diag.Errorf(diag.Unresolvable, at.Line, at.Column, "it requires the local directory %s", need.ID))
 		}
-		c.Requires = append(c.Requires, need.ID+" "+need.Version)
+		c.Requires = append(c.Requires, need.String())
 	}
 	return diag.WithPath(fs, lock.ProjectFileName)
 }

@@ -143,7 +143,7 @@ func (sl *SpaceLock) Layers() ([]space.Layer, error) {
 		out = append(out, l)
 	}
 	for _, m := range sl.Lock.Members {
-		l := space.Layer{Space: sl.Space, ID: cmp.Or(m.ID, m.Path), Needs: needed(m.Needs)}
+		l := space.Layer{Space: sl.Space, ID: cmp.Or(m.ID.String(), m.Path), Needs: needed(m.Needs)}
 		l.Base, l.Show = sl.folder(m.Path)
 		out = append(out, l)
 	}
@@ -151,7 +151,7 @@ func (sl *SpaceLock) Layers() ([]space.Layer, error) {
 	stale := sl.ProjectFile != nil && sl.ProjectFile.Settings() != sl.Lock.Manifest
 	for i, l := range out {
 		var use []string
-		if b := sl.Lock.Bundle(l.ID); b != nil {
+		if b := sl.Lock.BundleNamed(l.ID); b != nil {
 			use = b.Use
 		}
 		out[i].Offers = visibleItems(l.ID, use, prefer)
@@ -162,11 +162,8 @@ func (sl *SpaceLock) Layers() ([]space.Layer, error) {
 }
 
 func (sl *SpaceLock) layer(b lock.Bundle) (space.Layer, error) {
-	l := space.Layer{Space: sl.Space, ID: b.ID, Version: b.Version, Manifest: b.Manifest, Signers: signersOf(b), Needs: needed(b.Needs)}
-	id, err := lock.ParseID(b.ID)
-	if err != nil {
-		return l, err
-	}
+	l := space.Layer{Space: sl.Space, ID: b.ID.String(), Version: b.Version, Manifest: b.Manifest, Signers: signersOf(b), Needs: needed(b.Needs)}
+	id := b.ID
 	r, err := lock.ParseReplacement(b.Replace)
 	switch {
 	case b.Replace == "":
@@ -175,9 +172,7 @@ func (sl *SpaceLock) layer(b lock.Bundle) (space.Layer, error) {
 	case r.Path != "":
 		id = lock.ID{Kind: lock.PathID, Repo: r.Path}
 	default:
-		if id, err = lock.ParseID(r.ID); err != nil {
-			return l, err
-		}
+		id = r.ID
 	}
 	if id.Kind == lock.PathID {
 		l.Version, l.Manifest = "", item.Digest{} // edited at will
@@ -220,7 +215,7 @@ func (sl *SpaceLock) folder(p string) (abs, show string) {
 func needed(mods []lock.Module) []string {
 	out := make([]string, len(mods))
 	for i, m := range mods {
-		out[i] = m.ID
+		out[i] = m.ID.String()
 	}
 	return out
 }
@@ -232,7 +227,7 @@ func (sl *SpaceLock) prefer(layers []space.Layer) map[string]string {
 		return out
 	}
 	for _, ref := range slices.Sorted(maps.Keys(sl.ProjectFile.Prefer)) {
-		id := sl.ProjectFile.Replacing(lock.Module{ID: sl.ProjectFile.Prefer[ref]}).ID
+		id := sl.ProjectFile.Replacing(lock.Module{ID: sl.ProjectFile.Prefer[ref]}).ID.String()
 		if slices.ContainsFunc(layers, func(l space.Layer) bool { return l.ID == id }) {
 			out[ref] = id
 		}

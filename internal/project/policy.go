@@ -107,7 +107,7 @@ func (p *Project) withRules(ctx context.Context, sl *SpaceLock, layers []space.L
 	rules := WithManifest(p.Rules, sl.ProjectFile)
 	ctx = context.WithoutCancel(ctx) // a server keeps the project for later calls, and the answer
 	for i, l := range layers {
-		if b := sl.Lock.Bundle(l.ID); b != nil {
+		if b := sl.Lock.BundleNamed(l.ID); b != nil {
 			layers[i].Allowed = func(root *space.Root) error { return p.allowed(ctx, rules, *b, root) }
 		}
 	}
@@ -129,7 +129,7 @@ func (p *Project) allowed(ctx context.Context, rules packages.Rules, b lock.Bund
 			return err
 		}
 	}
-	if !rules.DemandsSigners(b.ID) && !p.Trust.Publishes() {
+	if !rules.DemandsSigners(b.ID.String()) && !p.Trust.Publishes() {
 		return nil
 	}
 	name, keys, err := verify.Signers(p.Trust, root, b.Manifest)

@@ -200,7 +200,7 @@ func (r *Registries) checkAge(h *client.Host) error {
 
 // Remembered implements packages.Registries.
 func (r *Registries) Remembered(b lock.Bundle) (state, reason string) {
-	host, id, err := wire.ParseFull(b.ID)
+	host, id, err := wire.ParseFull(b.ID.String())
 	if err != nil {
 		return "", ""
 	}

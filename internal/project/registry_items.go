@@ -308,7 +308,7 @@ func (r registryItems) add(ctx context.Context, it *agent.RegistryItem, review p
 	if err != nil {
 		return err
 	}
-	mod := lock.Module{ID: it.From.Bundle, Version: it.From.Version}
+	mod := lock.Module{ID: id, Version: it.From.Version}
 	x, err := r.packages(ctx, PackagesParams{Space: space.User, Expect: map[lock.Module]item.Digest{mod: it.Manifest}})
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/registry/wire"
@@ -129,7 +130,7 @@ func (p *Project) releaseItems(ctx context.Context, release *packages.Release) (
 			return nil, err
 		}
 		for _, e := range entries {
-			if e.Root.Layer != release.Bundle.ID {
+			if e.Root.Layer != release.Bundle.ID.String() {
 				continue
 			}
 			it, err := resolver.Open(ctx, e)
@@ -146,7 +147,11 @@ func (p *Project) releaseItems(ctx context.Context, release *packages.Release) (
 // bundle: only what a person signed is published.
 func (p *Project) notByAgents(ctx context.Context, b *PackedBundle, snap *source.Snapshot) error {
 	release := &packages.Release{Snapshot: snap}
-	release.Bundle.ID, release.Bundle.Version = b.Full(), b.Version
+	var err error
+	if release.Bundle.ID, err = lock.ParseID(b.Full()); err != nil {
+		return err
+	}
+	release.Bundle.Version = b.Version
 	items, err := p.releaseItems(ctx, release)
 	if err != nil {
 		return err

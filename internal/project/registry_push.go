@@ -384,9 +384,9 @@ func isItemProjectFile(text []byte) bool {
 	}
 	needs := map[string]string{}
 	for _, n := range m.Requires() {
-		needs[n.ID] = n.Version
+		needs[n.ID.String()] = n.Version
 	}
-	return bytes.Equal(text, itemProjectFile(m.ID, needs))
+	return bytes.Equal(text, itemProjectFile(m.ID.String(), needs))
 }
 
 // resolverOf returns a resolver over a release and the system bundle. It judges by the trust
@@ -397,7 +397,8 @@ func (p *Project) resolverOf(ctx context.Context, release *packages.Release) (*r
 		return nil, err
 	}
 	spaces := &space.Spaces{Roots: []*space.Root{space.NewFiles(space.User, sentFiles(nil))}}
-	spaces.AddLayers(space.Layer{Space: space.User, ID: release.Bundle.ID, Version: release.Bundle.Version, Show: release.Bundle.ID + "@" + release.Bundle.Version, Files: sentFiles(files), Manifest: release.Bundle.Manifest})
+	id := release.Bundle.ID.String()
+	spaces.AddLayers(space.Layer{Space: space.User, ID: id, Version: release.Bundle.Version, Show: id + "@" + release.Bundle.Version, Files: sentFiles(files), Manifest: release.Bundle.Manifest})
 	system, err := space.Discover(space.Params{System: p.Env.Stdlib, Layer: stdlib.Bundle})
 	if err != nil {
 		return nil, err

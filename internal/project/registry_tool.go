@@ -209,13 +209,13 @@ func (c registryCall) pull(ctx context.Context) (any, error) {
 		if it.Support() {
 			continue
 		}
-		x := pulledItem{Ref: it.Ref.String(), Trust: it.Verdict.Word(), LoadID: it.Ref.ID + "@" + b.ID + "@" + b.Version}
+		x := pulledItem{Ref: it.Ref.String(), Trust: it.Verdict.Word(), LoadID: it.Ref.ID + "@" + b.ID.String() + "@" + b.Version}
 		if it.Verdict.OK() { // else they are texts of an unknown signer
 			x.Type, x.Version = it.Meta.ToolType, it.Meta.Version
 		}
 		list = append(list, x)
 	}
-	out := map[string]any{"id": b.ID, "version": b.Version, "trust": string(trust.Trusted), "signers": b.Signers, "capabilities": b.Caps, "executables": b.Exec,
+	out := map[string]any{"id": b.ID.String(), "version": b.Version, "trust": string(trust.Trusted), "signers": b.Signers, "capabilities": b.Caps, "executables": b.Exec,
 		"sum": b.Sum, "items": list, "installed": false, "notes": release.Notes}
 	if release.Refused != nil {
 		out["trust"], out["warning"] = string(diag.CodeOf(release.Refused)), diag.Typed(release.Refused).Message

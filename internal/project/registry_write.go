@@ -103,7 +103,7 @@ func registryName(snap *source.Snapshot) (string, error) {
 	text, err := snap.Read(lock.ProjectFileName)
 	if err == nil {
 		if f, _ := lock.ParseProjectFile(text); f != nil {
-			name = f.ID
+			name = f.ID.String()
 		}
 	}
 	if !strings.HasPrefix(name, "registry:") {

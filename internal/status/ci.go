@@ -39,7 +39,7 @@ func CIRoots(p *project.Project) ([]CIRoot, error) {
 	if p.Lock != nil {
 		for _, b := range p.Lock.Lock.Bundles {
 			for _, s := range b.Signers {
-				roots = addSigner(p, roots, own, s, b.ID)
+				roots = addSigner(p, roots, own, s, b.ID.String())
 			}
 		}
 	}

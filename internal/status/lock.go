@@ -79,7 +79,7 @@ func ownBundles(p *project.Project) []string {
 		out = append(out, name)
 	}
 	for _, m := range p.Lock.Lock.Members {
-		out = append(out, cmp.Or(m.ID, m.Path))
+		out = append(out, cmp.Or(m.ID.String(), m.Path))
 	}
 	root := p.Spaces.Of(space.Project)
 	if root == nil {

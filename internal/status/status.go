@@ -272,7 +272,7 @@ func usedEndings(p *project.Project, report *verify.Report, s *Status) {
 			for _, signer := range b.Signers {
 				_, hex, _ := strings.Cut(signer, ":")
 				if fp, err := sign.ParseFingerprint(hex); err == nil {
-					add(fp, b.ID)
+					add(fp, b.ID.String())
 				}
 			}
 		}

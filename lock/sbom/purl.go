@@ -11,7 +11,8 @@ import (
 
 // purl returns the package URL of a bundle. A qualifier contains the address and the
 // commit, so that two bundles of one lock have different package URLs.
-func purl(b lock.Bundle, id lock.ID) string {
+func purl(b lock.Bundle) string {
+	id := b.ID
 	kind, where := "generic", strings.Trim(hostPath(id), "/")
 	if parts := strings.Split(where, "/"); id.Kind == lock.HostID && parts[0] == "github.com" && len(parts) == 3 {
 		kind, where = "github", strings.ToLower(path.Join(parts[1:]...))
@@ -24,7 +25,7 @@ func purl(b lock.Bundle, id lock.ID) string {
 	if at := repository(b.URL); at != "" && b.Replace == "" {
 		s.WriteString("?vcs_url=" + quote("git+"+at+"@"+b.Commit))
 	} else {
-		s.WriteString("?bundle=" + quote(cmp.Or(b.Replace, b.ID)))
+		s.WriteString("?bundle=" + quote(cmp.Or(b.Replace, id.String())))
 	}
 	if id.Subdir != "" {
 		s.WriteString("#" + quotePath(id.Subdir))

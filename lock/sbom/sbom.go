@@ -86,7 +86,7 @@ func (w *writer) add(c Component, needs ...string) {
 func (w *writer) needed(mods []lock.Module) []string {
 	var out []string
 	for _, m := range mods {
-		if ref := w.refs[m.ID]; ref != "" {
+		if ref := w.refs[m.ID.String()]; ref != "" {
 			out = append(out, ref)
 		}
 	}
@@ -95,26 +95,28 @@ func (w *writer) needed(mods []lock.Module) []string {
 
 func (w *writer) bundles(l *lock.Lock) error {
 	for _, m := range l.Members {
-		w.refs[cmp.Or(m.ID, m.Path)] = memberRef(m)
+		w.refs[cmp.Or(m.ID.String(), m.Path)] = memberRef(m)
 	}
 	for _, b := range l.Bundles {
-		id, err := lock.ParseID(b.ID)
-		if err != nil {
-			return err
-		}
-		w.refs[b.ID] = purl(b, id)
+		w.refs[b.ID.String()] = purl(b)
 	}
 	for _, b := range l.Bundles {
-		w.add(component(b, w.refs[b.ID]), w.needed(b.Needs)...)
+		w.add(component(b, w.refs[b.ID.String()]), w.needed(b.Needs)...)
 		if b.Require != "" {
-			w.needs[root] = append(w.needs[root], w.refs[b.ID])
+			w.needs[root] = append(w.needs[root], w.refs[b.ID.String()])
 		}
 	}
 	return nil
 }
 
 func component(b lock.Bundle, ref string) Component {
-	c := Component{Type: "library", Ref: ref, Name: b.ID, Version: b.Version, Purl: ref}
+	c := Component{
+		Type:    "library",
+		Ref:     ref,
+		Name:    b.ID.String(),
+		Version: b.Version,
+		Purl:    ref,
+	}
 	if len(b.Signers) > 0 {
 		c.Supplier = &Supplier{Name: strings.Join(b.Signers, ", ")}
 	}
@@ -128,8 +130,16 @@ func component(b lock.Bundle, ref string) Component {
 		name   string
 		values []string
 	}{
-		{"sum", []string{b.Sum}}, {"ref", []string{b.Ref}}, {"tag", []string{b.Tag}}, {"commit", []string{b.Commit}}, {"tree", []string{b.Tree}},
-		{"replace", []string{b.Replace}}, {"signer", b.Signers}, {"capability", b.Caps}, {"executable", b.Exec}, {"use", b.Use},
+		{"sum", []string{b.Sum}},
+		{"ref", []string{b.Ref}},
+		{"tag", []string{b.Tag}},
+		{"commit", []string{b.Commit}},
+		{"tree", []string{b.Tree}},
+		{"replace", []string{b.Replace}},
+		{"signer", b.Signers},
+		{"capability", b.Caps},
+		{"executable", b.Exec},
+		{"use", b.Use},
 	} {
 		for _, v := range f.values {
 			if v != "" {
@@ -154,7 +164,7 @@ func memberRef(m lock.Member) string { return "member:" + m.Path }
 func (w *writer) members(l *lock.Lock) {
 	for _, m := range l.Members {
 		ref := memberRef(m)
-		w.add(Component{Type: "application", Ref: ref, Name: cmp.Or(m.ID, m.Path),
+		w.add(Component{Type: "application", Ref: ref, Name: cmp.Or(m.ID.String(), m.Path),
 			Properties: []Property{{"rye:folder", m.Path}, {"rye:manifest", m.Manifest}}}, w.needed(m.Needs)...)
 		w.needs[root] = append(w.needs[root], ref)
 	}

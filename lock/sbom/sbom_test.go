@@ -32,19 +32,19 @@ func example() *lock.Lock {
 	return &lock.Lock{
 		Manifest: h1("manifest"),
 		Bundles: []lock.Bundle{
-			{ID: "./local", Version: "local", Require: "local"},
+			{ID: idOf("./local"), Version: "local", Require: "local"},
 			{
-				ID: "git.acme.io/sec/redact//bundles/pii", Version: "v0.3.0", URL: "https://git.acme.io/sec/redact",
+				ID: idOf("git.acme.io/sec/redact//bundles/pii"), Version: "v0.3.0", URL: "https://git.acme.io/sec/redact",
 				Ref: "refs/tags/bundles/pii/v0.3.0", Commit: commit, Tree: commit, Sum: h1("b"), Manifest: item.DigestOf([]byte("b")), Signers: []string{signer},
 			},
 			{
-				ID: "git@github.com:acme/tools", Version: "v1.0.0", Require: "v1.0.0", URL: "git@github.com:acme/tools", Commit: commit, Tree: commit, Sum: h1("c"),
+				ID: idOf("git@github.com:acme/tools"), Version: "v1.0.0", Require: "v1.0.0", URL: "git@github.com:acme/tools", Commit: commit, Tree: commit, Sum: h1("c"),
 				Manifest: item.DigestOf([]byte("c")), Signers: []string{signer}, Caps: []string{"rye.execute.tool.gh.*"}, Exec: []string{".ai/tools/gh/issue.sh"},
-				Needs: []lock.Module{{ID: "git.acme.io/sec/redact//bundles/pii", Version: "v0.2.1"}},
+				Needs: []lock.Module{{ID: idOf("git.acme.io/sec/redact//bundles/pii"), Version: "v0.2.1"}},
 			},
-			{ID: "github.com/acme/tools", Version: "v1.0.0-rc.1", URL: "https://github.com/acme/tools", Commit: commit, Tree: commit, Sum: h1("d")},
+			{ID: idOf("github.com/acme/tools"), Version: "v1.0.0-rc.1", URL: "https://github.com/acme/tools", Commit: commit, Tree: commit, Sum: h1("d")},
 		},
-		Members: []lock.Member{{Path: "./bundles/x", Manifest: h1("m"), Needs: []lock.Module{{ID: "github.com/acme/tools", Version: "v1.0.0"}}}},
+		Members: []lock.Member{{Path: "./bundles/x", Manifest: h1("m"), Needs: []lock.Module{{ID: idOf("github.com/acme/tools"), Version: "v1.0.0"}}}},
 		Items: []lock.Item{
 			{Ref: ref("triage/label"), Digest: chain[0].Digest, Chain: chain},
 			{Ref: ref("triage/other"), Digest: item.DigestOf([]byte("o")), Chain: append([]lock.Link{{Ref: ref("triage/other"), Digest: item.DigestOf([]byte("o"))}}, chain[1:]...)},
@@ -182,4 +182,12 @@ func TestEpochAndSerial(t *testing.T) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
+}
+
+func idOf(s string) lock.ID {
+	id, err := lock.ParseID(s)
+	if err != nil {
+		panic(err)
+	}
+	return id
 }
