@@ -60,7 +60,13 @@ func (f Finding) Equal(g Finding) bool {
 
 // Errorf returns an error finding without a path.
 func Errorf(code Code, line, col int, format string, args ...any) Finding {
-	return Finding{Severity: SeverityError, Code: code, Line: line, Column: col, Message: Redact(fmt.Sprintf(format, args...))}
+	return Finding{
+		Severity: SeverityError,
+		Code:     code,
+		Line:     line,
+		Column:   col,
+		Message:  Redact(fmt.Sprintf(format, args...)),
+	}
 }
 
 // Warnf returns a warning without a path.

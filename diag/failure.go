@@ -33,7 +33,12 @@ func NewFailure(e *Error) *Failure {
 		}
 		details["findings"] = e.Findings
 	}
-	return &Failure{Code: e.Code, Message: Redact(e.Message), Details: details, Retryable: e.Retryable}
+	return &Failure{
+		Code:      e.Code,
+		Message:   Redact(e.Message),
+		Details:   details,
+		Retryable: e.Retryable,
+	}
 }
 
 // Typed returns the typed error in err's chain, or a typed error that wraps err.

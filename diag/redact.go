@@ -91,7 +91,8 @@ func redactAddress(head, s string) string {
 		}
 		return s
 	}
-	user, host := s[:at], s[at+1:]
+	user := s[:at]
+	host := s[at+1:]
 	switch {
 	case version().MatchString(host):
 		return redactAddress(head, user) + "@" + host

@@ -62,7 +62,8 @@ func (r Ref) Dotted() string { return strings.ReplaceAll(r.ID, "/", ".") }
 func ParseRef(s string, def Kind) (Ref, error) {
 	kind, id, found := strings.Cut(s, ":")
 	if !found {
-		kind, id = string(def), s
+		kind = string(def)
+		id = s
 	}
 	if kind == "" {
 		return Ref{}, diag.New(diag.Usage, "reading ref %q: no kind given", s).WithReason("no_kind").WithDetail("ref", s)

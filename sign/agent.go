@@ -145,7 +145,10 @@ func (a *Agent) Add(ctx context.Context, priv ed25519.PrivateKey, comment string
 	}
 	return a.call(ctx, "adding a key to the ssh-agent", a.signs, func() error {
 		return a.client.Add(agent.AddedKey{
-			PrivateKey: priv, Comment: comment, LifetimeSecs: uint32(secs), ConfirmBeforeUse: confirm,
+			PrivateKey:       priv,
+			Comment:          comment,
+			LifetimeSecs:     uint32(secs),
+			ConfirmBeforeUse: confirm,
 		})
 	})
 }

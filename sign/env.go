@@ -17,7 +17,8 @@ const (
 // none. The passphrase file must be as private as the key. One line feed at its
 // end is not part of the passphrase.
 func EnvSigner(getenv func(string) string) (Signer, bool, error) {
-	key, pass := getenv(EnvKeyFile), getenv(EnvPassphraseFile)
+	key := getenv(EnvKeyFile)
+	pass := getenv(EnvPassphraseFile)
 	if key == "" {
 		if pass != "" {
 			return nil, false, diag.New(diag.Usage, "reading the environment: %s is set without %s", EnvPassphraseFile, EnvKeyFile)

@@ -45,7 +45,8 @@ func (m *multiples) addTo(p *edwards25519.Point, k *edwards25519.Scalar) {
 	for i, b := range k.Bytes() { // below 2^253, so the last digit has no carry
 		digit := int(b) + carry
 		if carry = 0; digit > 128 {
-			digit, carry = digit-256, 1
+			digit = digit - 256
+			carry = 1
 		}
 		switch {
 		case digit > 0:

@@ -49,7 +49,9 @@ func SplitFile(file []byte, s Style) (Split, error) {
 	if sp.LineNo == 1 && bytes.HasPrefix(sp.Tail, []byte("#!")) {
 		return Split{}, atLine(malformed("position", "it is before the #! line and belongs after it"), 1)
 	}
-	sp.Signed, sp.Line, sp.style = true, l, s.Name
+	sp.Signed = true
+	sp.Line = l
+	sp.style = s.Name
 	return sp, nil
 }
 
@@ -58,7 +60,8 @@ func SplitFile(file []byte, s Style) (Split, error) {
 func candidate(file []byte) (Split, []byte) {
 	sp := Split{LineNo: 1}
 	if bytes.HasPrefix(file, []byte("#!")) {
-		sp.Head, sp.LineNo = firstLine(file), 2
+		sp.Head = firstLine(file)
+		sp.LineNo = 2
 	}
 	line := firstLine(file[len(sp.Head):])
 	sp.Tail = file[len(sp.Head)+len(line):]

@@ -54,7 +54,8 @@ func SSHLocation(path string) string {
 
 // readReferenced reads the private key of a key file of NewSSHKeyFile.
 func readReferenced(path string, block *pem.Block, passphrase func() ([]byte, error)) (ed25519.PrivateKey, error) {
-	public, location := ed25519.PublicKey(block.Bytes), block.Headers[sshPrivateKey]
+	public := ed25519.PublicKey(block.Bytes)
+	location := block.Headers[sshPrivateKey]
 	if len(public) != ed25519.PublicKeySize || len(block.Headers) != 1 || location != InAgent && !filepath.IsAbs(location) {
 		return nil, diag.New(diag.ParsingError, "reading key %s: it does not have an ssh key and its location", path)
 	}

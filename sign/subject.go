@@ -121,7 +121,8 @@ func ParseFingerprint(s string) (Fingerprint, error) {
 // decodeHex fills dst from lower-case digits of exactly twice its length.
 func decodeHex(dst, src []byte) bool {
 	for i := range dst {
-		hi, lo := hexDigit(src[2*i]), hexDigit(src[2*i+1])
+		hi := hexDigit(src[2*i])
+		lo := hexDigit(src[2*i+1])
 		if hi > 15 || lo > 15 {
 			return false
 		}
