@@ -88,7 +88,8 @@ func (m *Manifest) sound() bool {
 			return false
 		}
 	}
-	seen, right := make(names, 2*len(m.Files)), make(map[string]bool, 2*len(m.Files))
+	seen := make(names, 2*len(m.Files))
+	right := make(map[string]bool, 2*len(m.Files))
 	for i, f := range m.Files {
 		if f.Size < 0 || f.Size > MaxFile || wrongPath(f.Path, right) != "" || i > 0 && m.Files[i-1].Path >= f.Path {
 			return false

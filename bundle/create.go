@@ -42,7 +42,14 @@ type LeftOut func(ctx context.Context, paths []string) (map[string]bool, error)
 
 // ParamsOf returns the parameters that create m again from the same files.
 func ParamsOf(m *Manifest) Params {
-	p := Params{ID: m.ID, Version: m.Version, Type: m.Type, Description: m.Description, Entrypoint: m.Entrypoint, Requires: m.Requires}
+	p := Params{
+		ID:          m.ID,
+		Version:     m.Version,
+		Type:        m.Type,
+		Description: m.Description,
+		Entrypoint:  m.Entrypoint,
+		Requires:    m.Requires,
+	}
 	if t, err := time.Parse(time.RFC3339, m.CreatedAt); err == nil {
 		p.SourceDateEpoch = strconv.FormatInt(t.Unix(), 10)
 	}
@@ -124,7 +131,14 @@ func (m *Manifest) rendered() ([]byte, error) {
 }
 
 func (p Params) manifest() (*Manifest, error) {
-	m := &Manifest{ID: p.ID, Version: p.Version, Type: p.Type, Description: p.Description, Entrypoint: p.Entrypoint, Requires: p.Requires}
+	m := &Manifest{
+		ID:          p.ID,
+		Version:     p.Version,
+		Type:        p.Type,
+		Description: p.Description,
+		Entrypoint:  p.Entrypoint,
+		Requires:    p.Requires,
+	}
 	if m.Type == "" {
 		m.Type = defaultType
 	}
@@ -159,7 +173,13 @@ func (p Params) file(t Tree, path string) (File, error) {
 	if !t.Modes() {
 		executable = p.Executable != nil && p.Executable(path)
 	}
-	return File{Path: path, Digest: item.DigestOf(b), Size: int64(len(b)), Executable: executable, Signed: inlineSigned(b)}, nil
+	return File{
+		Path:       path,
+		Digest:     item.DigestOf(b),
+		Size:       int64(len(b)),
+		Executable: executable,
+		Signed:     inlineSigned(b),
+	}, nil
 }
 
 // keyless returns an error if a file of a bundle has a private key in it.

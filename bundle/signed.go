@@ -5,7 +5,12 @@ func Signed(p VerifyParams) (*Report, error) {
 	if err := CheckID(p.ID); err != nil {
 		return nil, err
 	}
-	r := &Report{Signatures: []Signature{}, Missing: []string{}, Extra: []string{}, Changed: []string{}}
+	r := &Report{
+		Signatures: []Signature{},
+		Missing:    []string{},
+		Extra:      []string{},
+		Changed:    []string{},
+	}
 	where := ManifestPath(p.ID)
 	b, _, err := p.Tree.Read(where, MaxManifest)
 	if err != nil {

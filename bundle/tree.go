@@ -152,7 +152,8 @@ func finding(p string, err error) diag.Finding {
 	f := diag.Errorf(code, 0, 0, "%s", strings.TrimSpace(err.Error()))
 	f.Path = p
 	if e := (*diag.Error)(nil); errors.As(err, &e) {
-		f.Reason, f.Facts = e.Reason, e.Details
+		f.Reason = e.Reason
+		f.Facts = e.Details
 	}
 	return f
 }

@@ -64,7 +64,12 @@ func Verify(ctx context.Context, p VerifyParams) (*Report, error) {
 	if err := CheckID(p.ID); err != nil {
 		return nil, err
 	}
-	r := &Report{Signatures: []Signature{}, Missing: []string{}, Extra: []string{}, Changed: []string{}}
+	r := &Report{
+		Signatures: []Signature{},
+		Missing:    []string{},
+		Extra:      []string{},
+		Changed:    []string{},
+	}
 	where := ManifestPath(p.ID)
 	b, _, err := p.Tree.Read(where, MaxManifest)
 	if errors.Is(err, fs.ErrNotExist) {

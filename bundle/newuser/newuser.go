@@ -101,7 +101,8 @@ func (u user) rye(ctx context.Context, dir string, args ...string) (json.RawMess
 	cmd := exec.CommandContext(ctx, u.p.Program, append(args, "--json")...)
 	cmd.Dir, cmd.Env = dir, u.environ()
 	var out, messages bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &messages
+	cmd.Stdout = &out
+	cmd.Stderr = &messages
 	failed := cmd.Run()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

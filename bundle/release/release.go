@@ -87,7 +87,13 @@ func Check(ctx context.Context, p Params) (*Release, error) {
 	if err := p.checkContent(commit, content); err != nil {
 		return nil, err
 	}
-	r := &Release{ID: p.ID, Version: content.Manifest.Version, Digest: content.Digest, Commit: commit, repo: p.Repo}
+	r := &Release{
+		ID:      p.ID,
+		Version: content.Manifest.Version,
+		Digest:  content.Digest,
+		Commit:  commit,
+		repo:    p.Repo,
+	}
 	if err := p.checkVersion(r.Version); err != nil {
 		return nil, err
 	}
@@ -218,8 +224,12 @@ type Published struct {
 // to.
 func (r *Release) Publish(ctx context.Context, remote string, sign bool) (out Published, err error) {
 	if r.Local.Commit == "" {
-		r.Local, err = r.repo.MakeTag(ctx, gitcmd.TagParams{Name: r.Tag, Commit: r.Commit, Sign: sign,
-			Message: fmt.Sprintf("%s v%s\n\nmanifest %s\n", r.ID, r.Version, r.Digest)})
+		r.Local, err = r.repo.MakeTag(ctx, gitcmd.TagParams{
+			Name:    r.Tag,
+			Commit:  r.Commit,
+			Sign:    sign,
+			Message: fmt.Sprintf("%s v%s\n\nmanifest %s\n", r.ID, r.Version, r.Digest),
+		})
 		if err != nil {
 			return out, err
 		}

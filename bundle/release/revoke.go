@@ -87,7 +87,13 @@ func Revoke(ctx context.Context, p RevokeParams) (trust.File, error) {
 		return trust.File{}, diag.New(diag.Scope, "revoking %s %s: key %s has not signed it, does not succeed a key that has, and is not an anchor that may revoke it", p.ID, p.Version, key.Short()).
 			WithReason("revoke_release")
 	}
-	r := doc.Release{Bundle: p.ID, Version: p.Version, Manifest: item.DigestOf(p.Release.Manifest), Content: item.Digest(sp.Digest()), Why: p.Reason}
+	r := doc.Release{
+		Bundle:   p.ID,
+		Version:  p.Version,
+		Manifest: item.DigestOf(p.Release.Manifest),
+		Content:  item.Digest(sp.Digest()),
+		Why:      p.Reason,
+	}
 	name, b, err := doc.NewReleaseRevocation(ctx, r, p.Signer, p.Now)
 	return trust.File{Name: name, Data: b}, err
 }
