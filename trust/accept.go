@@ -70,7 +70,12 @@ func (s *Store) ProjectSet() ProjectSet {
 // addToSet adds a document of the project to its set.
 func (b *builder) addToSet(d doc.Document, findings []diag.Finding) {
 	h := d.Head()
-	x := SetDocument{Name: h.Stem + ".toml", Kind: h.Kind, Digest: h.Digest, Fingerprint: d.About()}
+	x := SetDocument{
+		Name:        h.Stem + ".toml",
+		Kind:        h.Kind,
+		Digest:      h.Digest,
+		Fingerprint: d.About(),
+	}
 	switch d := d.(type) {
 	case *doc.Key:
 		x.Owner, x.NotAfter, x.Scope = hidden.Visible(d.Owner), d.NotAfter, d.Scope.String()
@@ -107,13 +112,15 @@ func (b *builder) acceptance() {
 		set.Broken = append(set.Broken, quoted(path))
 	}
 	if len(set.Documents) > 0 {
-		set.Digest, set.State = digestOf(set.Documents), SetProposed
+		set.Digest = digestOf(set.Documents)
+		set.State = SetProposed
 	}
 	last := b.lastAccepted()
 	if last == nil {
 		return
 	}
-	set.At, set.Before = last.At, last.Documents
+	set.At = last.At
+	set.Before = last.Documents
 	if set.State == SetEmpty || last.Digest != set.Digest || len(set.Broken) > 0 {
 		set.State = SetChanged
 		return
@@ -280,7 +287,14 @@ func Accept(p Params, set ProjectSet) (string, error) {
 		return "", diag.New(diag.ValidationFailed, "%s: %s is not valid, and only a whole set can be accepted", doing, strings.Join(set.Broken, ", ")).
 			WithReason("invalid_set")
 	}
-	a := acceptance{Schema: acceptedSchema, Project: set.Project, Identity: p.Identity, Digest: set.Digest, At: p.clock().UTC().Truncate(time.Second), Documents: set.Documents}
+	a := acceptance{
+		Schema:    acceptedSchema,
+		Project:   set.Project,
+		Identity:  p.Identity,
+		Digest:    set.Digest,
+		At:        p.clock().UTC().Truncate(time.Second),
+		Documents: set.Documents,
+	}
 	b, err := jsonx.MarshalIndent(a)
 	if err != nil {
 		return "", err

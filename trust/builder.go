@@ -33,7 +33,12 @@ func newBuilder(p Params) *builder {
 		p.Now = time.Now
 	}
 	return &builder{p: p, remembered: map[item.Digest]bool{}, store: &Store{
-		keys: map[sign.Fingerprint]*entry{}, now: p.Now, floor: p.Floor, floorFrom: "the program itself", runtime: p.Runtime, proofs: p.Proofs,
+		keys:      map[sign.Fingerprint]*entry{},
+		now:       p.Now,
+		floor:     p.Floor,
+		floorFrom: "the program itself",
+		runtime:   p.Runtime,
+		proofs:    p.Proofs,
 	}}
 }
 
@@ -140,7 +145,8 @@ func (b *builder) report(path string, f diag.Finding) {
 // document.
 func (b *builder) passed(path string, signed time.Time) {
 	if signed.After(b.store.floor) {
-		b.store.floor, b.store.floorFrom = signed, path
+		b.store.floor = signed
+		b.store.floorFrom = path
 	}
 }
 

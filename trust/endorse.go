@@ -26,7 +26,9 @@ func (b *builder) endorsements() {
 		for _, y := range by.bases {
 			if y.anchored() {
 				x := granted(e.document(d.Document), d)
-				x.tier, x.endorser, x.prev = TierProject, by, y
+				x.tier = TierProject
+				x.endorser = by
+				x.prev = y
 				e.bases = append(e.bases, x)
 			}
 		}
@@ -42,19 +44,24 @@ type docFinding struct {
 // endorsed reports whether the endorsement of e by the key by has its document
 // and a signer that may endorse. It adds a warning if not.
 func (b *builder) endorsed(d *permission, e, by *entry) bool {
-	why, code, anchor := "", diag.KeyUnknown, true
+	why := ""
+	code := diag.KeyUnknown
+	anchor := true
 	switch {
 	case e == nil || e.document(d.Document) == nil:
 		why = "the endorsement names a key document that is not here as it was endorsed"
 	case e.conflict || e.weak || e.embeddedOnly:
 		return false // reported with the key document
 	case by == nil || by.weak || by.embeddedOnly || by.public == nil || !slices.ContainsFunc(by.bases, (*basis).anchored):
-		why, anchor = "ignored: key "+d.Signer.Short()+", which signed the endorsement, is not an anchor of yours", false
+		why = "ignored: key " + d.Signer.Short() + ", which signed the endorsement, is not an anchor of yours"
+		anchor = false
 	default:
 		if err := d.SignedBy(by.public); err != nil {
-			why, code = err.Error(), doc.SignatureFinding(err).Code
+			why = err.Error()
+			code = doc.SignatureFinding(err).Code
 		} else if by.grantOnly || !by.bounds.may("endorse") {
-			why, code = "ignored: key "+d.Signer.Short()+" may not endorse", diag.Scope
+			why = "ignored: key " + d.Signer.Short() + " may not endorse"
+			code = diag.Scope
 		}
 	}
 	if why == "" {
@@ -76,7 +83,8 @@ func (b *builder) endorsed(d *permission, e, by *entry) bool {
 // An endorsement ends with its endorser, because it is in a project. A grant stays valid until
 // its own end: new grants could be written into the user's directory too.
 func (b *basis) endorsementValid(now time.Time) (ok bool, reason string) {
-	d, e := b.grant, b.endorser
+	d := b.grant
+	e := b.endorser
 	key := fmt.Sprintf("the key %s that signed %s", e.key.Short(), quoted(d.Path))
 	if !e.bounds.may("endorse") {
 		return false, key + " may not endorse: " + e.bounds.String()

@@ -94,7 +94,14 @@ func (b *builder) anchors() {
 }
 
 func documentBasis(d *keyDocument) *basis {
-	return &basis{tier: d.tier, document: quoted(d.Path), owner: hidden.Visible(d.Owner), notBefore: d.NotBefore, notAfter: d.NotAfter, doc: d}
+	return &basis{
+		tier:      d.tier,
+		document:  quoted(d.Path),
+		owner:     hidden.Visible(d.Owner),
+		notBefore: d.NotBefore,
+		notAfter:  d.NotAfter,
+		doc:       d,
+	}
 }
 
 // granted returns the basis that a grant or endorsement gives a key document. It
@@ -232,8 +239,15 @@ func (b *builder) plainKey(e *entry, g *permission, granter *entry) {
 		e.public = g.Public
 	}
 	// The key has no start of its own: what it signed before the grant is trusted too.
-	e.bases = append(e.bases, &basis{tier: TierUser, document: quoted(g.Path), owner: hidden.Visible(g.Source),
-		notAfter: g.NotAfter, until: g.NotAfter, grant: g, granter: granter})
+	e.bases = append(e.bases, &basis{
+		tier:     TierUser,
+		document: quoted(g.Path),
+		owner:    hidden.Visible(g.Source),
+		notAfter: g.NotAfter,
+		until:    g.NotAfter,
+		grant:    g,
+		granter:  granter,
+	})
 }
 
 // beyondGrantKey returns the first use that a grant key cannot give, or "".

@@ -120,8 +120,13 @@ func (o origin) outsideProject() bool { return o.tier != TierProject && !o.seen 
 
 func (s *Store) info(e *entry, now time.Time) KeyInfo {
 	k := KeyInfo{
-		Fingerprint: e.key, Owner: e.label(), Own: e.own() != nil, EmbeddedOnly: e.embeddedOnly, GrantOnly: e.grantOnly,
-		Scope: e.bounds, Ignored: e.ignored,
+		Fingerprint:  e.key,
+		Owner:        e.label(),
+		Own:          e.own() != nil,
+		EmbeddedOnly: e.embeddedOnly,
+		GrantOnly:    e.grantOnly,
+		Scope:        e.bounds,
+		Ignored:      e.ignored,
 	}
 	for _, d := range e.documents {
 		k.Documents = append(k.Documents, quoted(d.Path))
@@ -146,9 +151,12 @@ func (s *Store) info(e *entry, now time.Time) KeyInfo {
 	k.State = e.state(b, code, now)
 	k.Scope = slices.Concat(k.Scope, b.limits())
 	if b != nil {
-		k.Tier, k.NotBefore, k.NotAfter = b.tier, b.notBefore, b.notAfter
+		k.Tier = b.tier
+		k.NotBefore = b.notBefore
+		k.NotAfter = b.notAfter
 	} else if len(e.documents) > 0 {
-		k.NotBefore, k.NotAfter = e.documents[0].NotBefore, e.documents[0].NotAfter
+		k.NotBefore = e.documents[0].NotBefore
+		k.NotAfter = e.documents[0].NotAfter
 	}
 	if why != "" {
 		k.Reasons = append(k.Reasons, why)

@@ -50,9 +50,12 @@ func (s *Store) earlier(v Verdict, in Input) Verdict {
 		line = 2
 	}
 	old := legacy.Check(in.Subject.Kind, in.Bytes, s.legacy)
-	v.Earlier, v.Expected, v.Found = string(old.Outcome), "", ""
+	v.Earlier = string(old.Outcome)
+	v.Expected = ""
+	v.Found = ""
 	if old.Found != "" {
-		v.Expected, v.Found = old.Line.Hash, old.Found
+		v.Expected = old.Line.Hash
+		v.Found = old.Found
 	}
 	reason := "a signature of the earlier format, " + v.Earlier + ": " + hidden.Visible(old.Reason)
 	f := diag.Errorf(diag.Legacy, line, 0, "%s", reason)

@@ -119,7 +119,8 @@ func (b *builder) add(d doc.Document, from origin, fs []diag.Finding) {
 	if from.inProject {
 		b.propose(d, fs)
 		if h := d.Head(); h.Kind == doc.KindKey && h.Named && slices.Contains(b.p.Roots, d.About()) {
-			from.tier, from.root = TierUser, true
+			from.tier = TierUser
+			from.root = true
 		}
 	}
 	b.docs.add(d, from)

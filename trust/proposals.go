@@ -48,7 +48,12 @@ func ofOwner(name string) string {
 func (b *builder) propose(d doc.Document, fs []diag.Finding) {
 	h := d.Head()
 	b.addToSet(d, fs)
-	p := Proposal{Path: h.Path, Kind: h.Kind, Fingerprint: cmp.Or(d.About(), h.Signer), Sound: !diag.Failed(fs)}
+	p := Proposal{
+		Path:        h.Path,
+		Kind:        h.Kind,
+		Fingerprint: cmp.Or(d.About(), h.Signer),
+		Sound:       !diag.Failed(fs),
+	}
 	if key, ok := d.(*doc.Key); ok {
 		p.Owner = hidden.Visible(key.Owner)
 	}
@@ -141,7 +146,13 @@ func legacyProposal(path string, data []byte) (Proposal, bool) {
 		return Proposal{}, false
 	}
 	owner, _ := parsed.Root["owner"].(string)
-	return Proposal{Path: path, Kind: doc.KindKey, Fingerprint: sign.FingerprintOf(pub), Owner: hidden.Visible(owner), Legacy: true}, true
+	return Proposal{
+		Path:        path,
+		Kind:        doc.KindKey,
+		Fingerprint: sign.FingerprintOf(pub),
+		Owner:       hidden.Visible(owner),
+		Legacy:      true,
+	}, true
 }
 
 // publicFromPEM returns an Ed25519 key from its only DER form, twelve fixed bytes

@@ -74,7 +74,8 @@ func (s *Store) Registry(host string) (*doc.Registry, error) {
 		switch {
 		case stricter(&out, d):
 		case stricter(d, &out):
-			out.Witnesses, out.Quorum = d.Witnesses, d.Quorum
+			out.Witnesses = d.Witnesses
+			out.Quorum = d.Quorum
 		default:
 			return nil, diag.New(diag.KeyUnknown, "reading the pin of registry %s: %s and %s demand different witnesses, and neither is the stricter one", host, own.Path, d.Path).
 				WithReason("registry_witnesses").WithDetail("host", host)

@@ -110,7 +110,8 @@ func (s *Store) publisherRevocation(id string, docs []*releaseRevocation) string
 		var last *releaseRevocation
 		for _, d := range docs {
 			if d.Release.Bundle == id && slices.Contains(x.Revoke.Fingerprints(), d.Signer) && !slices.Contains(by, d.Signer) {
-				by, last = append(by, d.Signer), d
+				by = append(by, d.Signer)
+				last = d
 			}
 		}
 		if len(by) >= x.Revoke.Threshold {

@@ -83,7 +83,11 @@ func (b *builder) extend(e *entry, x *basis) {
 			return
 		}
 		next := documentBasis(d)
-		next.tier, next.rotation, next.from, next.prev, next.hops = x.tier, h.by, h.from, x, x.hops+1
+		next.tier = x.tier
+		next.rotation = h.by
+		next.from = h.from
+		next.prev = x
+		next.hops = x.hops + 1
 		next.end(x.until)
 		h.to.bases = append(h.to.bases, next)
 		x = next

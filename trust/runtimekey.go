@@ -55,8 +55,16 @@ func (s *Store) runtimeKey(fp sign.Fingerprint) *doc.Key {
 // marked so that no verb uses the item as one that a person has signed.
 func (s *Store) judgeRecord(v Verdict, k *doc.Key, in Input, now time.Time) Verdict {
 	// Without an end: nothing relies on a record, so an old one can always be read.
-	b := &basis{tier: TierUser, document: quoted(k.Path), owner: hidden.Visible(k.Owner), own: true, notBefore: k.NotBefore}
-	v.Owner, v.Document, v.Tier = b.owner, b.document, b.tier
+	b := &basis{
+		tier:      TierUser,
+		document:  quoted(k.Path),
+		owner:     hidden.Visible(k.Owner),
+		own:       true,
+		notBefore: k.NotBefore,
+	}
+	v.Owner = b.owner
+	v.Document = b.document
+	v.Tier = b.tier
 	use := in.Use
 	if use == "" {
 		use = doc.DefaultUse
@@ -76,7 +84,9 @@ func (s *Store) judgeRecord(v Verdict, k *doc.Key, in Input, now time.Time) Verd
 			return v.Refuse(diag.Revoked, revokedReason(r))
 		}
 	}
-	v.Status, v.Agent, v.Runtime = Trusted, true, true
+	v.Status = Trusted
+	v.Agent = true
+	v.Runtime = true
 	if !in.Text {
 		return v
 	}

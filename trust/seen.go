@@ -197,10 +197,13 @@ func RememberRevocations(p Params, s *Store, texts [][]byte) (changed bool, note
 	}
 	have := s.seen
 	if later := len(names) - have.all; later > 0 { // since the store was loaded
-		have, changed = seenCount{len(names), have.unknown + later}, true
+		have = seenCount{len(names), have.unknown + later}
+		changed = true
 	}
 	free, freeUnknown := have.free()
-	base, forged, unknown := atomicfile.Private(p.StateDir), 0, 0
+	base := atomicfile.Private(p.StateDir)
+	forged := 0
+	unknown := 0
 	for _, text := range texts {
 		d, name, err := servedRevocation(text)
 		left := &freeUnknown
@@ -224,7 +227,8 @@ func RememberRevocations(p Params, s *Store, texts [][]byte) (changed bool, note
 			return changed, "", diag.New(diag.FileSystemError, "remembering revocations: %w", err)
 		}
 		*left--
-		names, changed = append(names, name), true
+		names = append(names, name)
+		changed = true
 	}
 	return changed, leftOut(forged, unknown), nil
 }

@@ -111,6 +111,9 @@ type Input struct {
 // the caller sets. Every check of a manifest's signature uses it, so that all
 // require the use "release" and apply the same limit.
 func ManifestInput(in Input) Input {
-	in.Style, in.Use, in.MaxSize, in.Text = sign.Hash(), "release", MaxManifest, true
+	in.Style = sign.Hash()
+	in.Use = "release"
+	in.MaxSize = MaxManifest
+	in.Text = true
 	return in
 }

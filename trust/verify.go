@@ -30,7 +30,8 @@ func (s *Store) Verify(in Input) Verdict {
 	}
 	now := s.clockTime()
 	line, err := s.signature(in, now)
-	v.Signer, v.Time = line.Key, line.Time
+	v.Signer = line.Key
+	v.Time = line.Time
 	switch diag.CodeOf(err) {
 	case "":
 		if err != nil {
@@ -165,14 +166,18 @@ func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdic
 	b, code, why := e.best(v.Time, now, &in)
 	if b.expired(now) && (code == diag.Expired || code == "") && in.Locked != nil && in.Locked(v.Signer) {
 		if x := e.lockedUnder(v.Time, now, in); x != nil {
-			b, code, why = x, "", fmt.Sprintf("key expired on %s; %s records this content, so it stays usable", stamp(x.notAfter), lockFile)
+			b = x
+			code = ""
+			why = fmt.Sprintf("key expired on %s; %s records this content, so it stays usable", stamp(x.notAfter), lockFile)
 			v.Anchor = AnchorLock
 		}
 	}
 	if b.expired(now) {
 		v.Ended = b.notAfter
 	}
-	v.Owner, v.Document, v.Tier = b.owner, b.document, b.tier
+	v.Owner = b.owner
+	v.Document = b.document
+	v.Tier = b.tier
 	if e.grantOnly {
 		return v.Refuse(diag.Scope, "key "+e.key.Short()+" is a grant key: it signs the grants of one account and nothing else")
 	}
@@ -227,7 +232,9 @@ func (e *entry) best(claimed, now time.Time, in *Input) (b *basis, code diag.Cod
 		if in != nil {
 			if bound, part := x.scopeLimit(in.Subject.Kind, in.Subject.ID, in.Use); part != "" {
 				if b == nil {
-					b, code, reason = x, diag.Scope, scopeReason(bound, part, *in)
+					b = x
+					code = diag.Scope
+					reason = scopeReason(bound, part, *in)
 				}
 				continue
 			}
@@ -236,7 +243,9 @@ func (e *entry) best(claimed, now time.Time, in *Input) (b *basis, code diag.Cod
 		if c == "" {
 			return x, "", why
 		}
-		b, code, reason = x, c, why
+		b = x
+		code = c
+		reason = why
 	}
 	return b, code, reason
 }

@@ -45,7 +45,12 @@ func orNil(d Document, fs []diag.Finding) (Document, []diag.Finding) {
 // could be read. The Document is never nil. proofs may know its keys and signatures, and
 // can be nil.
 func Read(name string, b []byte, proofs sign.Proofs) (Document, []diag.Finding) {
-	h := Header{Path: name, Digest: item.DigestOf(b), data: b, proofs: proofs}
+	h := Header{
+		Path:   name,
+		Digest: item.DigestOf(b),
+		data:   b,
+		proofs: proofs,
+	}
 	stem, isTOML := strings.CutSuffix(filepath.Base(name), ".toml")
 	h.Stem = stem
 	fs := checkBytes(b)
@@ -112,7 +117,8 @@ func prove(d Document) []diag.Finding {
 	case sp.LineNo != 1:
 		h.Invalid = diag.New(diag.SigMalformed, "reading the signature line: a trust document has it on line 1")
 	default:
-		h.Signer, h.Signed = sp.Line.Key, sp.Line.Time
+		h.Signer = sp.Line.Key
+		h.Signed = sp.Line.Time
 		if pub := d.embedded(); pub != nil {
 			h.Invalid = h.SignedBy(pub)
 		}
