@@ -157,7 +157,8 @@ func (r *Resolver) bases(ctx context.Context, it *Item) []diag.Finding {
 	if e := diag.Typed(err); e != nil && e.Code == diag.ValidationFailed {
 		_, cause, _ := strings.Cut(e.Message, ": ")
 		f := at(it, "permissions", diag.SeverityError, "%s", cause)
-		f.Reason, f.Facts = e.Reason, e.Details
+		f.Reason = e.Reason
+		f.Facts = e.Details
 		out = append(out, f)
 	}
 	if f := r.checkBases(ctx, it, d); f != nil {
@@ -189,7 +190,8 @@ func (r *Resolver) checkBases(ctx context.Context, it *Item, d *directive.Direct
 			}
 		}
 		within = append(within, own.Extends)
-		cur, own = base, inherited
+		cur = base
+		own = inherited
 	}
 	return nil
 }

@@ -67,7 +67,12 @@ func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry 
 				return nil
 			}
 			if p, ok := ext.Classify(e.Rel); ok && !p.Ref.IsZero() && root.Offers(p.Ref) {
-				out = append(out, Entry{Ref: p.Ref, Root: root, Rel: e.Rel, Shadow: seen[p.Ref] || !supplies(root, p.Ref)})
+				out = append(out, Entry{
+					Ref:    p.Ref,
+					Root:   root,
+					Rel:    e.Rel,
+					Shadow: seen[p.Ref] || !supplies(root, p.Ref),
+				})
 				if supplies(root, p.Ref) {
 					here = append(here, p.Ref)
 				}
@@ -104,9 +109,19 @@ func (r *Resolver) Shadows(ctx context.Context, ref item.Ref) ([]Entry, error) {
 			switch {
 			case !root.Offers(ref) || !root.Exists(rel):
 			case supplies(root, ref):
-				used = append(used, Entry{Ref: ref, Root: root, Rel: rel, Shadow: len(used) > 0})
+				used = append(used, Entry{
+					Ref:    ref,
+					Root:   root,
+					Rel:    rel,
+					Shadow: len(used) > 0,
+				})
 			default:
-				unused = append(unused, Entry{Ref: ref, Root: root, Rel: rel, Shadow: true})
+				unused = append(unused, Entry{
+					Ref:    ref,
+					Root:   root,
+					Rel:    rel,
+					Shadow: true,
+				})
 			}
 		}
 	}

@@ -59,7 +59,13 @@ func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p ext
 	if it := r.embedded.get(root, rel, p, now); it != nil {
 		return it, ctx.Err()
 	}
-	it := &Item{Ref: p.Ref, Root: root, Rel: rel, Extractor: p.Extractor, Type: p.Type}
+	it := &Item{
+		Ref:       p.Ref,
+		Root:      root,
+		Rel:       rel,
+		Extractor: p.Extractor,
+		Type:      p.Type,
+	}
 	if err := r.loadInto(ctx, it, nil, true); err != nil {
 		return nil, err
 	}
@@ -96,7 +102,8 @@ func (r *Resolver) judge(it *Item, b []byte) {
 	in := r.TrustInput(it)
 	in.Digest = it.Digest // here only: other callers of TrustInput exchange its bytes
 	it.Verdict = r.p.Trust.Verify(in)
-	it.kept, it.plain = nil, [sha256.Size]byte{}
+	it.kept = nil
+	it.plain = [sha256.Size]byte{}
 	if r.p.Plain != nil {
 		it.plain = it.plainDigest() // once: chains share their last elements
 	}
@@ -117,10 +124,18 @@ func (r *Resolver) judge(it *Item, b []byte) {
 // TrustInput returns the input of the verdict on the item.
 func (r *Resolver) TrustInput(it *Item) trust.Input {
 	return trust.Input{
-		Space: string(it.Root.Space), Embedded: it.Root.Embedded(), Path: it.Path(),
-		Bytes: it.Bytes, Detached: it.Signature, DetachedOnly: it.Type.Detached, Style: it.Type.Style,
-		Subject: extract.Subject(it.Ref), MaxSize: MaxItem, Text: true,
-		Covered: it.Root.Covered(it.Rel, it.Digest), Locked: r.recorded(it),
+		Space:        string(it.Root.Space),
+		Embedded:     it.Root.Embedded(),
+		Path:         it.Path(),
+		Bytes:        it.Bytes,
+		Detached:     it.Signature,
+		DetachedOnly: it.Type.Detached,
+		Style:        it.Type.Style,
+		Subject:      extract.Subject(it.Ref),
+		MaxSize:      MaxItem,
+		Text:         true,
+		Covered:      it.Root.Covered(it.Rel, it.Digest),
+		Locked:       r.recorded(it),
 	}
 }
 

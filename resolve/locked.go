@@ -61,7 +61,8 @@ func differs(v trust.Verdict, code diag.Code, want, got, reason string) trust.Ve
 	if v.Owner != "" {
 		reason += "; the existing file is signed by " + v.Owner + " (" + v.Signer.Short() + ")"
 	}
-	v.Expected, v.Found = want, got
+	v.Expected = want
+	v.Found = got
 	v = v.Refuse(code, reason)
 	f := diag.Errorf(code, 0, 0, "%s", reason).WithReason("locked")
 	v.Findings = append([]diag.Finding{f}, v.Findings...)
@@ -96,12 +97,15 @@ func (r *Resolver) readLocked(root *space.Root) *lockedFiles {
 			verdict = r.p.Trust.Verify(m.input(root))
 		}
 	}
-	reason, hex := "the manifest of "+root.Label()+" differs from the locked one (expected "+want.Hex()+", found "+found.Hex()+")", found.Hex()
+	reason := "the manifest of " + root.Label() + " differs from the locked one (expected " + want.Hex() + ", found " + found.Hex() + ")"
+	hex := found.Hex()
 	switch {
 	case err != nil:
-		reason, hex = "the manifest of "+root.Label()+" cannot be read: "+err.Error(), ""
+		reason = "the manifest of " + root.Label() + " cannot be read: " + err.Error()
+		hex = ""
 	case found == (item.Digest{}):
-		reason, hex = "the bundle "+root.Label()+" has no manifest, and the lock names one", ""
+		reason = "the bundle " + root.Label() + " has no manifest, and the lock names one"
+		hex = ""
 	}
 	v := differs(verdict, diag.LockMismatch, want.Hex(), hex, reason)
 	return &lockedFiles{refused: &v}

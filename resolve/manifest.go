@@ -62,9 +62,12 @@ func (m Manifest) Files() (files map[string]item.Digest, ok bool) {
 // input returns the input of the verdict on the manifest.
 func (m Manifest) input(root *space.Root) trust.Input {
 	return trust.ManifestInput(trust.Input{
-		Space: string(root.Space), Embedded: root.Embedded(), Path: root.Display(m.Rel),
-		Bytes: m.Bytes, Subject: bundle.Subject(m.ID),
-		Locked: func(signer sign.Fingerprint) bool { return m.Digest == root.Manifest() && root.LockedSigner(signer) },
+		Space:    string(root.Space),
+		Embedded: root.Embedded(),
+		Path:     root.Display(m.Rel),
+		Bytes:    m.Bytes,
+		Subject:  bundle.Subject(m.ID),
+		Locked:   func(signer sign.Fingerprint) bool { return m.Digest == root.Manifest() && root.LockedSigner(signer) },
 	})
 }
 
@@ -93,7 +96,9 @@ func (r *Resolver) byManifest(it *Item) trust.Verdict {
 	in := l.in
 	_, below, _ := strings.Cut(it.Rel, "/")
 	in.Subject.ID = strings.TrimSuffix(below, path.Ext(below))
-	in.Bytes, in.Text = nil, false // checked with the manifest
+	// checked with the manifest
+	in.Bytes = nil
+	in.Text = false
 	// A program can load any file below tools/, so the key needs permission for
 	// tools, whatever the bundle's kind is.
 	if strings.HasPrefix(it.Rel, toolFolder) {

@@ -45,7 +45,13 @@ func (w *Walker) Walked(ctx context.Context, root *space.Root, rel string, unsig
 	if p.Ref.IsZero() {
 		return w.r.asset(root, rel)
 	}
-	return w.read(ctx, Item{Ref: p.Ref, Root: root, Rel: rel, Extractor: p.Extractor, Type: p.Type}, !unsigned)
+	return w.read(ctx, Item{
+		Ref:       p.Ref,
+		Root:      root,
+		Rel:       rel,
+		Extractor: p.Extractor,
+		Type:      p.Type,
+	}, !unsigned)
 }
 
 func (w *Walker) read(ctx context.Context, of Item, detached bool) (*Item, error) {
@@ -80,7 +86,13 @@ func (w *Walker) OpenPlain(ctx context.Context, e Entry) (*Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.read(ctx, Item{Ref: e.Ref, Root: e.Root, Rel: e.Rel, Extractor: ext, Type: typeOf(ext, e.Rel)}, !e.Alone)
+	return w.read(ctx, Item{
+		Ref:       e.Ref,
+		Root:      e.Root,
+		Rel:       e.Rel,
+		Extractor: ext,
+		Type:      typeOf(ext, e.Rel),
+	}, !e.Alone)
 }
 
 // Complete reads the metadata that were skipped.

@@ -47,7 +47,8 @@ func (r *Resolver) Readable(ctx context.Context) (*extract.Table, error) {
 	}
 	if ctx.Err() == nil {
 		r.readers.mu.Lock()
-		r.readers.readable, r.readers.refused = t, refused
+		r.readers.readable = t
+		r.readers.refused = refused
 		r.readers.mu.Unlock()
 	}
 	return t, ctx.Err()

@@ -82,8 +82,12 @@ func New(p Params) *Resolver {
 	if p.Trust == nil {
 		p.Trust, _ = trust.Load(trust.Params{})
 	}
-	r := &Resolver{p: p,
-		listed: map[*space.Root]map[string]listing{}, locked: map[*space.Root]func() *lockedFiles{}, cache: newMetaCache(4096)}
+	r := &Resolver{
+		p:      p,
+		listed: map[*space.Root]map[string]listing{},
+		locked: map[*space.Root]func() *lockedFiles{},
+		cache:  newMetaCache(4096),
+	}
 	if p.NoCache {
 		r.cache.max = 0
 	} else {

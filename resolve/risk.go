@@ -36,7 +36,8 @@ func Risk(ctx context.Context, r *Resolver) (*policy.Risk, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.risk, r.riskKey = risk, key
+	r.risk = risk
+	r.riskKey = key
 	return risk, nil
 }
 

@@ -28,7 +28,8 @@ func (r *Resolver) systemRisk(ctx context.Context) (*policy.Risk, error) {
 	if err != nil || len(files) != 1 || !files[0].root.Embedded() {
 		return nil, err
 	}
-	root, rel := files[0].root, files[0].rel
+	root := files[0].root
+	rel := files[0].rel
 	r.riskMu.Lock()
 	defer r.riskMu.Unlock()
 	now := r.p.Trust.Now()
@@ -37,7 +38,14 @@ func (r *Resolver) systemRisk(ctx context.Context) (*policy.Risk, error) {
 			return had.risk, ctx.Err()
 		}
 	}
-	it := &Item{Ref: ref, Root: root, Rel: rel, Extractor: ext, Type: typeOf(ext, rel), unread: true}
+	it := &Item{
+		Ref:       ref,
+		Root:      root,
+		Rel:       rel,
+		Extractor: ext,
+		Type:      typeOf(ext, rel),
+		unread:    true,
+	}
 	if r.loadInto(ctx, it, nil, true) != nil || it.Usable() != nil {
 		return nil, ctx.Err()
 	}

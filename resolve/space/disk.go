@@ -17,7 +17,13 @@ import (
 func NewDir(name Name, layer, base string, followAI bool) *Root {
 	d := &diskFiles{base: base, dir: filepath.Join(base, Dir), followAI: followAI}
 	d.open = onceFound(d.openDir)
-	return &Root{Space: name, Layer: layer, Base: base, disk: d, files: d}
+	return &Root{
+		Space: name,
+		Layer: layer,
+		Base:  base,
+		disk:  d,
+		files: d,
+	}
 }
 
 // onceFound returns a function that calls open until its result is not a missing

@@ -98,12 +98,19 @@ func newLayer(l Layer, own *Root) *Root {
 }
 
 func layerRoot(l Layer, own *Root) *Root {
-	base, show := l.Base, l.Show
+	base := l.Base
+	show := l.Show
 	if l.Install != "" {
 		show = own.Display(path.Join(BundlesFolder, l.Install))
 	}
 	if l.Files != nil {
-		return &Root{Space: l.Space, Layer: l.ID, files: l.Files, layer: &l, show: show}
+		return &Root{
+			Space: l.Space,
+			Layer: l.ID,
+			files: l.Files,
+			layer: &l,
+			show:  show,
+		}
 	}
 	if l.At != nil {
 		own = l.At

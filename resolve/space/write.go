@@ -75,7 +75,9 @@ func (s *Spaces) Locate(file string) (root *Root, rel string, ok bool) {
 			// An install directory is below the .ai of its space: the root with the
 			// shortest remaining path is the right one.
 			if at, below := r.below(file); below && (!ok || len(at) < len(rel)) {
-				root, rel, ok = r, at, true
+				root = r
+				rel = at
+				ok = true
 			}
 		}
 		if ok {
