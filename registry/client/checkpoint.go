@@ -170,9 +170,11 @@ func (h *Host) swap(ctx context.Context, was, cp *log.Checkpoint) (bool, error) 
 
 // compare refuses a checkpoint that is not a continuation of another signed one.
 func (h *Host) compare(ctx context.Context, cp, was *log.Checkpoint, from string) error {
-	newer, older := cp, was
+	newer := cp
+	older := was
 	if cp.Tree.Size < was.Tree.Size {
-		newer, older = was, cp
+		newer = was
+		older = cp
 	}
 	if newer.Tree == older.Tree {
 		return nil
@@ -181,7 +183,12 @@ func (h *Host) compare(ctx context.Context, cp, was *log.Checkpoint, from string
 	var forked *forkError
 	switch {
 	case errors.As(err, &forked):
-		return h.equivocation(&evidence{newer: newer, older: older, fork: forked, from: from})
+		return h.equivocation(&evidence{
+			newer: newer,
+			older: older,
+			fork:  forked,
+			from:  from,
+		})
 	case newer == was: // it is older, whether or not the server still has the tiles of the newer tree
 		return diag.New(diag.Rollback, "reading the checkpoint of %s from %s: it has %d entries, and this account saw one with %d", h.Name, from, cp.Tree.Size, was.Tree.Size).
 			WithReason("registry_older").WithDetail("host", h.Name).WithDetail("expected", was.Tree.String()).WithDetail("found", cp.Tree.String())
@@ -264,7 +271,12 @@ func (h *Host) Check(ctx context.Context, k Known) error {
 	// A lock is not signed by the log. With the note that this account saw for it, the
 	// registry is proven wrong; without one, the file may be.
 	if older := h.note(k.Tree); older != nil {
-		return h.equivocation(&evidence{newer: h.Checkpoint(), older: older, fork: forked, from: k.From})
+		return h.equivocation(&evidence{
+			newer: h.Checkpoint(),
+			older: older,
+			fork:  forked,
+			from:  k.From,
+		})
 	}
 	return h.unproven(k, forked)
 }
@@ -280,7 +292,8 @@ func (c *Client) Gossip(ctx context.Context, k Known) error {
 		return err
 	}
 	pin := *h.Pin
-	h.Pin, h.chain = &pin, []string{pin.Key}
+	h.Pin = &pin
+	h.chain = []string{pin.Key}
 	h.tiles = newTileCache(h)
 	h.followSaved()
 	cp, err := h.latest()
@@ -318,7 +331,8 @@ func (c *Client) LastSigned(host string) time.Time {
 		return time.Time{}
 	}
 	pin := *h.Pin
-	h.Pin, h.chain = &pin, []string{pin.Key}
+	h.Pin = &pin
+	h.chain = []string{pin.Key}
 	h.followSaved()
 	cp, err := h.latest()
 	if err != nil || cp == nil {

@@ -43,7 +43,15 @@ type Pin struct {
 
 // PinOf returns the pin in a trust document.
 func PinOf(d *doc.Registry) *Pin {
-	return &Pin{Host: d.Host, Key: d.LogKey, Addresses: d.Addresses, Witnesses: d.Witnesses, Quorum: d.Quorum, From: d.Path, Private: true}
+	return &Pin{
+		Host:      d.Host,
+		Key:       d.LogKey,
+		Addresses: d.Addresses,
+		Witnesses: d.Witnesses,
+		Quorum:    d.Quorum,
+		From:      d.Path,
+		Private:   true,
+	}
 }
 
 // Known is a state of a log that something of this account records.
@@ -180,7 +188,13 @@ func (c *Client) Bare(host string) (*Host, error) {
 	if pin == nil {
 		pin = &Pin{Host: host}
 	}
-	h := &Host{Name: host, Pin: pin, c: c, dir: c.dirOf(host), namespaces: map[string]bool{}}
+	h := &Host{
+		Name:       host,
+		Pin:        pin,
+		c:          c,
+		dir:        c.dirOf(host),
+		namespaces: map[string]bool{},
+	}
 	if err := h.stopped(); err != nil {
 		return nil, err
 	}
@@ -213,7 +227,8 @@ func (c *Client) open(ctx context.Context, host string) (*Host, error) {
 		return nil, diag.New(diag.KeyUnknown, "opening registry %s: %w", host, err)
 	}
 	pin := *h.Pin
-	h.Pin, h.chain = &pin, []string{pin.Key}
+	h.Pin = &pin
+	h.chain = []string{pin.Key}
 	h.tiles = newTileCache(h)
 	h.followSaved()
 	if err := h.refresh(ctx); err != nil {
@@ -253,6 +268,12 @@ func (h *Host) origin() string { return h.Name + wire.LogPath }
 // verifier verifies checkpoints with one key of the chain. The age of cosignatures is
 // judged apart, so that an old checkpoint is STALE and not unsigned.
 func (h *Host) verifier(key string) log.Verifier {
-	return log.Verifier{Origin: h.origin(), Key: key, Witnesses: h.Pin.Witnesses, Quorum: h.Pin.Quorum,
-		MaxAge: 100 * 365 * 24 * time.Hour, Now: h.c.p.Now}
+	return log.Verifier{
+		Origin:    h.origin(),
+		Key:       key,
+		Witnesses: h.Pin.Witnesses,
+		Quorum:    h.Pin.Quorum,
+		MaxAge:    100 * 365 * 24 * time.Hour,
+		Now:       h.c.p.Now,
+	}
 }

@@ -116,7 +116,12 @@ func (x *issuer) token(ctx context.Context, show func(DeviceCode)) (string, erro
 		return "", x.failed("a person cannot enter its code %q at %q", printable(code.User), printable(code.URI))
 	}
 	until := x.h.c.p.Now().Add(min(time.Duration(min(code.Expires, 86400))*time.Second, maxDeviceWait))
-	show(DeviceCode{Issuer: printable(x.about.Issuer), URI: printable(code.URI), Code: printable(code.User), Expires: until})
+	show(DeviceCode{
+		Issuer:  printable(x.about.Issuer),
+		URI:     printable(code.URI),
+		Code:    printable(code.User),
+		Expires: until,
+	})
 	return x.poll(ctx, about.Token, code, until)
 }
 
@@ -208,7 +213,12 @@ func (x *issuer) meant(token string) error {
 
 // call reads a JSON object; with a form it is a POST, whose errors are objects, too.
 func (x *issuer) call(ctx context.Context, address string, form url.Values, into any) error {
-	r := httpx.Request{Method: "GET", URL: address, MaxBytes: maxIssuerAnswer, Header: http.Header{"Accept": {"application/json"}}}
+	r := httpx.Request{
+		Method:   "GET",
+		URL:      address,
+		MaxBytes: maxIssuerAnswer,
+		Header:   http.Header{"Accept": {"application/json"}},
+	}
 	if form != nil {
 		r.Method, r.Body = "POST", []byte(form.Encode())
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

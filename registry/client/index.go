@@ -33,7 +33,8 @@ func (h *Host) Index(ctx context.Context, id wire.ID) ([]*wire.Line, error) {
 	}
 	lines, err := h.fetchIndex(ctx, id, older, conditional(etag))
 	if errors.Is(err, errUnchanged) {
-		lines, err = older, h.upToDate(ctx, id, older)
+		lines = older
+		err = h.upToDate(ctx, id, older)
 	}
 	if isOldIndex(err) { // a cache in between may have an older index than checkpoint
 		lines, err = h.fetchIndex(ctx, id, older, uncached())
@@ -93,7 +94,9 @@ func (h *Host) continues(id wire.ID, older, newer []*wire.Line) error {
 	}
 	for i, was := range older {
 		is := *newer[i]
-		is.State, is.Reason, is.StateLog = was.State, was.Reason, was.StateLog
+		is.State = was.State
+		is.Reason = was.Reason
+		is.StateLog = was.StateLog
 		if !bytes.Equal(is.Render(), was.Render()) {
 			return h.moved(was, newer[i])
 		}

@@ -42,7 +42,12 @@ func (h *Host) Monitor(ctx context.Context, ns string) ([]Seen, error) {
 		return nil, diag.New(diag.FileSystemError, "reading how far %s was monitored: %w; remove %s to read the log from its first entry", ns, err, h.dir.Path(name))
 	default:
 		// The entries of another history that came before this number were never read.
-		if err := h.Check(ctx, Known{Host: h.Name, Key: h.Pin.Key, Tree: read, From: h.dir.Path(name)}); err != nil {
+		if err := h.Check(ctx, Known{
+			Host: h.Name,
+			Key:  h.Pin.Key,
+			Tree: read,
+			From: h.dir.Path(name),
+		}); err != nil {
 			return nil, err
 		}
 	}

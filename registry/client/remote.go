@@ -104,8 +104,18 @@ func (r *remote) getWith(ctx context.Context, path string, limit int64, header h
 }
 
 func (r *remote) ask(ctx context.Context, address string, limit int64, h http.Header) (file, error) {
-	res, err := r.http.Do(ctx, httpx.Request{Method: "GET", URL: address, Header: h, MaxBytes: limit,
-		Retry: httpx.Retry{Attempts: 3, First: 200 * time.Millisecond, Max: 5 * time.Second, Statuses: []int{429, 502, 503, 504}}})
+	res, err := r.http.Do(ctx, httpx.Request{
+		Method:   "GET",
+		URL:      address,
+		Header:   h,
+		MaxBytes: limit,
+		Retry: httpx.Retry{
+			Attempts: 3,
+			First:    200 * time.Millisecond,
+			Max:      5 * time.Second,
+			Statuses: []int{429, 502, 503, 504},
+		},
+	})
 	if err != nil {
 		return file{}, err
 	}
@@ -154,7 +164,13 @@ func (r *remote) post(ctx context.Context, path, statement string, body []byte) 
 	h := http.Header{}
 	h.Set(wire.StatementHeader, statement)
 	h.Set("Content-Type", "application/octet-stream")
-	res, err := r.http.Do(ctx, httpx.Request{Method: "POST", URL: address, Header: h, Body: body, MaxBytes: wire.MaxReceipt})
+	res, err := r.http.Do(ctx, httpx.Request{
+		Method:   "POST",
+		URL:      address,
+		Header:   h,
+		Body:     body,
+		MaxBytes: wire.MaxReceipt,
+	})
 	switch {
 	case err != nil:
 		return nil, err

@@ -31,7 +31,8 @@ func (h *Host) Bundles(ctx context.Context) ([]wire.Found, error) {
 // bundles returns every bundle of the segments; the last one about an id is valid.
 func (h *Host) bundles(ctx context.Context) (map[string]wire.Found, error) {
 	var m *wire.SearchManifest
-	raw, err := []byte(nil), error(nil)
+	raw := []byte(nil)
+	err := error(nil)
 	const name = searchDir + "/manifest.json"
 	if h.c.p.Offline {
 		raw, err = openat.ReadRegular(h.dir.Path(name), wire.MaxNamespace)

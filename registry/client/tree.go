@@ -41,8 +41,15 @@ type treeCheck struct {
 // must have signed the checkpoint; "" takes the one that the files name, which proves their
 // consistency only. Each error is a finding.
 func VerifyTree(ctx context.Context, read log.Source, host, key string) (*TreeReport, error) {
-	t := &treeCheck{read: read, signed: wire.NewStatements(read, host, keyIn), out: &TreeReport{Host: host, Key: key, Findings: []diag.Finding{}},
-		releases: map[string][]*log.Entry{}, numbers: map[*log.Entry]int64{}, states: map[string]int64{}, entries: map[int64]*log.Entry{}}
+	t := &treeCheck{
+		read:     read,
+		signed:   wire.NewStatements(read, host, keyIn),
+		out:      &TreeReport{Host: host, Key: key, Findings: []diag.Finding{}},
+		releases: map[string][]*log.Entry{},
+		numbers:  map[*log.Entry]int64{},
+		states:   map[string]int64{},
+		entries:  map[int64]*log.Entry{},
+	}
 	if err := t.log(ctx); err != nil {
 		return nil, err
 	}

@@ -183,7 +183,8 @@ func noteError(err error) error {
 
 // count notes which witnesses signed. Two names of one key are one witness.
 func (v Verifier) count(c *Checkpoint, n *note.Note, byID map[string]*witness, own note.Verifier) error {
-	signed, times := false, map[string]time.Time{}
+	signed := false
+	times := map[string]time.Time{}
 	for _, s := range n.Sigs {
 		if s.Name == own.Name() && s.Hash == own.KeyHash() {
 			signed = true
@@ -222,7 +223,8 @@ func (v Verifier) recent(b64 string) (time.Time, bool) {
 	if err != nil || len(raw) < 12 {
 		return time.Time{}, false
 	}
-	now, age := time.Now(), v.MaxAge
+	now := time.Now()
+	age := v.MaxAge
 	if v.Now != nil {
 		now = v.Now()
 	}

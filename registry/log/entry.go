@@ -148,8 +148,11 @@ func ParseEntry(b []byte) (*Entry, error) {
 	if !ok {
 		return nil, fmt.Errorf("reading a log entry: line 1: it is not %q", strings.TrimSpace(entryHead))
 	}
-	e, have := &Entry{}, map[string]bool{}
-	all, next, n := fields(), 0, 1
+	e := &Entry{}
+	have := map[string]bool{}
+	all := fields()
+	next := 0
+	n := 1
 	for line := range strings.Lines(rest) {
 		n++
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")

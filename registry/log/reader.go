@@ -151,7 +151,12 @@ func (r *Reader) Entry(ctx context.Context, index int64) ([]byte, error) {
 // bundleOf returns the entry bundle of an entry in a tree of a size.
 func bundleOf(index, size int64) tlog.Tile {
 	n := index / Width
-	return tlog.Tile{H: Height, L: entries, N: n, W: int(min(size-n*Width, Width))}
+	return tlog.Tile{
+		H: Height,
+		L: entries,
+		N: n,
+		W: int(min(size-n*Width, Width)),
+	}
 }
 
 // parseWidest parses a bundle that has at least width entries: the full one may have been

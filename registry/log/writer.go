@@ -35,7 +35,12 @@ type Writer struct {
 // Open returns the writer of a log. Files without a checkpoint are a new log: it gets the
 // checkpoint of the empty tree. An existing checkpoint must have the signature of key.
 func Open(ctx context.Context, files Files, origin string, signer *Signer, key string) (*Writer, error) {
-	w := &Writer{files: files, origin: origin, signer: signer, tree: EmptyTree()}
+	w := &Writer{
+		files:  files,
+		origin: origin,
+		signer: signer,
+		tree:   EmptyTree(),
+	}
 	msg, err := files.Read(ctx, CheckpointName, MaxCheckpoint)
 	if errors.Is(err, fs.ErrNotExist) {
 		return w, w.publish(ctx)
@@ -47,7 +52,8 @@ func Open(ctx context.Context, files Files, origin string, signer *Signer, key s
 	if err != nil {
 		return nil, fmt.Errorf("reading the checkpoint: %w", err)
 	}
-	w.tree, w.note = c.Tree, msg
+	w.tree = c.Tree
+	w.note = msg
 	return w, w.load(ctx)
 }
 
@@ -112,9 +118,11 @@ func (w *Writer) Append(ctx context.Context, list ...[]byte) (first int64, err e
 			return 0, fmt.Errorf("appending an entry: it has %d bytes, at most %d are allowed", len(e), MaxEntry)
 		}
 	}
-	before, edge := w.tree, maps.Clone(w.edge)
+	before := w.tree
+	edge := maps.Clone(w.edge)
 	if err := w.append(ctx, list); err != nil {
-		w.tree, w.edge = before, edge
+		w.tree = before
+		w.edge = edge
 		return 0, err
 	}
 	return before.Size, nil

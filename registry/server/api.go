@@ -77,7 +77,12 @@ func (s *Server) handle(w http.ResponseWriter, h *http.Request, endpoint string,
 	if err != nil {
 		return nil, err
 	}
-	return do(ctx, &request{statement: st, body: body, address: addressOf(h), now: s.p.Now()})
+	return do(ctx, &request{
+		statement: st,
+		body:      body,
+		address:   addressOf(h),
+		now:       s.p.Now(),
+	})
 }
 
 func addressOf(h *http.Request) string {

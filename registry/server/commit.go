@@ -38,7 +38,12 @@ type outcome struct {
 // change appends one entry to the log and returns the receipt. What the entry needs, such
 // as its archive, is durable before. The request is nil for an act of the operator.
 func (s *Server) change(ctx context.Context, r *request, prepare func(*model, int64) (*log.Entry, *wire.Line, error), settled func(*model, *wire.Line) error) (*wire.Receipt, error) {
-	c := &commit{ctx: ctx, prepare: prepare, settled: settled, reply: make(chan outcome, 1)}
+	c := &commit{
+		ctx:     ctx,
+		prepare: prepare,
+		settled: settled,
+		reply:   make(chan outcome, 1),
+	}
 	if r != nil {
 		c.statement = r.statement
 	}
@@ -158,7 +163,14 @@ func (s *Server) outcome(ctx context.Context, proofs *log.Reader, c *commit, err
 	if err != nil {
 		return outcome{err: unavailable("proving the entry", err)}
 	}
-	return outcome{receipt: &wire.Receipt{V: 1, Line: c.line, Index: c.index, Entry: string(c.text), Checkpoint: string(s.writer.Checkpoint()), Proof: p.String()}}
+	return outcome{receipt: &wire.Receipt{
+		V:          1,
+		Line:       c.line,
+		Index:      c.index,
+		Entry:      string(c.text),
+		Checkpoint: string(s.writer.Checkpoint()),
+		Proof:      p.String(),
+	}}
 }
 
 // prepare applies the changes of a batch to m, and answers those that are refused.
@@ -174,12 +186,14 @@ func (s *Server) prepare(m *model, batch []*commit) (accepted []*commit, texts [
 			c.reply <- outcome{err: err}
 			continue
 		}
-		c.entry, c.index = e, index
+		c.entry = e
+		c.index = index
 		m.apply(e, index, line)
 		if e.Type == log.Release || e.Type == log.State {
 			c.line = m.version(e.ID, e.Version)
 		}
-		accepted, texts = append(accepted, c), append(texts, c.text)
+		accepted = append(accepted, c)
+		texts = append(texts, c.text)
 	}
 	return accepted, texts
 }
@@ -198,7 +212,10 @@ func (s *Server) repair(ctx context.Context) error {
 
 // writeBatch writes index lines, names, keys and search segments of a batch.
 func (s *Server) writeBatch(ctx context.Context, batch []*commit) error {
-	bundles, spaces, names, revoked := map[string]bool{}, map[string]bool{}, map[string]bool{}, false
+	bundles := map[string]bool{}
+	spaces := map[string]bool{}
+	names := map[string]bool{}
+	revoked := false
 	for _, c := range batch {
 		switch c.entry.Type {
 		case log.Release, log.State:

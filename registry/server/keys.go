@@ -17,7 +17,8 @@ const maxKeys = 16
 
 // bind binds the key of a statement to a namespace by a proof of the namespace.
 func (s *Server) bind(ctx context.Context, r *request) (*wire.Receipt, error) {
-	st, ns := r.statement, r.statement.ID
+	st := r.statement
+	ns := r.statement.ID
 	b, err := wire.ParseBody[wire.Binding](r.body)
 	if err != nil {
 		return nil, err
@@ -44,7 +45,15 @@ func (s *Server) bind(ctx context.Context, r *request) (*wire.Receipt, error) {
 		if err := checkKeys(m, ns, wire.KeyText(st.Key)); err != nil {
 			return nil, nil, err
 		}
-		return &log.Entry{Type: log.Binding, Namespace: ns, Method: b.Method, Key: wire.KeyText(st.Key), Until: now.AddDate(bindingYears, 0, 0), Time: now, Statement: st.Digest}, nil, nil
+		return &log.Entry{
+			Type:      log.Binding,
+			Namespace: ns,
+			Method:    b.Method,
+			Key:       wire.KeyText(st.Key),
+			Until:     now.AddDate(bindingYears, 0, 0),
+			Time:      now,
+			Statement: st.Digest,
+		}, nil, nil
 	}, nil)
 }
 
@@ -101,7 +110,8 @@ func (s *Server) storeDocument(d *doc.Key) error {
 
 // changeKeys adds or removes a key of a namespace on request of another key of it.
 func (s *Server) changeKeys(ctx context.Context, r *request) (*wire.Receipt, error) {
-	st, ns := r.statement, r.statement.ID
+	st := r.statement
+	ns := r.statement.ID
 	b, err := wire.ParseBody[wire.KeyChange](r.body)
 	if err != nil {
 		return nil, err
@@ -149,7 +159,15 @@ func (s *Server) changeKeys(ctx context.Context, r *request) (*wire.Receipt, err
 }
 
 func keyEntry(m *model, r *request, ns, key string) (*log.Entry, *wire.Line, error) {
-	e := &log.Entry{Type: log.Key, Namespace: ns, Action: "add", Key: key, Publisher: wire.KeyText(r.statement.Key), Time: r.now.UTC().Truncate(time.Second), Statement: r.statement.Digest}
+	e := &log.Entry{
+		Type:      log.Key,
+		Namespace: ns,
+		Action:    "add",
+		Key:       key,
+		Publisher: wire.KeyText(r.statement.Key),
+		Time:      r.now.UTC().Truncate(time.Second),
+		Statement: r.statement.Digest,
+	}
 	if r.statement.Action == wire.ActionKeyAdd {
 		if m.namespaces[ns].find(key) != nil { // a key must not renew itself, or a different one
 			return nil, nil, diag.New(diag.ValidationFailed, "adding the key: %s is a key of the namespace %s; its binding is renewed by the proof of the namespace", key, ns)
@@ -185,7 +203,14 @@ func (s *Server) grant(ctx context.Context, ns string, document []byte) (*wire.R
 	}
 	key := wire.KeyText(d.Fingerprint)
 	return s.change(ctx, nil, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
-		return &log.Entry{Type: log.Binding, Namespace: ns, Method: wire.MethodOperator, Key: key, Until: now.AddDate(bindingYears, 0, 0), Time: now}, nil, checkKeys(m, ns, key)
+		return &log.Entry{
+			Type:      log.Binding,
+			Namespace: ns,
+			Method:    wire.MethodOperator,
+			Key:       key,
+			Until:     now.AddDate(bindingYears, 0, 0),
+			Time:      now,
+		}, nil, checkKeys(m, ns, key)
 	}, nil)
 }
 
@@ -199,13 +224,20 @@ func (s *Server) withdraw(ctx context.Context, ns, key string) (*wire.Receipt, e
 		if m.namespaces[ns].find(key) == nil {
 			return nil, nil, diag.New(diag.ItemNotFound, "removing the key: %s is not a key of the namespace %s", key, ns)
 		}
-		return &log.Entry{Type: log.Key, Namespace: ns, Action: "remove", Key: key, Time: now}, nil, nil
+		return &log.Entry{
+			Type:      log.Key,
+			Namespace: ns,
+			Action:    "remove",
+			Key:       key,
+			Time:      now,
+		}, nil, nil
 	}, nil)
 }
 
 // revoke stores a revocation of a key of the namespace, or of one of its releases.
 func (s *Server) revoke(ctx context.Context, r *request) (*wire.Receipt, error) {
-	st, ns := r.statement, r.statement.ID
+	st := r.statement
+	ns := r.statement.ID
 	b, err := wire.ParseBody[wire.RevocationRequest](r.body)
 	if err != nil {
 		return nil, err
@@ -231,7 +263,14 @@ func (s *Server) revoke(ctx context.Context, r *request) (*wire.Receipt, error) 
 		if slices.ContainsFunc(m.revocations, func(x wire.Revocation) bool { return x.Digest == digest }) {
 			return nil, nil, diag.New(diag.ValidationFailed, "storing the revocation: the registry has it")
 		}
-		return &log.Entry{Type: log.Revocation, Namespace: ns, Digest: digest, Publisher: wire.KeyText(st.Key), Time: r.now.UTC().Truncate(time.Second), Statement: st.Digest},
+		return &log.Entry{
+				Type:      log.Revocation,
+				Namespace: ns,
+				Digest:    digest,
+				Publisher: wire.KeyText(st.Key),
+				Time:      r.now.UTC().Truncate(time.Second),
+				Statement: st.Digest,
+			},
 			nil, s.signer(ctx, m, r, ns, "/revocation")
 	}, nil)
 }

@@ -32,7 +32,8 @@ func (s *Server) load(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.model, s.dirty = m, nil
+	s.model = m
+	s.dirty = nil
 	return s.writeAll(ctx, m)
 }
 
@@ -74,7 +75,9 @@ func (s *Server) complete(ctx context.Context, m *model) error {
 			at := slices.IndexFunc(have, func(l *wire.Line) bool { return l.Version == v.Version })
 			if at >= 0 && fits(have[at], v) {
 				full := *have[at]
-				full.State, full.Reason, full.StateLog = v.State, v.Reason, v.StateLog
+				full.State = v.State
+				full.Reason = v.Reason
+				full.StateLog = v.StateLog
 				b.versions[i] = &full
 				continue
 			}
@@ -112,7 +115,12 @@ func (s *Server) lineAgain(ctx context.Context, m *model, v *wire.Line) (*wire.L
 	if err != nil {
 		return nil, err
 	}
-	content, _, err := s.p.Judge(ctx, Submission{Host: s.host, ID: id, Version: v.Version, Files: files}) // only what it contains matters: the log states that it was accepted
+	content, _, err := s.p.Judge(ctx, Submission{
+		Host:    s.host,
+		ID:      id,
+		Version: v.Version,
+		Files:   files,
+	}) // only what it contains matters: the log states that it was accepted
 	if err != nil {
 		return nil, err
 	}
@@ -219,8 +227,15 @@ func (s *Server) writeNamespace(m *model, ns string) error {
 		if err != nil {
 			return err
 		}
-		out.Keys = append(out.Keys, wire.BoundKey{Key: k.key, Document: string(text), Method: k.method, Log: k.log,
-			From: wire.TimeText(k.from), Until: wire.TimeText(k.until), Removed: k.removed})
+		out.Keys = append(out.Keys, wire.BoundKey{
+			Key:      k.key,
+			Document: string(text),
+			Method:   k.method,
+			Log:      k.log,
+			From:     wire.TimeText(k.from),
+			Until:    wire.TimeText(k.until),
+			Removed:  k.removed,
+		})
 	}
 	slices.SortStableFunc(out.Keys, func(a, b wire.BoundKey) int { return int(a.Log - b.Log) })
 	return s.writeChanged(wire.NamespacePath(ns), out.Render())

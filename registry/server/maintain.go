@@ -52,7 +52,12 @@ func Doctor(ctx context.Context, dir string) (*TreeReport, error) {
 		r.add(diag.ConfigError, configFile, "%v", err)
 	}
 	if free, ok := freeSpace(dir); ok && free < minFree {
-		r.Findings = append(r.Findings, diag.Finding{Severity: diag.SeverityWarning, Code: diag.FileSystemError, Path: publicDir, Message: fmt.Sprintf("%d MiB of the disk are free", free>>20)})
+		r.Findings = append(r.Findings, diag.Finding{
+			Severity: diag.SeverityWarning,
+			Code:     diag.FileSystemError,
+			Path:     publicDir,
+			Message:  fmt.Sprintf("%d MiB of the disk are free", free>>20),
+		})
 	}
 	return r, nil
 }
@@ -178,9 +183,13 @@ func (t *Tree) newest(ctx context.Context, from string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	shorter, longer, in := ours.Tree, theirs.Tree, mirror
+	shorter := ours.Tree
+	longer := theirs.Tree
+	in := mirror
 	if ours.Tree.Size > theirs.Tree.Size {
-		shorter, longer, in = theirs.Tree, ours.Tree, t
+		shorter = theirs.Tree
+		longer = ours.Tree
+		in = t
 	}
 	if err := in.contains(ctx, longer, shorter); err != nil {
 		return nil, err

@@ -126,7 +126,8 @@ func bullet(line string) *listItem {
 		if digits == 0 || digits > 9 || digits == len(lead) || lead[digits] != '.' && lead[digits] != ')' {
 			return nil
 		}
-		out.ordered, rest = true, lead[digits+1:]
+		out.ordered = true
+		rest = lead[digits+1:]
 	}
 	if out.text = strings.TrimLeft(rest, " "); rest != "" && rest[0] != ' ' {
 		return nil
@@ -155,7 +156,8 @@ func (r *renderer) quote(lines []string, depth int) []string {
 		if !ok {
 			break
 		}
-		inner, lines = append(inner, strings.TrimPrefix(text, " ")), lines[1:]
+		inner = append(inner, strings.TrimPrefix(text, " "))
+		lines = lines[1:]
 	}
 	r.out.WriteString("<blockquote>\n")
 	r.blocks(inner, depth+1)
@@ -273,9 +275,11 @@ func markup(s string, depth int) (element string, n int) {
 func within(s, mark string) int { return strings.Index(s[:min(len(s), maxSpan)], mark) }
 
 func emphasis(s string, depth int) (string, int) {
-	mark, name := s[:1], "em"
+	mark := s[:1]
+	name := "em"
 	if len(s) > 1 && s[1] == s[0] {
-		mark, name = s[:2], "strong"
+		mark = s[:2]
+		name = "strong"
 	}
 	rest := s[len(mark):]
 	end := within(rest, mark)

@@ -49,12 +49,23 @@ type bundleState struct {
 }
 
 func newModel(delay time.Duration) *model {
-	return &model{delay: delay, namespaces: map[string]*namespace{}, bundles: map[string]*bundleState{}, revoked: map[string]bool{}}
+	return &model{
+		delay:      delay,
+		namespaces: map[string]*namespace{},
+		bundles:    map[string]*bundleState{},
+		revoked:    map[string]bool{},
+	}
 }
 
 // clone returns a copy that can be changed by apply without changing m.
 func (m *model) clone() *model {
-	c := &model{delay: m.delay, namespaces: maps.Clone(m.namespaces), bundles: maps.Clone(m.bundles), revocations: slices.Clone(m.revocations), revoked: maps.Clone(m.revoked)}
+	c := &model{
+		delay:       m.delay,
+		namespaces:  maps.Clone(m.namespaces),
+		bundles:     maps.Clone(m.bundles),
+		revocations: slices.Clone(m.revocations),
+		revoked:     maps.Clone(m.revoked),
+	}
 	return c
 }
 
@@ -73,7 +84,9 @@ func (m *model) apply(e *log.Entry, index int64, line *wire.Line) {
 		for i, v := range b.versions {
 			if v.Version == e.Version {
 				c := *v
-				c.State, c.Reason, c.StateLog = e.State, e.Reason, &index
+				c.State = e.State
+				c.Reason = e.Reason
+				c.StateLog = &index
 				b.versions[i] = &c
 			}
 		}
@@ -128,10 +141,18 @@ func (n *namespace) find(key string) *boundKey {
 func (m *model) bind(e *log.Entry, index int64) {
 	n := m.ownNamespace(e.Namespace)
 	if k := n.find(e.Key); k != nil {
-		k.until, k.method, k.log = e.Until, e.Method, index
+		k.until = e.Until
+		k.method = e.Method
+		k.log = index
 		return
 	}
-	k := &boundKey{key: e.Key, method: e.Method, log: index, from: e.Time, until: e.Until}
+	k := &boundKey{
+		key:    e.Key,
+		method: e.Method,
+		log:    index,
+		from:   e.Time,
+		until:  e.Until,
+	}
 	held := slices.ContainsFunc(n.keys, func(k *boundKey) bool { return k.removed == nil })
 	if held && e.Method != wire.MethodOperator {
 		k.from = e.Time.Add(m.delay)
@@ -155,14 +176,31 @@ func (m *model) changeKey(e *log.Entry, index int64) {
 		} else if by.until.Before(until) {
 			until = by.until
 		}
-		n.keys = append(n.keys, &boundKey{key: e.Key, method: wire.MethodKey, log: index, from: e.Time, until: until})
+		n.keys = append(n.keys, &boundKey{
+			key:    e.Key,
+			method: wire.MethodKey,
+			log:    index,
+			from:   e.Time,
+			until:  until,
+		})
 	}
 }
 
 // lineOf returns the fields of its line that an entry states.
 func lineOf(e *log.Entry, index int64) *wire.Line {
-	return &wire.Line{V: 1, ID: e.ID, Version: e.Version, Sum: e.Sum, Archive: e.Archive, Manifest: e.Manifest, Signers: e.Signers, Publisher: e.Publisher,
-		Published: wire.TimeText(e.Time), Log: index, State: wire.StateOK}
+	return &wire.Line{
+		V:         1,
+		ID:        e.ID,
+		Version:   e.Version,
+		Sum:       e.Sum,
+		Archive:   e.Archive,
+		Manifest:  e.Manifest,
+		Signers:   e.Signers,
+		Publisher: e.Publisher,
+		Published: wire.TimeText(e.Time),
+		Log:       index,
+		State:     wire.StateOK,
+	}
 }
 
 // version returns a version of a bundle, or nil.

@@ -215,7 +215,8 @@ func (s *Server) find(m *model, v *shown) {
 		v.Note = diag.Typed(err).Message
 		return
 	}
-	v.Total, v.Note = a.Total, a.Note
+	v.Total = a.Total
+	v.Note = a.Note
 	for _, x := range a.Found {
 		if f, ok := s.listedFound(m.bundles[ids[x.Number].String()]); ok {
 			v.Hits = append(v.Hits, f)
@@ -244,11 +245,13 @@ func (s *Server) described(m *model) ([]wire.ID, *search.Catalog) {
 
 // bundlePage shows one version of a bundle.
 func (s *Server) bundlePage(ctx context.Context, h *http.Request, m *model) (*shown, error) {
-	name, version := h.PathValue("ns")+"/"+h.PathValue("name"), h.PathValue("version")
+	name := h.PathValue("ns") + "/" + h.PathValue("name")
+	version := h.PathValue("version")
 	if major := h.PathValue("major"); major != "" {
 		name += "/" + major
 	} else if m.bundles[name+"/"+version] != nil {
-		name, version = name+"/"+version, ""
+		name = name + "/" + version
+		version = ""
 	}
 	b := m.bundles[name]
 	if b == nil {
@@ -260,7 +263,13 @@ func (s *Server) bundlePage(ctx context.Context, h *http.Request, m *model) (*sh
 			return nil, fs.ErrNotExist
 		}
 	}
-	v := &shownBundle{ID: name, Full: b.id.Full(s.host), Line: line, Newest: line == b.newest(), Versions: slices.Clone(b.versions)}
+	v := &shownBundle{
+		ID:       name,
+		Full:     b.id.Full(s.host),
+		Line:     line,
+		Newest:   line == b.newest(),
+		Versions: slices.Clone(b.versions),
+	}
 	slices.Reverse(v.Versions)
 	v.Found, _ = s.readFound(b.id)
 	v.Signers = s.signers(m, b)
@@ -283,7 +292,8 @@ func (s *Server) signers(m *model, b *bundleState) (out []shownSigner) {
 				if at := m.namespaces[b.id.NS].find(k); at != nil {
 					x.Bound = &wire.BoundKey{Method: at.method, Log: at.log, Until: wire.TimeText(at.until)}
 				}
-				i, out = len(out), append(out, x)
+				i = len(out)
+				out = append(out, x)
 			}
 			out[i].Versions++
 		}
@@ -361,7 +371,8 @@ func (s *Server) texts(ctx context.Context, v *shownBundle) error {
 		s.texted.texts[digest] = t
 		s.texted.mu.Unlock()
 	}
-	v.Texts, v.More = t.shown, t.more
+	v.Texts = t.shown
+	v.More = t.more
 	return nil
 }
 
@@ -420,7 +431,14 @@ func (s *Server) namespacePage(_ context.Context, h *http.Request, m *model) (*s
 	}
 	v := &shownSpace{Name: ns}
 	for _, k := range n.keys {
-		v.Keys = append(v.Keys, wire.BoundKey{Key: k.key, Method: k.method, Log: k.log, From: wire.TimeText(k.from), Until: wire.TimeText(k.until), Removed: k.removed})
+		v.Keys = append(v.Keys, wire.BoundKey{
+			Key:     k.key,
+			Method:  k.method,
+			Log:     k.log,
+			From:    wire.TimeText(k.from),
+			Until:   wire.TimeText(k.until),
+			Removed: k.removed,
+		})
 	}
 	for _, b := range m.sorted() {
 		if b.id.NS == ns && b.listed() {

@@ -40,9 +40,21 @@ func (v Preview) Check(ctx context.Context) error {
 	}
 	p.add(m.mayChange(v.ID.NS, v.Key, v.Now))
 	p.add(m.unused(v.ID, v.Version))
-	content := judgeArchive(ctx, v.Judge, m, Submission{Host: v.Host, ID: v.ID, Version: v.Version, Documents: documents}, v.Archive, v.Sum, &p)
+	content := judgeArchive(ctx, v.Judge, m, Submission{
+		Host:      v.Host,
+		ID:        v.ID,
+		Version:   v.Version,
+		Documents: documents,
+	}, v.Archive, v.Sum, &p)
 	if content != nil {
-		line := lineOf(&log.Entry{ID: v.ID.String(), Version: v.Version, Sum: v.Sum, Signers: unique(content.Signers), Publisher: v.Key, Time: v.Now}, 0)
+		line := lineOf(&log.Entry{
+			ID:        v.ID.String(),
+			Version:   v.Version,
+			Sum:       v.Sum,
+			Signers:   unique(content.Signers),
+			Publisher: v.Key,
+			Time:      v.Now,
+		}, 0)
 		content.fill(line, int64(len(v.Archive)))
 		p.add(fitsIndex(m.bundles[v.ID.String()], line))
 	}
@@ -56,7 +68,12 @@ func (v Preview) namespace(m *model, p *problems) (documents []trust.File, err e
 	}
 	n := m.ownNamespace(v.ID.NS)
 	for _, k := range v.Namespace.Keys {
-		b := &boundKey{key: k.Key, method: k.Method, log: k.Log, removed: k.Removed}
+		b := &boundKey{
+			key:     k.Key,
+			method:  k.Method,
+			log:     k.Log,
+			removed: k.Removed,
+		}
 		if b.from, err = wire.ParseTime(k.From); err == nil {
 			b.until, err = wire.ParseTime(k.Until)
 		}

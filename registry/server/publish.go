@@ -47,7 +47,12 @@ func (p *problems) add(err error) {
 	case len(e.Findings) > 0:
 		p.list = append(p.list, e.Findings...)
 	default:
-		p.list = append(p.list, diag.Finding{Severity: diag.SeverityError, Code: e.Code, Message: e.Error(), Reason: e.Reason})
+		p.list = append(p.list, diag.Finding{
+			Severity: diag.SeverityError,
+			Code:     e.Code,
+			Message:  e.Error(),
+			Reason:   e.Reason,
+		})
 	}
 }
 
@@ -210,7 +215,8 @@ func (s *Server) snapshot() *model {
 
 // publish publishes the archive in the body of a request.
 func (s *Server) publish(ctx context.Context, r *request) (*wire.Receipt, error) {
-	st, m := r.statement, s.snapshot()
+	st := r.statement
+	m := s.snapshot()
 	id, err := wire.ParseID(st.ID)
 	if err != nil {
 		return nil, err
@@ -239,8 +245,18 @@ func (s *Server) publish(ctx context.Context, r *request) (*wire.Receipt, error)
 		if err := s.writable(st.ID, id); err != nil { // before the log names it permanently
 			return nil, nil, unavailable("preparing the index", err)
 		}
-		e := &log.Entry{Type: log.Release, ID: st.ID, Version: st.Version, Sum: st.Sum, Archive: st.Body, Manifest: content.Manifest, Signers: unique(content.Signers),
-			Publisher: wire.KeyText(st.Key), Time: r.now.UTC().Truncate(time.Second), Statement: st.Digest}
+		e := &log.Entry{
+			Type:      log.Release,
+			ID:        st.ID,
+			Version:   st.Version,
+			Sum:       st.Sum,
+			Archive:   st.Body,
+			Manifest:  content.Manifest,
+			Signers:   unique(content.Signers),
+			Publisher: wire.KeyText(st.Key),
+			Time:      r.now.UTC().Truncate(time.Second),
+			Statement: st.Digest,
+		}
 		line := lineOf(e, index)
 		content.fill(line, int64(len(r.body)))
 		return e, line, fitsIndex(m.bundles[st.ID], line)
@@ -325,7 +341,12 @@ func (s *Server) judge(ctx context.Context, m *model, r *request, id wire.ID, p 
 		p.add(err)
 		return nil
 	}
-	return judgeArchive(ctx, s.p.Judge, m, Submission{Host: s.host, ID: id, Version: st.Version, Documents: documents}, r.body, st.Sum, p)
+	return judgeArchive(ctx, s.p.Judge, m, Submission{
+		Host:      s.host,
+		ID:        id,
+		Version:   st.Version,
+		Documents: documents,
+	}, r.body, st.Sum, p)
 }
 
 // judgeArchive unpacks an archive and judges its files as the files of a submission.

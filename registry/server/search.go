@@ -36,7 +36,12 @@ func foundFile(id wire.ID) string { return foundDir + "/" + id.String() + ".json
 // writeFound keeps the description of a new version. It can be made again from the archive.
 func (s *Server) writeFound(id wire.ID, c *Content, line *wire.Line, m *model) error {
 	f := c.Found
-	f.ID, f.Version, f.Published, f.Signers, f.Caps, f.State = line.ID, line.Version, line.Published, line.Signers, line.Caps, line.State
+	f.ID = line.ID
+	f.Version = line.Version
+	f.Published = line.Published
+	f.Signers = line.Signers
+	f.Caps = line.Caps
+	f.State = line.State
 	b, err := json.Marshal(shorten(f))
 	if err != nil {
 		return err
@@ -54,15 +59,32 @@ func (s *Server) found(ctx context.Context, b *bundleState) (wire.Found, error) 
 			f, err = s.readFound(b.id)
 		}
 		if errors.Is(err, fs.ErrNotExist) || newest.State == wire.StateDeleted {
-			f, err = wire.Found{ID: newest.ID, Version: newest.Version, Signers: newest.Signers, Published: newest.Published}, nil
+			f = wire.Found{
+				ID:        newest.ID,
+				Version:   newest.Version,
+				Signers:   newest.Signers,
+				Published: newest.Published,
+			}
+			err = nil
 		}
 		if err != nil {
 			return f, err
 		}
 	}
-	f.State, f.Versions, f.First = newest.State, len(b.versions), b.versions[0].Published
+	f.State = newest.State
+	f.Versions = len(b.versions)
+	f.First = b.versions[0].Published
 	if !b.listed() {
-		f = wire.Found{ID: f.ID, Version: f.Version, State: wire.StateUnlisted, Kinds: []string{}, Items: []wire.FoundItem{}, Caps: []string{}, Hosts: []string{}, Signers: []string{}}
+		f = wire.Found{
+			ID:      f.ID,
+			Version: f.Version,
+			State:   wire.StateUnlisted,
+			Kinds:   []string{},
+			Items:   []wire.FoundItem{},
+			Caps:    []string{},
+			Hosts:   []string{},
+			Signers: []string{},
+		}
 	}
 	return shorten(f), nil
 }
@@ -187,7 +209,8 @@ func (x *searchIndex) update(ctx context.Context, s *Server, ids map[string]bool
 		return err
 	}
 	if len(x.tail) > maxTail {
-		x.growing, x.tail = append(x.growing, x.tail...), nil
+		x.growing = append(x.growing, x.tail...)
+		x.tail = nil
 		if len(x.growing) >= wire.SegmentBundles {
 			if err := x.addFull(s, x.growing); err != nil {
 				return err

@@ -111,8 +111,24 @@ type Server struct {
 // Open opens the registry in a directory, which must be initialised with Create, and
 // writes what a crash left out.
 func Open(ctx context.Context, p Params) (_ *Server, err error) {
-	s := &Server{p: p, base: atomicfile.Private(p.Dir), commits: make(chan *commit, 4096), stop: make(chan struct{}), done: make(chan struct{}), cache: newFileCache(), texted: textCache{texts: map[string]archiveTexts{}}, held: map[string]int{}, stall: stallTimeout, total: bodyTimeout, slotTime: stallTimeout, askTime: askTimeout,
-		known: make(chan struct{}, maxKnown), strangers: make(chan struct{}, maxStrangers), judges: make(chan struct{}, maxJudged()), pages: make(chan struct{}, maxPages)}
+	s := &Server{
+		p:         p,
+		base:      atomicfile.Private(p.Dir),
+		commits:   make(chan *commit, 4096),
+		stop:      make(chan struct{}),
+		done:      make(chan struct{}),
+		cache:     newFileCache(),
+		texted:    textCache{texts: map[string]archiveTexts{}},
+		held:      map[string]int{},
+		stall:     stallTimeout,
+		total:     bodyTimeout,
+		slotTime:  stallTimeout,
+		askTime:   askTimeout,
+		known:     make(chan struct{}, maxKnown),
+		strangers: make(chan struct{}, maxStrangers),
+		judges:    make(chan struct{}, maxJudged()),
+		pages:     make(chan struct{}, maxPages),
+	}
 	if s.p.Now == nil {
 		s.p.Now = time.Now
 	}
@@ -284,7 +300,12 @@ const (
 
 // httpServer returns a server that bounds connections.
 func (s *Server) httpServer() *http.Server {
-	return &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader}
+	return &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    maxHeader,
+	}
 }
 
 // Serve serves HTTP on a listener until ctx ends. It also does what commands of the

@@ -37,8 +37,16 @@ func (s *Server) changeState(ctx context.Context, r *request) (*wire.Receipt, er
 		if err != nil {
 			return nil, nil, err
 		}
-		return &log.Entry{Type: log.State, ID: st.ID, Version: st.Version, State: state, Reason: st.Reason, Publisher: wire.KeyText(st.Key),
-			Time: r.now.UTC().Truncate(time.Second), Statement: st.Digest}, nil, nil
+		return &log.Entry{
+			Type:      log.State,
+			ID:        st.ID,
+			Version:   st.Version,
+			State:     state,
+			Reason:    st.Reason,
+			Publisher: wire.KeyText(st.Key),
+			Time:      r.now.UTC().Truncate(time.Second),
+			Statement: st.Digest,
+		}, nil, nil
 	}, s.afterState)
 }
 
@@ -99,6 +107,13 @@ func (s *Server) deleteByOperator(ctx context.Context, id wire.ID, version, reas
 		case v.State == wire.StateDeleted:
 			return nil, nil, diag.New(diag.ValidationFailed, "deleting %s %s: it was deleted before", id, version)
 		}
-		return &log.Entry{Type: log.State, ID: id.String(), Version: version, State: wire.StateDeleted, Reason: reason, Time: s.p.Now().UTC().Truncate(time.Second)}, nil, nil
+		return &log.Entry{
+			Type:    log.State,
+			ID:      id.String(),
+			Version: version,
+			State:   wire.StateDeleted,
+			Reason:  reason,
+			Time:    s.p.Now().UTC().Truncate(time.Second),
+		}, nil, nil
 	}, s.afterState)
 }

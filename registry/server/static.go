@@ -71,7 +71,8 @@ func (s *Server) static(w http.ResponseWriter, h *http.Request) {
 		return
 	}
 	file := s.base.Path(publicDir + p)
-	b, err := s.shown.Load(), error(nil)
+	b := s.shown.Load()
+	err := error(nil)
 	if b == nil || p != wire.LogPath+"/checkpoint" {
 		b, err = s.cache.get(file)
 	}
@@ -218,7 +219,8 @@ func (c *fileCache) put(file string, f *cachedFile) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.size+int64(len(f.data)) > maxCacheBytes {
-		c.files, c.size = map[string]*cachedFile{}, 0
+		c.files = map[string]*cachedFile{}
+		c.size = 0
 	}
 	c.files[file] = f
 	c.size += int64(len(f.data))

@@ -90,7 +90,12 @@ type TreeReport struct {
 }
 
 func (r *TreeReport) add(code diag.Code, p, format string, args ...any) {
-	r.Findings = append(r.Findings, diag.Finding{Severity: diag.SeverityError, Code: code, Path: p, Message: fmt.Sprintf(format, args...)})
+	r.Findings = append(r.Findings, diag.Finding{
+		Severity: diag.SeverityError,
+		Code:     code,
+		Path:     p,
+		Message:  fmt.Sprintf(format, args...),
+	})
 }
 
 // Verify reads everything: the log, each line of the index with its entry, each archive with
@@ -100,9 +105,15 @@ func (t *Tree) Verify(ctx context.Context) (*TreeReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &TreeReport{Host: t.Host, Key: t.Key, Entries: c.Tree.Size, Findings: []diag.Finding{}}
+	r := &TreeReport{
+		Host:     t.Host,
+		Key:      t.Key,
+		Entries:  c.Tree.Size,
+		Findings: []diag.Finding{},
+	}
 	files := func(_ context.Context, p string, limit int64) ([]byte, error) { return t.read(p, limit) }
-	m, signed := newModel(0), wire.NewStatements(files, t.Host, keyIn)
+	m := newModel(0)
+	signed := wire.NewStatements(files, t.Host, keyIn)
 	err = log.NewReader(t.source, c.Tree).Check(ctx, func(i int64, b []byte) error {
 		e, err := log.ParseEntry(b)
 		if err == nil {
@@ -227,7 +238,12 @@ func (t *Tree) strangers(r *TreeReport, m *model) error {
 	}
 	return walkTree(t.Dir, func(p string) error {
 		if (strings.HasPrefix(p, wire.ArchivePath+"/") || strings.HasPrefix(p, wire.IndexPath+"/")) && !known[p] {
-			r.Findings = append(r.Findings, diag.Finding{Severity: diag.SeverityWarning, Code: diag.BundleFileExtra, Path: p, Message: "no log entry names it"})
+			r.Findings = append(r.Findings, diag.Finding{
+				Severity: diag.SeverityWarning,
+				Code:     diag.BundleFileExtra,
+				Path:     p,
+				Message:  "no log entry names it",
+			})
 		}
 		return nil
 	})

@@ -81,7 +81,8 @@ func (s *Server) openWitnesses() error {
 	if err != nil {
 		return err
 	}
-	have, seen := string(s.writer.Checkpoint()), map[string]bool{}
+	have := string(s.writer.Checkpoint())
+	seen := map[string]bool{}
 	_, have, _ = strings.Cut(have, "\n\n")
 	for _, p := range s.p.Witnesses {
 		if seen[p.Key] {
@@ -90,7 +91,9 @@ func (s *Server) openWitnesses() error {
 		seen[p.Key] = true
 		w := &asked{Witness: p}
 		if line, at, err := s.pickLine(p.Key, own, have); err == nil {
-			w.tree, w.line, w.at = s.writer.Tree(), line, at
+			w.tree = s.writer.Tree()
+			w.line = line
+			w.at = at
 			w.size = w.tree.Size
 		}
 		s.asked = append(s.asked, w)
@@ -141,7 +144,10 @@ func (s *Server) ask(ctx context.Context, w *asked, own []byte, tree log.Tree, n
 		why = err.Error()
 		w.until.Store(now.Add(askRest).UnixNano())
 	} else {
-		w.size, w.tree, w.line, w.at = tree.Size, tree, line, at
+		w.size = tree.Size
+		w.tree = tree
+		w.line = line
+		w.at = at
 		w.until.Store(0)
 	}
 	name := log.KeyName(w.Key)
@@ -215,7 +221,13 @@ var askClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request)
 
 // pickLine returns the line of an answer that is a cosignature of the witness, and its time.
 func (s *Server) pickLine(key string, own []byte, answer string) (string, time.Time, error) {
-	v := log.Verifier{Origin: s.host + wire.LogPath, Key: s.key, Witnesses: []string{key}, Quorum: 1, Now: s.p.Now}
+	v := log.Verifier{
+		Origin:    s.host + wire.LogPath,
+		Key:       s.key,
+		Witnesses: []string{key},
+		Quorum:    1,
+		Now:       s.p.Now,
+	}
 	var last error
 	for line := range strings.Lines(answer) {
 		c, err := v.Verify(append(slices.Clone(own), line...))

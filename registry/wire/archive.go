@@ -79,12 +79,23 @@ func (f File) tree() lock.TreeFile {
 	if f.Executable {
 		mode = lock.ModeExecutable
 	}
-	return lock.TreeFile{Path: f.Path, Mode: mode, Size: int64(len(f.Data)), Digest: item.DigestOf(f.Data)}
+	return lock.TreeFile{
+		Path:   f.Path,
+		Mode:   mode,
+		Size:   int64(len(f.Data)),
+		Digest: item.DigestOf(f.Data),
+	}
 }
 
 // writeTar writes a file in the one form that Unpack accepts.
 func writeTar(t *tar.Writer, f File) error {
-	h := &tar.Header{Typeflag: tar.TypeReg, Name: f.Path, Size: int64(len(f.Data)), Mode: 0o644, ModTime: time.Unix(0, 0)}
+	h := &tar.Header{
+		Typeflag: tar.TypeReg,
+		Name:     f.Path,
+		Size:     int64(len(f.Data)),
+		Mode:     0o644,
+		ModTime:  time.Unix(0, 0),
+	}
 	if f.Executable {
 		h.Mode = 0o755
 	}
@@ -100,7 +111,12 @@ func checkFiles(list []lock.TreeFile) error {
 	var fs []diag.Finding
 	for _, f := range list {
 		if err := checkPath(f.Path); err != nil {
-			fs = append(fs, diag.Finding{Severity: diag.SeverityError, Code: diag.PathEscape, Path: f.Path, Message: err.Error()})
+			fs = append(fs, diag.Finding{
+				Severity: diag.SeverityError,
+				Code:     diag.PathEscape,
+				Path:     f.Path,
+				Message:  err.Error(),
+			})
 		}
 	}
 	if len(fs) == 0 {
@@ -134,7 +150,12 @@ func cutLast(p string) (dir, name string, ok bool) {
 // every file, in order, and returns the tree, whose hash is lock.HashTree. Files that each
 // received are valid only if Unpack returns no error: the end of the archive may be wrong.
 func Unpack(ctx context.Context, r io.Reader, each func(File) error) ([]lock.TreeFile, error) {
-	u := &unpacking{ctx: ctx, each: each, raw: sha256.New(), own: sha256.New()}
+	u := &unpacking{
+		ctx:  ctx,
+		each: each,
+		raw:  sha256.New(),
+		own:  sha256.New(),
+	}
 	if err := u.run(r); err != nil {
 		var typed *diag.Error
 		if errors.As(err, &typed) || errors.Is(err, context.Canceled) {

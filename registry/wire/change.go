@@ -28,18 +28,41 @@ func (s *Statement) Entry() *log.Entry {
 	key := KeyText(s.Key)
 	switch s.Action {
 	case ActionPublish:
-		return &log.Entry{Type: log.Release, ID: s.ID, Version: s.Version, Archive: s.Body, Sum: s.Sum, Publisher: key}
+		return &log.Entry{
+			Type:      log.Release,
+			ID:        s.ID,
+			Version:   s.Version,
+			Archive:   s.Body,
+			Sum:       s.Sum,
+			Publisher: key,
+		}
 	case ActionBind:
 		return &log.Entry{Type: log.Binding, Namespace: s.ID}
 	case ActionKeyAdd:
-		return &log.Entry{Type: log.Key, Namespace: s.ID, Action: "add", Publisher: key}
+		return &log.Entry{
+			Type:      log.Key,
+			Namespace: s.ID,
+			Action:    "add",
+			Publisher: key,
+		}
 	case ActionKeyRemove:
-		return &log.Entry{Type: log.Key, Namespace: s.ID, Action: "remove", Publisher: key}
+		return &log.Entry{
+			Type:      log.Key,
+			Namespace: s.ID,
+			Action:    "remove",
+			Publisher: key,
+		}
 	case ActionRevoke:
 		return &log.Entry{Type: log.Revocation, Namespace: s.ID, Publisher: key}
 	}
 	state := map[string]string{ActionYank: StateYanked, ActionUnyank: StateOK, ActionUnlist: StateUnlisted, ActionRelist: StateOK, ActionDelete: StateDeleted}[s.Action]
-	return &log.Entry{Type: log.State, ID: s.ID, Version: s.Version, State: state, Publisher: key}
+	return &log.Entry{
+		Type:      log.State,
+		ID:        s.ID,
+		Version:   s.Version,
+		State:     state,
+		Publisher: key,
+	}
 }
 
 // Differs returns why an entry is not the change that a statement demands, "" if it is. The

@@ -159,9 +159,11 @@ func isDNS(s string) bool {
 // CheckHost returns an error unless s is the host of a registry: a DNS name or an IPv4
 // address in lower case, with a port unless it is the usual one.
 func CheckHost(s string) error {
-	host, port := s, ""
+	host := s
+	port := ""
 	if i := strings.IndexByte(s, ':'); i >= 0 {
-		host, port = s[:i], s[i+1:]
+		host = s[:i]
+		port = s[i+1:]
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 || strconv.FormatUint(n, 10) != port {
 			return wrongHost(s)

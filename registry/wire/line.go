@@ -166,7 +166,9 @@ func CheckUpdate(older, newer []*Line) error {
 		same := is.State == was.State && is.Reason == was.Reason
 		later := is.StateLog != nil && (was.StateLog == nil || *is.StateLog > *was.StateLog)
 		equal := is.StateLog == was.StateLog || is.StateLog != nil && was.StateLog != nil && *is.StateLog == *was.StateLog
-		is.State, is.Reason, is.StateLog = was.State, was.Reason, was.StateLog
+		is.State = was.State
+		is.Reason = was.Reason
+		is.StateLog = was.StateLog
 		switch {
 		case !bytes.Equal(is.Render(), was.Render()):
 			return diag.New(diag.RegistryError, "comparing an index with its earlier state: the line of %s %s is not the one that was served before", was.ID, was.Version)

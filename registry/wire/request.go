@@ -138,7 +138,8 @@ func ParseFailure(b []byte) (err *diag.Error, ok bool) {
 	} else {
 		err = diag.New(diag.RegistryError, "%s: %s", f.Error.Code, f.Error.Message)
 	}
-	err.Retryable, err.Findings = f.Error.Retryable, f.Error.Details.Findings
+	err.Retryable = f.Error.Retryable
+	err.Findings = f.Error.Details.Findings
 	if f.Error.Details.RetryAfter > 0 {
 		err = err.WithDetail(retryAfter, f.Error.Details.RetryAfter)
 	}

@@ -30,7 +30,13 @@ type Statements struct {
 // NewStatements returns Statements for the log of a host. Read returns the files of the
 // registry, and parse the key in a key document.
 func NewStatements(read log.Source, host string, parse func(document []byte) (sign.Fingerprint, ed25519.PublicKey, error)) *Statements {
-	return &Statements{read: read, host: host, parse: parse, namespaces: map[string]*Namespace{}, used: map[string]bool{}}
+	return &Statements{
+		read:       read,
+		host:       host,
+		parse:      parse,
+		namespaces: map[string]*Namespace{},
+		used:       map[string]bool{},
+	}
 }
 
 // Check returns an error unless a key of its namespace signed the change of an entry, and

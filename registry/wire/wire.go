@@ -83,8 +83,17 @@ func NewDiscovery(host, logKey string, oidc []OIDC, l Limits) *Discovery {
 	if oidc == nil {
 		oidc = []OIDC{}
 	}
-	return &Discovery{V: 1, Host: host, API: APIPath, Index: IndexPath, Archive: ArchivePath, Search: SearchPath,
-		Log: DiscoveryLog{Origin: host + LogPath, Path: LogPath, Key: logKey}, OIDC: oidc, Limits: l}
+	return &Discovery{
+		V:       1,
+		Host:    host,
+		API:     APIPath,
+		Index:   IndexPath,
+		Archive: ArchivePath,
+		Search:  SearchPath,
+		Log:     DiscoveryLog{Origin: host + LogPath, Path: LogPath, Key: logKey},
+		OIDC:    oidc,
+		Limits:  l,
+	}
 }
 
 // Render returns the bytes of the document.

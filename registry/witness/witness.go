@@ -117,7 +117,8 @@ func (w *Witness) create(p Params) error {
 	if err != nil {
 		return err
 	}
-	w.name, w.key = p.Name, key
+	w.name = p.Name
+	w.key = key
 	return w.base.Create(keyFile, []byte(p.Name+"\n"+hex.EncodeToString(key.Seed())+"\n"), 0o600)
 }
 

@@ -49,7 +49,8 @@ func (u *Uniform) Root() (tlog.Hash, error) { return tlog.TreeHash(u.size, u) }
 func (u *Uniform) Read(_ context.Context, path string, _ int64) ([]byte, error) {
 	kind, rest, _ := strings.Cut(strings.TrimPrefix(path, "tile/"), "/")
 	name, partial, _ := strings.Cut(rest, ".p/")
-	level, err := 0, error(nil)
+	level := 0
+	err := error(nil)
 	if kind != "entries" {
 		level, err = strconv.Atoi(kind)
 	}
