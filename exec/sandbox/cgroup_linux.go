@@ -224,7 +224,8 @@ func writeText(path, text string) error {
 // enclose makes a process start in the cgroup.
 func (c *cgroup) enclose(a *syscall.SysProcAttr) {
 	if c != nil {
-		a.UseCgroupFD, a.CgroupFD = true, c.fd
+		a.UseCgroupFD = true
+		a.CgroupFD = c.fd
 	}
 }
 

@@ -36,7 +36,12 @@ func newInbox(listen func(net.Listener), exited func()) (*inbox, *os.File, error
 
 // inboxOf returns an inbox on our end of the socket of a helper that was started early.
 func inboxOf(fd int, listen func(net.Listener), exited func()) *inbox {
-	return &inbox{fd: fd, listen: listen, exited: exited, ended: make(chan struct{})}
+	return &inbox{
+		fd:     fd,
+		listen: listen,
+		exited: exited,
+		ended:  make(chan struct{}),
+	}
 }
 
 // started begins to receive: the helper has its socket.
@@ -65,7 +70,8 @@ func (in *inbox) finish() {
 func (in *inbox) receive() {
 	defer close(in.done)
 	defer unix.Close(in.fd)
-	buf, oob := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4))
+	buf := make([]byte, 64<<10)
+	oob := make([]byte, unix.CmsgSpace(4))
 	for reset := false; ; {
 		n, on, _, _, err := unix.Recvmsg(in.fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
 		// A helper that ended before it read its request: the kernel returns this error

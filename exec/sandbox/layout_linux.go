@@ -36,7 +36,12 @@ type mounted struct {
 }
 
 func newLayout(g Grant) *layout {
-	return &layout{g: g, mounts: map[string]mounted{}, links: map[string]string{}, guarded: map[string]guarded{}}
+	return &layout{
+		g:       g,
+		mounts:  map[string]mounted{},
+		links:   map[string]string{},
+		guarded: map[string]guarded{},
+	}
 }
 
 // build collects the mounts, the weakest reason first: a later one at the same path
@@ -140,7 +145,8 @@ func (l *layout) addRoot(do confine.Op) error {
 // trace returns the path without links, and the links that lead to it, by path.
 func trace(p string) (real string, links map[string]string, err error) {
 	links = map[string]string{}
-	real, rest := "/", strings.Split(strings.Trim(p, "/"), "/")
+	real = "/"
+	rest := strings.Split(strings.Trim(p, "/"), "/")
 	for len(rest) > 0 {
 		name := rest[0]
 		rest = rest[1:]
@@ -334,7 +340,14 @@ func (l *layout) steps() []confine.Step {
 		if l.redundant(p, m) {
 			continue
 		}
-		s := confine.Step{Do: m.do, Dst: p, Src: m.src, Mode: m.mode, In: m.in, Is: m.is}
+		s := confine.Step{
+			Do:   m.do,
+			Dst:  p,
+			Src:  m.src,
+			Mode: m.mode,
+			In:   m.in,
+			Is:   m.is,
+		}
 		if m.src == "" && (m.do == confine.ReadOnly || m.do == confine.Writable) {
 			s.Src = s.Dst
 		}

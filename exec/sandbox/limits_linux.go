@@ -17,8 +17,12 @@ import (
 func (w *wrapped) limits() {
 	l := w.g.Limits
 	add := func(resource int, soft, hard int64) {
-		w.spec.Rlimits = append(w.spec.Rlimits, confine.Rlimit{Resource: resource, Soft: uint64(soft), Hard: uint64(hard),
-			Child: resource == unix.RLIMIT_CPU || resource == unix.RLIMIT_DATA})
+		w.spec.Rlimits = append(w.spec.Rlimits, confine.Rlimit{
+			Resource: resource,
+			Soft:     uint64(soft),
+			Hard:     uint64(hard),
+			Child:    resource == unix.RLIMIT_CPU || resource == unix.RLIMIT_DATA,
+		})
 	}
 	add(unix.RLIMIT_CORE, 0, 0)
 	add(unix.RLIMIT_CPU, l.CPUSeconds, l.CPUSeconds+5)
@@ -27,9 +31,23 @@ func (w *wrapped) limits() {
 	add(unix.RLIMIT_DATA, l.MemoryMB<<20, l.MemoryMB<<20) // RLIMIT_AS ends node
 	if w.spec.Namespaces && os.Geteuid() != 0 {
 		// One more than permitted, so that the measurement sees the excess.
-		w.spec.Rlimits = append(w.spec.Rlimits, confine.Rlimit{Resource: unix.RLIMIT_NPROC, Soft: uint64(l.Processes + 1), Hard: uint64(l.Processes + 1), Own: true, Child: true})
+		w.spec.Rlimits = append(w.spec.Rlimits, confine.Rlimit{
+			Resource: unix.RLIMIT_NPROC,
+			Soft:     uint64(l.Processes + 1),
+			Hard:     uint64(l.Processes + 1),
+			Own:      true,
+			Child:    true,
+		})
 	}
-	w.spec.Watch = confine.Watch{Every: 50, CPU: l.CPUSeconds, Memory: l.MemoryMB << 20, Processes: l.Processes, Disk: l.DiskMB << 20, Files: l.Files, Roots: w.roots()}
+	w.spec.Watch = confine.Watch{
+		Every:     50,
+		CPU:       l.CPUSeconds,
+		Memory:    l.MemoryMB << 20,
+		Processes: l.Processes,
+		Disk:      l.DiskMB << 20,
+		Files:     l.Files,
+		Roots:     w.roots(),
+	}
 	if !w.spec.Namespaces {
 		w.spec.Watch.Every = 250 // reads all processes of the machine
 	}
@@ -75,7 +93,8 @@ func (w *wrapped) enclosed(c *cgroup) {
 // exceeded returns RESOURCE_EXCEEDED if a limit ended the program, or if it failed and
 // reports that a limit of the kernel refused it something.
 func (w *wrapped) exceeded(res *proc.Result, end *confine.End) error {
-	limit, measured := end.Exceeded, end.Measured
+	limit := end.Exceeded
+	measured := end.Measured
 	if limit == "" && res.ExitCode != 0 {
 		limit, measured = w.cgroup.exceeded()
 	}

@@ -61,7 +61,8 @@ const (
 // all entries. device is that of the directory in which the search began: others may
 // have another file system.
 func (l *Listings) read(dir location, all bool, device uint64, keep func(name string) bool) (listing, error) {
-	key, now := listingKey{dir: dir.path, all: all}, time.Now()
+	key := listingKey{dir: dir.path, all: all}
+	now := time.Now()
 	if at, ok := dir.stamp(); ok && device != 0 && at.device == device {
 		if has, ok := l.remembered(key, at, now); ok {
 			return has, nil

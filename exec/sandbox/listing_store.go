@@ -94,7 +94,8 @@ func parseListings(b []byte, now time.Time) map[listingKey]listing {
 		key := listingKey{r.name(), r.flag(), r.flag()}
 		l := listing{settled: true}
 		l.at.device, l.at.inode = r.unsigned(), r.unsigned()
-		seconds, part := r.signed(), r.signed()
+		seconds := r.signed()
+		part := r.signed()
 		l.at.changed = time.Unix(seconds, part)
 		l.count = int(r.unsigned())
 		n := r.unsigned()

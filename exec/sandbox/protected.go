@@ -87,7 +87,18 @@ func newGuard(protect func(string) (policy.ProtectedPath, string, bool), seen *L
 		seen = &Listings{}
 	}
 	t := ends()
-	return &guard{protect: protect, seen: seen, git: git, repositories: repositories, stable: keepsNumbers, first: t.first, last: t.last, inner: t.inner, left: protectedEntries, out: guarded{complete: true, links: map[string]string{}, pinned: map[string]bool{}}}
+	return &guard{
+		protect:      protect,
+		seen:         seen,
+		git:          git,
+		repositories: repositories,
+		stable:       keepsNumbers,
+		first:        t.first,
+		last:         t.last,
+		inner:        t.inner,
+		left:         protectedEntries,
+		out:          guarded{complete: true, links: map[string]string{}, pinned: map[string]bool{}},
+	}
 }
 
 // find searches root, below base if that is open.
@@ -195,7 +206,9 @@ func (g guarded) within(root string) guarded {
 	inside := func(list []string) []string {
 		return slices.DeleteFunc(list, func(p string) bool { return !below(root, p) })
 	}
-	fixed, secret, own := nearest(g.fixed), nearest(g.secret), nearest(g.own)
+	fixed := nearest(g.fixed)
+	secret := nearest(g.secret)
+	own := nearest(g.own)
 	switch {
 	case secret > 0 && secret >= max(fixed, own):
 		return guarded{secret: []string{root}, complete: true}
@@ -214,7 +227,14 @@ func (g guarded) within(root string) guarded {
 			pinned[p] = true
 		}
 	}
-	return guarded{fixed: inside(g.fixed), secret: inside(g.secret), own: inside(g.own), links: links, pinned: pinned, complete: g.complete}
+	return guarded{
+		fixed:    inside(g.fixed),
+		secret:   inside(g.secret),
+		own:      inside(g.own),
+		links:    links,
+		pinned:   pinned,
+		complete: g.complete,
+	}
 }
 
 // dir searches a directory. In packages that a package manager installs, only
@@ -387,7 +407,8 @@ func (g *guard) items(rel string) {
 	if g.again(key) {
 		return
 	}
-	w, left := &walk{}, g.left
+	w := &walk{}
+	left := g.left
 	g.walk = w
 	g.below(rel, 0, false, func(at string, isDir bool) bool {
 		// The items of a large project are thousands of files. A row that protects one of
@@ -409,7 +430,8 @@ func isChild(dir, at string) bool { return len(at)-len(path.Base(at))-1 == len(d
 
 // item records an entry below .ai that a row protects, and reports whether to search in it.
 func (g *guard) item(rel, at string, isDir bool) bool {
-	child, abs := isChild(rel, at), filepath.Join(g.root, filepath.FromSlash(at))
+	child := isChild(rel, at)
+	abs := filepath.Join(g.root, filepath.FromSlash(at))
 	row, matched, ok := g.protect(at)
 	switch {
 	case ok && row.Secret && matched == at:

@@ -58,7 +58,8 @@ func (g *guard) again(key walkKey) bool {
 // add records that a directory was visited.
 func (w *walk) add(dir string, found listing) {
 	if w != nil {
-		w.dirs, w.open = append(w.dirs, visited{dir, found.at}), w.open || !found.settled
+		w.dirs = append(w.dirs, visited{dir, found.at})
+		w.open = w.open || !found.settled
 	}
 }
 
@@ -85,7 +86,8 @@ func (w *walk) unchanged() bool {
 		return same(w.dirs)
 	}
 	var wg sync.WaitGroup
-	half, other := len(w.dirs)/2, false
+	half := len(w.dirs) / 2
+	other := false
 	wg.Go(func() { other = same(w.dirs[half:]) })
 	first := same(w.dirs[:half])
 	wg.Wait()

@@ -52,10 +52,20 @@ func StartProxy(ctx context.Context, l net.Listener, p ProxyParams) *Proxy {
 	p.Idle = cmp.Or(p.Idle, proxyIdle)
 	x := &Proxy{p: p, served: make(chan struct{})}
 	x.ctx, x.end = context.WithCancel(ctx)
-	x.rt = &http.Transport{DialContext: x.dial, DisableCompression: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: p.Idle, MaxResponseHeaderBytes: proxyHeader * 4}
+	x.rt = &http.Transport{
+		DialContext:            x.dial,
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    4,
+		IdleConnTimeout:        p.Idle,
+		MaxResponseHeaderBytes: proxyHeader * 4,
+	}
 	x.server = http.Server{
-		Handler: x, BaseContext: func(net.Listener) context.Context { return x.ctx }, ErrorLog: log.New(io.Discard, "", 0),
-		ReadHeaderTimeout: proxyHeaderTime, IdleTimeout: p.Idle, MaxHeaderBytes: proxyHeader,
+		Handler:           x,
+		BaseContext:       func(net.Listener) context.Context { return x.ctx },
+		ErrorLog:          log.New(io.Discard, "", 0),
+		ReadHeaderTimeout: proxyHeaderTime,
+		IdleTimeout:       p.Idle,
+		MaxHeaderBytes:    proxyHeader,
 	}
 	// OPTIONS * would be answered without the handler.
 	x.server.DisableGeneralOptionsHandler = true
@@ -140,9 +150,18 @@ func (x *Proxy) forward(w http.ResponseWriter, r *http.Request, target httpx.Tar
 	}
 	host := target.String()
 	back := httputil.ReverseProxy{
-		Transport: x.rt, FlushInterval: -1, ErrorLog: x.server.ErrorLog,
+		Transport:     x.rt,
+		FlushInterval: -1,
+		ErrorLog:      x.server.ErrorLog,
 		Rewrite: func(pr *httputil.ProxyRequest) {
-			pr.Out.URL = &url.URL{Scheme: "http", Host: host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
+			pr.Out.URL = &url.URL{
+				Scheme:     "http",
+				Host:       host,
+				Path:       r.URL.Path,
+				RawPath:    r.URL.RawPath,
+				RawQuery:   r.URL.RawQuery,
+				ForceQuery: r.URL.ForceQuery,
+			}
 			pr.Out.Host = strings.TrimSuffix(host, ":80")
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { answer(w, err) },

@@ -40,12 +40,18 @@ func quarantine(project, root, to string, number int, before guarded, protect fu
 	for _, p := range slices.Concat(before.fixed, before.secret) {
 		known[p] = true
 	}
-	q := &mover{root: before.root, project: project, to: to, number: number}
+	q := &mover{
+		root:    before.root,
+		project: project,
+		to:      to,
+		number:  number,
+	}
 	defer q.close()
 	left := 10 * protectedEntries // the program may have made many
 	for range rounds {
 		search := newGuard(protect, seen, git, repositories)
-		search.ended, search.left = true, left
+		search.ended = true
+		search.left = left
 		after := search.find(project, root, before.root)
 		added := after.added(before, known, to)
 		if before.complete && !after.complete {

@@ -26,9 +26,16 @@ func (w *wrapped) landlock() error {
 		return err
 	}
 	abi := landlockABI()
-	b := &ruleBuilder{g: w.g, set: newRuleset(abi, w.g.Net), read: fsReadFile | fsReadDir, write: fsWrite, missing: w.missing}
+	b := &ruleBuilder{
+		g:       w.g,
+		set:     newRuleset(abi, w.g.Net),
+		read:    fsReadFile | fsReadDir,
+		write:   fsWrite,
+		missing: w.missing,
+	}
 	if w.g.Exec == nil {
-		b.read, b.write = b.read|fsExecute, b.write|fsExecute
+		b.read = b.read | fsExecute
+		b.write = b.write | fsExecute
 	} else {
 		w.executables(b.set)
 	}

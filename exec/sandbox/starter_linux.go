@@ -113,13 +113,20 @@ func (s *Starter) begin() bool {
 		unix.Close(fds[0])
 		return false
 	}
-	s.fd, s.broken = fds[0], false
+	s.fd = fds[0]
+	s.broken = false
 	return true
 }
 
 // ask returns the answer for one helper with a socket.
 func (s *Starter) ask(a *syscall.SysProcAttr, socket int) (pid int, err error) {
-	request := confine.Start{Number: uint64(s.wanted), Path: s.self, Flags: uint64(a.Cloneflags), UID: a.UidMappings[0].HostID, GID: a.GidMappings[0].HostID}
+	request := confine.Start{
+		Number: uint64(s.wanted),
+		Path:   s.self,
+		Flags:  uint64(a.Cloneflags),
+		UID:    a.UidMappings[0].HostID,
+		GID:    a.GidMappings[0].HostID,
+	}
 	for _, c := range a.AmbientCaps {
 		request.Caps = append(request.Caps, uint64(c))
 	}

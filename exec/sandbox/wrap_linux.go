@@ -134,9 +134,11 @@ func (w *wrapped) strict() error {
 
 // strictRules grants what the mounts show: Landlock is the second barrier here.
 func (w *wrapped) strictRules(r *confine.Ruleset) {
-	read, write := uint64(fsReadFile|fsReadDir), uint64(fsWrite)
+	read := uint64(fsReadFile | fsReadDir)
+	write := uint64(fsWrite)
 	if w.g.Exec == nil {
-		read, write = read|fsExecute, write|fsExecute
+		read = read | fsExecute
+		write = write | fsExecute
 	} else {
 		w.executables(r)
 	}
@@ -172,8 +174,11 @@ func (w *wrapped) common(abi int) (err error) {
 // command adds the program to the spec.
 func (w *wrapped) command() {
 	c := w.original
-	w.spec.Path, w.spec.Argv, w.spec.Env = c.Path, c.Argv, c.Env
-	w.spec.Dir, w.spec.Files = c.Dir, len(c.Files)
+	w.spec.Path = c.Path
+	w.spec.Argv = c.Argv
+	w.spec.Env = c.Env
+	w.spec.Dir = c.Dir
+	w.spec.Files = len(c.Files)
 	grace := cmp.Or(c.Grace, proc.DefaultGrace)
 	w.spec.Linger = max(grace, 0).Milliseconds()
 	w.spec.Grace = max(grace-200*time.Millisecond, 50*time.Millisecond).Milliseconds()
@@ -223,9 +228,13 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 		}
 	}
 	w.enclosed(group)
-	cmd.OnExit, cmd.Ended = exited, w.inbox.ended // OnExit: if the helper was killed
-	cmd.Path, cmd.Argv = w.g.Self, []string{"rye", confine.Command}
-	cmd.Env, cmd.Dir = confine.Environ(), "/"
+	// OnExit: if the helper was killed
+	cmd.OnExit = exited
+	cmd.Ended = w.inbox.ended
+	cmd.Path = w.g.Self
+	cmd.Argv = []string{"rye", confine.Command}
+	cmd.Env = confine.Environ()
+	cmd.Dir = "/"
 	in := w.inbox
 	started := cmd.OnStart
 	cmd.OnStart = func(pid int) {
@@ -250,7 +259,8 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 // so that files which the program writes belong to the user. The capabilities are for
 // the mounts: the helper gives them up before it starts the program.
 func inNamespaces(network bool) *syscall.SysProcAttr {
-	uid, gid := os.Geteuid(), os.Getegid()
+	uid := os.Geteuid()
+	gid := os.Getegid()
 	a := &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
@@ -267,7 +277,10 @@ func inNamespaces(network bool) *syscall.SysProcAttr {
 
 // enter adds namespaces to the attributes of a process.
 func enter(a, in *syscall.SysProcAttr) {
-	a.Cloneflags, a.UidMappings, a.GidMappings, a.AmbientCaps = in.Cloneflags, in.UidMappings, in.GidMappings, in.AmbientCaps
+	a.Cloneflags = in.Cloneflags
+	a.UidMappings = in.UidMappings
+	a.GidMappings = in.GidMappings
+	a.AmbientCaps = in.AmbientCaps
 }
 
 // memory returns a file without a name that contains b.
@@ -321,7 +334,8 @@ func (w *wrapped) end(res *proc.Result) error {
 		}
 		return unreported(res, w.inbox.err)
 	}
-	res.ExitCode, res.Signal = end.Code, ""
+	res.ExitCode = end.Code
+	res.Signal = ""
 	if end.Signal != 0 {
 		res.ExitCode, res.Signal = 128+end.Signal, unix.SignalName(syscall.Signal(end.Signal))
 	}

@@ -45,7 +45,11 @@ func Wrap(cmd *proc.Cmd, g Grant, ladder Ladder) (Report, End, error) {
 func channel(cmd *proc.Cmd, c proc.Cmd, g Grant) (*os.File, error) {
 	l := g.Limits.WithDefaults()
 	spec := confine.Spec{
-		Path: c.Path, Argv: c.Argv, Env: c.Env, Dir: c.Dir, Files: len(c.Files),
+		Path:  c.Path,
+		Argv:  c.Argv,
+		Env:   c.Env,
+		Dir:   c.Dir,
+		Files: len(c.Files),
 		Rlimits: []confine.Rlimit{
 			{Resource: unix.RLIMIT_CORE},
 			{Resource: unix.RLIMIT_CPU, Soft: uint64(l.CPUSeconds), Hard: uint64(l.CPUSeconds + 5)},
@@ -67,7 +71,9 @@ func channel(cmd *proc.Cmd, c proc.Cmd, g Grant) (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
-	cmd.Path, cmd.Argv, cmd.Env = g.Self, []string{"rye", confine.Command}, nil
+	cmd.Path = g.Self
+	cmd.Argv = []string{"rye", confine.Command}
+	cmd.Env = nil
 	if !filepath.IsAbs(cmd.Dir) {
 		cmd.Dir = ""
 	}
@@ -88,7 +94,8 @@ func ended(res *proc.Result, out *os.File, c proc.Cmd, g Grant) error {
 		if err != nil {
 			return otherVersion(g.Self)
 		}
-		b, started = rest, started || m.Starting
+		b = rest
+		started = started || m.Starting
 		switch {
 		case m.Failure != nil && m.Failure.Step == confine.VersionStep:
 			return otherVersion(g.Self)

@@ -54,10 +54,12 @@ func (l *ledger) account(missing int64) {
 func (l *ledger) wrote(n int64) int64 {
 	switch {
 	case n >= l.written:
-		l.written, l.lower = n, false
+		l.written = n
+		l.lower = false
 	case l.lower:
 		l.lostWritten += l.written - n
-		l.written, l.lower = n, false
+		l.written = n
+		l.lower = false
 	default:
 		l.lower = true
 	}

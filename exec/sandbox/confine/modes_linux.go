@@ -145,13 +145,17 @@ func (m *modes) writes(path string) bool {
 // open opens the file of a call as the program would.
 func (m *modes) open(n *notification) (fd int, mode uint32, err error) {
 	thread := "/proc/" + decimal(int64(n.pid))
-	dir, at, flags := int32(atFDCWD), n.args[0], uint64(0)
+	dir := int32(atFDCWD)
+	at := n.args[0]
+	flags := uint64(0)
 	switch n.nr {
 	case syscall.SYS_FCHMOD:
 		fd, err = syscall.Open(thread+"/fd/"+decimal(int64(int32(n.args[0]))), oPath|syscall.O_CLOEXEC, 0)
 		return fd, uint32(n.args[1]), err
 	case syscall.SYS_FCHMODAT, sysFchmodat2:
-		dir, at, mode = int32(n.args[0]), n.args[1], uint32(n.args[2])
+		dir = int32(n.args[0])
+		at = n.args[1]
+		mode = uint32(n.args[2])
 		if n.nr == sysFchmodat2 {
 			flags = n.args[3]
 		}

@@ -127,7 +127,12 @@ func filter(instructions []uint64) (listener int, err error) {
 	}
 	prog := make([]syscall.SockFilter, len(instructions))
 	for i, x := range instructions {
-		prog[i] = syscall.SockFilter{Code: uint16(x >> 48), Jt: uint8(x >> 40), Jf: uint8(x >> 32), K: uint32(x)}
+		prog[i] = syscall.SockFilter{
+			Code: uint16(x >> 48),
+			Jt:   uint8(x >> 40),
+			Jf:   uint8(x >> 32),
+			K:    uint32(x),
+		}
 	}
 	f := syscall.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
 	if asked(prog) {

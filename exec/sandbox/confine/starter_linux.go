@@ -16,7 +16,8 @@ const starterFD = 3
 func starter() int {
 	_ = prctl(prSetDumpable, 0, 0)
 	syscall.CloseOnExec(starterFD)
-	b, oob := make([]byte, maxStart), make([]byte, syscall.CmsgSpace(4))
+	b := make([]byte, maxStart)
+	oob := make([]byte, syscall.CmsgSpace(4))
 	for {
 		n, on, flags, _, err := syscall.Recvmsg(starterFD, b, oob, syscall.MSG_CMSG_CLOEXEC)
 		if err == syscall.EINTR {
@@ -68,7 +69,8 @@ func (s *Start) start(socket int) (pid int, err error) {
 	attr := &syscall.SysProcAttr{
 		Cloneflags: uintptr(s.Flags) | syscall.CLONE_PARENT,
 		// The kernel sends it when the thread of rye ends that started the starter.
-		Pdeathsig: syscall.SIGKILL, Setpgid: true,
+		Pdeathsig:   syscall.SIGKILL,
+		Setpgid:     true,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: s.UID, HostID: s.UID, Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: s.GID, HostID: s.GID, Size: 1}},
 	}
@@ -83,6 +85,9 @@ func (s *Start) start(socket int) (pid int, err error) {
 	defer func() { _ = prctl(prSetDumpable, 0, 0) }()
 	none := ^uintptr(0)
 	return syscall.ForkExec(s.Path, []string{os.Args[0], Command, Early}, &syscall.ProcAttr{
-		Dir: "/", Env: Environ(), Files: []uintptr{none, none, none, none, uintptr(socket)}, Sys: attr,
+		Dir:   "/",
+		Env:   Environ(),
+		Files: []uintptr{none, none, none, none, uintptr(socket)},
+		Sys:   attr,
 	})
 }

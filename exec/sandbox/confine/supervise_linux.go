@@ -102,8 +102,10 @@ func (p *program) start(give func(pid int) error) error {
 		files = append(files, uintptr(ReportFD+1+i))
 	}
 	pid, err := syscall.ForkExec(p.spec.Path, p.spec.Argv, &syscall.ProcAttr{
-		Dir: p.spec.Dir, Env: p.spec.Env, Files: files,
-		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+		Dir:   p.spec.Dir,
+		Env:   p.spec.Env,
+		Files: files,
+		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
 		return failed("exec", p.spec.Path, err)
@@ -162,7 +164,8 @@ func (p *program) supervise() End {
 		if int64(pid) != p.pid.Load() {
 			continue
 		}
-		end.Code, end.MaxRSS = ws.ExitStatus(), ru.Maxrss*1024
+		end.Code = ws.ExitStatus()
+		end.MaxRSS = ru.Maxrss * 1024
 		if ws.Signaled() {
 			end.Code, end.Signal = 0, int(ws.Signal())
 		}
@@ -188,12 +191,14 @@ func (p *program) supervise() End {
 // judge names the limit that ended the program.
 func (p *program) judge(end *End) {
 	if x := p.exceeded.Load(); x != nil {
-		end.Exceeded, end.Measured = x.limit, x.measured
+		end.Exceeded = x.limit
+		end.Measured = x.measured
 		return
 	}
 	switch syscall.Signal(end.Signal) {
 	case syscall.SIGXCPU:
-		end.Exceeded, end.Measured = "cpu_seconds", end.CPU/1e6
+		end.Exceeded = "cpu_seconds"
+		end.Measured = end.CPU / 1e6
 	case syscall.SIGXFSZ:
 		end.Exceeded = "file_size_mb"
 	}

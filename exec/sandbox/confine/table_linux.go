@@ -40,7 +40,11 @@ type row struct {
 // read measures all processes of the namespace but this one, or the descendants of
 // this one.
 func (t *table) read(namespaces bool) {
-	t.n, t.threads, t.memory, t.ticks, t.written = 0, 0, 0, 0, 0
+	t.n = 0
+	t.threads = 0
+	t.memory = 0
+	t.ticks = 0
+	t.written = 0
 	self := int64(syscall.Getpid())
 	t.list(func(pid int64) {
 		if pid == self || t.n == len(t.rows) {
@@ -75,7 +79,8 @@ func (t *table) read(namespaces bool) {
 // compare finds the processes of the previous measurement that are gone. The kernel lists
 // processes by their numbers.
 func (t *table) compare() {
-	t.gone, t.reaped = 0, 0
+	t.gone = 0
+	t.reaped = 0
 	if t.before == nil || t.n == len(t.rows) {
 		return // some are not listed
 	}
@@ -108,7 +113,8 @@ func (t *table) descendants(self int64) {
 		for i := range t.n {
 			r := &t.rows[i]
 			if !r.ours && (r.parent == self || t.isOurs(r.parent)) {
-				r.ours, more = true, true
+				r.ours = true
+				more = true
 			}
 		}
 	}
@@ -301,7 +307,8 @@ func number(b []byte) (n int64, ok bool) {
 		if c < '0' || c > '9' {
 			break
 		}
-		n, ok = n*10+int64(c-'0'), true
+		n = n*10 + int64(c-'0')
+		ok = true
 	}
 	return n, ok
 }

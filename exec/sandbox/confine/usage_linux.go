@@ -43,7 +43,8 @@ type root struct {
 
 // open notes the state before the program is started.
 func (u *usage) open(w *Watch) {
-	u.nextFiles, u.nextBytes = w.Files, w.Disk
+	u.nextFiles = w.Files
+	u.nextBytes = w.Disk
 	u.complete = len(w.Roots) <= maxRoots
 	u.searched = nanoseconds()
 	u.start = u.searched - 10e6 // the clock of file systems is late by this much
@@ -103,7 +104,8 @@ func (u *usage) repeats(i int) bool {
 // over returns the limit that the program exceeds with files that it made.
 func (u *usage) over(w *Watch, t *table) *excess {
 	files, bytes := u.taken()
-	byFiles, byBytes := w.Files > 0 && files > u.nextFiles, w.Disk > 0 && bytes > u.nextBytes
+	byFiles := w.Files > 0 && files > u.nextFiles
+	byBytes := w.Disk > 0 && bytes > u.nextBytes
 	if u.uncounted && w.Files > 0 && nanoseconds()-u.searched > max(2e9, 20*u.took) {
 		byFiles = true
 	}
@@ -117,10 +119,12 @@ func (u *usage) over(w *Watch, t *table) *excess {
 	u.search(t)
 	u.searched = nanoseconds()
 	u.took = u.searched - began
-	found, used := u.files, min(u.blocks*512, bytes)
+	found := u.files
+	used := min(u.blocks*512, bytes)
 	switch {
 	case !u.whole: // what the search could not see is the program's
-		found, used = max(found, files), bytes
+		found = max(found, files)
+		used = bytes
 	case !u.uncounted:
 		found = min(found, files)
 	}
@@ -131,14 +135,18 @@ func (u *usage) over(w *Watch, t *table) *excess {
 		return &excess{"disk_mb", used >> 20}
 	}
 	// Others took the rest. The program reaches the limit after this at the earliest.
-	u.nextFiles, u.nextBytes = files+w.Files-found, bytes+w.Disk-used
+	u.nextFiles = files + w.Files - found
+	u.nextBytes = bytes + w.Disk - used
 	return nil
 }
 
 // search counts the files that were made since the start: those below the directories, and
 // those without a name that a process has open.
 func (u *usage) search(t *table) {
-	u.files, u.blocks, u.nSeen, u.whole = 0, 0, 0, u.complete
+	u.files = 0
+	u.blocks = 0
+	u.nSeen = 0
+	u.whole = u.complete
 	for i := range u.n {
 		if fd := u.directory(u.roots[i].fd, "."); fd >= 0 {
 			u.walk(fd, 0)

@@ -85,22 +85,49 @@ func ParseSpec(b []byte) (*Spec, error) {
 	}
 	s := &Spec{Namespaces: r.flag()}
 	for range r.count() {
-		s.Mounts = append(s.Mounts, Step{Do: Op(r.text()), Dst: r.text(), Src: r.text(), Size: int64(r.num()), Mode: uint32(r.num()), In: Dir{r.num(), r.num()}, Is: Dir{r.num(), r.num()}})
+		s.Mounts = append(s.Mounts, Step{
+			Do:   Op(r.text()),
+			Dst:  r.text(),
+			Src:  r.text(),
+			Size: int64(r.num()),
+			Mode: uint32(r.num()),
+			In:   Dir{r.num(), r.num()},
+			Is:   Dir{r.num(), r.num()},
+		})
 	}
 	s.Loopback, s.Listen = r.flag(), int(r.num())
 	if r.flag() {
-		s.Landlock = &Ruleset{ABI: int(r.num()), FS: r.num(), Net: r.num(), Scoped: r.num()}
+		s.Landlock = &Ruleset{
+			ABI:    int(r.num()),
+			FS:     r.num(),
+			Net:    r.num(),
+			Scoped: r.num(),
+		}
 		for range r.count() {
 			s.Landlock.Rules = append(s.Landlock.Rules, Rule{Path: r.text(), Access: r.num()})
 		}
 	}
 	for range r.count() {
-		s.Rlimits = append(s.Rlimits, Rlimit{Resource: int(r.num()), Soft: r.num(), Hard: r.num(), Own: r.flag(), Child: r.flag()})
+		s.Rlimits = append(s.Rlimits, Rlimit{
+			Resource: int(r.num()),
+			Soft:     r.num(),
+			Hard:     r.num(),
+			Own:      r.flag(),
+			Child:    r.flag(),
+		})
 	}
 	for range r.count() {
 		s.Filter = append(s.Filter, r.num())
 	}
-	s.Watch = Watch{Every: int64(r.num()), CPU: int64(r.num()), Memory: int64(r.num()), Processes: int64(r.num()), Disk: int64(r.num()), Files: int64(r.num()), Roots: r.texts()}
+	s.Watch = Watch{
+		Every:     int64(r.num()),
+		CPU:       int64(r.num()),
+		Memory:    int64(r.num()),
+		Processes: int64(r.num()),
+		Disk:      int64(r.num()),
+		Files:     int64(r.num()),
+		Roots:     r.texts(),
+	}
 	s.Path, s.Argv, s.Env, s.Dir = r.text(), r.texts(), r.texts(), r.text()
 	s.Files, s.Linger, s.Grace = int(r.num()), int64(r.num()), int64(r.num())
 	if r.bad || len(r.b) > 0 {
@@ -125,7 +152,13 @@ func ParseStart(b []byte) (*Start, error) {
 	if !r.prefix(asking) || r.num() != Protocol {
 		return nil, ErrProtocol
 	}
-	s := &Start{Number: r.num(), Path: r.text(), Flags: r.num(), UID: int(r.num()), GID: int(r.num())}
+	s := &Start{
+		Number: r.num(),
+		Path:   r.text(),
+		Flags:  r.num(),
+		UID:    int(r.num()),
+		GID:    int(r.num()),
+	}
 	for range r.count() {
 		s.Caps = append(s.Caps, r.num())
 	}
@@ -150,7 +183,8 @@ func ParseStarted(b []byte, number uint64) (pid int, err error) {
 		return 0, ErrProtocol
 	}
 	other := r.num() != number
-	pid, no := int(r.num()), syscall.Errno(r.num())
+	pid = int(r.num())
+	no := syscall.Errno(r.num())
 	switch {
 	case other:
 		return 0, ErrOtherRequest
@@ -208,7 +242,14 @@ func ParseMessage(b []byte) (m Message, rest []byte, err error) {
 	case saysFailure:
 		m.Failure = &Failure{Step: r.text(), What: r.text(), Errno: int(r.num())}
 	case saysEnd:
-		m.End = &End{Code: int(r.num()), Signal: int(r.num()), MaxRSS: int64(r.num()), CPU: int64(r.num()), Exceeded: r.text(), Measured: int64(r.num())}
+		m.End = &End{
+			Code:     int(r.num()),
+			Signal:   int(r.num()),
+			MaxRSS:   int64(r.num()),
+			CPU:      int64(r.num()),
+			Exceeded: r.text(),
+			Measured: int64(r.num()),
+		}
 	case saysStarting:
 		m.Starting = true
 	case saysListening:
@@ -283,7 +324,8 @@ func (r *reader) num() (n uint64) {
 			return n
 		}
 	}
-	r.b, r.bad = nil, true
+	r.b = nil
+	r.bad = true
 	return 0
 }
 
@@ -291,7 +333,8 @@ func (r *reader) num() (n uint64) {
 func (r *reader) count() int {
 	n := r.num()
 	if n > uint64(len(r.b)) {
-		r.b, r.bad = nil, true
+		r.b = nil
+		r.bad = true
 		return 0
 	}
 	return int(n)
