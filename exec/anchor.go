@@ -83,7 +83,9 @@ func (e *Executor) anchor(ctx context.Context, c *Chain) (*anchor, error) {
 	if err != nil || set == nil {
 		return nil, err
 	}
-	tool, base, with := c.Tool(), set.base, set.with
+	tool := c.Tool()
+	base := set.base
+	with := set.with
 	var files []cas.TreeFile
 	for _, it := range append([]*resolve.Item{tool}, with...) {
 		files = append(files, cas.TreeFile{Rel: strings.TrimPrefix(it.Rel, base+"/"), Bytes: it.Bytes})
@@ -93,7 +95,13 @@ func (e *Executor) anchor(ctx context.Context, c *Chain) (*anchor, error) {
 		return nil, err
 	}
 	rel := strings.TrimPrefix(tool.Rel, base+"/")
-	return &anchor{dir: dir, original: tool.Root.Display(base), tool: filepath.Join(dir, filepath.FromSlash(rel)), env: set.rules.env, with: with}, nil
+	return &anchor{
+		dir:      dir,
+		original: tool.Root.Display(base),
+		tool:     filepath.Join(dir, filepath.FromSlash(rel)),
+		env:      set.rules.env,
+		with:     with,
+	}, nil
 }
 
 // marked reports whether the tool's directory has a marker.
@@ -171,7 +179,8 @@ func readAnchor(c *Chain) (*anchorRules, error) {
 	}
 	el := c.Elements[i]
 	r := fieldsOf(el)
-	anchor, deps := r.Map("anchor"), r.Map("verify_deps")
+	anchor := r.Map("anchor")
+	deps := r.Map("verify_deps")
 	anchor.Only("mode", "markers_any", "root", "env_paths")
 	deps.Only("enabled", "scope", "extensions", "exclude_dirs")
 	rules := &anchorRules{

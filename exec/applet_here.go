@@ -49,7 +49,8 @@ func (e *Executor) runHere(ctx context.Context, p *Plan, name string, onLine fun
 		within, stop = context.WithTimeout(ctx, p.Timeout)
 		defer stop()
 	}
-	began, ended := time.Now(), make(chan int, 1)
+	began := time.Now()
+	ended := make(chan int, 1)
 	go func() { ended <- e.p.Applet(within, e.appletCall(p, name, &out)) }()
 	r := &Result{Sandbox: applied}
 	var res proc.Result
@@ -73,7 +74,13 @@ func (e *Executor) runHere(ctx context.Context, p *Plan, name string, onLine fun
 // would get.
 func (e *Executor) appletCall(p *Plan, name string, out *bytes.Buffer) AppletCall {
 	project, _ := proc.Lookup(p.Env, projectVar)
-	return AppletCall{Name: name, Stdin: p.Stdin, Stdout: out, Dir: cmp.Or(project, p.Dir), Env: p.Env}
+	return AppletCall{
+		Name:   name,
+		Stdin:  p.Stdin,
+		Stdout: out,
+		Dir:    cmp.Or(project, p.Dir),
+		Env:    p.Env,
+	}
 }
 
 // showResult passes the output of an applet on and reads the result from it.

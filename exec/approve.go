@@ -34,7 +34,14 @@ func (e *Executor) callOf(ctx context.Context, p *Plan) (policy.Call, error) {
 	if err != nil {
 		return policy.Call{}, err
 	}
-	call := policy.Call{Ref: tool.Ref, Signer: "ed25519:" + tool.Verdict.Signer.String(), Digest: tool.Digest, Params: stated(tool.Meta.Schema, p.Parameters), Enforced: true, Now: e.p.Now()}
+	call := policy.Call{
+		Ref:      tool.Ref,
+		Signer:   "ed25519:" + tool.Verdict.Signer.String(),
+		Digest:   tool.Digest,
+		Params:   stated(tool.Meta.Schema, p.Parameters),
+		Enforced: true,
+		Now:      e.p.Now(),
+	}
 	if call.Rating, err = risk.Rate(tool.Ref, tool.Declared()); err != nil {
 		return policy.Call{}, diag.Doing("running "+tool.Ref.String(), err)
 	}

@@ -46,7 +46,8 @@ func mergeConfig(c *Chain) (*config, error) {
 		r := fieldsOf(el)
 		cfg.merge(r.Map("config"), whole)
 		if lib := r.Texts("lib", nil); lib != nil && i > 0 {
-			cfg.Lib, cfg.libOwner = lib, el
+			cfg.Lib = lib
+			cfg.libOwner = el
 		}
 		fs = append(fs, diag.WithPath(r.Findings(), el.Path())...)
 	}
@@ -189,7 +190,8 @@ func (e *Executor) command(p *Plan, cfg *config, env, vars map[string]string) (e
 	if len(vars["params_json"]) >= MaxArgJSON {
 		vars["params_json"] = "-"
 	}
-	command, dir := expand(cfg.Command), expand(cfg.Cwd)
+	command := expand(cfg.Command)
+	dir := expand(cfg.Cwd)
 	args, xerr := tmpl.ExpandArgv(cfg.Args, env, vars, p.Parameters)
 	if err == nil && xerr != nil {
 		err = diag.New(diag.ConfigError, "filling in args for %s: %w", p.Chain.Tool().Ref, xerr)
@@ -198,7 +200,8 @@ func (e *Executor) command(p *Plan, cfg *config, env, vars map[string]string) (e
 		return err
 	}
 	p.Dir = absolute(dir, e.p.Dir)
-	p.Timeout, p.MaxOutput = cfg.Timeout, cfg.MaxOutput
+	p.Timeout = cfg.Timeout
+	p.MaxOutput = cfg.MaxOutput
 	p.Argv = append([]string{command}, args...)
 	p.Program, err = e.program(p, command)
 	return err

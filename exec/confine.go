@@ -118,7 +118,8 @@ func (c *Chain) stating() (stating, error) {
 		one, fs := el.Confinement()
 		found = append(found, fs...)
 		if i == 0 {
-			s.own, s.calls = one.Profile, one.Calls
+			s.own = one.Profile
+			s.calls = one.Calls
 		}
 		s.all = policy.Tighten(s.all, one.Profile)
 	}
@@ -200,7 +201,8 @@ func (e *Executor) unenforced(ctx context.Context, c *Confinement, tool *resolve
 	}
 	named, err := e.p.Unconfined(ctx, tool.Ref, "ed25519:"+tool.Verdict.Signer.String())
 	if err == nil && named {
-		c.Unconfined, c.Notes = true, []string{"the sandbox: net " + c.Profile.Net + " needs a network namespace, which this machine does not have"}
+		c.Unconfined = true
+		c.Notes = []string{"the sandbox: net " + c.Profile.Net + " needs a network namespace, which this machine does not have"}
 	}
 	return err
 }

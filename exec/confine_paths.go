@@ -55,7 +55,17 @@ func (e *Executor) locations(ref item.Ref, signer string) locations {
 		home, _ = proc.Lookup(e.p.Environ, "USERPROFILE")
 	}
 	seen := links.Seen{}
-	loc := locations{project: e.p.Boundary.Project, home: seen.Real(home), copied: e.p.Boundary.Copy, readOnly: e.p.Boundary.ReadOnly, private: e.p.Boundary.Private, cache: e.toolCache(ref, signer), self: e.p.Self, store: seen.Real(e.p.Cache), seen: seen}
+	loc := locations{
+		project:  e.p.Boundary.Project,
+		home:     seen.Real(home),
+		copied:   e.p.Boundary.Copy,
+		readOnly: e.p.Boundary.ReadOnly,
+		private:  e.p.Boundary.Private,
+		cache:    e.toolCache(ref, signer),
+		self:     e.p.Self,
+		store:    seen.Real(e.p.Cache),
+		seen:     seen,
+	}
 	if loc.project == "" && e.p.Dir != "" && !loc.around(seen.Real(e.p.Dir)) {
 		loc.project = seen.Real(e.p.Dir) // outside a project, the working directory
 	}
@@ -151,12 +161,14 @@ func (loc locations) resolve(path string, write bool, g *grants) (string, bool) 
 		g.notes = append(g.notes, path+": "+fmt.Sprintf(format, args...))
 		return "", false
 	}
-	at, inProject := path, false
+	at := path
+	inProject := false
 	if rest, ok := strings.CutPrefix(path, "{project}"); ok {
 		if loc.project == "" {
 			return skip("there is no project")
 		}
-		at, inProject = filepath.Join(loc.project, filepath.FromSlash(rest)), true
+		at = filepath.Join(loc.project, filepath.FromSlash(rest))
+		inProject = true
 	} else if rest, ok := strings.CutPrefix(path, "~"); ok {
 		if loc.home == "" {
 			return skip("there is no home directory")

@@ -25,7 +25,13 @@ type Program struct {
 // rye serve as an MCP server of another project is not confined: it starts its programs in
 // sandboxes of their own, and the kernel refuses one inside another.
 func (e *Executor) Confine(ctx context.Context, p Program, cmd *proc.Cmd) (applied *Sandbox, finish func(*proc.Result) error, err error) {
-	c, err := e.confinement(ctx, stating{ref: p.Ref, declared: p.Declared, own: p.Profile, all: p.Profile, def: p.Default}, p.Held)
+	c, err := e.confinement(ctx, stating{
+		ref:      p.Ref,
+		declared: p.Declared,
+		own:      p.Profile,
+		all:      p.Profile,
+		def:      p.Default,
+	}, p.Held)
 	if err != nil {
 		return nil, nil, err
 	}

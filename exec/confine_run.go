@@ -54,9 +54,15 @@ var probed = sync.OnceValue(sandbox.Probe)
 // that was the sandbox.
 func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) (applied *Sandbox, finish func(*proc.Result) error, err error) {
 	if c.Applet || c.Unconfined {
-		s := &Sandbox{Rung: RungNone, Layers: []string{}, Missing: e.layers(), Notes: c.Notes}
+		s := &Sandbox{
+			Rung:    RungNone,
+			Layers:  []string{},
+			Missing: e.layers(),
+			Notes:   c.Notes,
+		}
 		if c.Applet {
-			s.Rung, s.Layers = RungApplet, []string{"applet"}
+			s.Rung = RungApplet
+			s.Layers = []string{"applet"}
 		}
 		return s, func(*proc.Result) error { return nil }, nil
 	}
@@ -81,8 +87,11 @@ func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) 
 	}
 	shown := c.Shown()
 	applied = &Sandbox{
-		Rung: string(report.Rung), Layers: orEmpty(report.Layers), Missing: orEmpty(report.Missing), Profile: &shown,
-		Notes: slices.Concat(c.Notes, report.Notes),
+		Rung:    string(report.Rung),
+		Layers:  orEmpty(report.Layers),
+		Missing: orEmpty(report.Missing),
+		Profile: &shown,
+		Notes:   slices.Concat(c.Notes, report.Notes),
 	}
 	return applied, func(res *proc.Result) error {
 		err := end(res)
@@ -91,7 +100,8 @@ func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) 
 		}
 		if proxy != nil {
 			made := proxy.Close()
-			applied.Connections, applied.More = made.List, made.More
+			applied.Connections = made.List
+			applied.More = made.More
 		}
 		return err
 	}, nil
@@ -148,9 +158,25 @@ type grant struct{ sandbox.Grant }
 func (e *Executor) grant(c *Confinement) grant {
 	own := c.grants
 	g := sandbox.Grant{
-		Self: e.p.Self, Starter: e.p.Starter, Listings: e.p.Listings, Git: e.p.Git, Repositories: e.repositories(c), Project: own.project, Read: own.read, Write: own.write, Sockets: own.sockets, OwnSockets: own.own, Fixed: own.fixed, Hidden: own.hidden,
-		Tmp: own.tmp, Cache: own.cache, Home: own.home, Net: c.Profile.Net, Limits: c.Profile.Limits,
-		Quarantine: filepath.Join(cmp.Or(e.p.Cache, own.project), "quarantine"), Protected: policy.ProtectedExcept(c.removed),
+		Self:         e.p.Self,
+		Starter:      e.p.Starter,
+		Listings:     e.p.Listings,
+		Git:          e.p.Git,
+		Repositories: e.repositories(c),
+		Project:      own.project,
+		Read:         own.read,
+		Write:        own.write,
+		Sockets:      own.sockets,
+		OwnSockets:   own.own,
+		Fixed:        own.fixed,
+		Hidden:       own.hidden,
+		Tmp:          own.tmp,
+		Cache:        own.cache,
+		Home:         own.home,
+		Net:          c.Profile.Net,
+		Limits:       c.Profile.Limits,
+		Quarantine:   filepath.Join(cmp.Or(e.p.Cache, own.project), "quarantine"),
+		Protected:    policy.ProtectedExcept(c.removed),
 	}
 	if !own.execAny {
 		programs := orEmpty(own.exec)

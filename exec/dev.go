@@ -17,7 +17,12 @@ import (
 func DevProfile() policy.Profile {
 	off := false
 	paths := func() *[]string { return &[]string{"{project}", "{tmp}"} }
-	return policy.Profile{Read: paths(), Write: paths(), Net: policy.NetNone, Broker: &off}
+	return policy.Profile{
+		Read:   paths(),
+		Write:  paths(),
+		Net:    policy.NetNone,
+		Broker: &off,
+	}
 }
 
 // DevChain is Chain for a tool that its user is editing. accept returns nil if the tool

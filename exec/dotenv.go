@@ -110,7 +110,8 @@ func (e *Executor) dotenv(el *resolve.Item, takes func(string) bool, vars map[st
 // is not expanded. A later line replaces an earlier one with the same name. Lines of
 // variables that takes does not name are ignored.
 func parseDotenv(b []byte, takes func(string) bool) (map[string]string, []diag.Finding) {
-	out, fs := map[string]string{}, []diag.Finding(nil)
+	out := map[string]string{}
+	fs := []diag.Finding(nil)
 	n := 0
 	for line := range bytes.Lines(b) {
 		n++
@@ -134,7 +135,8 @@ func parseDotenv(b []byte, takes func(string) bool) (map[string]string, []diag.F
 
 func dotenvLine(text string) (name, value, msg string) {
 	name, value, ok := strings.Cut(text, "=")
-	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	name = strings.TrimSpace(name)
+	value = strings.TrimSpace(value)
 	switch {
 	case !ok:
 		return "", "", "a line is NAME=VALUE"

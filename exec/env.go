@@ -116,7 +116,8 @@ func real(path string) string {
 // ignoring case where most file systems do.
 func within(path, dir string) bool {
 	if runtime.GOOS == "darwin" { // on Windows filepath.Rel does so itself
-		path, dir = strings.ToLower(path), strings.ToLower(dir)
+		path = strings.ToLower(path)
+		dir = strings.ToLower(dir)
 	}
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
@@ -182,7 +183,8 @@ func paramEnv(vars map[string]string, prefix string, params map[string]any) erro
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		switch v := params[name].(type) {
 		case string, bool, int64, float64:
-			key, text := prefix+envName(name), fmt.Sprint(v)
+			key := prefix + envName(name)
+			text := fmt.Sprint(v)
 			if _, taken := declared[key]; taken || proc.IsLoaderVar(key) || badName(key) != "" {
 				return diag.New(diag.ValidationFailed, "passing parameter %q: it may not set environment variable %s", name, key)
 			}

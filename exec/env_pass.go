@@ -23,7 +23,8 @@ func (e *Executor) pass(p *Plan, ec *envConfig, vars map[string]string) {
 	for _, name := range ec.pass {
 		v, set := proc.Lookup(e.p.Environ, name)
 		if stored, ok := p.keys[name]; ok && v == "" {
-			v, set = stored, true
+			v = stored
+			set = true
 		}
 		if set {
 			vars[name] = v

@@ -183,7 +183,8 @@ func (e *Executor) walkFrom(ctx context.Context, first *resolve.Item, accept fun
 		next, err := e.next(ctx, c, it)
 		switch {
 		case err != nil:
-			errs, next = append(errs, err), nil
+			errs = append(errs, err)
+			next = nil
 		case next != nil:
 			c.Elements = append(c.Elements, next)
 		case bad == nil: // an unusable element does not end the chain: its metadata may be wrong

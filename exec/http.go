@@ -57,8 +57,14 @@ func (b httpBody) provide(ctx context.Context, in NativeCall) (map[string]any, e
 		return nil, err
 	}
 	call := httpstep.Call{
-		Ref: in.Chain.Tool().Ref.String(), Config: in.Config, Parameters: in.Parameters, Env: in.Env,
-		Public: in.public, Dir: b.e.p.Dir, Boundary: boundary, Now: b.e.p.Now,
+		Ref:        in.Chain.Tool().Ref.String(),
+		Config:     in.Config,
+		Parameters: in.Parameters,
+		Env:        in.Env,
+		Public:     in.public,
+		Dir:        b.e.p.Dir,
+		Boundary:   boundary,
+		Now:        b.e.p.Now,
 	}
 	return b.e.p.Provider(ctx, ProviderCall{in, call.Open})
 }
@@ -79,8 +85,15 @@ func (b httpBody) send(ctx context.Context, in NativeCall) (map[string]any, erro
 		return nil, err
 	}
 	call := httpstep.Call{
-		Ref: in.Chain.Tool().Ref.String(), Config: in.Config, Parameters: in.Parameters, Env: in.Env,
-		Public: in.public, Dir: b.e.p.Dir, Boundary: boundary, OnEvent: in.OnLine, Now: b.e.p.Now,
+		Ref:        in.Chain.Tool().Ref.String(),
+		Config:     in.Config,
+		Parameters: in.Parameters,
+		Env:        in.Env,
+		Public:     in.public,
+		Dir:        b.e.p.Dir,
+		Boundary:   boundary,
+		OnEvent:    in.OnLine,
+		Now:        b.e.p.Now,
 	}
 	// Plan compiled the schema before: it has no error here.
 	if s, err := Schema(in.Chain.Tool()); s != nil && err == nil {
@@ -156,7 +169,9 @@ func located(c *Chain, vs []schema.Violation) []diag.Finding {
 			// What is missing is missing in the tool: no primitive has a fault that it reports.
 			if i := slices.IndexFunc(c.Elements[:len(c.Elements)-1], func(el *resolve.Item) bool { return el.Meta.Pos[key].Line > 0 }); i >= 0 {
 				pos := c.Elements[i].Meta.Pos[key]
-				f.Path, f.Line, f.Column = c.Elements[i].Path(), pos.Line, pos.Column
+				f.Path = c.Elements[i].Path()
+				f.Line = pos.Line
+				f.Column = pos.Column
 				break
 			}
 		}

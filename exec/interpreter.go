@@ -57,7 +57,8 @@ func (e *Executor) interpreter(ctx context.Context, p *Plan, el *resolve.Item, i
 		var needs bool
 		in.Tool = p.Chain.Tool().Ref.String()
 		if in.Modules, needs = e.needsProject(ctx, p.Chain, ic); !needs {
-			in.Path, in.Tool = "", ""
+			in.Path = ""
+			in.Tool = ""
 		}
 	}
 	if in.Path == "" && ic.fallback != "" {
@@ -192,7 +193,13 @@ func (e *Executor) versionManager(ctx context.Context, ref item.Ref, ic *interpr
 	if err != nil {
 		return ""
 	}
-	cmd := proc.Cmd{Path: absolute(manager, e.p.Dir), Argv: []string{ic.manager, "which", ic.binary}, Dir: e.p.Dir, Env: env, Timeout: 5 * time.Second}
+	cmd := proc.Cmd{
+		Path:    absolute(manager, e.p.Dir),
+		Argv:    []string{ic.manager, "which", ic.binary},
+		Dir:     e.p.Dir,
+		Env:     env,
+		Timeout: 5 * time.Second,
+	}
 	c := &Confinement{Profile: managerProfile()}
 	e.locate(c, ref, ic.manager, []string{cmd.Path}, env)
 	_, finish, err := e.confined(ctx, c, &cmd)
@@ -220,7 +227,10 @@ func (e *Executor) versionManager(ctx context.Context, ref item.Ref, ic *interpr
 // directories and lists of versions, writes temporary files, and has no network.
 func managerProfile() policy.Profile {
 	return policy.Profile{
-		Read: &[]string{"{project}", "~/.tool-versions", "~/.asdfrc", "~/.asdf", "~/.pyenv", "~/.rbenv"}, Write: &[]string{"{tmp}"},
-		Net: policy.NetNone, Exec: &[]string{policy.ExecAny}, Limits: policy.Limits{}.WithDefaults(),
+		Read:   &[]string{"{project}", "~/.tool-versions", "~/.asdfrc", "~/.asdf", "~/.pyenv", "~/.rbenv"},
+		Write:  &[]string{"{tmp}"},
+		Net:    policy.NetNone,
+		Exec:   &[]string{policy.ExecAny},
+		Limits: policy.Limits{}.WithDefaults(),
 	}.Normal()
 }

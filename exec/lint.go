@@ -62,6 +62,7 @@ func lintFindings(err error) []diag.Finding {
 	}
 	typed := diag.Typed(err)
 	f := diag.Errorf(typed.Code, 0, 0, "%s", err)
-	f.Reason, f.Facts = typed.Reason, typed.Details
+	f.Reason = typed.Reason
+	f.Facts = typed.Details
 	return []diag.Finding{f}
 }

@@ -14,7 +14,8 @@ func splitLive(onLine func(proc.Stream, []byte)) func(proc.Stream, []byte) {
 	}
 	return func(s proc.Stream, line []byte) {
 		if live, ok := bytes.CutPrefix(line, []byte(proc.LiveMark)); ok && s == proc.Stderr {
-			s, line = proc.Live, live
+			s = proc.Live
+			line = live
 		}
 		onLine(s, line)
 	}

@@ -84,7 +84,8 @@ func (b nativeBody) sendsDotenv() bool { return false }
 
 // planCall completes the plan of a chain whose work is a call in this process.
 func (e *Executor) planCall(ctx context.Context, p *Plan, in *NativeCall, call Native) (err error) {
-	in.Parameters, in.Held = p.Parameters, p.Held
+	in.Parameters = p.Parameters
+	in.Held = p.Held
 	if in.Env, err = e.environment(ctx, p, &config{}); err != nil {
 		return err
 	}
@@ -95,7 +96,8 @@ func (e *Executor) planCall(ctx context.Context, p *Plan, in *NativeCall, call N
 	if err := e.mayPass(p, p.Deps...); err != nil {
 		return err
 	}
-	p.Native, p.call = in, call
+	p.Native = in
+	p.call = call
 	p.Timeout = in.Timeout
 	p.Dir = e.p.Dir
 	p.Env = proc.Environ(in.Env)
@@ -123,7 +125,8 @@ func (e *Executor) runCall(ctx context.Context, p *Plan, onLine func(proc.Stream
 	within, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	in := *p.Native
-	in.OnLine, in.Ask = onLine, p.Ask
+	in.OnLine = onLine
+	in.Ask = p.Ask
 	var applied *Sandbox
 	in.Applied = func(s *Sandbox) { applied = s }
 	start := e.p.Now()

@@ -62,8 +62,13 @@ func (e *Executor) Open(ctx context.Context, c *Chain, held policy.Held, maxLine
 		return nil, err
 	}
 	cmd := proc.Cmd{
-		Path: p.Program, Argv: p.Argv, Dir: p.Dir, Env: p.Env,
-		Grace: e.p.Grace, MaxStdout: -1, MaxStderr: p.MaxOutput,
+		Path:      p.Program,
+		Argv:      p.Argv,
+		Dir:       p.Dir,
+		Env:       p.Env,
+		Grace:     e.p.Grace,
+		MaxStdout: -1,
+		MaxStderr: p.MaxOutput,
 	}
 	serve(conn, &cmd)
 	applied, finish, err := e.confined(context.WithoutCancel(ctx), p.Sandbox, &cmd)
@@ -72,7 +77,8 @@ func (e *Executor) Open(ctx context.Context, c *Chain, held policy.Held, maxLine
 		return nil, diag.Doing(doing, err)
 	}
 	own.server = lineserver.Start(own.current, func(ctx context.Context, stdin io.Reader, stdout func([]byte)) error {
-		cmd.Stdin, cmd.OnStdout = stdin, stdout
+		cmd.Stdin = stdin
+		cmd.OnStdout = stdout
 		res, err := proc.Run(ctx, cmd)
 		if conn != nil {
 			conn.Wait()
@@ -86,7 +92,12 @@ func (e *Executor) Open(ctx context.Context, c *Chain, held policy.Held, maxLine
 		if stopped := finish(&res); stopped != nil {
 			return diag.Doing(doing, stopped)
 		}
-		r := &Result{ReturnCode: res.ExitCode, Signal: res.Signal, Stderr: p.original(res.Stderr), Sandbox: applied}
+		r := &Result{
+			ReturnCode: res.ExitCode,
+			Signal:     res.Signal,
+			Stderr:     p.original(res.Stderr),
+			Sandbox:    applied,
+		}
 		r.Data = resultData(nil, false)
 		return r.failure(p, res)
 	}, maxLine)

@@ -35,10 +35,12 @@ func (f finder) find(name string, env []string) (string, error) {
 	if f.goos != "windows" {
 		return f.look(name, env)
 	}
-	names, avoid := []string{name}, ""
+	names := []string{name}
+	avoid := ""
 	switch strings.TrimSuffix(strings.ToLower(name), "3") {
 	case "python":
-		names, avoid = []string{name, "python", "py"}, `\microsoft\windowsapps`
+		names = []string{name, "python", "py"}
+		avoid = `\microsoft\windowsapps`
 	case "bash":
 		avoid = `\system32`
 	}

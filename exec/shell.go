@@ -66,7 +66,8 @@ func (e *Executor) runShell(ctx context.Context, p *Plan, onLine func(proc.Strea
 	var ended proc.Result // as r.failure needs it: the timeout of the command is part of the result
 	run := func(ctx context.Context, cmd proc.Cmd) (proc.Result, error) {
 		cmd.CancelGrace = 0 // the helper ends all processes within Grace
-		began, grace := time.Now(), cmp.Or(cmd.Grace, proc.DefaultGrace)
+		began := time.Now()
+		grace := cmp.Or(cmd.Grace, proc.DefaultGrace)
 		exited := make(chan time.Time, 1)
 		cmd.OnExit = func() { exited <- time.Now() }
 		applied, finish, err := e.confined(ctx, p.Sandbox, &cmd)

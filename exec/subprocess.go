@@ -22,7 +22,8 @@ type subprocess struct{ e *Executor }
 // plan resolves the command. It materialises the verified bytes that the command
 // names, and starts nothing but a version manager if the runtime names one.
 func (b subprocess) plan(ctx context.Context, p *Plan) error {
-	e, c := b.e, p.Chain
+	e := b.e
+	c := p.Chain
 	cfg, err := mergeConfig(c)
 	if err != nil {
 		return err
@@ -130,9 +131,17 @@ func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, [
 		return nil, err
 	}
 	cmd := proc.Cmd{
-		Path: p.Program, Argv: p.Argv, Dir: p.Dir, Env: p.Env, Stdin: bytes.NewReader(p.Stdin),
-		Timeout: p.Timeout, Grace: b.e.p.Grace, MaxStdout: p.MaxOutput, MaxStderr: p.MaxOutput, OnLine: onLine,
-		Orderly: ours,
+		Path:      p.Program,
+		Argv:      p.Argv,
+		Dir:       p.Dir,
+		Env:       p.Env,
+		Stdin:     bytes.NewReader(p.Stdin),
+		Timeout:   p.Timeout,
+		Grace:     b.e.p.Grace,
+		MaxStdout: p.MaxOutput,
+		MaxStderr: p.MaxOutput,
+		OnLine:    onLine,
+		Orderly:   ours,
 	}
 	serve(conn, &cmd)
 	applied, finish, err := b.e.confined(ctx, p.Sandbox, &cmd)
@@ -156,10 +165,15 @@ func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, [
 		res.Stderr = withoutLive(res.Stderr)
 	}
 	r := &Result{
-		ReturnCode: res.ExitCode, Signal: res.Signal, Stdout: res.Stdout, Stderr: p.original(res.Stderr),
-		Dropped: Dropped{res.StdoutDropped, res.StderrDropped}, Duration: res.Duration,
-		Usage:   Usage{CPU: res.CPU.Milliseconds(), MaxRSS: res.MaxRSS},
-		Sandbox: applied, Calls: calls,
+		ReturnCode: res.ExitCode,
+		Signal:     res.Signal,
+		Stdout:     res.Stdout,
+		Stderr:     p.original(res.Stderr),
+		Dropped:    Dropped{res.StdoutDropped, res.StderrDropped},
+		Duration:   res.Duration,
+		Usage:      Usage{CPU: res.CPU.Milliseconds(), MaxRSS: res.MaxRSS},
+		Sandbox:    applied,
+		Calls:      calls,
 	}
 	r.Data = resultData(res.Stdout, res.StdoutDropped > 0)
 	if stopped != nil {
@@ -174,7 +188,12 @@ func (b subprocess) programs(ctx context.Context, c *Chain) ([]Interpreter, erro
 	if err != nil {
 		return nil, err
 	}
-	consenting := &Executor{p: b.e.p, store: b.e.store, bodies: b.e.bodies, paths: b.e.paths}
+	consenting := &Executor{
+		p:      b.e.p,
+		store:  b.e.store,
+		bodies: b.e.bodies,
+		paths:  b.e.paths,
+	}
 	consenting.p.Consent = func(Interpreter) error { return nil }
 	p := &Plan{Chain: c, Dir: b.e.p.Dir}
 	if p.envs, err = readEnvConfigs(c); err != nil {

@@ -14,15 +14,26 @@ import (
 
 // filler returns the values that the templates of the request may name.
 func (x *exchange) filler() *httpfill.Filler {
-	return &httpfill.Filler{Env: x.call.Env, Params: x.call.Parameters, Absent: x.call.Absent, For: x.call.Ref}
+	return &httpfill.Filler{
+		Env:    x.call.Env,
+		Params: x.call.Parameters,
+		Absent: x.call.Absent,
+		For:    x.call.Ref,
+	}
 }
 
 // request fills in the templates. It returns the request and the hosts that it
 // may reach.
 func (x *exchange) request() (httpx.Request, []string, error) {
-	f, c := x.filler(), x.config
+	f := x.filler()
+	c := x.config
 	r := httpx.Request{
-		Method: c.method, MaxBytes: c.maxBytes, MaxRedirects: c.redirects, Idle: c.idle, Retry: c.retry, Header: http.Header{},
+		Method:       c.method,
+		MaxBytes:     c.maxBytes,
+		MaxRedirects: c.redirects,
+		Idle:         c.idle,
+		Retry:        c.retry,
+		Header:       http.Header{},
 	}
 	u, err := f.URL(c.url, c.query)
 	if err != nil {

@@ -71,7 +71,11 @@ func (x *exchange) run(ctx context.Context) (map[string]any, error) {
 		return nil, err
 	}
 	client, err := httpx.New(httpx.Params{
-		Hosts: hosts, AllowPrivate: x.config.allowPrivate, Proxy: proxy, ConnectTimeout: x.config.connectTimeout, Now: x.call.Now,
+		Hosts:          hosts,
+		AllowPrivate:   x.config.allowPrivate,
+		Proxy:          proxy,
+		ConnectTimeout: x.config.connectTimeout,
+		Now:            x.call.Now,
 	})
 	if err != nil {
 		return nil, err

@@ -71,7 +71,9 @@ func (x *exchange) open(ctx context.Context, body []byte) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.Body, req.MaxRedirects, req.Retry = body, 0, httpx.Retry{}
+	req.Body = body
+	req.MaxRedirects = 0
+	req.Retry = httpx.Retry{}
 	req.Header.Set("Content-Type", "application/json")
 	if req.Header.Get("Accept") == "" {
 		req.Header.Set("Accept", "application/json") // as the clients of the services do, for streams too
@@ -81,7 +83,11 @@ func (x *exchange) open(ctx context.Context, body []byte) (*Reply, error) {
 		return nil, err
 	}
 	client, err := httpx.New(httpx.Params{
-		Hosts: hosts, AllowPrivate: x.config.allowPrivate, Proxy: proxy, ConnectTimeout: x.config.connectTimeout, Now: x.call.Now,
+		Hosts:          hosts,
+		AllowPrivate:   x.config.allowPrivate,
+		Proxy:          proxy,
+		ConnectTimeout: x.config.connectTimeout,
+		Now:            x.call.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -91,7 +97,14 @@ func (x *exchange) open(ctx context.Context, body []byte) (*Reply, error) {
 		client.Close()
 		return nil, err
 	}
-	out := &Reply{Status: res.Status, Header: http.Header{}, RetryAfter: res.RetryAfter, Stream: res.Stream, secret: x.secret, client: client}
+	out := &Reply{
+		Status:     res.Status,
+		Header:     http.Header{},
+		RetryAfter: res.RetryAfter,
+		Stream:     res.Stream,
+		secret:     x.secret,
+		client:     client,
+	}
 	for name := range res.Header {
 		if name != "Set-Cookie" {
 			out.Header.Set(name, x.secret.Text(res.Header.Get(name)))
@@ -164,7 +177,13 @@ func (x *exchange) reach(ctx context.Context) error {
 	if hosts == nil {
 		hosts = []string{httpx.HostOf(u)}
 	}
-	client, err := httpx.New(httpx.Params{Hosts: hosts, AllowPrivate: x.config.allowPrivate, Proxy: proxy, ConnectTimeout: x.config.connectTimeout, Now: x.call.Now})
+	client, err := httpx.New(httpx.Params{
+		Hosts:          hosts,
+		AllowPrivate:   x.config.allowPrivate,
+		Proxy:          proxy,
+		ConnectTimeout: x.config.connectTimeout,
+		Now:            x.call.Now,
+	})
 	if err != nil {
 		return err
 	}

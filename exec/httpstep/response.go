@@ -134,12 +134,16 @@ func (x *exchange) failure(res *httpx.Response, data map[string]any) error {
 }
 
 func (x *exchange) statusError(res *httpx.Response) *diag.Error {
-	code, reason, more := diag.Network, "", ""
+	code := diag.Network
+	reason := ""
+	more := ""
 	switch auth := x.config.auth; {
 	case auth != nil && (res.Status == http.StatusUnauthorized || res.Status == http.StatusForbidden):
-		code, reason = diag.AuthFailed, "credential_refused"
+		code = diag.AuthFailed
+		reason = "credential_refused"
 	case res.Status == http.StatusUnauthorized:
-		code, more = diag.AuthRequired, "; the request carried no credential (config.auth)"
+		code = diag.AuthRequired
+		more = "; the request carried no credential (config.auth)"
 	case res.Status == http.StatusRequestTimeout || res.Status == http.StatusGatewayTimeout:
 		code = diag.Timeout
 	}

@@ -216,7 +216,12 @@ func (x *exchange) openFile(c sinkConfig) (*fileSink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fileSink{f: f, w: bufio.NewWriter(f), path: rel, raw: c.raw}, nil
+	return &fileSink{
+		f:    f,
+		w:    bufio.NewWriter(f),
+		path: rel,
+		raw:  c.raw,
+	}, nil
 }
 
 // checkParents asks whether the missing directories of rel may be created.
