@@ -46,8 +46,11 @@ type running struct {
 
 func newCalls(run, wait int) *calls {
 	return &calls{
-		slots: make(chan struct{}, run), limit: run + wait,
-		running: map[int]running{}, ending: map[string]bool{}, idle: make(chan struct{}),
+		slots:   make(chan struct{}, run),
+		limit:   run + wait,
+		running: map[int]running{},
+		ending:  map[string]bool{},
+		idle:    make(chan struct{}),
 	}
 }
 

@@ -17,10 +17,14 @@ import (
 func (s *Server) streamable(server *mcp.Server) *eras {
 	get := func(*http.Request) *mcp.Server { return server }
 	return &eras{
-		calls: s.calls, sessions: newSessions(server, s.calls), interval: keepAliveInterval,
+		calls:    s.calls,
+		sessions: newSessions(server, s.calls),
+		interval: keepAliveInterval,
 		modern: mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
-			Stateless: true, PropagateRequestCancellation: true, Logger: s.p.Logger,
-			DisableLocalhostProtection: true, // checkOrigin checks the host name
+			Stateless:                    true,
+			PropagateRequestCancellation: true,
+			Logger:                       s.p.Logger,
+			DisableLocalhostProtection:   true, // checkOrigin checks the host name
 		}),
 		legacy: mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 			SessionTimeout: sessionTime, Logger: s.p.Logger, DisableLocalhostProtection: true,
@@ -163,7 +167,12 @@ func peek(body []byte) (m message, refused []byte) {
 		return m, refused
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok {
-		m = message{ID: member(body, "id"), key: req.ID, Method: req.Method, Params: req.Params}
+		m = message{
+			ID:     member(body, "id"),
+			key:    req.ID,
+			Method: req.Method,
+			Params: req.Params,
+		}
 	}
 	return m, nil
 }

@@ -61,7 +61,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, p HTTPParams, ready 
 	if err != nil {
 		return err
 	}
-	web := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	web := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
 	ready()
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(l) }()

@@ -64,7 +64,12 @@ func (s *Server) listResources(ctx context.Context, params *mcp.ListResourcesPar
 	res := &mcp.ListResourcesResult{Resources: []*mcp.Resource{}, NextCursor: next, Cacheable: cacheable(0)}
 	for _, r := range part {
 		res.Resources = append(res.Resources, &mcp.Resource{
-			URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType, Size: r.Size,
+			URI:         r.URI,
+			Name:        r.Name,
+			Title:       r.Title,
+			Description: r.Description,
+			MIMEType:    r.MIMEType,
+			Size:        r.Size,
 		})
 	}
 	return res, nil
@@ -99,7 +104,8 @@ const cursorPrefix = "after "
 // next page, "" after the last. A cursor contains a name and not an index,
 // because the list may change between two pages.
 func page[T any](all []T, cursor string, name func(T) string) (part []T, next string, err error) {
-	after, ok := "", true
+	after := ""
+	ok := true
 	if cursor != "" {
 		raw, err := base64.RawURLEncoding.DecodeString(cursor)
 		if after, ok = strings.CutPrefix(string(raw), cursorPrefix); err != nil || !ok {

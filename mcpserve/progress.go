@@ -60,7 +60,12 @@ func newProgress(ctx context.Context, req *mcp.CallToolRequest) *progress {
 	}
 	p := &progress{done: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1)}
 	p.send = func(n, total float64, message string) {
-		_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: n, Total: total, Message: message})
+		_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+			ProgressToken: token,
+			Progress:      n,
+			Total:         total,
+			Message:       message,
+		})
 	}
 	p.notify(0, "started")
 	go p.run(ctx)
@@ -145,14 +150,16 @@ func (p *progress) pause(ctx context.Context) bool {
 // out.
 func (p *progress) sendStep() {
 	p.mu.Lock()
-	s, message := p.step, printable(p.last)
+	s := p.step
+	message := printable(p.last)
 	p.step = nil
 	p.mu.Unlock()
 	if s == nil {
 		return
 	}
 	if !p.number {
-		p.number, p.base = true, p.at
+		p.number = true
+		p.base = p.at
 	}
 	n := p.base + s.done
 	if !(n > p.at) {

@@ -78,9 +78,11 @@ func New(p Params) *Server {
 	if p.Shutdown == 0 {
 		p.Shutdown = ShutdownTimeout
 	}
-	running, waiting := maxRunning, maxWaiting
+	running := maxRunning
+	waiting := maxWaiting
 	if p.Calls > 0 {
-		running, waiting = p.Calls, 0
+		running = p.Calls
+		waiting = 0
 	}
 	s := &Server{p: p, calls: newCalls(running, waiting)}
 	_, _ = rand.Read(s.secret[:]) // never fails

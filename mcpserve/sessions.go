@@ -36,7 +36,12 @@ type session struct {
 }
 
 func newSessions(server *mcp.Server, calls *calls) *sessions {
-	return &sessions{limit: maxSessions, server: server, calls: calls, all: map[string]*session{}}
+	return &sessions{
+		limit:  maxSessions,
+		server: server,
+		calls:  calls,
+		all:    map[string]*session{},
+	}
 }
 
 // reserve counts a session that is being opened and reports whether the limit

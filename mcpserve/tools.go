@@ -15,11 +15,17 @@ import (
 // protocol's defaults differ from those that some clients assume.
 func newTool(d agent.Definition) *mcp.Tool {
 	t := &mcp.Tool{
-		Meta: mcp.Meta{"anthropic/alwaysLoad": true}, // clients must not defer the four tools
-		Name: d.Name, Title: d.Title, Description: d.Description, InputSchema: d.InputSchema,
+		Meta:        mcp.Meta{"anthropic/alwaysLoad": true}, // clients must not defer the four tools
+		Name:        d.Name,
+		Title:       d.Title,
+		Description: d.Description,
+		InputSchema: d.InputSchema,
 		Annotations: &mcp.ToolAnnotations{
-			Title: d.Title, ReadOnlyHint: d.Hints.ReadOnly, DestructiveHint: &d.Hints.Destructive,
-			IdempotentHint: d.Hints.Idempotent, OpenWorldHint: &d.Hints.OpenWorld,
+			Title:           d.Title,
+			ReadOnlyHint:    d.Hints.ReadOnly,
+			DestructiveHint: &d.Hints.Destructive,
+			IdempotentHint:  d.Hints.Idempotent,
+			OpenWorldHint:   &d.Hints.OpenWorld,
 		},
 	}
 	if d.OutputSchema != nil {
@@ -45,7 +51,12 @@ func (s *Server) callTool(name string) mcp.ToolHandler {
 			return result(agent.ErrorReply(err), req.ProtocolVersion()), nil
 		}
 		reply := s.p.Verbs.Call(ctx, agent.Request{
-			Name: name, Args: arguments(req), Progress: report.line(), Steps: report.steps(), Ask: q.ask(), Asking: asking,
+			Name:     name,
+			Args:     arguments(req),
+			Progress: report.line(),
+			Steps:    report.steps(),
+			Ask:      q.ask(),
+			Asking:   asking,
 		})
 		switch {
 		case q.pending != nil:
