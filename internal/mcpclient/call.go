@@ -154,7 +154,8 @@ func (c *client) checked(ctx context.Context, it *resolve.Item, stub *Stub, s *S
 
 func (c *client) options(in *exec.NativeCall) Options {
 	o := c.p.Options()
-	o.Env, o.Held = proc.Environ(in.Env), in.Held
+	o.Env = proc.Environ(in.Env)
+	o.Held = in.Held
 	return o
 }
 

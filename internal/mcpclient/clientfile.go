@@ -92,7 +92,8 @@ func clientRoot(file string, b []byte) (map[string]any, error) {
 		if err == nil {
 			b = plain
 		} else if bytes.Contains(b, []byte("//")) || bytes.Contains(b, []byte("/*")) {
-			line, column := 0, 0
+			line := 0
+			column := 0
 			text := strings.TrimPrefix(err.Error(), "hujson: ")
 			_, _ = fmt.Sscanf(text, "line %d, column %d", &line, &column) // else the text has no position
 			_, text, _ = strings.Cut(text, ": ")

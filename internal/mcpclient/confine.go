@@ -18,8 +18,19 @@ import (
 // server runs as long as the program that uses it.
 func DefaultSandbox() policy.Profile {
 	return policy.Profile{
-		Read: &[]string{"{project}"}, Write: &[]string{"{cache}", "{tmp}"}, Net: policy.NetAny, Exec: &[]string{policy.ExecAny},
-		Limits: policy.Limits{CPUSeconds: 3600, MemoryMB: 4096, Processes: 512, OpenFiles: 2048, FileSizeMB: 1024, DiskMB: 8192, Files: 524288},
+		Read:  &[]string{"{project}"},
+		Write: &[]string{"{cache}", "{tmp}"},
+		Net:   policy.NetAny,
+		Exec:  &[]string{policy.ExecAny},
+		Limits: policy.Limits{
+			CPUSeconds: 3600,
+			MemoryMB:   4096,
+			Processes:  512,
+			OpenFiles:  2048,
+			FileSizeMB: 1024,
+			DiskMB:     8192,
+			Files:      524288,
+		},
 	}.Normal()
 }
 

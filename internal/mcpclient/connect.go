@@ -97,7 +97,12 @@ const detailAgain = "other_protocol"
 func connectOnce(ctx context.Context, o Options, s *Server, a attempt) (*Session, error) {
 	// The session's own context ends with the session, or when it cannot be opened.
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	session := &Session{server: s, cancel: cancel, ended: make(chan struct{}), listing: make(chan struct{}, 1)}
+	session := &Session{
+		server:  s,
+		cancel:  cancel,
+		ended:   make(chan struct{}),
+		listing: make(chan struct{}, 1),
+	}
 	t, err := session.transport(own, o, a)
 	if err == nil {
 		err = session.begin(ctx, own, o, t, a)
@@ -197,7 +202,12 @@ func (o Options) consent(s *Server, path string) error {
 	if !exec.Local(path, o.Project) {
 		return nil
 	}
-	in := exec.Interpreter{Owner: s.Ref().String(), Path: path, Local: true, Project: o.Project}
+	in := exec.Interpreter{
+		Owner:   s.Ref().String(),
+		Path:    path,
+		Local:   true,
+		Project: o.Project,
+	}
 	var err error
 	if in.Digest, err = exec.DigestProgram(path); err != nil {
 		return diag.New(diag.FileSystemError, "reading program %s: %w", path, err)

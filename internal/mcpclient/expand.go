@@ -48,7 +48,8 @@ type expander struct {
 func (x *expander) text(key, s string) string {
 	for _, name := range variables(s, false) {
 		if x.env[name] == "" {
-			why, reason := "which is not set", "variable"
+			why := "which is not set"
+			reason := "variable"
 			if strings.HasPrefix(name, "RYE_") {
 				why = "but names that begin with RYE_ are reserved for rye and are not passed to servers: use another name"
 				reason = "variable_reserved"

@@ -43,7 +43,12 @@ func newWeb(s *Server, o Options) (*web, error) {
 	if base == nil {
 		base = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
 	}
-	return &web{base: base, origin: u, headers: s.Headers, discreet: o.Discreet}, nil
+	return &web{
+		base:     base,
+		origin:   u,
+		headers:  s.Headers,
+		discreet: o.Discreet,
+	}, nil
 }
 
 // transport returns the transport of the protocol.
@@ -52,7 +57,12 @@ func (w *web) transport(s *Server) mcp.Transport {
 	if s.Transport == SSE {
 		return &mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: client}
 	}
-	return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, DisableStandaloneSSE: true, MaxRetries: 2}
+	return &mcp.StreamableClientTransport{
+		Endpoint:             s.URL,
+		HTTPClient:           client,
+		DisableStandaloneSSE: true,
+		MaxRetries:           2,
+	}
 }
 
 // request is a call of a tool, which the context of its HTTP request has.

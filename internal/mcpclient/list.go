@@ -44,7 +44,13 @@ func List(ctx context.Context, r *resolve.Resolver, tools bool) ([]Listed, error
 		if path.Dir(e.Ref.ID) != ServerFolder {
 			continue
 		}
-		l := Listed{Name: e.Ref.Name(), Space: e.Root.Label(), Path: e.Root.Display(e.Rel), Shadow: e.Shadow, Root: e.Root}
+		l := Listed{
+			Name:   e.Ref.Name(),
+			Space:  e.Root.Label(),
+			Path:   e.Root.Display(e.Rel),
+			Shadow: e.Shadow,
+			Root:   e.Root,
+		}
 		l.read(ctx, r, e)
 		for _, t := range entries {
 			if t.Root == e.Root && path.Dir(t.Ref.ID) == path.Join(Folder, l.Name) {

@@ -89,7 +89,8 @@ func (p params) addWords() (words []string) {
 	if scope := p.text("scope"); scope != "" && scope != "project" {
 		words = append(words, "--scope", scope)
 	}
-	env, headers := p.texts("env"), p.texts("headers")
+	env := p.texts("env")
+	headers := p.texts("headers")
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		words = append(words, "-e", name+"="+env[name])
 	}
@@ -107,8 +108,16 @@ func (p params) addWords() (words []string) {
 // the variables.
 func (c *client) discover(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 	p := params(in.Parameters)
-	s := &Server{Name: "discovered", Transport: p.text("transport"), Command: p.text("command"), Args: p.list("args"),
-		Env: p.texts("env"), URL: p.text("url"), Headers: p.texts("headers"), Timeout: min(DefaultTimeout, in.Timeout)}
+	s := &Server{
+		Name:      "discovered",
+		Transport: p.text("transport"),
+		Command:   p.text("command"),
+		Args:      p.list("args"),
+		Env:       p.texts("env"),
+		URL:       p.text("url"),
+		Headers:   p.texts("headers"),
+		Timeout:   min(DefaultTimeout, in.Timeout),
+	}
 	if n, ok := p["timeout"].(int64); ok && n > 0 {
 		s.Timeout = time.Duration(n) * time.Second
 	}
@@ -152,7 +161,8 @@ func guessTransport(s *Server) string {
 }
 
 func discovered(s *Server, session *Session, tools []Tool) map[string]any {
-	list, warnings := []any{}, []any{}
+	list := []any{}
+	warnings := []any{}
 	for _, t := range tools {
 		list = append(list, t.Definition())
 		for _, f := range t.checkTexts() {

@@ -98,7 +98,8 @@ func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 		return nil, s.explain(ctx, "listing the tools", ctx.Err())
 	}
 	s.mu.Lock()
-	tools, known := s.tools, s.known
+	tools := s.tools
+	known := s.known
 	s.known = true // set before listing: a change during it must clear it
 	s.mu.Unlock()
 	if known {
@@ -156,7 +157,8 @@ func toolsOf(res *mcp.ListToolsResult) []Tool {
 		for i, candidate := range rest {
 			var name string
 			if json.Unmarshal(candidate["name"], &name) == nil && name == t.Name {
-				raw, rest = candidate, rest[i+1:]
+				raw = candidate
+				rest = rest[i+1:]
 				break
 			}
 		}

@@ -63,10 +63,18 @@ func startProgram(ctx context.Context, c proc.Cmd, ask *probe, confine func(*pro
 	ctx, cancel := context.WithCancel(ctx)
 	r, w := io.Pipe()
 	p := &program{
-		stdin: w, cancel: cancel, ended: make(chan struct{}),
-		messages: make(chan jsonrpc.Message), closed: make(chan struct{}), probe: ask,
+		stdin:    w,
+		cancel:   cancel,
+		ended:    make(chan struct{}),
+		messages: make(chan jsonrpc.Message),
+		closed:   make(chan struct{}),
+		probe:    ask,
 	}
-	c.Stdin, c.OnStdout, c.MaxStdout, c.MaxStderr, c.Grace = r, p.output, -1, -1, stopGrace
+	c.Stdin = r
+	c.OnStdout = p.output
+	c.MaxStdout = -1
+	c.MaxStderr = -1
+	c.Grace = stopGrace
 	c.OnLine = p.stderr
 	applied, finish, err := confine(&c)
 	p.applied = applied

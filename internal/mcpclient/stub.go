@@ -142,7 +142,8 @@ func signed(it *resolve.Item, tool string) map[string]any {
 // Differences returns the names of the parts in which a definition differs from
 // that in an item, sorted.
 func Differences(it *resolve.Item, live Tool) []string {
-	was, is := signed(it, live.Name), live.Definition()
+	was := signed(it, live.Name)
+	is := live.Definition()
 	if live.Description == "" {
 		is["description"] = live.described(path.Base(it.Ref.Category()))
 	}

@@ -158,7 +158,8 @@ func (t Tool) checkTexts() []diag.Finding {
 	walkTexts(t.Definition(), "", func(at, text string) {
 		for _, f := range hidden.Scan([]byte(text)) {
 			f.Message = "tool " + quoted(t.Name) + ": " + at + " contains invisible characters: " + f.Message
-			f.Line, f.Column = 0, 0
+			f.Line = 0
+			f.Column = 0
 			fs = append(fs, f)
 		}
 	})

@@ -108,7 +108,12 @@ func (s *Server) Stdio(in io.Reader, out io.Writer) {
 	s.ask = func(method string) string {
 		next++
 		id := "ask-" + strconv.Itoa(next)
-		write(out, message{Version: "2.0", ID: json.RawMessage(strconv.Quote(id)), Method: method, Params: json.RawMessage(`{}`)})
+		write(out, message{
+			Version: "2.0",
+			ID:      json.RawMessage(strconv.Quote(id)),
+			Method:  method,
+			Params:  json.RawMessage(`{}`),
+		})
 		for {
 			var m message
 			if dec.Decode(&m) != nil {
