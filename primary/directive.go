@@ -63,9 +63,14 @@ func (v *Verbs) Directive(ctx context.Context, call Call) (*Prepared, error) {
 		return nil, err
 	}
 	return &Prepared{
-		Ref: it.Ref.String(), Title: it.Meta.Title, Description: it.Meta.Description, Inputs: values,
-		Outputs: d.Outputs, Permissions: d.Permissions.Texts(),
-		Body: tmpl.Inputs(d.Body, texts), Item: it,
+		Ref:         it.Ref.String(),
+		Title:       it.Meta.Title,
+		Description: it.Meta.Description,
+		Inputs:      values,
+		Outputs:     d.Outputs,
+		Permissions: d.Permissions.Texts(),
+		Body:        tmpl.Inputs(d.Body, texts),
+		Item:        it,
 	}, nil
 }
 

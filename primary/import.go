@@ -47,11 +47,21 @@ type ImportReport struct {
 func (v *Verbs) Import(ctx context.Context, e resolve.Entry, keys legacy.Keys) (ImportReport, []byte, error) {
 	it, err := v.p.Resolver.Open(ctx, e)
 	if err != nil {
-		rep := ImportReport{Ref: e.Ref.String(), Path: e.Root.Display(e.Rel), Status: Broken, Old: "unsigned"}
+		rep := ImportReport{
+			Ref:    e.Ref.String(),
+			Path:   e.Root.Display(e.Rel),
+			Status: Broken,
+			Old:    "unsigned",
+		}
 		rep.Findings = []diag.Finding{signFinding(rep.Path, err)}
 		return rep, nil, ctx.Err()
 	}
-	rep := ImportReport{Ref: it.Ref.String(), Path: it.Path(), Status: Ready, Old: "current"}
+	rep := ImportReport{
+		Ref:    it.Ref.String(),
+		Path:   it.Path(),
+		Status: Ready,
+		Old:    "current",
+	}
 	before := it.Bytes
 	switch {
 	case it.Verdict.Code == diag.Legacy, it.Verdict.Code == diag.SigMalformed && ofLater(it):
@@ -66,9 +76,11 @@ func (v *Verbs) Import(ctx context.Context, e resolve.Entry, keys legacy.Keys) (
 		}
 		rep.find(diag.Warnf(diag.Unsigned, 0, 0, "%s", why))
 	case it.Verdict.Signer == (sign.Fingerprint{}) && !it.Verdict.OK():
-		rep.Status, rep.Old = Held, string(legacy.Malformed)
+		rep.Status = Held
+		rep.Old = string(legacy.Malformed)
 		if v.LastSigner(it, sign.Fingerprint{}) == NoSigner { // no text, so no line was looked for
-			rep.Status, rep.Old = Broken, "unsigned"
+			rep.Status = Broken
+			rep.Old = "unsigned"
 		}
 		rep.find(signFinding(rep.Path, it.Verdict.Err(rep.Path)))
 		return rep, nil, nil

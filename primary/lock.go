@@ -210,7 +210,8 @@ func (v *Verbs) knownEntry(ctx context.Context, it *resolve.Item) (*lockEntry, [
 
 // newEntry returns the entry of an item with the chain and the items that it uses.
 func newEntry(it *resolve.Item, chain, used []*resolve.Item) (*lockEntry, error) {
-	elements, uses := exec.Elements(chain...), exec.Elements(used...)
+	elements := exec.Elements(chain...)
+	uses := exec.Elements(used...)
 	links := elements
 	if it.Ref.Kind != item.Tool {
 		links = nil
@@ -369,7 +370,8 @@ func (v *Verbs) AddToLock(ctx context.Context, l *lock.Lock, refs []item.Ref) (b
 // those that contain one of them. Invalid chains are not reported: they were invalid
 // before.
 func (v *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([]lockEntry, []diag.Finding, error) {
-	now, isNew := map[item.Ref]bool{}, false
+	now := map[item.Ref]bool{}
+	isNew := false
 	for _, ref := range signed {
 		now[ref], isNew = true, isNew || l.Item(ref) == nil
 	}
@@ -400,7 +402,12 @@ func (v *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([
 // or are new. Every other link must be equal in both, or ok is false; the old link of
 // a system item is kept.
 func refreshed(old lock.Item, found lockEntry, signed []item.Ref) (lock.Item, bool) {
-	out := lock.Item{Ref: found.Ref, Digest: found.Digest, Deps: found.Deps, Extra: old.Extra}
+	out := lock.Item{
+		Ref:    found.Ref,
+		Digest: found.Digest,
+		Deps:   found.Deps,
+		Extra:  old.Extra,
+	}
 	ok := true
 	update := func(was, is []lock.Link) (links []lock.Link) {
 		for _, link := range is {

@@ -83,8 +83,14 @@ type Element struct {
 // ElementOf describes one item.
 func ElementOf(it *resolve.Item) Element {
 	return Element{
-		Ref: it.Ref.String(), Space: it.Root.Label(), Path: it.Path(), Version: it.Meta.Version,
-		Digest: it.Digest, Signer: it.Verdict.Signer.String(), Owner: it.Verdict.Owner, Status: it.Verdict.Status,
+		Ref:     it.Ref.String(),
+		Space:   it.Root.Label(),
+		Path:    it.Path(),
+		Version: it.Meta.Version,
+		Digest:  it.Digest,
+		Signer:  it.Verdict.Signer.String(),
+		Owner:   it.Verdict.Owner,
+		Status:  it.Verdict.Status,
 	}
 }
 
@@ -139,7 +145,8 @@ func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 	if err := call.Held.Allows(policy.Execute, call.Ref); err != nil {
 		return run, err
 	}
-	chain, err := call.Chain, error(nil)
+	chain := call.Chain
+	err := error(nil)
 	if chain == nil || call.Dev != nil {
 		chain, err = v.chain(ctx, call)
 	}

@@ -34,7 +34,12 @@ func entryOf(it *resolve.Item, out []byte, signer string) auditlog.Entry {
 		digest = item.DigestOf(out)
 	}
 	return auditlog.Entry{
-		Use: "sign", Kind: string(it.Ref.Kind), ID: it.Ref.ID, Space: it.Root.Label(), Digest: digest.String(), Key: signer,
+		Use:    "sign",
+		Kind:   string(it.Ref.Kind),
+		ID:     it.Ref.ID,
+		Space:  it.Root.Label(),
+		Digest: digest.String(),
+		Key:    signer,
 	}
 }
 

@@ -139,7 +139,12 @@ func (v *Verbs) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 		return rep, nil, nil
 	}
 	if call.Before.changed(f, it) {
-		return SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Refused, Findings: []diag.Finding{signFinding(it.Path(), changedWhileAsked(it))}}, nil, nil
+		return SignReport{
+			Ref:      it.Ref.String(),
+			Path:     it.Path(),
+			Status:   Refused,
+			Findings: []diag.Finding{signFinding(it.Path(), changedWhileAsked(it))},
+		}, nil, nil
 	}
 	return v.signRead(ctx, f, it, call, false)
 }
@@ -180,7 +185,12 @@ func (v *Verbs) signItem(ctx context.Context, f signTarget, it *resolve.Item, ca
 		return v.upgrade(ctx, f, it, call)
 	}
 	r := v.rule(f, it, call)
-	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Support: it.Support(), Status: Skipped}
+	rep := SignReport{
+		Ref:     it.Ref.String(),
+		Path:    it.Path(),
+		Support: it.Support(),
+		Status:  Skipped,
+	}
 	if r.skip != nil {
 		rep.Reason = strings.TrimSuffix(r.skip.Reason, byPattern)
 		rep.Findings = []diag.Finding{*r.skip}
@@ -196,7 +206,9 @@ func (v *Verbs) signItem(ctx context.Context, f signTarget, it *resolve.Item, ca
 	}
 	refused, err := v.approve(ctx, r, &rep, it, call)
 	if refused != nil {
-		rep.Status, rep.Signer, rep.Findings = Refused, "", append(rep.Findings, *refused)
+		rep.Status = Refused
+		rep.Signer = ""
+		rep.Findings = append(rep.Findings, *refused)
 	} else if r.foreign {
 		rep.Replaces = &Replaced{Key: it.Verdict.Signer.String(), Owner: it.Verdict.Owner}
 	}
@@ -220,7 +232,13 @@ func (v *Verbs) Prepare(ctx context.Context, held policy.Held, it *resolve.Item,
 
 // signedForm is Prepare for a call. With keep the signature of the item stays.
 func (v *Verbs) signedForm(ctx context.Context, it *resolve.Item, call SignCall, keep bool) (SignReport, SignedFile, error) {
-	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged, Support: it.Support(), Digest: it.Digest}
+	rep := SignReport{
+		Ref:     it.Ref.String(),
+		Path:    it.Path(),
+		Status:  Unchanged,
+		Support: it.Support(),
+		Digest:  it.Digest,
+	}
 	if err := call.Held.Allows(policy.Sign, it.Ref); err != nil {
 		return rep, SignedFile{}, err
 	}
@@ -342,7 +360,8 @@ func signFinding(path string, err error) diag.Finding {
 	f.Path = path
 	var e *diag.Error
 	if errors.As(err, &e) {
-		f.Reason, f.Facts = e.Reason, e.Details
+		f.Reason = e.Reason
+		f.Facts = e.Details
 		f.Line, _ = e.Details["line"].(int)
 	}
 	return f
@@ -501,7 +520,8 @@ func (v *Verbs) signed(ctx context.Context, t signTarget) bool {
 func (v *Verbs) Match(ctx context.Context, word string) ([]resolve.Entry, error) {
 	kind, pattern, hasKind := strings.Cut(word, ":")
 	if !hasKind {
-		kind, pattern = "", word
+		kind = ""
+		pattern = word
 	}
 	if pattern == "*" {
 		pattern = "**"

@@ -30,21 +30,28 @@ func conflictOf(b []byte) *conflict {
 	var c conflict
 	var open []int
 	only := true // the conflict has only lines that look like signatures
-	start, number, offset := 0, 0, 0
+	start := 0
+	number := 0
+	offset := 0
 	var signatures [][]byte
 	for line := range bytes.Lines(b) {
 		number++
 		switch m := lock.ConflictMarker(string(line)); {
 		case m == '<':
-			open, only, signatures, start = []int{number}, true, nil, offset
+			open = []int{number}
+			only = true
+			signatures = nil
+			start = offset
 		case len(open) > 0 && (m == '=' || m == '|'):
 			open = append(open, number)
 		case m == '>' && len(open) > 1:
 			open = append(open, number)
 			if c.lines == nil && only && len(signatures) > 0 && atSignature(b[:start]) {
-				c.rest, c.signatures = slices.Concat(b[:start], b[offset+len(line):]), signatures
+				c.rest = slices.Concat(b[:start], b[offset+len(line):])
+				c.signatures = signatures
 			}
-			c.lines, open = append(c.lines, open...), nil
+			c.lines = append(c.lines, open...)
+			open = nil
 		case sign.LooksSigned(line):
 			signatures = append(signatures, line)
 		default:

@@ -47,11 +47,21 @@ func (r *SignReport) findUnsigned(f signTarget) {
 
 func (v *Verbs) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
 	if f := it.OfOriginal(); f != nil {
-		return SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Refused, Findings: []diag.Finding{*f}}, SignedFile{}, nil
+		return SignReport{
+			Ref:      it.Ref.String(),
+			Path:     it.Path(),
+			Status:   Refused,
+			Findings: []diag.Finding{*f},
+		}, SignedFile{}, nil
 	}
 	old := legacy.Check(string(it.Ref.Kind), it.Bytes, call.LegacyKeys)
 	if why := notUpgradable(old); why != nil {
-		rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Refused, Findings: diag.WithPath([]diag.Finding{why.WithReason(why.Reason, "ref", it.Ref.String())}, it.Path())}
+		rep := SignReport{
+			Ref:      it.Ref.String(),
+			Path:     it.Path(),
+			Status:   Refused,
+			Findings: diag.WithPath([]diag.Finding{why.WithReason(why.Reason, "ref", it.Ref.String())}, it.Path()),
+		}
 		return rep, SignedFile{}, nil
 	}
 	it, notes := ryeos.Translate(v.p.Resolver, it)

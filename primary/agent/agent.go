@@ -100,8 +100,12 @@ func (w *Workspace) search(ctx context.Context, held policy.Held, args map[strin
 		return w.searchRegistry(ctx, held, args)
 	}
 	res, err := w.Verbs.Search(ctx, held, search.Query{
-		Text: text(args, "query"), Scope: text(args, "scope"), Space: text(args, "space"),
-		Limit: number(args, "limit"), Offset: number(args, "offset"), Executable: true,
+		Text:       text(args, "query"),
+		Scope:      text(args, "scope"),
+		Space:      text(args, "space"),
+		Limit:      number(args, "limit"),
+		Offset:     number(args, "offset"),
+		Executable: true,
 	})
 	if err != nil {
 		return nil, err
@@ -110,7 +114,8 @@ func (w *Workspace) search(ctx context.Context, held policy.Held, args map[strin
 		hit := &res.Hits[i]
 		if hit.Trust != string(trust.Trusted) && hit.Trust != trust.AgentWord && hit.Trust != trust.RuntimeWord {
 			// A model reads descriptions as instructions.
-			hit.Title, hit.Description = "", "not shown, because the item is not trusted: "+hit.Trust
+			hit.Title = ""
+			hit.Description = "not shown, because the item is not trusted: " + hit.Trust
 		}
 	}
 	return res, nil

@@ -43,7 +43,8 @@ func (w *Workspace) fit(ctx context.Context, name string, args map[string]any) (
 	if err != nil {
 		return nil, err
 	}
-	s, props := c.schema, c.props
+	s := c.schema
+	props := c.props
 	args = maps.Clone(args)
 	bad := unpack(args)
 	var unknown []int // findings about names that the verb does not have

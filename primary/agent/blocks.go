@@ -101,7 +101,12 @@ func failureText(f *diag.Failure) string {
 	case f.Code == diag.PermissionDenied && strings.Contains(shown.Suggestion, SettingsID):
 		hint = "inform the person if the task needs it" // that setting is for clients of rye serve
 	}
-	return resulttext.Failure(resulttext.Problem{Code: code, Message: message, Hint: hint, Details: facts})
+	return resulttext.Failure(resulttext.Problem{
+		Code:    code,
+		Message: message,
+		Hint:    hint,
+		Details: facts,
+	})
 }
 
 // verbNames replaces the names of the verbs in suggestions by those of the tools of a
@@ -213,7 +218,12 @@ func blockFrom(raw json.RawMessage) message.Block {
 	case c.Type == "resource":
 		data, err := base64.StdEncoding.DecodeString(c.Resource.Blob)
 		if err == nil {
-			return message.Block{Type: message.File, MediaType: c.Resource.MIMEType, Name: path.Base(c.Resource.URI), Data: data}
+			return message.Block{
+				Type:      message.File,
+				MediaType: c.Resource.MIMEType,
+				Name:      path.Base(c.Resource.URI),
+				Data:      data,
+			}
 		}
 	}
 	link, _ := jsonx.Marshal(map[string]any{"name": c.Name, "uri": c.URI, "mimeType": c.MIMEType}) // texts

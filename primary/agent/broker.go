@@ -69,7 +69,13 @@ func NewBroker(ctx context.Context, held policy.Held, home string, open func(ctx
 	if level.depth++; level.depth > maxBrokers {
 		return nil, diag.New(diag.LimitExceeded, "opening a broker: programs call tools with a broker more than %d deep", maxBrokers)
 	}
-	return &Broker{open: open, held: held, home: home, run: context.WithValue(ctx, brokerKey{}, level), tree: level.tree}, nil
+	return &Broker{
+		open: open,
+		held: held,
+		home: home,
+		run:  context.WithValue(ctx, brokerKey{}, level),
+		tree: level.tree,
+	}, nil
 }
 
 // Around sets what makes the calls of the program, in place of Workspace.Do: in a thread,
@@ -144,7 +150,9 @@ func (b *Broker) call(ctx context.Context, req Request) *diag.Envelope {
 	}
 	// What the client sends is written by the program: an answer of it is not the
 	// user's.
-	req.Held, req.Ask, req.Asking = b.held, nil, nil
+	req.Held = b.held
+	req.Ask = nil
+	req.Asking = nil
 	if b.around != nil {
 		return b.around(ctx, w, req)
 	}
@@ -162,7 +170,12 @@ func (b *Broker) record(req Request, env *diag.Envelope, took time.Duration) {
 	if ref != "" && !strings.Contains(ref, ":") {
 		ref = cmp.Or(args.Kind, "tool") + ":" + ref
 	}
-	call := exec.BrokerCall{Verb: req.Name, Ref: shortRef(ref), Success: env.Success, DurationMS: took.Milliseconds()}
+	call := exec.BrokerCall{
+		Verb:       req.Name,
+		Ref:        shortRef(ref),
+		Success:    env.Success,
+		DurationMS: took.Milliseconds(),
+	}
 	if env.Error != nil {
 		call.Code = env.Error.Code
 	}

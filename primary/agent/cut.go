@@ -77,7 +77,12 @@ func (c *cutter) fit() []byte {
 	if c.excess() > 0 { // nothing in it can be cut any further: keep the outcome only
 		last := diag.Envelope{Success: c.env.Success, Metadata: c.env.Metadata}
 		if e := c.env.Error; e != nil {
-			last.Error = &diag.Failure{Code: e.Code, Message: e.Message, Retryable: e.Retryable, Suggestion: e.Suggestion}
+			last.Error = &diag.Failure{
+				Code:       e.Code,
+				Message:    e.Message,
+				Retryable:  e.Retryable,
+				Suggestion: e.Suggestion,
+			}
 		}
 		c.env = last
 	}
@@ -100,7 +105,8 @@ func (c *cutter) cutText() {
 	size := 0
 	visit := func(s slot, n int) {
 		if n > size {
-			longest, size = s, n
+			longest = s
+			size = n
 		}
 	}
 	named(slot{c.env.Data, func(v any) { c.env.Data = v }}, "", visit)
@@ -172,12 +178,15 @@ func (c *cutter) cutFile(m map[string]any) {
 
 // keep stores the whole text, or the whole document, and states how to read it.
 func (c *cutter) keep(keep func(name string, text []byte) string) {
-	text, ext := c.whole, ".txt"
+	text := c.whole
+	ext := ".txt"
 	doc, isJSON := cuttext.Indent(text, maxKeptLine)
 	lines := c.head + 1
 	switch {
 	case isJSON: // one long line could not be read by lines
-		text, ext, lines = doc, ".json", 1
+		text = doc
+		ext = ".json"
+		lines = 1
 	default:
 		var wrapped bool
 		if text, wrapped = cuttext.Wrap(text, maxKeptLine); wrapped {
@@ -208,7 +217,8 @@ func cutLargest(values []*any, excess int) bool {
 	for _, p := range values {
 		walk(slot{*p, func(v any) { *p = v }}, func(s slot, n int) {
 			if n > size {
-				largest, size = s, n
+				largest = s
+				size = n
 			}
 		})
 	}
@@ -250,7 +260,8 @@ func walk(s slot, visit func(slot, int)) int {
 		}
 		return n
 	case []any:
-		total, largest := 2, 0
+		total := 2
+		largest := 0
 		for i, child := range v {
 			n := walk(slot{child, func(c any) { v[i] = c }}, visit)
 			total += n + 1
@@ -261,7 +272,8 @@ func walk(s slot, visit func(slot, int)) int {
 		}
 		return total
 	case map[string]any:
-		total, largest := 2, 0
+		total := 2
+		largest := 0
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			n := len(k) + 4 + walk(slot{v[k], func(c any) { v[k] = c }}, visit)
 			total += n

@@ -85,7 +85,12 @@ func (w *Workspace) define(ctx context.Context, name string) (d *Definition, ref
 	if err != nil {
 		return nil, nil, err
 	}
-	d = &Definition{Name: name, Title: it.Meta.Title, Description: it.Meta.Description, Hints: hints(own)}
+	d = &Definition{
+		Name:        name,
+		Title:       it.Meta.Title,
+		Description: it.Meta.Description,
+		Hints:       hints(own),
+	}
 	d.Hints.OpenWorld = d.Hints.OpenWorld || w.pinned() && name != string(policy.Sign) // a registry answers
 	if d.InputSchema, err = orderedSchema(withDescriptions(w.schemaOf(own, w.kinds(ctx)), it), own); err != nil {
 		return nil, nil, err
@@ -209,5 +214,10 @@ func (w *Workspace) pinned() bool { return w.Registry != nil && w.Registry.Pinne
 func hints(it *resolve.Item) Hints {
 	m, _ := it.Meta.Fields["annotations"].(map[string]any)
 	is := func(name string) bool { v, _ := m[name].(bool); return v }
-	return Hints{ReadOnly: is("readOnlyHint"), Destructive: is("destructiveHint"), Idempotent: is("idempotentHint"), OpenWorld: is("openWorldHint")}
+	return Hints{
+		ReadOnly:    is("readOnlyHint"),
+		Destructive: is("destructiveHint"),
+		Idempotent:  is("idempotentHint"),
+		OpenWorld:   is("openWorldHint"),
+	}
 }

@@ -73,7 +73,8 @@ func (w *Workspace) tool(ctx context.Context, call primary.Call) (*diag.Envelope
 		meta.Chain = nil
 		meta.Usage = nil
 		meta.Sandbox = nil
-		meta.Calls, meta.MoreCalls = nil, 0
+		meta.Calls = nil
+		meta.MoreCalls = 0
 		env.Data = present(toolOf(run), waiting(run.Data), interleaved(call))
 	}
 	if err != nil {
@@ -120,9 +121,16 @@ func (w *Workspace) directive(ctx context.Context, call primary.Call) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	out := prepared{ID: d.Item.Ref.ID, Title: d.Title, Inputs: d.Inputs, Outputs: d.Outputs, Permissions: d.Permissions}
+	out := prepared{
+		ID:          d.Item.Ref.ID,
+		Title:       d.Title,
+		Inputs:      d.Inputs,
+		Outputs:     d.Outputs,
+		Permissions: d.Permissions,
+	}
 	if !call.DryRun {
-		out.Directions, out.Body = w.Settings.Directions, d.Body
+		out.Directions = w.Settings.Directions
+		out.Body = d.Body
 	}
 	return out, nil
 }

@@ -41,13 +41,23 @@ func (w *Workspace) load(ctx context.Context, req Request, args map[string]any) 
 		return nil, err
 	}
 	to := space.Name(text(args, "destination"))
-	it, err := w.Verbs.Load(ctx, primary.LoadCall{Ref: ref, Held: req.Held, Source: space.Name(text(args, "source")), Unverified: to == ""})
+	it, err := w.Verbs.Load(ctx, primary.LoadCall{
+		Ref:        ref,
+		Held:       req.Held,
+		Source:     space.Name(text(args, "source")),
+		Unverified: to == "",
+	})
 	if err != nil {
 		return nil, err
 	}
 	out := loaded{
-		Type: it.Ref.Kind, ID: it.Ref.ID, Source: it.Root.Label(), Version: it.Meta.Version,
-		Path: it.Path(), Digest: it.Digest, Trust: it.Verdict.Word(),
+		Type:    it.Ref.Kind,
+		ID:      it.Ref.ID,
+		Source:  it.Root.Label(),
+		Version: it.Meta.Version,
+		Path:    it.Path(),
+		Digest:  it.Digest,
+		Trust:   it.Verdict.Word(),
 	}
 	var warnings []string
 	if it.Verdict.Runtime {

@@ -235,7 +235,8 @@ func repeats(text string, structured any) bool {
 func blockOf(block map[string]any) (header map[string]any, raw json.RawMessage) {
 	kind, _ := block["type"].(string)
 	header = map[string]any{"type": kind}
-	from, problem := block, ""
+	from := block
+	problem := ""
 	switch kind {
 	case "image", "audio":
 		from, problem = withFile(block, "data")

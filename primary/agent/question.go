@@ -41,7 +41,8 @@ var ErrNoAnswer = errors.New("no answer")
 // confirmed asks the user whether a call may do something, and returns the error for a
 // refusal. The end of the time for an answer is one.
 func (w *Workspace) confirmed(ctx context.Context, req Request, doing, question string) error {
-	within, cancel := ctx, func() {}
+	within := ctx
+	cancel := func() {}
 	if w.AskTimeout > 0 {
 		within, cancel = context.WithTimeout(ctx, w.AskTimeout)
 	}

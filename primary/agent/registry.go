@@ -124,7 +124,14 @@ func (w *Workspace) searchRegistry(ctx context.Context, held policy.Held, args m
 	if err != nil {
 		return nil, err
 	}
-	res, err := r.Search(ctx, search.Query{Text: text(args, "query"), Scope: text(args, "scope"), Limit: number(args, "limit"), Offset: number(args, "offset"), Kinds: may, Shown: shown})
+	res, err := r.Search(ctx, search.Query{
+		Text:   text(args, "query"),
+		Scope:  text(args, "scope"),
+		Limit:  number(args, "limit"),
+		Offset: number(args, "offset"),
+		Kinds:  may,
+		Shown:  shown,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -144,9 +151,17 @@ func (w *Workspace) loadRegistry(ctx context.Context, req Request, from Registry
 		return nil, err
 	}
 	out := loaded{
-		Type: it.Item.Ref.Kind, ID: it.From.String(), Source: it.From.Bundle, Version: it.From.Version,
-		Path: it.Item.Path(), Digest: it.Item.Digest, Trust: it.Item.Verdict.Word(), Signers: it.Signers, Caps: it.Caps,
-		Parameters: parametersOf(it.Item), Content: contentOf(it.Item),
+		Type:       it.Item.Ref.Kind,
+		ID:         it.From.String(),
+		Source:     it.From.Bundle,
+		Version:    it.From.Version,
+		Path:       it.Item.Path(),
+		Digest:     it.Item.Digest,
+		Trust:      it.Item.Verdict.Word(),
+		Signers:    it.Signers,
+		Caps:       it.Caps,
+		Parameters: parametersOf(it.Item),
+		Content:    contentOf(it.Item),
 	}
 	out.Note = "not installed: execute with this id asks the user first, and records the release in the user's lock"
 	if it.Installed {

@@ -51,7 +51,8 @@ func (s *Surface) reply(name string, env *diag.Envelope, w *Workspace) *Reply {
 	}
 	var blocks []json.RawMessage
 	if p, ok := env.Data.(presented); ok {
-		blocks, env.Data = p.blocks, p.data
+		blocks = p.blocks
+		env.Data = p.data
 		if p.data == nil {
 			env.Data = nil
 		}

@@ -66,7 +66,8 @@ func ReadSettings(ctx context.Context, r *resolve.Resolver, allowed policy.Set) 
 		errs = append(errs, err)
 	}
 	if allowed != nil {
-		first.Caps, first.Source = allowed, serverSource+" --capabilities"
+		first.Caps = allowed
+		first.Source = serverSource + " --capabilities"
 	}
 	held := policy.Held{first}
 	// The order of layers is system, user, project: narrowing must come after

@@ -201,8 +201,12 @@ func (s *Surface) Resources(ctx context.Context) ([]Resource, error) {
 	out := []Resource{}
 	err = w.each(ctx, held, item.Knowledge, policy.Load, func(it *resolve.Item) {
 		out = append(out, Resource{
-			URI: resourcePrefix + it.Ref.ID, Name: it.Ref.ID, Title: it.Meta.Title, Description: it.Meta.Description,
-			MIMEType: markdown, Size: int64(len(primary.Body(it))),
+			URI:         resourcePrefix + it.Ref.ID,
+			Name:        it.Ref.ID,
+			Title:       it.Meta.Title,
+			Description: it.Meta.Description,
+			MIMEType:    markdown,
+			Size:        int64(len(primary.Body(it))),
 		})
 	})
 	return out, err
