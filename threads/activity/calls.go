@@ -63,7 +63,12 @@ func (t *Tree) call(l *transcript.Line) []Change {
 		return nil
 	}
 	if b == nil {
-		b = &Block{Kind: Call, ID: d.CallID, Log: t.ID, Depth: t.Depth}
+		b = &Block{
+			Kind:  Call,
+			ID:    d.CallID,
+			Log:   t.ID,
+			Depth: t.Depth,
+		}
 		t.calls[d.CallID] = b
 	}
 	if b.Title == "" { // else without the defaults of the tool
@@ -99,7 +104,9 @@ func (t *Tree) output(l *transcript.Line) []Change {
 	if id, isThread := strings.CutPrefix(d.Text, "thread "); isThread && b.AtOnce == 1 {
 		b.AtOnce = 0
 		c := t.block(Child, l)
-		c.ID, c.Title, c.Args = id, b.Title, b.Args
+		c.ID = id
+		c.Title = b.Title
+		c.Args = b.Args
 		t.asked[b.ID] = c
 		t.open(id)
 		return []Change{{Block: c}}
@@ -126,7 +133,12 @@ func (t *Tree) deny(l *transcript.Line) []Change {
 		return nil
 	}
 	if b == nil {
-		b = &Block{Kind: Call, ID: d.CallID, Log: t.ID, Depth: t.Depth}
+		b = &Block{
+			Kind:  Call,
+			ID:    d.CallID,
+			Log:   t.ID,
+			Depth: t.Depth,
+		}
 		t.calls[d.CallID] = b
 	}
 	if b.Title == "" {
@@ -159,7 +171,14 @@ func (t *Tree) result(l *transcript.Line) []Change {
 	}
 	b := t.calls[d.CallID]
 	if b == nil { // another process had begun it
-		b = &Block{Kind: Call, ID: d.CallID, Log: t.ID, Depth: t.Depth, Title: short(strings.TrimPrefix(d.Ref, "tool:")), Began: l.At().Add(-time.Duration(d.Duration) * time.Millisecond)}
+		b = &Block{
+			Kind:  Call,
+			ID:    d.CallID,
+			Log:   t.ID,
+			Depth: t.Depth,
+			Title: short(strings.TrimPrefix(d.Ref, "tool:")),
+			Began: l.At().Add(-time.Duration(d.Duration) * time.Millisecond),
+		}
 		t.calls[d.CallID] = b
 		t.begins(b)
 	}
@@ -187,7 +206,8 @@ func (t *Tree) result(l *transcript.Line) []Change {
 	if c := t.asked[d.CallID]; c != nil && c.Kind == Child {
 		delete(t.asked, d.CallID)
 		if sub := t.below[c.ID]; sub != nil {
-			c.Text, c.Spent = sub.State, sub.Spent
+			c.Text = sub.State
+			c.Spent = sub.Spent
 		}
 		out = append([]Change{t.ended(c, state, l)}, out...)
 	}

@@ -19,7 +19,8 @@ func (t *Tree) graphLine(l *transcript.Line) []Change {
 			Nodes int    `json:"nodes"`
 		}
 		if l.Decode(&d) == nil {
-			t.nodes, t.Depth = d.Nodes, max(t.Depth, d.Depth)
+			t.nodes = d.Nodes
+			t.Depth = max(t.Depth, d.Depth)
 			t.start.Ref = d.Graph
 		}
 		t.graph = true
@@ -47,7 +48,9 @@ func (t *Tree) named(name string, step int, l *transcript.Line) *Block {
 		}
 	}
 	b := t.block(Node, l)
-	b.Title, b.Number, b.Nodes = name, step, t.nodes
+	b.Title = name
+	b.Number = step
+	b.Nodes = t.nodes
 	return b
 }
 
@@ -82,7 +85,8 @@ func (t *Tree) entry(l *transcript.Line) []Change {
 		return nil
 	}
 	b := t.named(d.Node, 0, l)
-	b.Total, b.AtOnce = d.Of, d.AtOnce
+	b.Total = d.Of
+	b.AtOnce = d.AtOnce
 	if b.Done++; d.Error != nil {
 		b.Failures++
 	}
@@ -108,7 +112,10 @@ func (t *Tree) nodeEnds(l *transcript.Line) []Change {
 	if d.Branch != "" {
 		of := t.named(d.Node, d.Step, l)
 		b := t.block(Node, l)
-		b.Title, b.Number, b.Nodes, b.Began = d.Node+"."+d.Branch, of.Number, t.nodes, of.Began
+		b.Title = d.Node + "." + d.Branch
+		b.Number = of.Number
+		b.Nodes = t.nodes
+		b.Began = of.Began
 		return []Change{t.nodeEnd(b, d.Error != nil, failure(d.Error), l)}
 	}
 	b := t.named(d.Node, d.Step, l)
@@ -170,7 +177,8 @@ func (t *Tree) graphAsk(l *transcript.Line) []Change {
 	}
 	if l.Event == "ask_opened" {
 		b := t.block(Question, l)
-		b.ID, b.Text = d.Node, d.Question
+		b.ID = d.Node
+		b.Text = d.Question
 		t.asked[d.Node] = b
 		return []Change{{Block: b}}
 	}

@@ -58,7 +58,8 @@ func (t *Tree) failed(d errorData) string {
 	if d.Code == "CANCELLED" { // the last line states it
 		return ""
 	}
-	message, next := shortened(d.Message, maxMessage), ""
+	message := shortened(d.Message, maxMessage)
+	next := ""
 	if d.RetryIn != nil {
 		message = strings.TrimSuffix(message, ".")
 		wait := time.Duration(*d.RetryIn) * time.Millisecond
@@ -101,9 +102,11 @@ type limitData struct {
 }
 
 func (t *Tree) limit(d limitData) string {
-	name, unit := strings.ReplaceAll(d.Limit, "_", " "), ""
+	name := strings.ReplaceAll(d.Limit, "_", " ")
+	unit := ""
 	if s, ok := strings.CutSuffix(name, " seconds"); ok {
-		name, unit = s, " s"
+		name = s
+		unit = " s"
 	}
 	if period := map[string]string{policy.LimitDay: "day", policy.LimitMonth: "month"}[d.Limit]; period != "" {
 		name = "spend of your account for a " + period + " (" + d.Limit + ")"

@@ -49,7 +49,14 @@ func (t *Tree) KeepOutput() { t.kept = math.MaxInt }
 
 // New returns the tree of a log without lines.
 func New(s Start) *Tree {
-	return &Tree{ID: s.ThreadID, start: s, kept: keptLines, calls: map[string]*Block{}, asked: map[string]*Block{}, below: map[string]*Tree{}}
+	return &Tree{
+		ID:    s.ThreadID,
+		start: s,
+		kept:  keptLines,
+		calls: map[string]*Block{},
+		asked: map[string]*Block{},
+		below: map[string]*Tree{},
+	}
 }
 
 // Before takes the lines of processes that ended: what follows is by another one, whose first
@@ -61,8 +68,14 @@ func (t *Tree) Before(lines []transcript.Line) {
 	for _, b := range t.Live() { // the next process makes a call again, or states that it was stopped
 		b.State = ""
 	}
-	t.text, t.reason, t.live = nil, nil, nil
-	t.headed, t.State, t.Model, t.until, t.last = false, "", Model{}, time.Time{}, ""
+	t.text = nil
+	t.reason = nil
+	t.live = nil
+	t.headed = false
+	t.State = ""
+	t.Model = Model{}
+	t.until = time.Time{}
+	t.last = ""
 }
 
 // Log returns the tree of a log below this one, and this one for its own id.
@@ -100,7 +113,13 @@ func (t *Tree) open(id string) *Tree {
 }
 
 func (t *Tree) block(k Kind, l *transcript.Line) *Block {
-	b := &Block{Kind: k, Log: t.ID, Depth: t.Depth, State: Open, Began: l.At()}
+	b := &Block{
+		Kind:  k,
+		Log:   t.ID,
+		Depth: t.Depth,
+		State: Open,
+		Began: l.At(),
+	}
 	t.begins(b)
 	return b
 }
@@ -183,7 +202,9 @@ func (t *Tree) interrupted(l *transcript.Line) []Change {
 			t.until = l.At().Add(time.Duration(*d.RetryIn) * time.Millisecond)
 		}
 	case "thread_resumed":
-		t.State, t.Model, t.until = "", Model{}, time.Time{}
+		t.State = ""
+		t.Model = Model{}
+		t.until = time.Time{}
 	default:
 		return nil
 	}
@@ -227,7 +248,10 @@ func (t *Tree) Head(l *transcript.Line) []Change {
 	t.headed = true
 	s := &t.start
 	b := t.block(Head, l)
-	b.ID, b.Spent, b.Max, b.MaxTurns = t.ID, t.Spent, s.Spend, s.Turns
+	b.ID = t.ID
+	b.Spent = t.Spent
+	b.Max = s.Spend
+	b.MaxTurns = s.Turns
 	b.Title = strings.TrimPrefix(s.Ref, "directive:")
 	if s.Version != "" {
 		b.Title += "@" + s.Version
@@ -258,7 +282,8 @@ func (t *Tree) delta(l *transcript.Line) []Change {
 	}
 	switch d.Kind {
 	case message.DeltaText:
-		t.Model.Writing, t.Model.Call = true, ""
+		t.Model.Writing = true
+		t.Model.Call = ""
 		if t.text == nil {
 			t.text = t.block(Text, l)
 		}
@@ -309,7 +334,12 @@ func (t *Tree) response(l *transcript.Line) []Change {
 		case b.Type == message.ToolCall && b.Input != nil: // as the model wrote it
 			c := t.calls[b.ID]
 			if c == nil {
-				c = &Block{Kind: Call, ID: b.ID, Log: t.ID, Depth: t.Depth}
+				c = &Block{
+					Kind:  Call,
+					ID:    b.ID,
+					Log:   t.ID,
+					Depth: t.Depth,
+				}
 				t.calls[b.ID] = c
 			}
 			c.Title, c.Args = short(b.Name), arguments(b.Input)
@@ -322,7 +352,11 @@ func (t *Tree) response(l *transcript.Line) []Change {
 	t.Tokens += d.Usage.Total()
 	t.Spent = t.Spent.Plus(d.Cost)
 	b := t.block(Turn, l)
-	b.Number, b.MaxTurns, b.Tokens, b.Spent, b.Max = int(d.Turn), t.start.Turns, t.Tokens, t.Spent, t.start.Spend
+	b.Number = int(d.Turn)
+	b.MaxTurns = t.start.Turns
+	b.Tokens = t.Tokens
+	b.Spent = t.Spent
+	b.Max = t.start.Spend
 	return append(out, t.ended(b, Done, l))
 }
 
@@ -336,7 +370,8 @@ func (t *Tree) ask(l *transcript.Line) []Change {
 		return nil
 	}
 	b := t.block(Question, l)
-	b.ID, b.Text = d.ID, d.Summary
+	b.ID = d.ID
+	b.Text = d.Summary
 	t.asked[d.ID] = b
 	return []Change{{Block: b}}
 }
@@ -391,13 +426,17 @@ func (t *Tree) end(l *transcript.Line) []Change {
 	}
 	_ = l.Decode(&d) // an end of a form that is not known is an end
 	t.State = strings.TrimPrefix(strings.TrimPrefix(l.Event, "thread_"), "graph_")
-	t.until, t.Model = time.Time{}, Model{}
+	t.until = time.Time{}
+	t.Model = Model{}
 	out := t.textEnds(l)
 	if t.graph && l.Event == "thread_suspended" {
 		out = append(out, t.suspendedNodes(d.Reason, d.Nodes, l)...)
 	}
 	b := t.block(End, l)
-	b.ID, b.Title, b.Args, b.Spent = t.ID, t.State, d.Reason, max(t.Spent, d.Cost.Spend)
+	b.ID = t.ID
+	b.Title = t.State
+	b.Args = d.Reason
+	b.Spent = max(t.Spent, d.Cost.Spend)
 	if t.Spent = b.Spent; d.Ask != nil {
 		b.Text = d.Ask.Question
 	}

@@ -96,7 +96,12 @@ func Text(name, text string) message.Block {
 
 // Block returns the content of an image or a file as a block.
 func Block(name, mediaType string, data []byte) message.Block {
-	b := message.Block{Type: message.File, MediaType: mediaType, Name: name, Data: data}
+	b := message.Block{
+		Type:      message.File,
+		MediaType: mediaType,
+		Name:      name,
+		Data:      data,
+	}
 	if media.IsImage(mediaType) {
 		b.Type = message.Image
 	}
@@ -165,9 +170,11 @@ func FromContent(name string, result map[string]any) (message.Block, error) {
 	if err != nil || len(content) != 1 {
 		return message.Block{}, diag.New(diag.ExecutionFailed, "reading %q: the result has no content", name)
 	}
-	encoded, mediaType := content[0].Data, content[0].MIMEType
+	encoded := content[0].Data
+	mediaType := content[0].MIMEType
 	if from := content[0].Resource; from != nil {
-		encoded, mediaType = from.Blob, from.MIMEType
+		encoded = from.Blob
+		mediaType = from.MIMEType
 	}
 	data, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {

@@ -70,7 +70,8 @@ func Parts(texts []string, tokens int64) (out []string) {
 	for _, text := range texts {
 		text += "\n\n"
 		if part != "" && len(part)+len(text) > most {
-			out, part = append(out, part), ""
+			out = append(out, part)
+			part = ""
 		}
 		for len(text) > most {
 			piece := cuttext.Start(text, most)
@@ -80,7 +81,8 @@ func Parts(texts []string, tokens int64) (out []string) {
 			if piece == "" {
 				piece = text // a character that is longer than a part
 			}
-			out, text = append(out, piece), text[len(piece):]
+			out = append(out, piece)
+			text = text[len(piece):]
 		}
 		part += text
 	}

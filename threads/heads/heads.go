@@ -80,7 +80,12 @@ func Open(ctx context.Context, dir, id, project string, limit time.Duration) (*R
 	if err != nil {
 		return nil, err
 	}
-	return &Record{id: id, file: f, lock: lock, project: project}, nil
+	return &Record{
+		id:      id,
+		file:    f,
+		lock:    lock,
+		project: project,
+	}, nil
 }
 
 // Close releases the record.

@@ -30,7 +30,8 @@ func (b Block) canonical() Block {
 	if b.Input != nil {
 		b.Input = []byte(text(string(b.Input)))
 		if jsonx.Ambiguous(b.Input, MaxInputDepth) != "" {
-			b.InvalidInput, b.Input = string(b.Input), nil
+			b.InvalidInput = string(b.Input)
+			b.Input = nil
 		}
 	}
 	if len(b.Content) > 0 {

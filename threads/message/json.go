@@ -64,7 +64,13 @@ func (b Block) MarshalJSON() ([]byte, error) {
 	case Image, File:
 		return compact(dataJSON{b.Type, b.MediaType, b.Name, b.Data, b.Artifact, b.Width, b.Height, b.Pages, b.Bytes})
 	case ToolCall:
-		c := callJSON{Type: b.Type, ID: b.ID, Name: b.Name, Input: b.Input, Wire: b.wire()}
+		c := callJSON{
+			Type:  b.Type,
+			ID:    b.ID,
+			Name:  b.Name,
+			Input: b.Input,
+			Wire:  b.wire(),
+		}
 		if b.Input == nil {
 			c.InvalidInput = &b.InvalidInput
 		}
@@ -83,7 +89,12 @@ func (b Block) MarshalJSON() ([]byte, error) {
 
 // exact returns the JSON form of Raw.
 func (b Block) exact() wire {
-	w := wire{Dialect: b.Dialect, Provider: b.Provider, Model: b.Model, Raw: string(b.Raw)}
+	w := wire{
+		Dialect:  b.Dialect,
+		Provider: b.Provider,
+		Model:    b.Model,
+		Raw:      string(b.Raw),
+	}
 	if !utf8.Valid(b.Raw) {
 		w.Raw, w.Base64 = "", b.Raw
 	}
@@ -104,7 +115,10 @@ func (w *wire) into(b *Block) {
 	if w == nil {
 		return
 	}
-	b.Dialect, b.Provider, b.Model, b.Raw = w.Dialect, w.Provider, w.Model, []byte(w.Raw)
+	b.Dialect = w.Dialect
+	b.Provider = w.Provider
+	b.Model = w.Model
+	b.Raw = []byte(w.Raw)
 	if len(w.Base64) > 0 {
 		b.Raw = w.Base64
 	}
@@ -127,8 +141,17 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 		})
 	case Image, File:
 		return read(data, func(v dataJSON) {
-			*b = Block{Type: v.Type, MediaType: v.MediaType, Name: v.Name, Data: v.Data, Artifact: v.Artifact,
-				Width: v.Width, Height: v.Height, Pages: v.Pages, Bytes: v.Bytes}
+			*b = Block{
+				Type:      v.Type,
+				MediaType: v.MediaType,
+				Name:      v.Name,
+				Data:      v.Data,
+				Artifact:  v.Artifact,
+				Width:     v.Width,
+				Height:    v.Height,
+				Pages:     v.Pages,
+				Bytes:     v.Bytes,
+			}
 		})
 	case ToolCall:
 		return b.readCall(data)
@@ -152,13 +175,20 @@ func (b *Block) readCall(data []byte) error {
 	var missing bool
 	err := read(data, func(v callJSON) {
 		missing = v.Input == nil && v.InvalidInput == nil
-		*b = Block{Type: v.Type, ID: v.ID, Name: v.Name, Input: v.Input}
+		*b = Block{
+			Type:  v.Type,
+			ID:    v.ID,
+			Name:  v.Name,
+			Input: v.Input,
+		}
 		if v.InvalidInput != nil {
 			b.InvalidInput = *v.InvalidInput
 		}
 		v.Wire.into(b)
 		if _, found := jsonx.ParseMessage(b.Input); b.Input != nil && len(found) > 0 {
-			b.InvalidInput, b.Input = string(b.Input), nil // an earlier version wrote arguments as they came
+			// an earlier version wrote arguments as they came
+			b.InvalidInput = string(b.Input)
+			b.Input = nil
 		}
 	})
 	if err == nil && missing {

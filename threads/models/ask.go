@@ -56,7 +56,13 @@ func Ask(ctx context.Context, rules *Rules, w Wish, key string) (*Found, error) 
 	if dialect == "" {
 		dialect = address.Dialect
 	}
-	f := &Found{Address: address, Dialect: dialect, Certain: dialect != "", Root: address.roots()[0], rules: rules}
+	f := &Found{
+		Address: address,
+		Dialect: dialect,
+		Certain: dialect != "",
+		Root:    address.roots()[0],
+		rules:   rules,
+	}
 	if f.Dialect == "" {
 		f.Dialect = provider.Chat
 	}
@@ -266,7 +272,12 @@ func (f *Found) Describe(ctx context.Context, m *Model, key string) {
 		if err != nil {
 			return
 		}
-		req := httpx.Request{Method: http.MethodPost, URL: f.Address.Host + f.Address.ollamaRoot() + "/api/show", Header: a.bearer(), Body: body}
+		req := httpx.Request{
+			Method: http.MethodPost,
+			URL:    f.Address.Host + f.Address.ollamaRoot() + "/api/show",
+			Header: a.bearer(),
+			Body:   body,
+		}
 		if res, err := a.send(ctx, req); err == nil && res.Status == http.StatusOK {
 			readShow(res.Body, m)
 		}

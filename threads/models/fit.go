@@ -64,7 +64,12 @@ const maxChanges = 8
 // system message, a call of a tool, and the result of a tool. Each deviation becomes a
 // note. The error is in plain words.
 func Fit(ctx context.Context, it *Item, found *Found, call Caller) (*Report, error) {
-	t := &fit{item: it, found: found, call: call, report: &Report{Notes: []string{}}}
+	t := &fit{
+		item:   it,
+		found:  found,
+		call:   call,
+		report: &Report{Notes: []string{}},
+	}
 	if err := t.answer(ctx); err != nil {
 		return t.report, err
 	}
@@ -162,7 +167,8 @@ func (t *fit) ask(ctx context.Context, purpose string, req message.Request) (mes
 			}
 			return r, nil
 		}
-		note, changed := "", learned
+		note := ""
+		changed := learned
 		if !learned { // a quirk that the answer showed may be what it needs
 			note, changed = t.change(err, purpose)
 		}

@@ -72,7 +72,12 @@ func unasked(rules *Rules, w Wish) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Found{Address: a, Dialect: w.Dialect, Root: a.roots()[0], rules: rules}
+	f := &Found{
+		Address: a,
+		Dialect: w.Dialect,
+		Root:    a.roots()[0],
+		rules:   rules,
+	}
 	if f.Dialect == "" {
 		f.Dialect = a.Dialect
 	}

@@ -86,7 +86,9 @@ func cancelChecker(_ context.Context, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	action, reason, messages := "continue", "", 0
+	action := "continue"
+	reason := ""
+	messages := 0
 	var events []Event
 	for _, row := range p.Inbox {
 		events = append(events, event("inbox", map[string]any{"kind": row.Kind, "by": row.By, "payload": row.Payload}))
@@ -102,7 +104,8 @@ func cancelChecker(_ context.Context, in Input) (Output, error) {
 			events = append(events, added(row.By, text))
 			messages++
 		case rank[row.Kind] > rank[action]:
-			action, reason = row.Kind, messageText(row.Payload)
+			action = row.Kind
+			reason = messageText(row.Payload)
 		}
 		if text := messageText(row.Payload); row.Kind == "handoff" && text != "" {
 			events = append(events, added(row.By, text)) // the next model reads it
@@ -215,8 +218,13 @@ func costTracker(_ context.Context, in Input) (Output, error) {
 		events = append(events, event("budget_warning", s))
 	}
 	return done(figures{
-		Turns: in.Usage.Turns, MaxTurns: in.Limits.Turns, Tokens: in.Usage.InputTokens + in.Usage.OutputTokens,
-		Spend: in.Usage.Spend, MaxSpend: in.Limits.Spend, ContextRatio: round(in.Usage.ContextRatio()), Warnings: warnings,
+		Turns:        in.Usage.Turns,
+		MaxTurns:     in.Limits.Turns,
+		Tokens:       in.Usage.InputTokens + in.Usage.OutputTokens,
+		Spend:        in.Usage.Spend,
+		MaxSpend:     in.Limits.Spend,
+		ContextRatio: round(in.Usage.ContextRatio()),
+		Warnings:     warnings,
 	}, events...)
 }
 
@@ -257,7 +265,13 @@ func continuation(ctx context.Context, in Input) (Output, error) {
 	case pressure && !underPressure(in, c.Pressure):
 		events = append(events, event("context_pressure", figures))
 	}
-	out := fullness{Ratio: ratio, Tokens: in.Usage.ContextTokens, Window: in.Usage.Window, Pressure: pressure, Limit: limit}
+	out := fullness{
+		Ratio:    ratio,
+		Tokens:   in.Usage.ContextTokens,
+		Window:   in.Usage.Window,
+		Pressure: pressure,
+		Limit:    limit,
+	}
 	if len(events) > 0 {
 		out.Event = events[0].Event
 	}

@@ -65,8 +65,13 @@ func ReadClasses(r *tree.Reader) Classes {
 		m.Only("id", "aliases", "match", "category", "policy", "code", "names_tool", "states_window", "may_be_length", "priority", "description")
 		m.Require("id", "category", "code")
 		p := Pattern{
-			ID: m.Text("id"), Aliases: m.Texts("aliases", nil), Category: m.Text("category"), Code: m.Text("code"),
-			Policy: readPolicy(m.Map("policy"), true), priority: m.Int("priority", 0, -1000, 1000), MayBeLength: m.Bool("may_be_length", false),
+			ID:          m.Text("id"),
+			Aliases:     m.Texts("aliases", nil),
+			Category:    m.Text("category"),
+			Code:        m.Text("code"),
+			Policy:      readPolicy(m.Map("policy"), true),
+			priority:    m.Int("priority", 0, -1000, 1000),
+			MayBeLength: m.Bool("may_be_length", false),
 		}
 		if _, known := diag.Lookup(diag.Code(p.Code)); !known && p.Code != "" {
 			m.Reject("code", "is %q, which is not an error code of rye", p.Code)
@@ -112,10 +117,13 @@ func oneGroup(m *tree.Reader, key, text string) *regexp.Regexp {
 func readPolicy(r *tree.Reader, nested bool) Policy {
 	r.Only("type", "base", "max", "jitter", "header", "fallback", "delay", "attempts")
 	p := Policy{
-		Type: r.Enum("type", "none", "exponential", "use_header", "fixed", "none"),
-		Base: seconds(r, "base", 2, 0.001, 3600), Max: seconds(r, "max", 0, 0, hooks.MaxDelay),
-		Jitter: r.Number("jitter", -1, 0, 1), Header: strings.ToLower(r.Text("header")),
-		Delay: seconds(r, "delay", 1, 0, 3600), Attempts: r.Int("attempts", 0, 0, 20),
+		Type:     r.Enum("type", "none", "exponential", "use_header", "fixed", "none"),
+		Base:     seconds(r, "base", 2, 0.001, 3600),
+		Max:      seconds(r, "max", 0, 0, hooks.MaxDelay),
+		Jitter:   r.Number("jitter", -1, 0, 1),
+		Header:   strings.ToLower(r.Text("header")),
+		Delay:    seconds(r, "delay", 1, 0, 3600),
+		Attempts: r.Int("attempts", 0, 0, 20),
 	}
 	if p.Max == 0 {
 		p.Max = map[string]time.Duration{"use_header": 5 * time.Minute}[p.Type]
@@ -278,12 +286,19 @@ func (p *failedCall) classify(pattern *Pattern, classes *Classes, cfg Resilience
 	e, _ := scope["error"].(map[string]any)
 	message, _ := e["message"].(string)
 	c := Classification{
-		ID: pattern.ID, Category: pattern.Category, Code: pattern.Code, Aliases: append([]string{}, pattern.Aliases...),
-		Attempt: max(p.Attempt, 1), MaxAttempts: cfg.MaxAttempts, Message: message, Action: "fail",
+		ID:          pattern.ID,
+		Category:    pattern.Category,
+		Code:        pattern.Code,
+		Aliases:     append([]string{}, pattern.Aliases...),
+		Attempt:     max(p.Attempt, 1),
+		MaxAttempts: cfg.MaxAttempts,
+		Message:     message,
+		Action:      "fail",
 	}
 	c.Tool = pattern.toolOf(message, p.Tools)
 	now := in.Services.Now()
-	wait, stated := time.Duration(0), false
+	wait := time.Duration(0)
+	stated := false
 	if kind := pattern.Policy.Type; kind == "use_header" || kind == "exponential" {
 		wait, stated = classes.asked(&pattern.Policy, scope, now)
 	}
@@ -301,7 +316,8 @@ func (p *failedCall) classify(pattern *Pattern, classes *Classes, cfg Resilience
 	case repeat && !in.tooLong(wait, stated, pattern, cfg):
 		c.Action, c.DelayMS = "retry", wait.Milliseconds()
 	case other:
-		c.Action, c.Fallback = "fallback", p.Fallbacks[0]
+		c.Action = "fallback"
+		c.Fallback = p.Fallbacks[0]
 	// A service that asks for a longer wait would refuse an earlier attempt.
 	case repeat && cfg.SuspendAbove > 0 && (p.Suspends == nil || *p.Suspends):
 		c.Action, c.DelayMS = "suspend", wait.Milliseconds()

@@ -49,7 +49,12 @@ func compaction(ctx context.Context, in Input) (Output, error) {
 		return Output{}, err
 	}
 	plan := compact.Decide(p.View, cfg.Compaction, p.Refused)
-	out := Compaction{Action: plan.Action, FirstTurn: plan.Keep, Results: []Reference{}, Artifacts: []StoredArtifact{}}
+	out := Compaction{
+		Action:    plan.Action,
+		FirstTurn: plan.Keep,
+		Results:   []Reference{},
+		Artifacts: []StoredArtifact{},
+	}
 	if plan.Action == compact.None || plan.Action == compact.Continue {
 		return done(out)
 	}
@@ -151,7 +156,8 @@ func orphans(v compact.View, plan compact.Plan, all map[string]*keptResult) (cal
 // referenceTo returns what the model reads in place of a result, and the artifact that has its
 // lines if there is none yet.
 func referenceTo(ctx context.Context, s Services, call string, r *keptResult) (Reference, *StoredArtifact, error) {
-	id, stored := r.Artifact, (*StoredArtifact)(nil)
+	id := r.Artifact
+	stored := (*StoredArtifact)(nil)
 	if id == "" {
 		var whole []string
 		for _, b := range r.Content {
@@ -161,7 +167,12 @@ func referenceTo(ctx context.Context, s Services, call string, r *keptResult) (R
 		}
 		body, ext := artifactText(strings.Join(whole, "\n"), artifactWidth)
 		id = item.DigestOf([]byte(body)).Hex()
-		stored = &StoredArtifact{ID: id, Ext: ext, Text: body, CallID: call}
+		stored = &StoredArtifact{
+			ID:     id,
+			Ext:    ext,
+			Text:   body,
+			CallID: call,
+		}
 	}
 	others := ""
 	for _, b := range r.Content {

@@ -41,8 +41,13 @@ func compose(ctx context.Context, in Input) (Output, error) {
 	}
 	r := tree.NewReader(&tree.Doc{Root: root}, diag.ConfigError)
 	texts := r.Map("texts")
-	c := &composer{m: &m, ratio: r.Number("context_max_ratio", 1, 0, 1), maxDirect: int(r.Map("tools").Int("max_direct", 24, 0, 1000)),
-		maxDirectTokens: r.Map("tools").Int("max_direct_tokens", 8000, 0, 1_000_000), texts: map[string]any{}}
+	c := &composer{
+		m:               &m,
+		ratio:           r.Number("context_max_ratio", 1, 0, 1),
+		maxDirect:       int(r.Map("tools").Int("max_direct", 24, 0, 1000)),
+		maxDirectTokens: r.Map("tools").Int("max_direct_tokens", 8000, 0, 1_000_000),
+		texts:           map[string]any{},
+	}
 	for _, k := range texts.Keys() {
 		c.texts[k] = texts.Text(k)
 	}
@@ -287,7 +292,8 @@ func permitted(caps policy.Set, verb policy.Verb) []string {
 	for _, c := range caps {
 		s, ok := strings.CutPrefix(string(c), "rye."+string(verb))
 		if c == "rye.*" {
-			s, ok = ".*", true
+			s = ".*"
+			ok = true
 		}
 		if !ok || s != "" && s[0] != '.' {
 			continue

@@ -61,7 +61,8 @@ func made(results []toolResult, a *response, number int) bool {
 	for i := range results {
 		r := &results[i]
 		if slices.ContainsFunc(a.Blocks, func(b message.Block) bool { return b.Type == message.ToolCall && b.ID == r.CallID }) {
-			r.answer, any = number, true
+			r.answer = number
+			any = true
 		}
 	}
 	return any
@@ -82,7 +83,9 @@ const maxParallel = 64
 func results(lines []transcript.Line, limit int) ([]toolResult, error) {
 	var out []toolResult
 	open := map[string]int{} // call id -> index in out
-	answers, later := 0, 0   // later is the number of results after the newest answer not yet read
+	// later is the number of results after the newest answer not yet read
+	answers := 0
+	later := 0
 	for i := len(lines) - 1; i >= 0 && (answers < limit || len(open) > 0); i-- {
 		switch l := &lines[i]; l.Event {
 		case "tool_result":
@@ -108,7 +111,8 @@ func results(lines []transcript.Line, limit int) ([]toolResult, error) {
 				return nil, err
 			}
 			if made(out[later:], &a, answers+1) {
-				answers, later = answers+1, len(out)
+				answers = answers + 1
+				later = len(out)
 			}
 		case "tool_call":
 			var c struct {

@@ -52,7 +52,12 @@ func dispatch(ctx context.Context, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	d := &dispatcher{in: in, results: make([]*Result, len(p.Calls)), controls: make([]*Control, len(p.Calls)), events: make([][]Event, len(p.Calls))}
+	d := &dispatcher{
+		in:       in,
+		results:  make([]*Result, len(p.Calls)),
+		controls: make([]*Control, len(p.Calls)),
+		events:   make([][]Event, len(p.Calls)),
+	}
 	for _, group := range groups(p.Calls, p.Parallel) {
 		if err := d.group(ctx, p.Calls, group, max(p.MaxParallel, 1)); err != nil {
 			return Output{}, err
@@ -61,7 +66,8 @@ func dispatch(ctx context.Context, in Input) (Output, error) {
 			break
 		}
 	}
-	results, pending := []Result{}, []string{}
+	results := []Result{}
+	pending := []string{}
 	var events []Event
 	var control *Control
 	for i, r := range d.results {
@@ -195,7 +201,8 @@ func (d *dispatcher) leaveOut(ctx context.Context, c *pendingCall, i int, by *Co
 		if reason == "" {
 			reason = "the hook " + by.By + " denied the call"
 		}
-		r.Denied, r.IsError = true, true
+		r.Denied = true
+		r.IsError = true
 		r.Content = []message.Block{message.TextBlock(failure(diag.PolicyDenied, reason))}
 		d.events[i] = append(d.events[i], event("tool_denied", map[string]any{"call_id": c.CallID, "code": diag.PolicyDenied, "message": reason}))
 	}

@@ -42,8 +42,11 @@ func ReadEvents(root map[string]any) (*Events, error) {
 		m.Only("id", "description", "level", "source", "buffered", "schema")
 		m.Require("id", "source", "schema")
 		k := &EventKind{
-			ID: m.Text("id"), Description: m.Text("description"), Debug: m.Enum("level", "info", "info", "debug") == "debug",
-			Source: m.Enum("source", SourceStep, SourceKernel, SourceGraph, SourceStep), Buffered: m.Bool("buffered", false),
+			ID:          m.Text("id"),
+			Description: m.Text("description"),
+			Debug:       m.Enum("level", "info", "info", "debug") == "debug",
+			Source:      m.Enum("source", SourceStep, SourceKernel, SourceGraph, SourceStep),
+			Buffered:    m.Bool("buffered", false),
 		}
 		k.Schema, _ = m.Value("schema").(map[string]any)
 		compiled, fs := schema.Compile(k.Schema)

@@ -61,14 +61,35 @@ func finish(ctx context.Context, in Input) (Output, error) {
 	case p.State == "continued" && !slices.ContainsFunc(in.Conversation, answered): // the next thread would begin with the same request
 		return done(Ending{Done: true, State: "error", Error: p.Error})
 	case p.State == "suspended": // also with outputs, before the thread completes
-		return done(Ending{Done: true, State: p.State, Reason: p.Reason, Text: tail.text()})
+		return done(Ending{
+			Done:   true,
+			State:  p.State,
+			Reason: p.Reason,
+			Text:   tail.text(),
+		})
 	case p.Returned != nil:
-		return done(Ending{Done: true, State: "completed", Outputs: p.Returned, Text: tail.text()},
+		return done(Ending{
+			Done:    true,
+			State:   "completed",
+			Outputs: p.Returned,
+			Text:    tail.text(),
+		},
 			event("directive_return", map[string]any{"outputs": p.Returned}))
 	case p.Error != nil && p.State == "":
-		return done(Ending{Done: true, State: "error", Error: p.Error, Text: tail.text()})
+		return done(Ending{
+			Done:  true,
+			State: "error",
+			Error: p.Error,
+			Text:  tail.text(),
+		})
 	case p.State != "":
-		return done(Ending{Done: true, State: p.State, Reason: p.Reason, Error: p.Error, Text: tail.text()})
+		return done(Ending{
+			Done:   true,
+			State:  p.State,
+			Reason: p.Reason,
+			Error:  p.Error,
+			Text:   tail.text(),
+		})
 	case len(tail.responses) == 0 || tail.responses[0].calls() > 0:
 		return done(Ending{})
 	}
@@ -147,13 +168,23 @@ func (t *tail) end(ctx context.Context, in Input, declared bool) (Output, error)
 	case stop == message.StopPause:
 		return done(Ending{}) // the conversation is sent again as it is
 	case stop == message.StopRefusal:
-		return done(Ending{Done: true, State: "error", Text: t.text(), Error: &Failure{Code: string(diag.ModelRefused), Message: "the model refused to answer"}})
+		return done(Ending{
+			Done:  true,
+			State: "error",
+			Text:  t.text(),
+			Error: &Failure{Code: string(diag.ModelRefused), Message: "the model refused to answer"},
+		})
 	case stop == message.StopMaxOutput && t.lengths < again:
 		return t.goOn(ctx, in, sourceLength, "continue")
 	case stop == message.StopMaxOutput && !declared:
-		return done(Ending{Done: true, State: "error", Text: t.text(), Error: &Failure{
-			Code: string(diag.AnswerCut), Message: "the answer reached its maximum length, and so did each continuation",
-		}})
+		return done(Ending{
+			Done:  true,
+			State: "error",
+			Text:  t.text(),
+			Error: &Failure{
+				Code: string(diag.AnswerCut), Message: "the answer reached its maximum length, and so did each continuation",
+			},
+		})
 	case stop == message.StopEnd && strings.TrimSpace(t.text()) == "" && t.empties == 0:
 		return t.goOn(ctx, in, sourceEmpty, "empty")
 	case stop == message.StopEnd && strings.TrimSpace(t.text()) == "":
@@ -167,9 +198,14 @@ func (t *tail) end(ctx context.Context, in Input, declared bool) (Output, error)
 	case t.nudges < again:
 		return t.goOn(ctx, in, sourceNudge, "nudge")
 	}
-	return done(Ending{Done: true, State: "error", Text: t.text(), Error: &Failure{
-		Code: string(diag.ValidationFailed), Message: "the model ended without directive_return, which the outputs of the directive need",
-	}})
+	return done(Ending{
+		Done:  true,
+		State: "error",
+		Text:  t.text(),
+		Error: &Failure{
+			Code: string(diag.ValidationFailed), Message: "the model ended without directive_return, which the outputs of the directive need",
+		},
+	})
 }
 
 // asText reports whether a text has a call in the form of a model whose service did not

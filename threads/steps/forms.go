@@ -143,7 +143,8 @@ func orNull(s map[string]any) map[string]any {
 
 // structSchema returns the schema of a struct. What it may omit is not required.
 func structSchema(t reflect.Type) map[string]any {
-	properties, required := map[string]any{}, []any{}
+	properties := map[string]any{}
+	required := []any{}
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous || name == "" || name == "-" {

@@ -87,11 +87,19 @@ func resultGuard(ctx context.Context, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	g := &guard{cfg: cfg, usage: in.Usage, note: note, omitted: omitted, accepts: p.Accepts, sent: map[string]string{}}
+	g := &guard{
+		cfg:     cfg,
+		usage:   in.Usage,
+		note:    note,
+		omitted: omitted,
+		accepts: p.Accepts,
+		sent:    map[string]string{},
+	}
 	if err := g.earlier(in.Conversation); err != nil {
 		return Output{}, err
 	}
-	results, stored := []Guarded{}, []StoredArtifact{}
+	results := []Guarded{}
+	stored := []StoredArtifact{}
 	for _, r := range p.Results {
 		budget := cfg.Budget(in.Usage, r.ResultTokens, r.Page)
 		if r.Page {
@@ -182,7 +190,13 @@ func size(content []message.Block) int64 {
 
 // result returns a result in at most budget tokens.
 func (g *guard) result(r *Result, budget int64) (Guarded, *StoredArtifact) {
-	out := Guarded{CallID: r.CallID, Ref: r.Ref, IsError: r.IsError, Bytes: size(r.Content), Content: g.readable(r.Content)}
+	out := Guarded{
+		CallID:  r.CallID,
+		Ref:     r.Ref,
+		IsError: r.IsError,
+		Bytes:   size(r.Content),
+		Content: g.readable(r.Content),
+	}
 	var stored *StoredArtifact
 	if n := textBytes(out.Content); tokens(n) > budget {
 		stored = g.cut(&out, int(budget)*4)
@@ -272,8 +286,14 @@ func (g *guard) cut(out *Guarded, budget int) *StoredArtifact {
 	}
 	shown := strings.TrimRight(head+middle+"\n"+tail, "\n")
 	out.Content = append([]message.Block{message.TextBlock(shown)}, others...)
-	out.Cut, out.Artifact = true, id
-	return &StoredArtifact{ID: id, Ext: ext, Text: text, CallID: out.CallID}
+	out.Cut = true
+	out.Artifact = id
+	return &StoredArtifact{
+		ID:     id,
+		Ext:    ext,
+		Text:   text,
+		CallID: out.CallID,
+	}
 }
 
 func lineCount(s string) int {

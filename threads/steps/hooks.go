@@ -92,8 +92,16 @@ func bound(list []hooks.Hook, source int64, from string, rules *hooks.Rules) []H
 	for _, h := range list {
 		rule, _ := rules.Event(h.Event)
 		b := Hook{
-			ID: h.ID, Event: h.Event, Source: max(source, h.Layer), From: from, Position: h.Position, OnFailure: cmp.Or(h.OnFailure, rule.Default()),
-			Verb: h.Action.Primary, Kind: h.Action.Kind, Item: h.Action.ID, Params: h.Action.Params,
+			ID:        h.ID,
+			Event:     h.Event,
+			Source:    max(source, h.Layer),
+			From:      from,
+			Position:  h.Position,
+			OnFailure: cmp.Or(h.OnFailure, rule.Default()),
+			Verb:      h.Action.Primary,
+			Kind:      h.Action.Kind,
+			Item:      h.Action.ID,
+			Params:    h.Action.Params,
 		}
 		if h.Condition != nil {
 			b.Condition = h.Condition.String()
@@ -157,7 +165,14 @@ func runHooks(ctx context.Context, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	r := &hookRun{in: in, rule: rule, time: cfg.HookTime, scope: scope, match: named(scope), result: HookResult{Texts: []HookText{}}}
+	r := &hookRun{
+		in:     in,
+		rule:   rule,
+		time:   cfg.HookTime,
+		scope:  scope,
+		match:  named(scope),
+		result: HookResult{Texts: []HookText{}},
+	}
 	for i := range p.Hooks {
 		if err := r.hook(ctx, &p.Hooks[i]); err != nil {
 			return Output{}, err
@@ -249,7 +264,8 @@ func named(scope map[string]any) map[string]any {
 	if len(names) == 0 {
 		return scope
 	}
-	out, withNames := maps.Clone(scope), maps.Clone(e)
+	out := maps.Clone(scope)
+	withNames := maps.Clone(e)
 	withNames["code"] = names
 	out["error"] = withNames
 	return out
@@ -287,7 +303,9 @@ func (r *hookRun) hook(ctx context.Context, h *Hook) error {
 		}
 	}
 	began := r.in.Services.Now()
-	id, data, err := h.Item, any(nil), unreadable
+	id := h.Item
+	data := any(nil)
+	err := unreadable
 	if err == nil {
 		id, data, err = r.execute(ctx, h)
 	}
@@ -360,7 +378,16 @@ func (r *hookRun) execute(ctx context.Context, h *Hook) (id string, data any, er
 	params, _ := rendered.(map[string]any)
 	within, cancel := context.WithTimeout(ctx, r.time)
 	defer cancel()
-	data, err = r.in.Services.Execute(within, Action{Verb: h.Verb, Kind: string(h.Kind), ID: id, Params: params, By: h.ID, Event: h.Event, Template: h.Params, Scope: r.scope})
+	data, err = r.in.Services.Execute(within, Action{
+		Verb:     h.Verb,
+		Kind:     string(h.Kind),
+		ID:       id,
+		Params:   params,
+		By:       h.ID,
+		Event:    h.Event,
+		Template: h.Params,
+		Scope:    r.scope,
+	})
 	if within.Err() != nil && ctx.Err() == nil {
 		err = diag.New(diag.Timeout, "the hook took longer than %s", r.time)
 	}

@@ -54,7 +54,12 @@ type Field struct {
 func Fields(outputs []item.Input) []Field {
 	var out []Field
 	for _, o := range outputs {
-		out = append(out, Field{Name: o.Name, Type: o.Type, Required: o.Required, Description: o.Description})
+		out = append(out, Field{
+			Name:        o.Name,
+			Type:        o.Type,
+			Required:    o.Required,
+			Description: o.Description,
+		})
 	}
 	return out
 }

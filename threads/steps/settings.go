@@ -79,7 +79,10 @@ type Resilience struct {
 
 // ReadResilience reads config:agent/resilience.
 func ReadResilience(r *tree.Reader) Resilience {
-	retry, watch, results, children := r.Map("retry"), r.Map("watchdog"), r.Map("results"), r.Map("child_policy")
+	retry := r.Map("retry")
+	watch := r.Map("watchdog")
+	results := r.Map("results")
+	children := r.Map("child_policy")
 	return Resilience{
 		MaxAttempts:     retry.Int("max_attempts", 1, 1, 20),
 		SuspendAbove:    retry.Int("suspend_above_seconds", 0, 0, 86_400),
@@ -138,10 +141,17 @@ type Defaults struct {
 
 // ReadDefaults reads them.
 func ReadDefaults(r *tree.Reader) Defaults {
-	limits, output := r.Map("limits"), r.Map("output")
+	limits := r.Map("limits")
+	output := r.Map("output")
 	whole := func(name string) int64 { return limits.Int(name, 0, 0, math.MaxInt64) }
 	d := Defaults{
-		Limits:    Limits{Turns: whole("turns"), Tokens: whole("tokens"), Spawns: whole("spawns"), Depth: whole("depth"), DurationSeconds: whole("duration_seconds")},
+		Limits: Limits{
+			Turns:           whole("turns"),
+			Tokens:          whole("tokens"),
+			Spawns:          whole("spawns"),
+			Depth:           whole("depth"),
+			DurationSeconds: whole("duration_seconds"),
+		},
 		MaxOutput: output.Int("max_tokens", 0, 1, math.MaxInt32), MinOutput: output.Int("min_tokens", 1, 1, math.MaxInt32),
 	}
 	usd, err := policy.ParseUSD(limits.Text("spend"))
@@ -170,7 +180,9 @@ type Coordination struct {
 
 // ReadCoordination reads config:agent/coordination.
 func ReadCoordination(r *tree.Reader) Coordination {
-	wait, cont, comp := r.Map("wait"), r.Map("continuation"), r.Map("compaction")
+	wait := r.Map("wait")
+	cont := r.Map("continuation")
+	comp := r.Map("compaction")
 	c := Coordination{
 		WaitSeconds:      wait.Int("default", 600, 1, 86_400),
 		WaitMaxSeconds:   wait.Int("max", 3600, 1, 86_400),
@@ -186,9 +198,12 @@ func ReadCoordination(r *tree.Reader) Coordination {
 		LongRequest:      comp.Int("long_request_tokens", 3_000, 1, math.MaxInt32),
 	}
 	c.Compaction = compact.Settings{
-		Trigger: c.Trigger, Target: comp.Number("target_ratio", 0.5, 0, 1),
-		Tail: comp.Int("tail_tokens", 16_000, 0, 10_000_000), TailShare: comp.Number("tail_ratio", 0.25, 0, 1),
-		Least: comp.Int("reference_tokens", 200, 0, math.MaxInt32), Summary: comp.Int("summary_tokens", 4_000, 100, 1_000_000),
+		Trigger:   c.Trigger,
+		Target:    comp.Number("target_ratio", 0.5, 0, 1),
+		Tail:      comp.Int("tail_tokens", 16_000, 0, 10_000_000),
+		TailShare: comp.Number("tail_ratio", 0.25, 0, 1),
+		Least:     comp.Int("reference_tokens", 200, 0, math.MaxInt32),
+		Summary:   comp.Int("summary_tokens", 4_000, 100, 1_000_000),
 	}
 	return c
 }

@@ -31,7 +31,12 @@ func readWaits(r *tree.Reader) (out []Wait) {
 	for _, m := range r.Maps("waits") {
 		m.Only("id", "path", "pattern", "as", "zone", "when", "description")
 		m.Require("id", "path")
-		w := Wait{ID: m.Text("id"), Path: m.Text("path"), As: m.Enum("as", "seconds", "seconds", "milliseconds", "epoch"), Zone: time.UTC}
+		w := Wait{
+			ID:   m.Text("id"),
+			Path: m.Text("path"),
+			As:   m.Enum("as", "seconds", "seconds", "milliseconds", "epoch"),
+			Zone: time.UTC,
+		}
 		if s := m.Text("pattern"); s != "" {
 			w.Pattern = oneGroup(m, "pattern", s)
 		}

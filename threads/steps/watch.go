@@ -46,7 +46,13 @@ func watchdog(ctx context.Context, in Input) (Output, error) {
 		return Output{Success: err == nil, Data: map[string]any{"stop": nil, "hints": 0}}, err
 	}
 	answers := byAnswer(last)
-	w := watch{ctx: ctx, in: &in, answers: answers, tools: names(answers[0]), fp: answers[0][0].fingerprint()}
+	w := watch{
+		ctx:     ctx,
+		in:      &in,
+		answers: answers,
+		tools:   names(answers[0]),
+		fp:      answers[0][0].fingerprint(),
+	}
 	same := inARow(answers, (*toolResult).fingerprint)
 	equal := inARow(answers, (*toolResult).call)
 	failed := w.failures()

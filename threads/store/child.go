@@ -14,11 +14,23 @@ import (
 // that was released spends again from what its first maximum left: its parent then owes
 // the whole maximum again, and no longer what the child spent.
 func (o *Owner) Child(ctx context.Context, child Thread, most policy.USD) (*Owner, error) {
-	out := &Owner{store: o.store, thread: child.ID, fence: 1, periods: o.periods}
+	out := &Owner{
+		store:   o.store,
+		thread:  child.ID,
+		fence:   1,
+		periods: o.periods,
+	}
 	err := o.write(ctx, "starting a child in", func(t *tx) error {
 		a, err := t.account(child.ID)
 		if diag.CodeOf(err) == diag.ThreadNotFound {
-			if _, err := t.reserve(reservation{id: child.ID, thread: o.thread, kind: kindChild, child: child.ID, amount: most, created: t.now}); err != nil {
+			if _, err := t.reserve(reservation{
+				id:      child.ID,
+				thread:  o.thread,
+				kind:    kindChild,
+				child:   child.ID,
+				amount:  most,
+				created: t.now,
+			}); err != nil {
 				return err
 			}
 			child.Parent = o.thread

@@ -93,7 +93,14 @@ func (t *tx) reservation(id string) (r reservation, ok bool, err error) {
 func (o *Owner) Reserve(ctx context.Context, id, model string, amount policy.USD) error {
 	o.store.prepare(ctx)
 	return o.write(ctx, "reserving in", func(t *tx) error {
-		r := reservation{id: id, thread: o.thread, kind: kindCall, model: model, amount: amount, created: t.now}
+		r := reservation{
+			id:      id,
+			thread:  o.thread,
+			kind:    kindCall,
+			model:   model,
+			amount:  amount,
+			created: t.now,
+		}
 		if done, err := t.reserve(r); done || err != nil {
 			return err
 		}
@@ -152,7 +159,12 @@ func exceeded(doing, thread string, balance policy.Balance, needed policy.USD) *
 
 // balance returns what the thread can reserve by its own maximum.
 func (a Account) balance() policy.Balance {
-	return policy.Balance{Limit: policy.LimitSpend, Spent: a.Actual, Reserved: a.Reserved, Max: a.Max}
+	return policy.Balance{
+		Limit:    policy.LimitSpend,
+		Spent:    a.Actual,
+		Reserved: a.Reserved,
+		Max:      a.Max,
+	}
 }
 
 // Settlement is the result of Settle.
@@ -199,7 +211,8 @@ func (o *Owner) Settled(ctx context.Context, id string) (cost policy.USD, assume
 	err = o.store.read(ctx, "reading a reservation in", func(t *tx) error {
 		r, exists, err := t.reservation(id)
 		if ok = exists && r.thread == o.thread && r.status == settled; ok {
-			cost, assumed = r.settled, r.assumed
+			cost = r.settled
+			assumed = r.assumed
 		}
 		return err
 	})
@@ -318,7 +331,14 @@ func periodsOf(at time.Time, p policy.Periods) []period {
 
 // balance returns what can be reserved in the period.
 func (p period) balance(a Account) policy.Balance {
-	return policy.Balance{Limit: p.limit, Spent: a.Actual, Reserved: a.Reserved, Max: p.most, Period: p.name, Renews: p.ends}
+	return policy.Balance{
+		Limit:    p.limit,
+		Spent:    a.Actual,
+		Reserved: a.Reserved,
+		Max:      p.most,
+		Period:   p.name,
+		Renews:   p.ends,
+	}
 }
 
 func (t *tx) period(p period) (Account, error) {

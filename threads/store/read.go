@@ -115,7 +115,12 @@ func (t *tx) threads(query string, args ...any) (out []Row, err error) {
 
 func (t *tx) cost(row Row) (Cost, error) {
 	a, err := t.account(row.Thread)
-	c := Cost{Row: row, Account: a.Account, Models: []ModelCost{}, Chain: []LinkCost{}}
+	c := Cost{
+		Row:     row,
+		Account: a.Account,
+		Models:  []ModelCost{},
+		Chain:   []LinkCost{},
+	}
 	if err != nil {
 		return c, err
 	}
@@ -126,7 +131,8 @@ func (t *tx) cost(row Row) (Cost, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Assumed, c.Calls = c.Own.Assumed, c.Own.Calls
+	c.Assumed = c.Own.Assumed
+	c.Calls = c.Own.Calls
 	// The id of a reservation begins with the thread of the chain that makes the call.
 	err = t.sums("substr(id, 1, instr(id || '/', '/') - 1)", "min(created), name", row.Thread, func(name string, s Sum) {
 		c.Chain = append(c.Chain, LinkCost{name, s})

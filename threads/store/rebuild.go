@@ -95,7 +95,15 @@ func (t *tx) calls(thread string) (out []Call, err error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Call{ID: r.id, Model: r.model, Amount: r.amount, Settled: r.settled, Assumed: r.assumed, Open: r.status == open, Created: r.created})
+		out = append(out, Call{
+			ID:      r.id,
+			Model:   r.model,
+			Amount:  r.amount,
+			Settled: r.settled,
+			Assumed: r.assumed,
+			Open:    r.status == open,
+			Created: r.created,
+		})
 	}
 	return out, rows.Err()
 }
@@ -134,7 +142,8 @@ func Rebuild(ctx context.Context, dir string, p Params, content func(old *Store)
 			return err
 		}
 	}
-	p.Existing, p.file = false, newFile
+	p.Existing = false
+	p.file = newFile
 	fresh, err := Open(ctx, dir, p)
 	if err != nil {
 		return err
@@ -285,19 +294,39 @@ func (t *tx) fillThread(e *Entry, a *Account) error {
 
 func (t *tx) fillReservations(e *Entry, a *Account) error {
 	if e.Pays != "" {
-		r := reservation{id: e.ID, thread: e.Pays, kind: kindChild, child: e.ID, amount: a.Max, status: open, created: e.Created}
+		r := reservation{
+			id:      e.ID,
+			thread:  e.Pays,
+			kind:    kindChild,
+			child:   e.ID,
+			amount:  a.Max,
+			status:  open,
+			created: e.Created,
+		}
 		if e.Released {
-			r.status, r.settled = settled, a.Actual
+			r.status = settled
+			r.settled = a.Actual
 		}
 		if err := t.fillReservation(r); err != nil {
 			return err
 		}
 	}
 	for _, c := range e.Calls {
-		r := reservation{id: c.ID, thread: e.ID, kind: kindCall, model: c.Model, amount: c.Amount, settled: c.Settled, assumed: c.Assumed, status: settled, created: c.Created}
+		r := reservation{
+			id:      c.ID,
+			thread:  e.ID,
+			kind:    kindCall,
+			model:   c.Model,
+			amount:  c.Amount,
+			settled: c.Settled,
+			assumed: c.Assumed,
+			status:  settled,
+			created: c.Created,
+		}
 		held := policy.USD(0)
 		if c.Open {
-			r.status, held = open, c.Amount
+			r.status = open
+			held = c.Amount
 		}
 		if err := t.fillReservation(r); err != nil {
 			return err

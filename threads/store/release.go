@@ -161,9 +161,11 @@ func (t *tx) recover(r reservation, is Outcome, maximums policy.Periods) (Recove
 	done := Recovered{ID: r.id}
 	switch {
 	case is.Answered:
-		done.Cost, done.Assumed = is.Cost, is.Assumed
+		done.Cost = is.Cost
+		done.Assumed = is.Assumed
 	case is.Sent:
-		done.Cost, done.Assumed = r.amount, true
+		done.Cost = r.amount
+		done.Assumed = true
 	}
 	_, err := t.settle(r, done.Cost, done.Assumed, maximums)
 	if err == nil && !is.Answered && !is.Sent {

@@ -44,7 +44,8 @@ func mountOf(path string, lines *bufio.Scanner) (kind string) {
 		}
 		at := unescaped.Replace(f[1])
 		if within := at == "/" || path == at || strings.HasPrefix(path, at+"/"); within && len(at) >= best {
-			best, kind = len(at), f[2]
+			best = len(at)
+			kind = f[2]
 		}
 	}
 	return kind

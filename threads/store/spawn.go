@@ -59,8 +59,17 @@ func (o *Owner) Spawn(ctx context.Context, child Thread, ask Share, terms Terms,
 		if got, err = t.share(o.thread, ask, terms); err != nil {
 			return err
 		}
-		child.Parent, child.Depth, child.Spawns = o.thread, got.Depth, got.Spawns
-		if _, err := t.reserve(reservation{id: child.ID, thread: o.thread, kind: kindChild, child: child.ID, amount: got.Spend, created: t.now}); err != nil {
+		child.Parent = o.thread
+		child.Depth = got.Depth
+		child.Spawns = got.Spawns
+		if _, err := t.reserve(reservation{
+			id:      child.ID,
+			thread:  o.thread,
+			kind:    kindChild,
+			child:   child.ID,
+			amount:  got.Spend,
+			created: t.now,
+		}); err != nil {
 			return err
 		}
 		if err := t.QueryRow("SELECT root FROM threads WHERE id = ?", o.thread).Scan(&child.Root); err != nil {
@@ -115,7 +124,8 @@ func (t *tx) share(parent string, ask Share, terms Terms) (Share, error) {
 	if depth < 1 {
 		return ask, spawnExceeded(parent, "depth", 1, depth, "no level of threads is left below it")
 	}
-	left, most := int64(-1), int64(0)
+	left := int64(-1)
+	most := int64(0)
 	rows, err := t.Query(upwards+"SELECT spawns, spawned FROM threads WHERE id IN (SELECT id FROM up)", parent)
 	if err != nil {
 		return ask, err
@@ -127,7 +137,9 @@ func (t *tx) share(parent string, ask Share, terms Terms) (Share, error) {
 			return ask, err
 		}
 		if rest := max(0, may-has); left < 0 || rest < left {
-			left, most, above = rest, may, has
+			left = rest
+			most = may
+			above = has
 		}
 	}
 	if err := rows.Err(); err != nil {

@@ -72,7 +72,13 @@ func Open(ctx context.Context, dir string, p Params) (*Store, error) {
 	if dir == "" {
 		return nil, diag.New(diag.FileSystemError, "opening the store of threads: the state directory is not known").WithReason("no_state_directory")
 	}
-	s := &Store{now: p.Now, process: p.Process, base: atomicfile.Private(dir), file: cmp.Or(p.file, File), gated: p.gated}
+	s := &Store{
+		now:     p.Now,
+		process: p.Process,
+		base:    atomicfile.Private(dir),
+		file:    cmp.Or(p.file, File),
+		gated:   p.gated,
+	}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -87,7 +87,8 @@ func (c *Cleaner) nested(s string) string {
 func (c *Cleaner) text(s string) string {
 	for _, p := range c.patterns {
 		group := min(p.re.NumSubexp(), 1) * 2
-		out, from := "", 0
+		out := ""
+		from := 0
 		for _, m := range p.re.FindAllStringSubmatchIndex(s, -1) {
 			if m[group] < 0 {
 				continue // the group is not in this match

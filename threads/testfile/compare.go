@@ -32,9 +32,11 @@ func Calls(was, is []threads.CallOutcome) (Difference, bool) {
 		at := Difference{Part: PartCalls}
 		switch {
 		case i >= len(was):
-			at.Turn, at.Tool = is[i].Turn, is[i].Name
+			at.Turn = is[i].Turn
+			at.Tool = is[i].Name
 		case i >= len(is) || call(&was[i]) != call(&is[i]):
-			at.Turn, at.Tool = was[i].Turn, was[i].Name
+			at.Turn = was[i].Turn
+			at.Tool = was[i].Name
 		default:
 			continue
 		}
@@ -62,7 +64,8 @@ func indented(s string) string { return "  " + strings.ReplaceAll(s, "\n", "\n  
 // Results compares how the threads ended. unused is the number of recorded answers of the
 // model that the replay did not ask for.
 func Results(was, is *threads.Result, unused int) (Difference, bool) {
-	before, after := result(was), result(is)
+	before := result(was)
+	after := result(is)
 	if unused > 0 {
 		after += fmt.Sprintf("calls of the model that were not made: %d\n", unused)
 	}
@@ -86,7 +89,12 @@ func result(r *threads.Result) string {
 // Changed is the difference of a tool whose file is not the one that gave the recorded result.
 func Changed(c *threads.CallOutcome, now string) Difference {
 	was := fmt.Sprintf("%s %s\n", c.Ref, c.Digest)
-	return Difference{Turn: c.Turn, Part: PartTool, Tool: c.Name, Diff: linediff.Unified("recorded", "now", []byte(was), []byte(c.Ref+" "+now+"\n"))}
+	return Difference{
+		Turn: c.Turn,
+		Part: PartTool,
+		Tool: c.Name,
+		Diff: linediff.Unified("recorded", "now", []byte(was), []byte(c.Ref+" "+now+"\n")),
+	}
 }
 
 // Mismatch returns the error of a replay that differs, nil without a difference.

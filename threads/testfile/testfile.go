@@ -81,9 +81,14 @@ func Read(id string, text []byte) (*File, error) {
 		return nil, diag.FromFindings("reading the recording "+id, fs)
 	}
 	r := tree.NewReader(doc, diag.ValidationFailed)
-	f := &File{ID: id, Version: r.Text("version"), Description: r.Text("description"), Recorded: &threads.Recorded{
-		Directive: r.Text("directive"), Provider: r.Text("provider"), Model: r.Text("model"),
-	}}
+	f := &File{
+		ID:          id,
+		Version:     r.Text("version"),
+		Description: r.Text("description"),
+		Recorded: &threads.Recorded{
+			Directive: r.Text("directive"), Provider: r.Text("provider"), Model: r.Text("model"),
+		},
+	}
 	if v := doc.Root["format"]; v != int64(format) {
 		return nil, diag.New(diag.ValidationFailed, "reading the recording %s: its format is %v, and this version of rye reads %d", id, v, format)
 	}

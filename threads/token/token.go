@@ -79,9 +79,20 @@ type Grant struct {
 func Mint(ctx context.Context, g Grant, signer sign.Signer) (Token, *Claims, error) {
 	expires := g.Now.Add(min(g.Duration+Grace, Longest))
 	c := &Claims{
-		Audience: audience, Depth: g.Depth, Directive: g.Directive, Expires: expires.UTC().Format(layout), Held: [][]string{},
-		Issued: g.Now.UTC().Format(layout), Key: sign.FingerprintOf(signer.Public()).String(), Profiles: []*policy.Profile{}, Project: g.Project,
-		Root: g.Root, Sources: []string{}, Thread: g.Thread, ID: g.ID, Version: version,
+		Audience:  audience,
+		Depth:     g.Depth,
+		Directive: g.Directive,
+		Expires:   expires.UTC().Format(layout),
+		Held:      [][]string{},
+		Issued:    g.Now.UTC().Format(layout),
+		Key:       sign.FingerprintOf(signer.Public()).String(),
+		Profiles:  []*policy.Profile{},
+		Project:   g.Project,
+		Root:      g.Root,
+		Sources:   []string{},
+		Thread:    g.Thread,
+		ID:        g.ID,
+		Version:   version,
 	}
 	if g.Parent != "" {
 		c.Parent = &g.Parent
@@ -91,7 +102,9 @@ func Mint(ctx context.Context, g Grant, signer sign.Signer) (Token, *Claims, err
 		for _, p := range h.Caps {
 			caps = append(caps, string(p))
 		}
-		c.Held, c.Profiles, c.Sources = append(c.Held, caps), append(c.Profiles, h.Profile), append(c.Sources, h.Source)
+		c.Held = append(c.Held, caps)
+		c.Profiles = append(c.Profiles, h.Profile)
+		c.Sources = append(c.Sources, h.Source)
 	}
 	text, err := jsonx.Marshal(c)
 	if err != nil {

@@ -24,7 +24,8 @@ func Active(lines []Line, start string) (d time.Duration) {
 		switch at := l.At(); {
 		case l.Event == start && since.IsZero() && last.IsZero(), l.Event == "thread_resumed" && !last.IsZero():
 			add(last) // stopped, and resumed before its end was recorded
-			since, last = at, at
+			since = at
+			last = at
 			clear(open)
 		case since.IsZero():
 		case markedLater(l):
@@ -36,13 +37,15 @@ func Active(lines []Line, start string) (d time.Duration) {
 			clear(open)
 		case l.Event == "approval_requested":
 			add(at)
-			since, last = at, at
+			since = at
+			last = at
 			open[questionOf(l)] = true
 		case l.Event == "approval_resolved":
 			if add(at); open[questionOf(l)] {
 				delete(open, questionOf(l))
 			}
-			since, last = at, at
+			since = at
+			last = at
 		default:
 			last = at
 			if len(open) > 0 {

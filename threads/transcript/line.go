@@ -112,7 +112,13 @@ func quick(line []byte) (l Line, ok bool) {
 	if json.Compact(&compact, data) != nil || !bytes.Equal(compact.Bytes(), data) || !bytes.Equal(hidden.JSON(line), line) {
 		return l, false
 	}
-	return Line{Seq: n, Time: string(at), Event: string(event), Data: compact.Bytes(), Prev: string(prev)}, true
+	return Line{
+		Seq:   n,
+		Time:  string(at),
+		Event: string(event),
+		Data:  compact.Bytes(),
+		Prev:  string(prev),
+	}, true
 }
 
 // cut returns what is behind the text between two marks, and the text; nil, nil if b does
@@ -140,8 +146,12 @@ func link(line []byte) (chainlog.Link, error) {
 // the first one: the lines of one log are not valid in another.
 func format(id string) *chainlog.Format {
 	return &chainlog.Format{
-		Genesis: "rye.dev/transcript/v1 " + id + "\n", MaxLine: MaxLine, Head: HeadFile, Link: link,
-		Repair: "resuming removes it", Reason: "transcript_line",
+		Genesis: "rye.dev/transcript/v1 " + id + "\n",
+		MaxLine: MaxLine,
+		Head:    HeadFile,
+		Link:    link,
+		Repair:  "resuming removes it",
+		Reason:  "transcript_line",
 	}
 }
 

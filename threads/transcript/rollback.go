@@ -28,7 +28,8 @@ func readWrote(p Params) (*wrote, error) {
 	}
 	var err error
 	if w.head, w.known, err = heads.Read(p.Heads, p.ID); diag.CodeOf(err) == diag.Rollback {
-		w.bad, err = err, nil
+		w.bad = err
+		err = nil
 	}
 	return w, err
 }

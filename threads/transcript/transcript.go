@@ -193,7 +193,8 @@ func Open(ctx context.Context, p Params) (l *Log, lines []Line, torn int64, err 
 	if err != nil {
 		return l, nil, 0, err
 	}
-	l.head, l.signed = rep.head, rep.Signed
+	l.head = rep.head
+	l.signed = rep.Signed
 	if rep.Torn > 0 {
 		if err = l.file.Truncate(l.head.Size); err != nil {
 			return l, nil, 0, diag.New(diag.FileSystemError, "removing the unfinished last line of %s: %w", p.base().Path(File), err)
@@ -321,7 +322,14 @@ func (l *Log) sign(ctx context.Context, text []byte, h chainlog.Head, turn int64
 	if err != nil {
 		return err
 	}
-	c := checkpoint{Turn: turn, Seq: h.Seq, Size: h.Size, Last: h.Last, Key: sign.FingerprintOf(l.p.Signer.Public()).String(), Signature: encoding.EncodeToString(sig)}
+	c := checkpoint{
+		Turn:      turn,
+		Seq:       h.Seq,
+		Size:      h.Size,
+		Last:      h.Last,
+		Key:       sign.FingerprintOf(l.p.Signer.Public()).String(),
+		Signature: encoding.EncodeToString(sig),
+	}
 	line, read, err := l.line(EventCheckpoint, c, h)
 	if err != nil {
 		return err
@@ -419,7 +427,13 @@ func (l *Log) line(event string, data any, h chainlog.Head) ([]byte, *Line, erro
 			return nil, nil, err
 		}
 	}
-	line := Line{Seq: h.Seq + 1, Time: l.p.Now().UTC().Format(layout), Event: event, Data: raw, Prev: h.Last}
+	line := Line{
+		Seq:   h.Seq + 1,
+		Time:  l.p.Now().UTC().Format(layout),
+		Event: event,
+		Data:  raw,
+		Prev:  h.Last,
+	}
 	b, err := line.render()
 	if err == nil {
 		line, err = parse(b)

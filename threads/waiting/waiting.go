@@ -98,7 +98,12 @@ func newWait(kind, id, text string, since time.Time, open int) *Wait {
 	if r := []rune(text); len(r) > MaxText {
 		text = string(r[:MaxText-1]) + "…"
 	}
-	w := &Wait{Kind: kind, ID: id, Text: text, Since: since}
+	w := &Wait{
+		Kind:  kind,
+		ID:    id,
+		Text:  text,
+		Since: since,
+	}
 	if open > 1 {
 		w.Open = open
 	}
