@@ -59,7 +59,12 @@ func OpenDir(p wire.Params) (*Project, error) {
 		root.Close()
 		return nil, err
 	}
-	return &Project{root: root, dir: dir, real: real, within: within}, nil
+	return &Project{
+		root:   root,
+		dir:    dir,
+		real:   real,
+		within: within,
+	}, nil
 }
 
 // boundary returns the boundary that rye passed to this process. A process that

@@ -87,7 +87,8 @@ func (t Text) Bytes() []byte {
 
 // Ending returns the line ending of most lines, "\n" if no line has one.
 func (t Text) Ending() string {
-	crlf, lf := 0, 0
+	crlf := 0
+	lf := 0
 	for _, l := range t.Lines {
 		switch l.End {
 		case "\r\n":

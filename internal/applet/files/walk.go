@@ -152,7 +152,14 @@ func (w *walk) entry(base string, info fs.FileInfo) (*Entry, error) {
 	if err != nil {
 		return nil, PathError("opening", w.given, err)
 	}
-	return &Entry{Dir: dir, Base: base, Info: info, Rel: path.Join(path.Join(w.names...), base), Given: w.given, Root: w.project.real}, nil
+	return &Entry{
+		Dir:   dir,
+		Base:  base,
+		Info:  info,
+		Rel:   path.Join(path.Join(w.names...), base),
+		Given: w.given,
+		Root:  w.project.real,
+	}, nil
 }
 
 // directory returns the entry of the last directory itself.

@@ -19,13 +19,20 @@ type Change struct {
 }
 
 func changeOf(e *files.Entry, old, now []byte) *Change {
-	return &Change{Path: e.Rel, Old: old, New: now, Created: e.Info == nil, Unread: old == nil && e.Info != nil && e.Info.Size() > 0}
+	return &Change{
+		Path:    e.Rel,
+		Old:     old,
+		New:     now,
+		Created: e.Info == nil,
+		Unread:  old == nil && e.Info != nil && e.Info.Size() > 0,
+	}
 }
 
 // Diff returns the change of a text file as a unified diff, "" if the content stays.
 func (c *Change) Diff() string {
 	rel := hidden.Visible(c.Path) // a name with an end of a line would add a line
-	oldName, newName := "a/"+rel, "b/"+rel
+	oldName := "a/" + rel
+	newName := "b/" + rel
 	switch {
 	case c.Created:
 		oldName = "/dev/null"

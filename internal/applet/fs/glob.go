@@ -41,7 +41,12 @@ func runGlob(ctx context.Context, p wire.Params, in map[string]any) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	r := globResult{Success: true, Total: len(found), Truncated: t.cut || len(found) > limit, Note: t.note()}
+	r := globResult{
+		Success:   true,
+		Total:     len(found),
+		Truncated: t.cut || len(found) > limit,
+		Note:      t.note(),
+	}
 	r.Files = found[:min(limit, len(found))]
 	r.Count = len(r.Files)
 	return r, nil

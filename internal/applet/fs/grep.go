@@ -143,7 +143,12 @@ func (s *search) file(rel string, data []byte) bool {
 		if ids == nil { // most files have no match, and ids hash every line
 			ids = lineIDs(t.Lines)
 		}
-		s.add(match{File: wire.Valid(rel), Line: i + 1, LineID: ids[i], Content: window(l.Text, at[0])}, t.Lines, i)
+		s.add(match{
+			File:    wire.Valid(rel),
+			Line:    i + 1,
+			LineID:  ids[i],
+			Content: window(l.Text, at[0]),
+		}, t.Lines, i)
 	}
 	return true
 }

@@ -34,7 +34,9 @@ func lineIDs(lines []files.Line) []string {
 	for _, l := range lines {
 		times[l.Text]++
 	}
-	start, above := 0, sha256.Sum256([]byte("\x00top")) // no line contains a NUL
+	// no line contains a NUL
+	start := 0
+	above := sha256.Sum256([]byte("\x00top"))
 	for i := 0; i <= len(lines); i++ {
 		if i < len(lines) && times[lines[i].Text] > 1 {
 			continue
@@ -45,7 +47,8 @@ func lineIDs(lines []files.Line) []string {
 			ids[i] = lineHash("unique", string(below[:]))
 		}
 		repeatedIDs(lines[start:i], ids[start:i], above, below)
-		start, above = i+1, below
+		start = i + 1
+		above = below
 	}
 	return ids
 }

@@ -83,7 +83,13 @@ func runRead(_ context.Context, p wire.Params, in map[string]any) (any, error) {
 		return nil, diag.New(diag.ValidationFailed, "reading %q: offset %d is beyond the end; the file has %d lines", name, offset, len(t.Lines)).
 			WithDetail("total_lines", len(t.Lines))
 	}
-	r := readResult{Success: true, FilePath: e.Rel, Offset: offset, TotalLines: len(t.Lines), Encoding: t.Encoding}
+	r := readResult{
+		Success:    true,
+		FilePath:   e.Rel,
+		Offset:     offset,
+		TotalLines: len(t.Lines),
+		Encoding:   t.Encoding,
+	}
 	if column > 1 {
 		return r, r.showPart(t.Lines, column)
 	}
@@ -102,7 +108,8 @@ func (r *readResult) showPart(lines []files.Line, column int) error {
 		return diag.New(diag.ValidationFailed, "reading %q: column %d is beyond the end; line %d has %d characters", r.FilePath, column, r.Offset, r.LineLength).
 			WithDetail("line_length", r.LineLength)
 	}
-	start, at := 0, 1
+	start := 0
+	at := 1
 	for i := range line {
 		if start = i; at == column {
 			break
@@ -148,8 +155,14 @@ func readMedia(p wire.Params, e *files.Entry, data []byte) (any, error) {
 		return nil, err
 	}
 	return mediaResult{
-		Success: true, FilePath: e.Rel, MediaType: ready.From.Type, Bytes: ready.From.Bytes, Width: ready.From.Width, Height: ready.From.Height,
-		Content: []media.MCP{media.Content(path.Base(e.Rel), ready)}, Prepared: true,
+		Success:   true,
+		FilePath:  e.Rel,
+		MediaType: ready.From.Type,
+		Bytes:     ready.From.Bytes,
+		Width:     ready.From.Width,
+		Height:    ready.From.Height,
+		Content:   []media.MCP{media.Content(path.Base(e.Rel), ready)},
+		Prepared:  true,
 	}, nil
 }
 

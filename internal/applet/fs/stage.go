@@ -55,7 +55,13 @@ func stage(e *files.Entry, old, data []byte) (*staged, error) {
 	if err != nil {
 		return nil, files.PathError("writing", e.Given, err)
 	}
-	st := &staged{entry: e, dir: openat.FolderOf(dir), old: old, new: data, created: e.Info == nil}
+	st := &staged{
+		entry:   e,
+		dir:     openat.FolderOf(dir),
+		old:     old,
+		new:     data,
+		created: e.Info == nil,
+	}
 	var mode fs.FileMode
 	if e.Info != nil {
 		mode = e.Info.Mode().Perm()

@@ -127,9 +127,11 @@ func (s *session) locations(answer json.RawMessage) (*result, error) {
 			r.Truncated = true
 			continue
 		}
-		uri, at := p.URI, p.Range
+		uri := p.URI
+		at := p.Range
 		if p.TargetURI != "" {
-			uri, at = p.TargetURI, p.TargetSelection
+			uri = p.TargetURI
+			at = p.TargetSelection
 		}
 		l := s.files.location(uri, at)
 		r.Locations = append(r.Locations, l)
@@ -163,8 +165,12 @@ func (f *positions) location(uri string, at span) location {
 	last, knownLast := f.line(name, at.End.Line)
 	text, _ := files.Shorten(strings.TrimSpace(first))
 	return location{
-		File: name, Line: at.Start.Line + 1, Column: column(first, known, at.Start.Character),
-		EndLine: at.End.Line + 1, EndColumn: column(last, knownLast, at.End.Character), Text: text,
+		File:      name,
+		Line:      at.Start.Line + 1,
+		Column:    column(first, known, at.Start.Character),
+		EndLine:   at.End.Line + 1,
+		EndColumn: column(last, knownLast, at.End.Character),
+		Text:      text,
 	}
 }
 
@@ -181,8 +187,11 @@ func (s *session) diagnostics(ctx context.Context) (*result, error) {
 	var b strings.Builder
 	for _, raw := range list[:min(len(list), s.call.maxResults)] {
 		d := diagnostic{
-			location: s.files.location(s.uri(), raw.Range), Severity: severityName(raw.Severity), Message: raw.Message,
-			Code: codeText(raw.Code), Source: raw.Source,
+			location: s.files.location(s.uri(), raw.Range),
+			Severity: severityName(raw.Severity),
+			Message:  raw.Message,
+			Code:     codeText(raw.Code),
+			Source:   raw.Source,
 		}
 		r.Diagnostics = append(r.Diagnostics, d)
 		fmt.Fprintf(&b, "%s:%d:%d: %s: %s\n", d.File, d.Line, d.Column, d.Severity, d.Message)
@@ -239,9 +248,11 @@ func codeText(raw json.RawMessage) string {
 
 // symbols lists the symbols of the file or, with a query, of the workspace.
 func (s *session) symbols(ctx context.Context) (*result, error) {
-	method, params := "textDocument/documentSymbol", map[string]any{"textDocument": map[string]any{"uri": s.uri()}}
+	method := "textDocument/documentSymbol"
+	params := map[string]any{"textDocument": map[string]any{"uri": s.uri()}}
 	if s.call.query != "" {
-		method, params = "workspace/symbol", map[string]any{"query": s.call.query}
+		method = "workspace/symbol"
+		params = map[string]any{"query": s.call.query}
 	}
 	var raw []wireSymbol
 	if err := s.conn.Call(ctx, method, params, &raw); err != nil {
@@ -266,12 +277,14 @@ func (s *session) gather(r *result, b *strings.Builder, raw []wireSymbol, contai
 			r.Truncated = true
 		} else {
 			sym := symbol{Name: one.Name, Kind: symbolKind(one.Kind), Container: cmp.Or(one.Container, container)}
-			uri, at := s.uri(), span{}
+			uri := s.uri()
+			at := span{}
 			switch {
 			case one.Selection != nil:
 				at = *one.Selection
 			case one.Location != nil:
-				uri, at = one.Location.URI, one.Location.Range
+				uri = one.Location.URI
+				at = one.Location.Range
 			}
 			sym.location = s.files.location(uri, at)
 			r.Symbols = append(r.Symbols, sym)

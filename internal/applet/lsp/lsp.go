@@ -137,9 +137,15 @@ func (s *server) missing() error {
 func decodeCall(in map[string]any) (*call, error) {
 	a := wire.NewArgs(in, "operation", "file_path", "line", "column", "symbol", "query", "include_declaration", "max_results", "server", "timeout")
 	c := &call{
-		operation: a.Required("operation"), file: a.String("file_path", ""), symbol: a.String("symbol", ""), query: a.String("query", ""),
-		server: a.String("server", ""), line: a.Int("line", 0, 1, 10_000_000), column: a.Int("column", 0, 1, 10_000_000),
-		maxResults: a.Int("max_results", 200, 1, 10_000), declaration: !a.Has("include_declaration") || a.Bool("include_declaration"),
+		operation:   a.Required("operation"),
+		file:        a.String("file_path", ""),
+		symbol:      a.String("symbol", ""),
+		query:       a.String("query", ""),
+		server:      a.String("server", ""),
+		line:        a.Int("line", 0, 1, 10_000_000),
+		column:      a.Int("column", 0, 1, 10_000_000),
+		maxResults:  a.Int("max_results", 200, 1, 10_000),
+		declaration: !a.Has("include_declaration") || a.Bool("include_declaration"),
 	}
 	if a.Has("timeout") {
 		c.timeout = time.Duration(a.Number("timeout", 60, 0.001, 600) * float64(time.Second))
@@ -174,8 +180,14 @@ func (c *call) decodeServers(conf map[string]any) ([]*server, error) {
 	var out []*server
 	for _, s := range a.Objects("servers", "id", "command", "args", "extensions", "roots", "init_options", "settings", "install", "ready", "companion", "read") {
 		one := &server{
-			id: s.Required("id"), command: s.Required("command"), install: s.String("install", ""), args: s.Strings("args"),
-			extensions: s.Map("extensions"), roots: s.Strings("roots"), options: s.Value("init_options"), settings: s.Map("settings"),
+			id:         s.Required("id"),
+			command:    s.Required("command"),
+			install:    s.String("install", ""),
+			args:       s.Strings("args"),
+			extensions: s.Map("extensions"),
+			roots:      s.Strings("roots"),
+			options:    s.Value("init_options"),
+			settings:   s.Map("settings"),
 		}
 		if s.Has("companion") {
 			o := s.Object("companion", "file", "option")

@@ -58,9 +58,16 @@ func (s *session) start(ctx context.Context, p wire.Params, program string) {
 	go func() {
 		defer close(s.done)
 		s.result, s.fault = proc.Run(ctx, proc.Cmd{
-			Path: program, Argv: append([]string{s.server.command}, s.server.args...), Dir: s.root, Env: p.Environ(),
-			Stdin: fromUs, MaxStdout: -1, MaxStderr: maxStderr, Grace: wire.Grace, CancelGrace: wire.CancelGrace,
-			OnStdout: func(b []byte) { fromServer.Write(b) }, // fails after stop, when nothing reads any more
+			Path:        program,
+			Argv:        append([]string{s.server.command}, s.server.args...),
+			Dir:         s.root,
+			Env:         p.Environ(),
+			Stdin:       fromUs,
+			MaxStdout:   -1,
+			MaxStderr:   maxStderr,
+			Grace:       wire.Grace,
+			CancelGrace: wire.CancelGrace,
+			OnStdout:    func(b []byte) { fromServer.Write(b) }, // fails after stop, when nothing reads any more
 		})
 		fromUs.Close()
 		fromServer.Close()

@@ -45,5 +45,12 @@ func run(_ context.Context, _ wire.Params, in map[string]any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return result{Success: true, MediaType: p.Type, Width: p.Width, Height: p.Height, Pages: p.Pages, Data: p.Data}, nil
+	return result{
+		Success:   true,
+		MediaType: p.Type,
+		Width:     p.Width,
+		Height:    p.Height,
+		Pages:     p.Pages,
+		Data:      p.Data,
+	}, nil
 }

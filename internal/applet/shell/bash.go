@@ -78,10 +78,16 @@ func runBash(ctx context.Context, p wire.Params, in map[string]any) (any, error)
 	out := newOutputs()
 	progress := newProgress(p.Stderr, cancel)
 	res, err := p.Run(ctx, proc.Cmd{
-		Path: shell, Argv: []string{"bash", "-c", "--", c.command}, Dir: c.dir, Env: env,
-		Timeout: c.timeout, Grace: wire.Grace, CancelGrace: wire.CancelGrace,
-		MaxStdout: maxStream, MaxStderr: maxStream,
-		OnLine: func(s proc.Stream, line []byte) { out.line(s, line); progress.line(line) },
+		Path:        shell,
+		Argv:        []string{"bash", "-c", "--", c.command},
+		Dir:         c.dir,
+		Env:         env,
+		Timeout:     c.timeout,
+		Grace:       wire.Grace,
+		CancelGrace: wire.CancelGrace,
+		MaxStdout:   maxStream,
+		MaxStderr:   maxStream,
+		OnLine:      func(s proc.Stream, line []byte) { out.line(s, line); progress.line(line) },
 	})
 	progress.stop()
 	if err != nil {
@@ -128,7 +134,10 @@ func (c *bashCall) enter(p wire.Params, dir string) error {
 // result renders the end of the command.
 func (o *outputs) result(c bashCall, r proc.Result) bashResult {
 	b := bashResult{
-		Success: r.ExitCode == 0 && !r.TimedOut, ExitCode: r.ExitCode, Signal: r.Signal, TimedOut: r.TimedOut,
+		Success:    r.ExitCode == 0 && !r.TimedOut,
+		ExitCode:   r.ExitCode,
+		Signal:     r.Signal,
+		TimedOut:   r.TimedOut,
 		DurationMS: r.Duration.Milliseconds(),
 	}
 	var cutOut, cutErr, cutBoth bool
@@ -136,7 +145,8 @@ func (o *outputs) result(c bashCall, r proc.Result) bashResult {
 		var stdout, stderr string
 		stdout, cutOut = o.out.stream(r.Stdout, r.StdoutDropped)
 		stderr, cutErr = o.err.stream(r.Stderr, r.StderrDropped)
-		b.Stdout, b.Stderr = &stdout, &stderr
+		b.Stdout = &stdout
+		b.Stderr = &stderr
 	}
 	b.Output, cutBoth = o.both(r)
 	b.Truncated = cutOut || cutErr || c.mixed && cutBoth

@@ -116,9 +116,11 @@ func (b *lineBuffer) stream(exact []byte, dropped int64) (string, bool) {
 
 // both returns the lines of the two streams in the order of reading.
 func (o *outputs) both(r proc.Result) (string, bool) {
-	exact, dropped := r.Stdout, r.StdoutDropped
+	exact := r.Stdout
+	dropped := r.StdoutDropped
 	if o.last == proc.Stderr {
-		exact, dropped = r.Stderr, r.StderrDropped
+		exact = r.Stderr
+		dropped = r.StderrDropped
 	}
 	n := len(exact)
 	return o.all.end(dropped > 0 || n > 0 && exact[n-1] == '\n')

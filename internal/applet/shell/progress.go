@@ -37,7 +37,12 @@ func newProgress(w io.Writer, cancel context.CancelFunc) *progress {
 	if w == nil {
 		return nil
 	}
-	p := &progress{w: w, cancel: cancel, done: make(chan struct{}), ended: make(chan struct{})}
+	p := &progress{
+		w:      w,
+		cancel: cancel,
+		done:   make(chan struct{}),
+		ended:  make(chan struct{}),
+	}
 	go p.run()
 	return p
 }

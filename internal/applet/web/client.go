@@ -41,8 +41,10 @@ func limitKeys() []string {
 
 func decodeLimits(a wire.Args) limits {
 	l := limits{
-		userAgent: a.String("user_agent", ""), proxy: a.String("proxy", ""),
-		maxBytes: int64(a.Int("max_bytes", 2<<20, 1, 256<<20)), redirects: a.Int("redirects", 0, 0, 20),
+		userAgent: a.String("user_agent", ""),
+		proxy:     a.String("proxy", ""),
+		maxBytes:  int64(a.Int("max_bytes", 2<<20, 1, 256<<20)),
+		redirects: a.Int("redirects", 0, 0, 20),
 	}
 	// A missing list means any host; an empty one means none.
 	if a.Has("hosts") {
@@ -91,7 +93,12 @@ func (l limits) send(ctx context.Context, p wire.Params, timeout time.Duration, 
 	if err != nil {
 		return nil, err
 	}
-	c, err := httpx.New(httpx.Params{Hosts: l.hosts, AllowPrivate: l.allowPrivate, Proxy: proxy, Now: p.Now})
+	c, err := httpx.New(httpx.Params{
+		Hosts:        l.hosts,
+		AllowPrivate: l.allowPrivate,
+		Proxy:        proxy,
+		Now:          p.Now,
+	})
 	if err != nil {
 		return nil, err
 	}

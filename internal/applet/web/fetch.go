@@ -83,7 +83,13 @@ func decodeFetch(p wire.Params, in map[string]any) (*fetchCall, error) {
 func (c *fetchCall) render(res *httpx.Response) (any, error) {
 	kind, charset := mediaType(res)
 	r := fetchResult{
-		Success: true, URL: res.URL, Format: c.format, StatusCode: res.Status, ContentType: kind, Bytes: len(res.Body), Truncated: res.Truncated,
+		Success:     true,
+		URL:         res.URL,
+		Format:      c.format,
+		StatusCode:  res.Status,
+		ContentType: kind,
+		Bytes:       len(res.Body),
+		Truncated:   res.Truncated,
 	}
 	if res.URL != c.url {
 		r.Requested = c.url

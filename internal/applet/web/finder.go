@@ -44,8 +44,11 @@ func decodeFinder(a wire.Args) finder {
 		fields.Reject("url", "is required")
 	}
 	return finder{
-		page: format == "html", list: a.String("results", ""),
-		title: decodeField(fields, "title"), url: decodeField(fields, "url"), snippet: decodeField(fields, "snippet"),
+		page:    format == "html",
+		list:    a.String("results", ""),
+		title:   decodeField(fields, "title"),
+		url:     decodeField(fields, "url"),
+		snippet: decodeField(fields, "snippet"),
 	}
 }
 

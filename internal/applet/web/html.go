@@ -146,7 +146,8 @@ func (w *textWriter) text(s string) {
 		case w.blank:
 			w.b.WriteByte(' ')
 		}
-		w.blank, w.lines = false, 0
+		w.blank = false
+		w.lines = 0
 		w.b.WriteString(word)
 	}
 	if s != "" && unicode.IsSpace(rune(s[len(s)-1])) {
@@ -191,11 +192,14 @@ func htmlTitle(page string) string {
 func decode(b []byte, charset string, page bool) (text string, supported bool) {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
-		b, charset = b[3:], "utf-8"
+		b = b[3:]
+		charset = "utf-8"
 	case bytes.HasPrefix(b, []byte("\xff\xfe")):
-		b, charset = b[2:], "utf-16le"
+		b = b[2:]
+		charset = "utf-16le"
 	case bytes.HasPrefix(b, []byte("\xfe\xff")):
-		b, charset = b[2:], "utf-16be"
+		b = b[2:]
+		charset = "utf-16be"
 	case charset == "" && page:
 		charset = metaCharset(b[:min(len(b), 2048)])
 	}

@@ -82,7 +82,13 @@ func runWebsearch(ctx context.Context, p wire.Params, in map[string]any) (any, e
 		return nil, b.secrets(f).Err(err)
 	}
 	hits = hits[:min(count, len(hits))]
-	return searchResult{Success: true, Output: listHits(hits), Results: hits, Count: len(hits), Backend: b.id}, nil
+	return searchResult{
+		Success: true,
+		Output:  listHits(hits),
+		Results: hits,
+		Count:   len(hits),
+		Backend: b.id,
+	}, nil
 }
 
 func decodeSearch(conf map[string]any) (*searchConfig, error) {
@@ -101,8 +107,14 @@ func decodeSearch(conf map[string]any) (*searchConfig, error) {
 // decodeBackend decodes one backend. common has the limits that it does not set.
 func decodeBackend(a wire.Args, common limits) *backend {
 	b := &backend{
-		id: a.Required("id"), method: strings.ToUpper(a.String("method", http.MethodGet)), url: a.Required("url"), body: a.Value("body"),
-		query: a.Map("query"), headers: a.Map("headers"), bodyFormat: a.String("body_format", "json"), limits: common,
+		id:         a.Required("id"),
+		method:     strings.ToUpper(a.String("method", http.MethodGet)),
+		url:        a.Required("url"),
+		body:       a.Value("body"),
+		query:      a.Map("query"),
+		headers:    a.Map("headers"),
+		bodyFormat: a.String("body_format", "json"),
+		limits:     common,
 	}
 	if _, msg := httpfill.Split(b.url); msg != "" && b.url != "" {
 		a.Reject("url", "%s", msg)

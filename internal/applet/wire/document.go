@@ -76,5 +76,11 @@ func failureOf(err error) failure {
 	if len(e.Findings) > 0 {
 		details["findings"] = e.Findings
 	}
-	return failure{Error: Error{Code: e.Code, Message: e.Message, Reason: e.Reason, Retryable: e.Retryable, Details: details}}
+	return failure{Error: Error{
+		Code:      e.Code,
+		Message:   e.Message,
+		Reason:    e.Reason,
+		Retryable: e.Retryable,
+		Details:   details,
+	}}
 }
