@@ -135,7 +135,12 @@ func (c *Catalog) answer(q *question) *Answer {
 	if q.Shown != nil || q.Kinds != nil {
 		found.unknown = nil // as in Index.answer
 	}
-	out := &Answer{Found: []Found{}, Total: len(found.list), Note: found.note(q), Suggestions: suggestions(q.Text, found.unknown)}
+	out := &Answer{
+		Found:       []Found{},
+		Total:       len(found.list),
+		Note:        found.note(q),
+		Suggestions: suggestions(q.Text, found.unknown),
+	}
 	upTo := min(len(found.list), q.Offset+q.Limit)
 	if q.Offset >= upTo {
 		return out

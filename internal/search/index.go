@@ -33,7 +33,13 @@ type rootIndex struct {
 // listed.
 func (h *rootIndex) refresh(ctx context.Context, f *fields, root *space.Root, now time.Time) (*rootIndex, error) {
 	files, walkErr := f.files(ctx, root)
-	u := &update{fields: f, old: h, next: &rootIndex{records: make([]record, len(files))}, files: files, large: largeSegment}
+	u := &update{
+		fields: f,
+		old:    h,
+		next:   &rootIndex{records: make([]record, len(files))},
+		files:  files,
+		large:  largeSegment,
+	}
 	u.before = h.match(files)
 	u.compareStamps(ctx, root, now)
 	if err := ctx.Err(); err != nil {
@@ -97,13 +103,19 @@ func (u *update) compareStamps(ctx context.Context, root *space.Root, now time.T
 // compareStamp sets the record of a file from its stamp and reports whether the
 // file must be read.
 func (u *update) compareStamp(root *space.Root, i int, now time.Time) bool {
-	r, old := &u.next.records[i], u.before[i]
+	r := &u.next.records[i]
+	old := u.before[i]
 	s, ok := stampOf(root, u.files[i])
 	if old != nil && ok && !old.again && s == old.stamp {
 		*r = *old
 		return false
 	}
-	*r = record{rel: u.files[i].rel, stamp: s, again: !ok || s.racy(now), doc: none}
+	*r = record{
+		rel:   u.files[i].rel,
+		stamp: s,
+		again: !ok || s.racy(now),
+		doc:   none,
+	}
 	return true
 }
 
@@ -132,7 +144,8 @@ func (c *content) sameAs(old *record) bool {
 
 // take sets the record of a file that was read.
 func (u *update) take(n int, c *content, d *document, same bool) {
-	r, old := &u.next.records[n], u.before[n]
+	r := &u.next.records[n]
+	old := u.before[n]
 	r.digest = c.digest
 	if c.err != nil {
 		r.again = true

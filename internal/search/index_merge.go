@@ -60,7 +60,8 @@ func (h *head) advance() { h.entry, h.ok = h.next() }
 func minTerm(heads []head) (term string, ok bool) {
 	for _, h := range heads {
 		if h.ok && (!ok || h.entry.term < term) {
-			term, ok = h.entry.term, true
+			term = h.entry.term
+			ok = true
 		}
 	}
 	return strings.Clone(term), ok

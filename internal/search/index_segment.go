@@ -57,15 +57,27 @@ func layOut(data string, f *fields) (*segment, bool) {
 	for i := range n {
 		n[i] = int(u32(h[4*i:]))
 	}
-	s := &segment{data: data, docs: n[0], fields: n[1], kinds: f.kinds}
-	totals, lengths, blocks, terms, postings := headerSize, n[2], n[3], n[4], n[5]
+	s := &segment{
+		data:   data,
+		docs:   n[0],
+		fields: n[1],
+		kinds:  f.kinds,
+	}
+	totals := headerSize
+	lengths := n[2]
+	blocks := n[3]
+	terms := n[4]
+	postings := n[5]
 	fits := s.fields == len(f.names) && n[6] == len(data) && totals+16*s.fields == lengths &&
 		lengths <= blocks && blocks <= terms && terms <= postings && postings <= len(data) &&
 		(blocks-lengths)/s.stride() >= s.docs && (terms-blocks)%blockSize == 0
 	if !fits {
 		return nil, false
 	}
-	s.lengths, s.blocks, s.terms, s.postings = data[lengths:blocks], data[blocks:terms], data[terms:postings], data[postings:]
+	s.lengths = data[lengths:blocks]
+	s.blocks = data[blocks:terms]
+	s.terms = data[terms:postings]
+	s.postings = data[postings:]
 	return s, true
 }
 
@@ -295,7 +307,9 @@ func (p *postings) next() bool {
 // frequencies calls fn for each field of each document that has a term. It skips
 // the positions, and is faster than postings for a common word.
 func (s *segment) frequencies(e entry, fn func(doc uint32, field int, tf uint32)) {
-	data, at, doc := e.postings, 0, uint64(0)
+	data := e.postings
+	at := 0
+	doc := uint64(0)
 	for at < len(data) {
 		var delta, mask, tf, size uint64
 		delta, at = uvarint(data, at)

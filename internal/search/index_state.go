@@ -69,7 +69,13 @@ func decodeState(data string, open func(name string) (*segment, bool)) (h *rootI
 
 func (r *record) decode(c *cursor) {
 	r.rel = c.text()
-	r.stamp = stamp{size: int64(c.number()), mtime: int64(c.number()), changed: int64(c.number()), inode: c.number(), sig: int64(c.number())}
+	r.stamp = stamp{
+		size:    int64(c.number()),
+		mtime:   int64(c.number()),
+		changed: int64(c.number()),
+		inode:   c.number(),
+		sig:     int64(c.number()),
+	}
 	r.again = c.number() != 0
 	r.seg = int(c.number())
 	r.doc = uint32(c.number())

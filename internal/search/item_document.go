@@ -49,7 +49,12 @@ func (f *fields) readDocument(p extract.Match, rel string, b, sig []byte) (d *do
 // blank returns the document of an item that cannot be read: the words of its
 // name, the name, the id and the category.
 func (f *fields) blank(ref item.Ref, rel string) *document {
-	d := &document{ref: ref, kind: f.kind(ref.Kind), rel: rel, fields: make([]tokens, len(f.names))}
+	d := &document{
+		ref:    ref,
+		kind:   f.kind(ref.Kind),
+		rel:    rel,
+		fields: make([]tokens, len(f.names)),
+	}
 	if i := f.number("name"); i >= 0 {
 		t := &d.fields[i]
 		t.text(ref.Name())

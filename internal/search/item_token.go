@@ -31,7 +31,8 @@ func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 func words(s string, emit func(word string)) {
 	start := -1
 	for i := 0; i < len(s); {
-		size, in := 1, false
+		size := 1
+		in := false
 		if c := s[i]; c < utf8.RuneSelf {
 			in = 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z'
 		} else {

@@ -105,14 +105,24 @@ func spokenParts(text string) []string {
 // fuzzyNode returns the node of a word with at most n typing errors.
 func fuzzyNode(text string, field, n int) node {
 	parts := wordsOf(text)
-	whole := &leaf{form: fuzzy, field: field, words: []string{clip(fold(text))}, n: n}
+	whole := &leaf{
+		form:  fuzzy,
+		field: field,
+		words: []string{clip(fold(text))},
+		n:     n,
+	}
 	if len(parts) == 1 {
 		whole.words = parts
 		return whole
 	}
 	var each group
 	for _, p := range parts {
-		each.must = append(each.must, &leaf{form: fuzzy, field: field, words: []string{p}, n: n})
+		each.must = append(each.must, &leaf{
+			form:  fuzzy,
+			field: field,
+			words: []string{p},
+			n:     n,
+		})
 	}
 	return or{[]node{each, whole}}
 }

@@ -119,7 +119,14 @@ func (x *expander) word(w *word) node {
 	}
 	var g group
 	for _, p := range parts {
-		g.may = append(g.may, x.word(&word{forms: wordForms(p, w.field), scale: w.scale, text: p, field: w.field, at: w.at, end: w.end}))
+		g.may = append(g.may, x.word(&word{
+			forms: wordForms(p, w.field),
+			scale: w.scale,
+			text:  p,
+			field: w.field,
+			at:    w.at,
+			end:   w.end,
+		}))
 	}
 	return g
 }
@@ -134,7 +141,12 @@ func (x *expander) inflect(w *word) (found bool) {
 		return false
 	}
 	for _, text := range x.lib.known(stem, forms) {
-		l := &leaf{form: term, field: w.field, words: []string{text}, share: inflected}
+		l := &leaf{
+			form:  term,
+			field: w.field,
+			words: []string{text},
+			share: inflected,
+		}
 		if w.field < 0 || x.lib.countUpTo(l, 1) > 0 {
 			w.forms = append(w.forms, l)
 			found = true
@@ -240,7 +252,8 @@ func suggestions(text string, words []unknown) []string {
 	slices.SortFunc(words, func(a, b unknown) int { return cmp.Compare(a.at, b.at) })
 	words = slices.CompactFunc(words, func(a, b unknown) bool { return a.at == b.at })
 	outs := []string{""}
-	from, changed := 0, false
+	from := 0
+	changed := false
 	runes := []rune(text)
 	for _, w := range words {
 		better := w.similar[:min(len(w.similar), maxSuggestions)]

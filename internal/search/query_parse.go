@@ -350,7 +350,14 @@ func (p *parser) word(from, end, field int) (node, error) {
 	case edits > 0:
 		return fuzzyNode(text, field, edits), nil
 	}
-	return &word{forms: wordForms(text, field), scale: 1, text: fold(text), field: field, at: from, end: end}, nil
+	return &word{
+		forms: wordForms(text, field),
+		scale: 1,
+		text:  fold(text),
+		field: field,
+		at:    from,
+		end:   end,
+	}, nil
 }
 
 // edits removes ~N from the end of a word.

@@ -55,7 +55,8 @@ func ranks(roots []*space.Root) []int {
 	out := make([]int, len(roots))
 	for i := 1; i < len(roots); i++ {
 		out[i] = out[i-1]
-		a, b := roots[i-1], roots[i]
+		a := roots[i-1]
+		b := roots[i]
 		if !a.Bundled() || !b.Bundled() || a.Space != b.Space {
 			out[i]++
 		}
@@ -112,7 +113,8 @@ func (s *ranker) once(all []match) []match {
 
 // before reports whether copy a takes precedence over copy b.
 func (s *ranker) before(a, b uint32) bool {
-	x, y := s.location(a), s.location(b)
+	x := s.location(a)
+	y := s.location(b)
 	if s.supplies(x) != s.supplies(y) {
 		return s.supplies(x)
 	}
@@ -124,7 +126,8 @@ func (s *ranker) less(a, b match) bool {
 	if a.score != b.score {
 		return a.score > b.score
 	}
-	x, y := s.location(a.doc), s.location(b.doc)
+	x := s.location(a.doc)
+	y := s.location(b.doc)
 	if x.root != y.root {
 		return x.root < y.root
 	}

@@ -11,7 +11,8 @@ func edits(a, b string, limit int) int {
 		return limit + 1
 	}
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] && a[0] < utf8.RuneSelf {
-		a, b = a[1:], b[1:]
+		a = a[1:]
+		b = b[1:]
 	}
 	if ascii(a) && ascii(b) {
 		return distance([]byte(a), []byte(b), limit)
@@ -37,7 +38,9 @@ func distance[E byte | rune](x, y []E, limit int) int {
 		return limit + 1
 	}
 	var buf [3][maxToken + 1]uint8 // no token is longer
-	before, prev, row := buf[0][:len(y)+1], buf[1][:len(y)+1], buf[2][:len(y)+1]
+	before := buf[0][:len(y)+1]
+	prev := buf[1][:len(y)+1]
+	row := buf[2][:len(y)+1]
 	for j := range prev {
 		prev[j] = uint8(j)
 	}

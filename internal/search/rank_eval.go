@@ -110,7 +110,8 @@ func (v *view) joint(n group) (out matches) {
 		out.words += m.words
 		out.weight += m.weight
 		if first {
-			out.list, first = m.list, false
+			out.list = m.list
+			first = false
 		} else {
 			out.list = both(out.list, m.list)
 		}
@@ -119,7 +120,8 @@ func (v *view) joint(n group) (out matches) {
 		m := v.any(n.may)
 		switch {
 		case first:
-			out.list, first = m.list, false
+			out.list = m.list
+			first = false
 		case !n.hasWords(): // what is required only tests
 			out.list = both(out.list, m.list)
 		default:
@@ -315,7 +317,8 @@ func (v *view) sequence(out []match, p *part, l *leaf) []match {
 	}
 	at := make([][]uint32, len(words))
 	for advanceAll(lists) {
-		doc, field := lists[0].doc, lists[0].field
+		doc := lists[0].doc
+		field := lists[0].field
 		if !p.alive(doc) || l.field >= 0 && l.field != field {
 			continue
 		}

@@ -129,7 +129,8 @@ func countPhrases(at [][]uint32) (n uint32) {
 // occurrences of each word i and at most others further tokens. Of the windows
 // that end at one position, the shortest is used.
 func countWindows(at [][]uint32, need []int, others int) (n uint32) {
-	total, missing := 0, 0
+	total := 0
+	missing := 0
 	for _, k := range need {
 		total += k
 		missing += k

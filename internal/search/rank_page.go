@@ -61,7 +61,12 @@ func (x *Index) answer(ctx context.Context, s *ranker, q *question) *Result {
 	if q.Shown != nil || q.Kinds != nil {
 		found.unknown = nil // corrected words can be words of items that are not shown
 	}
-	res := &Result{Hits: []Hit{}, Total: len(found.list), Note: found.note(q), Suggestions: suggestions(q.Text, found.unknown)}
+	res := &Result{
+		Hits:        []Hit{},
+		Total:       len(found.list),
+		Note:        found.note(q),
+		Suggestions: suggestions(q.Text, found.unknown),
+	}
 	upTo := len(found.list)
 	if q.Limit < upTo-q.Offset {
 		upTo = q.Offset + q.Limit
@@ -135,10 +140,20 @@ func (x *Index) hit(ctx context.Context, s *ranker, m match) Hit {
 	at := s.location(m.doc)
 	root := s.roots[at.root]
 	h := Hit{
-		Type: at.ref.Kind, ID: at.ref.ID, Source: root.Label(), Path: root.Display(at.rel), Score: m.score,
-		Shadowed: s.hidden(m.doc), Shadows: s.hides(m.doc),
+		Type:     at.ref.Kind,
+		ID:       at.ref.ID,
+		Source:   root.Label(),
+		Path:     root.Display(at.rel),
+		Score:    m.score,
+		Shadowed: s.hidden(m.doc),
+		Shadows:  s.hides(m.doc),
 	}
-	it, err := x.p.Resolver.Open(ctx, resolve.Entry{Ref: at.ref, Root: root, Rel: at.rel, Shadow: h.Shadowed})
+	it, err := x.p.Resolver.Open(ctx, resolve.Entry{
+		Ref:    at.ref,
+		Root:   root,
+		Rel:    at.rel,
+		Shadow: h.Shadowed,
+	})
 	if err != nil {
 		h.Trust = string(diag.CodeOf(err))
 		return h

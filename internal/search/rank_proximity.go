@@ -118,7 +118,8 @@ func nearest(a, b []occurrences, apart int, fn func(doc uint32, closeness float6
 			if d := distanceOf(a[0].at, b[0].at, apart); d <= nearWords {
 				fn(a[0].doc, 1/float64(d*d))
 			}
-			a, b = a[1:], b[1:]
+			a = a[1:]
+			b = b[1:]
 		}
 	}
 }

@@ -24,7 +24,12 @@ type rawCorpus struct {
 // newRawCorpus returns the corpus of documents with the root of each, in order of
 // precedence.
 func newRawCorpus(f *fields, roots []*space.Root, docs []document, root []int) *rawCorpus {
-	p := &rawCorpus{docs: docs, root: root, stats: newStatistics(len(f.names)), refs: map[item.Ref][]uint32{}}
+	p := &rawCorpus{
+		docs:  docs,
+		root:  root,
+		stats: newStatistics(len(f.names)),
+		refs:  map[item.Ref][]uint32{},
+	}
 	for _, r := range roots {
 		p.labels = append(p.labels, rootNames(r))
 	}

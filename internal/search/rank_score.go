@@ -47,7 +47,8 @@ func (s *statistics) average(field int) float64 {
 
 // rarity returns the weight of a word that matches so many items.
 func (s *statistics) rarity(matches int) float64 {
-	n, m := float64(s.items), float64(matches)
+	n := float64(s.items)
+	m := float64(matches)
 	return math.Log(1 + (n-m+0.5)/(m+0.5))
 }
 
