@@ -90,7 +90,8 @@ func (b *Batch) Read(oids []string, limit int64, each func(i int, o Object)) err
 		if o, ok := b.loose.read(oid, limit); ok {
 			each(i, o)
 		} else {
-			rest, at = append(rest, oid), append(at, i)
+			rest = append(rest, oid)
+			at = append(at, i)
 		}
 	}
 	if len(rest) == 0 {

@@ -22,7 +22,9 @@ func (g *Git) Filtered(ctx context.Context, paths []string) (map[string]string, 
 	}
 	fields := nulled(out)
 	for len(fields) >= 3 {
-		path, attribute, value := fields[0], fields[1], fields[2]
+		path := fields[0]
+		attribute := fields[1]
+		value := fields[2]
 		fields = fields[3:]
 		if value != "unspecified" && value != "unset" && value != "set" && !plainEncoding(attribute, value) {
 			filtered[path] = attribute + "=" + value
@@ -69,7 +71,8 @@ func (g *Git) Converted(ctx context.Context, paths []string) (map[string]string,
 	if err != nil {
 		return nil, err
 	}
-	storedNames, plainNames := strings.Fields(string(stored)), strings.Fields(string(plain))
+	storedNames := strings.Fields(string(stored))
+	plainNames := strings.Fields(string(plain))
 	if len(storedNames) != len(asked) || len(plainNames) != len(asked) {
 		return nil, unreadable("hash-object", string(stored))
 	}

@@ -91,7 +91,9 @@ func (w *treeWalk) find(tree, at string) error {
 		case e.Mode != ModeTree:
 			return nil
 		default:
-			tree, dir, at = e.OID, e.Path, rest
+			tree = e.OID
+			dir = e.Path
+			at = rest
 		}
 	}
 }

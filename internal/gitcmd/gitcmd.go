@@ -122,7 +122,9 @@ func (g *Git) run(ctx context.Context, stdin io.Reader, args ...string) ([]byte,
 
 func output(ctx context.Context, cmd *exec.Cmd, stdin io.Reader, verb string) ([]byte, error) {
 	var out, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &stderr
+	cmd.Stdin = stdin
+	cmd.Stdout = &out
+	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
 		return out.Bytes(), failed(ctx, verb, err, stderr.String())
 	}

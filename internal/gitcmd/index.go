@@ -84,7 +84,13 @@ func parseIndex(b []byte, hash int, wanted []string) (list []Entry, ok bool) {
 	if len(b) < indexHeader+hash || string(b[:4]) != "DIRC" {
 		return nil, false
 	}
-	r := &indexReader{text: string(b), at: indexHeader, end: len(b) - hash, hash: hash, version: binary.BigEndian.Uint32(b[4:])}
+	r := &indexReader{
+		text:    string(b),
+		at:      indexHeader,
+		end:     len(b) - hash,
+		hash:    hash,
+		version: binary.BigEndian.Uint32(b[4:]),
+	}
 	count := int(binary.BigEndian.Uint32(b[8:]))
 	if r.version < 2 || r.version > 4 || count > len(b)/(statLength+hash) {
 		return nil, false
@@ -110,7 +116,8 @@ func parseIndex(b []byte, hash int, wanted []string) (list []Entry, ok bool) {
 
 // entry reads the next entry. ok is false for one that is not merged.
 func (r *indexReader) entry() (e indexEntry, ok bool) {
-	start, fixed := r.at, statLength+r.hash+2
+	start := r.at
+	fixed := statLength + r.hash + 2
 	if r.end-start < fixed {
 		return e, false
 	}
@@ -154,7 +161,8 @@ func (r *indexReader) padded(start, length int) bool {
 			return false
 		}
 	}
-	name, next := r.at, start+(r.at+length-start+8)&^7
+	name := r.at
+	next := start + (r.at+length-start+8)&^7
 	if next > r.end {
 		return false
 	}
@@ -211,7 +219,8 @@ func (r *indexReader) optional() bool {
 		if r.end-r.at < 8 {
 			return false
 		}
-		name, size := r.text[r.at:r.at+4], int64(r.uint32(r.at+4))
+		name := r.text[r.at : r.at+4]
+		size := int64(r.uint32(r.at + 4))
 		if r.at += 8; size > int64(r.end-r.at) {
 			return false
 		}

@@ -49,7 +49,12 @@ func (l *looseReader) read(oid string, limit int64) (o Object, ok bool) {
 	if string(head) != "blob "+strconv.Itoa(len(data)) || int64(len(data)) > limit || l.repo.BlobName(data) != oid {
 		return o, false
 	}
-	return Object{OID: oid, Kind: "blob", Size: int64(len(data)), Data: bytes.Clone(data)}, true
+	return Object{
+		OID:  oid,
+		Kind: "blob",
+		Size: int64(len(data)),
+		Data: bytes.Clone(data),
+	}, true
 }
 
 // inflate reads the zlib stream of a file into text, and not more than an object of limit

@@ -32,7 +32,13 @@ func (g *Git) Repo(ctx context.Context) (*Repo, error) {
 		}
 		return nil, err
 	}
-	r := &Repo{Git: g, GitDir: filepath.FromSlash(lines[0]), CommonDir: filepath.FromSlash(lines[1]), SHA256: lines[2] == "sha256", Prefix: lines[3]}
+	r := &Repo{
+		Git:       g,
+		GitDir:    filepath.FromSlash(lines[0]),
+		CommonDir: filepath.FromSlash(lines[1]),
+		SHA256:    lines[2] == "sha256",
+		Prefix:    lines[3],
+	}
 	if len(lines) == 5 {
 		r.WorkTree = filepath.FromSlash(lines[4])
 	}
@@ -103,7 +109,8 @@ func (g *Git) Resolve(ctx context.Context, rev string) (string, error) {
 	if rev == "" || strings.HasPrefix(rev, "-") || strings.ContainsAny(rev, "\x00\n") {
 		return "", diag.New(diag.Usage, "resolving revision %q: not a revision", rev)
 	}
-	oid, err := rev, error(nil)
+	oid := rev
+	err := error(nil)
 	if strings.Contains(rev, ":") { // the text after the colon is a path
 		oid, err = g.revParse(ctx, rev)
 	}

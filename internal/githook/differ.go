@@ -29,12 +29,14 @@ type difference struct {
 func (r *run) difference(it *resolve.Item) (*difference, error) {
 	staged := bodyOf(it.Bytes, it.Type.Style)
 	name := r.path(it.Rel)
-	from, label := "the file", " (file)"
+	from := "the file"
+	label := " (file)"
 	folder, rel := r.tree.locate(name)
 	before, err := folder.read(rel)
 	switch {
 	case err != nil: // it does not exist, or is a link
-		from, label = "the last commit, and there is no such file", " (last commit)"
+		from = "the last commit, and there is no such file"
+		label = " (last commit)"
 		if before, err = r.committed(name); err != nil {
 			return nil, err
 		}
@@ -43,7 +45,8 @@ func (r *run) difference(it *resolve.Item) (*difference, error) {
 		}
 	case r.hiddenEdits(name):
 		// The manager has reset the file to the staged text. Show what differs from the last commit.
-		from, label = "the file, whose edits another program has put away", " (last commit)"
+		from = "the file, whose edits another program has put away"
+		label = " (last commit)"
 		if before, err = r.committed(name); err != nil {
 			return nil, err
 		}

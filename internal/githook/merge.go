@@ -145,7 +145,8 @@ type MergeParams struct {
 // then Ours has the markers.
 func Merge(ctx context.Context, p MergeParams) (signed, conflict bool, err error) {
 	var files, bodies [3][]byte
-	isLock, limit := path.Base(p.Path) == lock.LockFile, int64(resolve.MaxItem)
+	isLock := path.Base(p.Path) == lock.LockFile
+	limit := int64(resolve.MaxItem)
 	if isLock {
 		limit = lock.MaxLock
 	}
@@ -155,7 +156,9 @@ func Merge(ctx context.Context, p MergeParams) (signed, conflict bool, err error
 		}
 		bodies[i] = unsigned(files[i])
 	}
-	base, ours, theirs := bodies[0], bodies[1], bodies[2]
+	base := bodies[0]
+	ours := bodies[1]
+	theirs := bodies[2]
 	if isLock {
 		if out := mergeLocks(files); out != nil {
 			return true, false, writeVersion(p.Ours, out)

@@ -74,7 +74,14 @@ func readPending(repo *gitcmd.Repo) ([]change, error) {
 	var list []change
 	for w := range slices.Chunk(words, fields) {
 		if filepath.IsLocal(filepath.FromSlash(w[0])) && (w[3] == "" || filepath.IsLocal(filepath.FromSlash(w[3]))) {
-			list = append(list, change{path: w[0], was: w[1], now: w[2], signed: w[3], blob: w[4], left: w[0]})
+			list = append(list, change{
+				path:   w[0],
+				was:    w[1],
+				now:    w[2],
+				signed: w[3],
+				blob:   w[4],
+				left:   w[0],
+			})
 		}
 	}
 	return list, nil

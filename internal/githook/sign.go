@@ -173,8 +173,14 @@ func Sign(ctx context.Context, p Params) (*Report, error) {
 
 func newSession(ctx context.Context, p Params) *session {
 	writer := *p.Repo
-	s := &session{Params: p, writer: &writer, blobs: p.Repo.Encoder(), listed: make(chan struct{}), read: map[string][]byte{},
-		report: &Report{Files: []primary.SignReport{}}}
+	s := &session{
+		Params: p,
+		writer: &writer,
+		blobs:  p.Repo.Encoder(),
+		listed: make(chan struct{}),
+		read:   map[string][]byte{},
+		report: &Report{Files: []primary.SignReport{}},
+	}
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.batch = p.Repo.Blobs(ctx)
 	s.signer = sync.OnceValues(func() (sign.Signer, error) {
@@ -334,7 +340,8 @@ func (r *run) prepare(ctx context.Context, rels []string) error {
 	if err != nil {
 		return err
 	}
-	root, resolver := t.root, t.resolver
+	root := t.root
+	resolver := t.resolver
 	r.verbs = t.verbs
 	rels = slices.DeleteFunc(slices.Clone(rels), func(rel string) bool { // elsewhere reads r.rels at the same time
 		at, _ := t.table.Classify(rel)
@@ -434,13 +441,20 @@ func refused(path string, err error) primary.SignReport {
 
 // item signs one item, unless it has a trusted signature already.
 func (r *run) item(ctx context.Context, it *resolve.Item) (res result) {
-	res.report = primary.SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: primary.Unchanged, Signer: it.Verdict.Signer.String()}
+	res.report = primary.SignReport{
+		Ref:    it.Ref.String(),
+		Path:   it.Path(),
+		Status: primary.Unchanged,
+		Signer: it.Verdict.Signer.String(),
+	}
 	theirs, err := r.signedByOther(it)
 	switch {
 	case err != nil:
 		res.err = err
 	case diag.Failed(it.Findings):
-		res.report.Status, res.report.Signer, res.report.Findings = primary.Refused, "", it.Findings
+		res.report.Status = primary.Refused
+		res.report.Signer = ""
+		res.report.Findings = it.Findings
 	case it.Verdict.OK():
 		if r.verbs.LastSigner(it, sign.Fingerprint{}) == primary.OwnSigner {
 			res.own = &it.Ref
@@ -461,7 +475,8 @@ func (r *run) mine(it *resolve.Item, res *result) {
 	case err != nil:
 		res.err = err
 	case theirs:
-		res.report.Status, res.report.Findings = Kept, []diag.Finding{f}
+		res.report.Status = Kept
+		res.report.Findings = []diag.Finding{f}
 	default:
 		res.it = it
 		res.differ, res.err = r.difference(it)
@@ -482,7 +497,9 @@ func (r *run) confirmAll(ctx context.Context, results []result) error {
 			return err
 		}
 		if refused != nil {
-			res.report.Status, res.report.Signer, res.report.Findings = primary.Refused, "", []diag.Finding{*refused}
+			res.report.Status = primary.Refused
+			res.report.Signer = ""
+			res.report.Findings = []diag.Finding{*refused}
 			res.it = nil
 		}
 	}
@@ -508,7 +525,12 @@ func (r *run) sign(ctx context.Context, it *resolve.Item, res *result) {
 		res.report.Status = primary.Stale
 	default:
 		old, _ := r.files.Entry(out.Rel)
-		res.todo = &staged{it: it, old: old, out: out, blob: r.blobs.Blob(out.Bytes)}
+		res.todo = &staged{
+			it:   it,
+			old:  old,
+			out:  out,
+			blob: r.blobs.Blob(out.Bytes),
+		}
 	}
 }
 

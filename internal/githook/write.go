@@ -62,7 +62,8 @@ func (s *session) write(ctx context.Context) error {
 
 // store writes the blobs of the files and then the list of the files.
 func (s *session) store(ctx context.Context, list []change) ([]gitcmd.Entry, error) {
-	blobs, entries := make([]*gitcmd.Blob, len(list)), make([]gitcmd.Entry, len(list))
+	blobs := make([]*gitcmd.Blob, len(list))
+	entries := make([]gitcmd.Entry, len(list))
 	for i, c := range list {
 		blobs[i] = c.to
 		entries[i] = gitcmd.Entry{Mode: c.mode, OID: c.now, Path: c.path}
@@ -77,19 +78,37 @@ func (s *session) store(ctx context.Context, list []change) ([]gitcmd.Entry, err
 func (r *run) changes() []change {
 	var list []change
 	for _, t := range r.todo {
-		c := change{path: r.path(t.out.Rel), was: t.old.OID, now: t.blob.OID, mode: gitcmd.ModeFile, bytes: t.out.Bytes, to: t.blob, left: r.Label + t.it.Path()}
+		c := change{
+			path:  r.path(t.out.Rel),
+			was:   t.old.OID,
+			now:   t.blob.OID,
+			mode:  gitcmd.ModeFile,
+			bytes: t.out.Bytes,
+			to:    t.blob,
+			left:  r.Label + t.it.Path(),
+		}
 		if t.old.OID != "" {
 			c.mode = t.old.Mode
 		}
 		if t.out.Rel != t.it.Rel {
 			e, _ := r.files.Entry(t.it.Rel)
-			c.signed, c.blob = r.path(t.it.Rel), e.OID
+			c.signed = r.path(t.it.Rel)
+			c.blob = e.OID
 		}
 		list = append(list, c)
 	}
 	if r.lock != nil {
 		e := r.lock.Entry
-		list = append(list, change{path: e.Path, was: e.OID, now: r.lockBlob.OID, mode: e.Mode, bytes: r.lock.Now, old: r.lock.Was, to: r.lockBlob, left: r.Label + filepath.Base(e.Path)})
+		list = append(list, change{
+			path:  e.Path,
+			was:   e.OID,
+			now:   r.lockBlob.OID,
+			mode:  e.Mode,
+			bytes: r.lock.Now,
+			old:   r.lock.Was,
+			to:    r.lockBlob,
+			left:  r.Label + filepath.Base(e.Path),
+		})
 	}
 	return list
 }
@@ -131,7 +150,8 @@ func (c change) item() string {
 // paths: git commits from a temporary index, and index.lock becomes the index
 // afterwards. Only an entry that is the same in both is replaced.
 func (s *session) otherIndex(ctx context.Context, list []change, entries []gitcmd.Entry) error {
-	used, lock := s.Repo.Index(), filepath.Join(s.Repo.GitDir, "index.lock")
+	used := s.Repo.Index()
+	lock := filepath.Join(s.Repo.GitDir, "index.lock")
 	if !strings.HasSuffix(used, ".lock") || sameFile(used, lock) || !exists(lock) {
 		return nil
 	}
@@ -164,7 +184,8 @@ func sameFile(a, b string) bool {
 // workTree replaces the files of the work tree that equal what was staged, and
 // returns the names of the others.
 func workTree(repo *gitcmd.Repo, list []change) (left []string, err error) {
-	wrote, errs := make([]bool, len(list)), make([]error, len(list))
+	wrote := make([]bool, len(list))
+	errs := make([]error, len(list))
 	t := newTree(repo)
 	inParallel(len(list), func(i int) { wrote[i], errs[i] = t.replace(list[i]) })
 	for i, c := range list {
