@@ -42,7 +42,12 @@ func (b Base) Replace(rel string, data []byte, perm fs.FileMode) error {
 // link is PATH_ESCAPE, for anything else the error satisfies
 // errors.Is(err, fs.ErrExist).
 func (b Base) Create(rel string, data []byte, perm fs.FileMode) error {
-	return b.put(rel, content{data: data, perm: perm, flush: true, only: true})
+	return b.put(rel, content{
+		data:  data,
+		perm:  perm,
+		flush: true,
+		only:  true,
+	})
 }
 
 func (b Base) put(rel string, c content) error {
@@ -87,7 +92,8 @@ func (c *content) check(dir *openat.Folder, name string) error {
 		return err
 	}
 	if c.perm == 0 {
-		c.perm, c.exact = keep, keep
+		c.perm = keep
+		c.exact = keep
 	}
 	if c.perm == 0 {
 		c.perm = 0o644
@@ -109,7 +115,12 @@ type Pending struct {
 // stay open until then. exact permission bits are set past the umask; 0 leaves a new
 // file with 0666, reduced by the umask. Commit or Discard must be called.
 func (b Base) Stage(dir *openat.Folder, name string, data []byte, exact fs.FileMode) (*Pending, error) {
-	return b.stage(dir, name, content{data: data, perm: 0o666, exact: exact, flush: true})
+	return b.stage(dir, name, content{
+		data:  data,
+		perm:  0o666,
+		exact: exact,
+		flush: true,
+	})
 }
 
 func (b Base) stage(dir *openat.Folder, name string, c content) (*Pending, error) {
@@ -119,7 +130,12 @@ func (b Base) stage(dir *openat.Folder, name string, c content) (*Pending, error
 		return nil, err
 	}
 	b.keep(dir, name, c.data)
-	p := &Pending{content: c, tmp: tmp, dir: dir, name: name}
+	p := &Pending{
+		content: c,
+		tmp:     tmp,
+		dir:     dir,
+		name:    name,
+	}
 	if err != nil { // not writable, or there is no .ai
 		p.useTarget()
 	}

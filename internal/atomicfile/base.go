@@ -42,23 +42,44 @@ const (
 // Project returns the base for a directory that contains .ai. The .ai directory
 // must not be a link.
 func Project(dir string) Base {
-	return Base{dir: dir, temp: dir, inner: path.Join(spaceDir, cacheDir, TempDir), needs: spaceDir, perm: 0o755}
+	return Base{
+		dir:   dir,
+		temp:  dir,
+		inner: path.Join(spaceDir, cacheDir, TempDir),
+		needs: spaceDir,
+		perm:  0o755,
+	}
 }
 
 // Space returns the base for a trusted .ai directory, which may be a link.
 func Space(dir string) Base {
-	return Base{dir: dir, temp: dir, inner: path.Join(cacheDir, TempDir), perm: 0o755}
+	return Base{
+		dir:   dir,
+		temp:  dir,
+		inner: path.Join(cacheDir, TempDir),
+		perm:  0o755,
+	}
 }
 
 // Private returns the base for a directory of the user. Directories are created
 // with mode 0700.
 func Private(dir string) Base {
-	return Base{dir: dir, temp: dir, inner: TempDir, perm: 0o700}
+	return Base{
+		dir:   dir,
+		temp:  dir,
+		inner: TempDir,
+		perm:  0o700,
+	}
 }
 
 // Git returns the base for a directory of git, which no commit can contain.
 func Git(dir string) Base {
-	return Base{dir: dir, temp: dir, inner: "rye-" + TempDir, perm: 0o755}
+	return Base{
+		dir:   dir,
+		temp:  dir,
+		inner: "rye-" + TempDir,
+		perm:  0o755,
+	}
 }
 
 // Below returns the base for a directory of b, which is not trusted itself.
@@ -76,7 +97,8 @@ func (b Base) Mode(perm fs.FileMode) Base {
 // At returns the base for another trusted directory, with the temporary files of
 // b: nothing but what is written appears in it.
 func (b Base) At(dir string) Base {
-	b.dir, b.below = dir, ""
+	b.dir = dir
+	b.below = ""
 	return b
 }
 

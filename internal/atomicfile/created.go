@@ -23,7 +23,13 @@ func (b Base) keep(dir *openat.Folder, name string, data []byte) {
 	if b.inner != path.Join(spaceDir, cacheDir, TempDir) || dir.Path() != b.temp || !slices.Contains(CreatedNames(), name) {
 		return
 	}
-	root := Base{dir: b.temp, temp: b.temp, inner: b.inner, needs: b.needs, perm: b.perm}
+	root := Base{
+		dir:   b.temp,
+		temp:  b.temp,
+		inner: b.inner,
+		needs: b.needs,
+		perm:  b.perm,
+	}
 	copies, err := root.existing(Created)
 	if err != nil {
 		return

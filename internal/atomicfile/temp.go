@@ -170,7 +170,12 @@ func scratchIn(tmp *openat.Folder) (*Scratch, error) {
 		_ = dir.Close()
 		return nil, err
 	}
-	return &Scratch{Folder: dir, parent: tmp, name: name, lock: f}, nil
+	return &Scratch{
+		Folder: dir,
+		parent: tmp,
+		name:   name,
+		lock:   f,
+	}, nil
 }
 
 // Close removes the directory with everything in it.

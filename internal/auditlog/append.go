@@ -112,7 +112,9 @@ func (l *Log) lines(h chainlog.Head, made []Entry) ([]byte, chainlog.Head, error
 	var text bytes.Buffer
 	now := l.p.Now().UTC().Format(layout)
 	for _, e := range made {
-		e.Seq, e.Time, e.Prev = h.Seq+1, now, h.Last
+		e.Seq = h.Seq + 1
+		e.Time = now
+		e.Prev = h.Last
 		line, err := e.render()
 		if err != nil {
 			return nil, h, diag.New(diag.Internal, "%s of %s %s: %w", recording, e.Kind, e.ID, err)

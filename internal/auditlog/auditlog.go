@@ -79,7 +79,14 @@ func (l *Log) requireDir(doing string) error {
 
 // format returns the format of the log's lines.
 func format() *chainlog.Format {
-	return &chainlog.Format{Genesis: genesis, MaxLine: maxLine, Head: HeadFile, Link: link, Repair: "the next signature removes it", Reason: "log_line"}
+	return &chainlog.Format{
+		Genesis: genesis,
+		MaxLine: maxLine,
+		Head:    HeadFile,
+		Link:    link,
+		Repair:  "the next signature removes it",
+		Reason:  "log_line",
+	}
 }
 
 func link(line []byte) (chainlog.Link, error) {

@@ -47,7 +47,14 @@ func (r *Recorder) Documents(ctx context.Context, in space.Name, files ...trust.
 			return diag.FromFindings("recording the signature", diag.WithPath(fs, f.Name))
 		}
 		head := document.Head()
-		e := Entry{Use: documentUse(head.Kind), Kind: head.Kind, ID: head.Stem, Space: string(in), Digest: head.Digest.String(), Key: head.Signer.String()}
+		e := Entry{
+			Use:    documentUse(head.Kind),
+			Kind:   head.Kind,
+			ID:     head.Stem,
+			Space:  string(in),
+			Digest: head.Digest.String(),
+			Key:    head.Signer.String(),
+		}
 		if rotation, ok := document.(*doc.Rotation); ok { // the successor signed what is in it
 			e.Key = sign.FingerprintOf(rotation.Successor).String()
 			made = append(made, e)

@@ -63,7 +63,8 @@ type peer struct {
 // folder in which npm installed them.
 func (b *bench) peers() error {
 	packages := filepath.Join(os.Getenv("RYE_NPM_PROGRAMS"), "node_modules")
-	claude, codex := "", ""
+	claude := ""
+	codex := ""
 	if filepath.IsAbs(packages) {
 		claude = first(filepath.Join(packages, "@anthropic-ai", "claude-code-*", "claude"))
 		codex = first(filepath.Join(packages, "@openai", "codex-*", "vendor", "*", "bin", "codex"))

@@ -26,15 +26,24 @@ const (
 
 // parentDirective returns a directive that may start threads.
 func parentDirective(name string) string {
-	return measuredDirective{name: name, model: name + "-model", body: "Divide the work.",
+	return measuredDirective{
+		name:        name,
+		model:       name + "-model",
+		body:        "Divide the work.",
 		limits:      `turns="4" tokens="500000" spend="5" spawns="200" depth="2"`,
-		permissions: "<tool>rye/agent/threads/thread_directive</tool><directive>demo/*</directive>"}.text()
+		permissions: "<tool>rye/agent/threads/thread_directive</tool><directive>demo/*</directive>",
+	}.text()
 }
 
 // childDirective returns a directive that a parent starts.
 func childDirective(name string) string {
-	return measuredDirective{name: name, model: name + "-model", body: "Do a part.",
-		limits: `turns="2" tokens="20000" spend="0.02"`, permissions: "<tool>rye/file-system/read</tool>"}.text()
+	return measuredDirective{
+		name:        name,
+		model:       name + "-model",
+		body:        "Do a part.",
+		limits:      `turns="2" tokens="20000" spend="0.02"`,
+		permissions: "<tool>rye/file-system/read</tool>",
+	}.text()
 }
 
 const manyAllowance = `schema_version: "1.0.0"
@@ -108,7 +117,8 @@ func (b *bench) children() error {
 	s := &childServer{held: &held{}, parents: map[string]*providertest.Server{}}
 	server := httptest.NewServer(s)
 	defer server.Close()
-	dir, home := filepath.Join(b.work, "children"), filepath.Join(b.work, "home")
+	dir := filepath.Join(b.work, "children")
+	home := filepath.Join(b.work, "home")
 	files := map[string]string{filepath.Join(home, ".ai/config/agent/allowance.yaml"): manyAllowance}
 	for _, name := range []string{"many", "few", "alone", "late", "part"} {
 		text := parentDirective
@@ -142,12 +152,14 @@ func (b *bench) childrenBegin(dir string, s *childServer) error {
 		release := s.held.hold()
 		p := b.program(dir, b.rye, "-q", "run", "directive", "demo/many")
 		c := exec.Command(p.argv[0], p.argv[1:]...)
-		c.Dir, c.Env = p.dir, p.env
+		c.Dir = p.dir
+		c.Env = p.env
 		if err := c.Start(); err != nil {
 			return err
 		}
 		err := s.held.arrive(manyChildren)
-		last, each := s.held.latest(), childTimes(b.rye)
+		last := s.held.latest()
+		each := childTimes(b.rye)
 		err = errors.Join(err, c.Wait()) // before a child ends, whose time would be a part of it
 		release()
 		if err != nil {
@@ -187,7 +199,8 @@ func (b *bench) childrenWhole(dir string) error {
 	if err != nil {
 		return err
 	}
-	few, alone := got[0], got[1]
+	few := got[0]
+	alone := got[1]
 	fmt.Printf("\n| children of one turn that a parent waits for | with them | the same parent without | processor time of each, with what the parent does for it |\n|---|---|---|---|\n")
 	fmt.Printf("| %d | %s | %s | %s, fastest %s |\n", waitedChildren, few, alone,
 		ms((median(few.cpu)-median(alone.cpu))/waitedChildren), ms((slices.Min(few.cpu)-slices.Min(alone.cpu))/waitedChildren))

@@ -31,9 +31,11 @@ func (b *bench) graphs() error {
 		return nil
 	}
 	dir := filepath.Join(b.work, "graphs")
-	steps, items := []int{1000, 10_000, 20_000}, 1000
+	steps := []int{1000, 10_000, 20_000}
+	items := 1000
 	if b.spawns < 100 {
-		steps, items = []int{200, 1000, 2000}, 50
+		steps = []int{200, 1000, 2000}
+		items = 50
 	}
 	if err := b.writeGraphs(dir, steps, items); err != nil {
 		return err
@@ -82,7 +84,9 @@ func (b *bench) threeNodes(dir, shell string) error {
 	if err != nil {
 		return err
 	}
-	three, bare, none := got[0], got[1], got[2]
+	three := got[0]
+	bare := got[1]
+	none := got[2]
 	thrice := sample{}
 	for _, t := range bare.times {
 		thrice.times = append(thrice.times, 3*t)

@@ -73,9 +73,13 @@ func run(ctx context.Context, args []string) error {
 	if !filepath.IsAbs(b.rye) || !filepath.IsAbs(b.work) {
 		return errors.New("-rye and -work must be absolute paths")
 	}
-	b.sizes, b.rounds, b.spawns = []int{1000, 10_000}, 9, 200
+	b.sizes = []int{1000, 10_000}
+	b.rounds = 9
+	b.spawns = 200
 	if *quick {
-		b.sizes, b.rounds, b.spawns = []int{200, 1000}, 3, 20
+		b.sizes = []int{200, 1000}
+		b.rounds = 3
+		b.spawns = 20
 	}
 	return b.all(ctx)
 }

@@ -48,17 +48,21 @@ type outcome struct {
 }
 
 func (s *sample) add(o outcome) {
-	s.times, s.cpu, s.rss = append(s.times, o.took), append(s.cpu, o.cpu), max(s.rss, o.rss)
+	s.times = append(s.times, o.took)
+	s.cpu = append(s.cpu, o.cpu)
+	s.rss = max(s.rss, o.rss)
 }
 
 func (p program) once() (outcome, error) {
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
-	cmd.Dir, cmd.Env = p.dir, p.env
+	cmd.Dir = p.dir
+	cmd.Env = p.env
 	if p.stdin != "" {
 		cmd.Stdin = bytes.NewReader([]byte(p.stdin))
 	}
 	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.Stdout = &said
+	cmd.Stderr = &said
 	start := time.Now()
 	err := cmd.Run()
 	took := time.Since(start)
@@ -78,8 +82,10 @@ func median(d []time.Duration) time.Duration {
 // fastest runs, which other load on the machine affects least. Machines differ by more than
 // versions of rye do, so it also returns both as multiples of what the other took.
 func (s sample) over(other sample) string {
-	middle, least := median(other.times), slices.Min(other.times)
-	longer, fastest := median(s.times)-middle, slices.Min(s.times)-least
+	middle := median(other.times)
+	least := slices.Min(other.times)
+	longer := median(s.times) - middle
+	fastest := slices.Min(s.times) - least
 	return fmt.Sprintf("%s, fastest %s: %.1f and %.1f times it", ms(longer), ms(fastest), float64(longer)/float64(middle), float64(fastest)/float64(least))
 }
 

@@ -31,7 +31,9 @@ func (j job) once() (sum outcome, err error) {
 		if err != nil {
 			return sum, err
 		}
-		sum.took, sum.cpu, sum.rss = sum.took+o.took, sum.cpu+o.cpu, max(sum.rss, o.rss)
+		sum.took = sum.took + o.took
+		sum.cpu = sum.cpu + o.cpu
+		sum.rss = max(sum.rss, o.rss)
 	}
 	return sum, nil
 }

@@ -233,7 +233,10 @@ func (e engine) compare(set string, all []question) error {
 		fmt.Printf("| %s, %d | %s | not available | | | |\n", set, len(all), e.name)
 		return nil
 	}
-	first, five, none, sum := 0, 0, 0, 0.0
+	first := 0
+	five := 0
+	none := 0
+	sum := 0.0
 	for i, q := range all {
 		at := slices.IndexFunc(hits[i], func(id string) bool { return slices.Contains(q.answers, id) })
 		switch {

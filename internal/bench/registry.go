@@ -60,7 +60,8 @@ type listener struct {
 // listen starts a server that prints its address as http://HOST:PORT.
 func listen(p program) (*listener, error) {
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
-	cmd.Dir, cmd.Env = p.dir, p.env
+	cmd.Dir = p.dir
+	cmd.Env = p.env
 	out, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, err
@@ -214,7 +215,8 @@ func (b *bench) reads(rye, bare *listener) error {
 				*list = append(*list, got)
 			}
 		}
-		got, want := middle(a[1:]), middle(z[1:])
+		got := middle(a[1:])
+		want := middle(z[1:])
 		fmt.Printf("| %s | %d | %s a second | %s | %s a second | %s | %.2f |\n", c.name, c.clients, rate(got), ms(got.at(99)), rate(want), ms(want.at(99)),
 			float64(len(got.times))/got.took.Seconds()/(float64(len(want.times))/want.took.Seconds()))
 	}
@@ -276,7 +278,8 @@ func readFor(address string, request []byte, status int, end time.Time) (times [
 			return nil, err
 		}
 		now := time.Now()
-		times, at = append(times, now.Sub(at)), now
+		times = append(times, now.Sub(at))
+		at = now
 	}
 	return times, nil
 }

@@ -11,7 +11,8 @@ import (
 // landlocked measures the rung landlock, in a user namespace that permits no further one.
 func (b *bench) landlocked(dir, shell, file string) error {
 	cmd := exec.Command(b.self, "landlock", b.rye, b.work, dir, shell, file, strconv.Itoa(b.spawns))
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Stdout = os.Stdout
+	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},

@@ -172,7 +172,8 @@ type client struct {
 
 func (p program) open() (*client, error) {
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
-	cmd.Dir, cmd.Env = p.dir, p.env
+	cmd.Dir = p.dir
+	cmd.Env = p.env
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -222,7 +223,8 @@ func (p program) calls(call string, n, atOnce int) (l load, err error) {
 		l, err = c.pump(call, n, atOnce)
 	}
 	rss, cpu, cerr := c.close()
-	l.rss, l.cpu = rss, cpu
+	l.rss = rss
+	l.cpu = cpu
 	if err == nil {
 		err = cerr
 	}

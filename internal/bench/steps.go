@@ -26,7 +26,8 @@ func (b *bench) verify() error {
 		if err != nil {
 			return err
 		}
-		rye, bare := got[0], got[1]
+		rye := got[0]
+		bare := got[1]
 		fmt.Printf("| %d items | %s | %s | %s | %s | %s | %s |\n", n, rye, bare,
 			rye.ratios(bare), ratio(rye.cpu, bare.cpu), mb(rye.rss), mb(bare.rss))
 	}
@@ -46,7 +47,8 @@ func (b *bench) verifyAgain() error {
 	}
 	fmt.Printf("\n| with a memo | verify | sha256sum -c | ratio | ratio of processor time | locked: verify | lock --check | locked: sha256sum -c | verify, memory |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, n := range b.sizes {
-		free, locked := filepath.Join(b.work, strconv.Itoa(n)), ""
+		free := filepath.Join(b.work, strconv.Itoa(n))
+		locked := ""
 		if locked, err = b.locked(n); err != nil {
 			return err
 		}

@@ -76,8 +76,14 @@ func (d measuredDirective) text() string {
 
 // threadDirective returns a directive of some turns that may read files.
 func threadDirective(name, model, outputs string) string {
-	return measuredDirective{name: name, model: model, outputs: outputs, body: "Do it.",
-		limits: `turns="6" tokens="50000" spend="0.20"`, permissions: "<tool>rye/file-system/read</tool>"}.text()
+	return measuredDirective{
+		name:        name,
+		model:       model,
+		outputs:     outputs,
+		body:        "Do it.",
+		limits:      `turns="6" tokens="50000" spend="0.20"`,
+		permissions: "<tool>rye/file-system/read</tool>",
+	}.text()
 }
 
 // modelServer answers with three turns again and again, or streams tokens.
@@ -222,7 +228,8 @@ func (b *bench) firstTokens(dir string, s *modelServer) error {
 func (b *bench) seeTokens(dir string) ([]time.Time, error) {
 	p := b.program(dir, b.rye, "run", "directive", "demo/streamed")
 	c := exec.Command(p.argv[0], p.argv[1:]...)
-	c.Dir, c.Env = p.dir, p.env
+	c.Dir = p.dir
+	c.Env = p.env
 	out, err := c.StderrPipe()
 	if err != nil {
 		return nil, err

@@ -43,7 +43,8 @@ func (h *held) latest() time.Time {
 func (h *held) hold() (release func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.arrived, h.release = 0, make(chan struct{})
+	h.arrived = 0
+	h.release = make(chan struct{})
 	return sync.OnceFunc(func() { close(h.release) })
 }
 
@@ -88,7 +89,8 @@ type spawned struct {
 func (b *bench) spawn(dir string) (out spawned, took time.Duration, err error) {
 	p := b.program(dir, b.rye, "spawn", "directive", "demo/held", "--json")
 	c := exec.Command(p.argv[0], p.argv[1:]...)
-	c.Dir, c.Env = p.dir, p.env
+	c.Dir = p.dir
+	c.Env = p.env
 	start := time.Now()
 	raw, err := c.Output()
 	if err != nil {
@@ -112,7 +114,8 @@ func (b *bench) manyThreads(dir string, h *held) error {
 		if err != nil {
 			return err
 		}
-		ids, starts = append(ids, got.Data.ID), append(starts, took)
+		ids = append(ids, got.Data.ID)
+		starts = append(starts, took)
 	}
 	if err := h.arrive(count); err != nil {
 		return err
@@ -189,7 +192,8 @@ func (b *bench) wakeUp(dir string, h *held) error {
 		if err != nil {
 			return err
 		}
-		late, last = append(late, at.Sub(fi.ModTime())), got.Data.ID
+		late = append(late, at.Sub(fi.ModTime()))
+		last = got.Data.ID
 	}
 	done, err := race(max(b.rounds, 3), b.program(dir, b.rye, "-q", "threads", "wait", last))
 	if err != nil {

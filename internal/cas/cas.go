@@ -104,7 +104,8 @@ func (s *Store) put(kind, key, alt string, e *entry) (string, error) {
 		case found == intact:
 			return filepath.Join(s.Dir, kind, key), nil
 		case found == broken && alt != "" && e.otherName(root, at):
-			key, alt = alt, ""
+			key = alt
+			alt = ""
 			continue
 		}
 		if err = s.build(filepath.Join(s.Dir, kind), key, found, e); err != nil {

@@ -120,7 +120,8 @@ func modeOf(f TreeFile) os.FileMode {
 // under another name or with other execute bits. It is false for e's own name:
 // then another process has just repaired the directory.
 func (e *entry) otherName(root *openat.Dir, at string) bool {
-	n, other := 0, false
+	n := 0
+	other := false
 	err := root.Walk(at, func(rel string, d openat.Entry) error {
 		n++
 		if d.Err != nil || d.IsDir() || n > 1 {

@@ -47,7 +47,12 @@ type fault struct {
 // the log: the log only grows, so it then has at least the lines that the head covers.
 // known is false if there is no head.
 func (f *Format) NewCheck(h Head, known bool) *Check {
-	return &Check{format: f, head: h, known: known, last: f.Start().Last}
+	return &Check{
+		format: f,
+		head:   h,
+		known:  known,
+		last:   f.Start().Last,
+	}
 }
 
 func (c *Check) fault(f fault) {
@@ -66,7 +71,8 @@ func (c *Check) altered(line int, by string) {
 // one of the format.
 func (c *Check) Add(line []byte) (ok bool) {
 	l, err := c.format.Link(line)
-	fits, inOrder := l.Prev == c.last, err == nil && l.Seq == c.seq+1
+	fits := l.Prev == c.last
+	inOrder := err == nil && l.Seq == c.seq+1
 	c.judge(fits || !inOrder, "line "+strconv.Itoa(c.line+1))
 	c.line++
 	excused := c.blamed
@@ -97,7 +103,8 @@ func (c *Check) note(e Link) {
 	c.seq = e.Seq
 	c.seqs = append(c.seqs, e.Seq)
 	if c.known && e.Seq == c.head.Seq {
-		c.atHead, c.topLine = c.last, c.line
+		c.atHead = c.last
+		c.topLine = c.line
 	}
 }
 

@@ -99,11 +99,23 @@ func Find(p Params) *Gap {
 
 // judge returns the gap if the keys of a workflow do not make the author's key valid.
 func (p Params) judge(where string, roots []sign.Fingerprint) *Gap {
-	store, _ := trust.Load(trust.Params{ProjectDir: p.Trust.ProjectDir, Roots: roots, Anchors: p.Trust.Anchors, Floor: p.Trust.Floor, Now: p.Trust.Now})
+	store, _ := trust.Load(trust.Params{
+		ProjectDir: p.Trust.ProjectDir,
+		Roots:      roots,
+		Anchors:    p.Trust.Anchors,
+		Floor:      p.Trust.Floor,
+		Now:        p.Trust.Now,
+	})
 	if k, known := store.Key(p.Key); known && k.Tier != "" && k.State.Usable() {
 		return nil
 	}
-	gap := &Gap{Key: p.Key, Owner: p.Owner, Where: where, Named: slices.Contains(roots, p.Key), Endorsers: []string{}}
+	gap := &Gap{
+		Key:       p.Key,
+		Owner:     p.Owner,
+		Where:     where,
+		Named:     slices.Contains(roots, p.Key),
+		Endorsers: []string{},
+	}
 	for _, root := range roots {
 		for _, d := range store.Documents(root) {
 			if slices.Contains(d.Scope.May, "endorse") && !slices.Contains(gap.Endorsers, d.Owner) {
@@ -132,7 +144,12 @@ func (p Params) directory() *Gap {
 	if !others {
 		return nil
 	}
-	return &Gap{Key: p.Key, Owner: p.Owner, Where: ".ai/trust", Endorsers: []string{}}
+	return &Gap{
+		Key:       p.Key,
+		Owner:     p.Owner,
+		Where:     ".ai/trust",
+		Endorsers: []string{},
+	}
 }
 
 // workflow is a file of CI that names trusted keys.

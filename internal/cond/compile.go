@@ -89,10 +89,12 @@ func (c *compiler) text(path, name, s string, depth int) *Cond {
 }
 
 func (c *Cond) size() (nodes, depth int) {
-	nodes, depth = 1, 1
+	nodes = 1
+	depth = 1
 	for _, p := range c.parts {
 		n, d := p.size()
-		nodes, depth = nodes+n, max(depth, d+1)
+		nodes = nodes + n
+		depth = max(depth, d+1)
 	}
 	return nodes, depth
 }
@@ -143,9 +145,11 @@ func (c *compiler) mapping(path, name string, m map[string]any, depth int) *Cond
 func (c *compiler) parts(path, name string, k kind, key string, list []any, depth int) *Cond {
 	out := &Cond{kind: k}
 	for i, v := range list {
-		at, n := tree.Join(path, key), name+"."+key
+		at := tree.Join(path, key)
+		n := name + "." + key
 		if k != negation {
-			at, n = tree.Index(at, i), n+"["+strconv.Itoa(i)+"]"
+			at = tree.Index(at, i)
+			n = n + "[" + strconv.Itoa(i) + "]"
 		}
 		out.parts = append(out.parts, c.cond(at, n, v, depth+1))
 	}

@@ -214,7 +214,8 @@ func (p *parser) comparison() (*Cond, error) {
 	}
 	c := &Cond{call: path, op: p.operator()}
 	if c.op == "" {
-		c.op, c.value = "eq", true
+		c.op = "eq"
+		c.value = true
 		return c, nil
 	}
 	p.space()

@@ -184,7 +184,8 @@ func parse(b []byte, path string) (map[string]string, error) {
 	}
 	r := tree.NewReader(doc, diag.ConfigError)
 	r.Only("keys")
-	keys, out := r.Map("keys"), map[string]string{}
+	keys := r.Map("keys")
+	out := map[string]string{}
 	for _, n := range keys.Keys() {
 		v, text := keys.Value(n).(string)
 		switch {

@@ -63,7 +63,8 @@ func (m Measure) Of(s string) int {
 // First returns the lines at the start of a text whose size is at most budget, and
 // their number. If the first line is larger, it is cut, and the number is 0.
 func (m Measure) First(s string, budget int) (string, int) {
-	end, lines := 0, 0
+	end := 0
+	lines := 0
 	for line := range strings.Lines(s) {
 		n := m.Of(line)
 		if n > budget {
@@ -131,7 +132,8 @@ func Wrap(text string, width int) (string, bool) {
 		for end := offset(body, width); end < len(body); end = offset(body, width) {
 			wrapped = true
 			b.WriteString(body[:end] + "\n")
-			body, line = body[end:], line[end:]
+			body = body[end:]
+			line = line[end:]
 		}
 		b.WriteString(line)
 	}

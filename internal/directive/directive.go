@@ -160,9 +160,12 @@ func Merge(base, child *Directive) *Directive {
 	out := *child
 	out.Model = mergeModel(base.Model, child.Model)
 	out.Limits = Limits{
-		Turns: smaller(base.Limits.Turns, child.Limits.Turns), Tokens: smaller(base.Limits.Tokens, child.Limits.Tokens),
-		Spend: smaller(base.Limits.Spend, child.Limits.Spend), Spawns: smaller(base.Limits.Spawns, child.Limits.Spawns),
-		Depth: smaller(base.Limits.Depth, child.Limits.Depth), DurationSeconds: smaller(base.Limits.DurationSeconds, child.Limits.DurationSeconds),
+		Turns:           smaller(base.Limits.Turns, child.Limits.Turns),
+		Tokens:          smaller(base.Limits.Tokens, child.Limits.Tokens),
+		Spend:           smaller(base.Limits.Spend, child.Limits.Spend),
+		Spawns:          smaller(base.Limits.Spawns, child.Limits.Spawns),
+		Depth:           smaller(base.Limits.Depth, child.Limits.Depth),
+		DurationSeconds: smaller(base.Limits.DurationSeconds, child.Limits.DurationSeconds),
 	}
 	out.Permissions.Sandbox = mergeSandbox(base.Permissions.Sandbox, child.Permissions.Sandbox)
 	out.Inputs = byName(base.Inputs, child.Inputs)
@@ -198,7 +201,8 @@ func smaller[T int64 | policy.USD](a, b *T) *T {
 
 func mergeModel(base, m Model) Model {
 	if m.ID == "" && m.Tier == "" {
-		m.ID, m.Tier = base.ID, base.Tier
+		m.ID = base.ID
+		m.Tier = base.Tier
 	}
 	if m.Provider == "" && m.ID == base.ID { // another model may be that of another provider
 		m.Provider = base.Provider

@@ -46,7 +46,9 @@ var tiers = []string{"fast", "general", "high", "max"}
 
 func (r reader) model(m *tree.Reader) Model {
 	out := Model{
-		Tier: m.Text("tier"), ID: m.Text("id"), Provider: m.Text("provider"),
+		Tier:            m.Text("tier"),
+		ID:              m.Text("id"),
+		Provider:        m.Text("provider"),
 		MaxOutputTokens: m.Int("max_output_tokens", 0, 1, math.MaxInt32),
 		Fallback:        reader{m}.fallback(),
 	}
@@ -110,8 +112,10 @@ func (r reader) limits(m *tree.Reader) Limits {
 		return &n
 	}
 	out := Limits{
-		Turns: whole("turns", 1, math.MaxInt64), Tokens: whole("tokens", 1, math.MaxInt64),
-		Spawns: whole("spawns", 0, math.MaxInt64), Depth: whole("depth", 0, MaxDepth),
+		Turns:           whole("turns", 1, math.MaxInt64),
+		Tokens:          whole("tokens", 1, math.MaxInt64),
+		Spawns:          whole("spawns", 0, math.MaxInt64),
+		Depth:           whole("depth", 0, MaxDepth),
 		DurationSeconds: whole("duration_seconds", 1, MaxDuration),
 	}
 	if m.Has("spend") {

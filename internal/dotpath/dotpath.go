@@ -40,7 +40,8 @@ func Cut(s string) (Path, int) {
 	if n == 0 {
 		return nil, 0
 	}
-	p, end := Path{s[:n]}, n
+	p := Path{s[:n]}
+	end := n
 	for end < len(s) && s[end] == '.' {
 		rest := s[end+1:]
 		if n = nameLength(rest); n == 0 {

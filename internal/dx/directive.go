@@ -42,7 +42,12 @@ const maxFindings = 100
 //	process                     the text inside <process>, as written
 //	sections                    the other elements of the older form, as written, by name
 func Directive(src []byte, firstLine int) (*tree.Doc, []diag.Finding) {
-	d := &directive{src: string(src), doc: tree.New(), firstLine: firstLine, parts: map[string][]string{}}
+	d := &directive{
+		src:       string(src),
+		doc:       tree.New(),
+		firstLine: firstLine,
+		parts:     map[string][]string{},
+	}
 	d.lines = lineStarts(d.src)
 	document, repairs, fault := read(d.src)
 	root := d.root(document)

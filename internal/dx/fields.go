@@ -72,14 +72,16 @@ func nearly(a, b string) bool {
 	if a == b || len(a) > len(b)+1 || len(b) > len(a)+1 {
 		return false
 	}
-	i, j := 0, 0
+	i := 0
+	j := 0
 	for i < min(len(a), len(b)) && a[i] == b[i] {
 		i++
 	}
 	for j < min(len(a), len(b))-i && a[len(a)-1-j] == b[len(b)-1-j] {
 		j++
 	}
-	x, y := a[i:len(a)-j], b[i:len(b)-j]
+	x := a[i : len(a)-j]
+	y := b[i : len(b)-j]
 	return len(x) <= 1 && len(y) <= 1 || len(x) == 2 && len(y) == 2 && x[0] == y[1] && x[1] == y[0]
 }
 

@@ -33,7 +33,12 @@ var hookKeys = [...]string{"id", "event", "layer", "position", "condition", "des
 //	action                                          text, or {primary item_type item_id params}
 //	params inputs                                   map
 func (d *directive) hook(n *node, path string) map[string]any {
-	m := &mapping{d: d, n: n, path: path, m: map[string]any{}}
+	m := &mapping{
+		d:    d,
+		n:    n,
+		path: path,
+		m:    map[string]any{},
+	}
 	d.mark(path, n.off)
 	d.attributes(n, append(hookKeys[:], "name")...)
 	d.noText(n)
@@ -105,7 +110,12 @@ func (d *directive) condition(n *node, path string) any {
 		return n.ownText()
 	}
 	d.noText(n)
-	m := &mapping{d: d, n: n, path: path, m: map[string]any{}}
+	m := &mapping{
+		d:    d,
+		n:    n,
+		path: path,
+		m:    map[string]any{},
+	}
 	for _, a := range n.attrs {
 		m.conditionPart(option{a.name, a.value, a.off})
 	}
@@ -182,7 +192,12 @@ func (d *directive) action(n *node, path string) any {
 	d.noText(n)
 	known := []string{"primary", "item_type", "item_id"}
 	d.attributes(n, known...)
-	m := &mapping{d: d, n: n, path: path, m: map[string]any{}}
+	m := &mapping{
+		d:    d,
+		n:    n,
+		path: path,
+		m:    map[string]any{},
+	}
 	for _, a := range n.attrs {
 		if contains(known, a.name) {
 			m.put(a.name, a.off, a.value)
@@ -206,7 +221,12 @@ func (d *directive) action(n *node, path string) any {
 func (d *directive) params(n *node, path string) any {
 	d.noText(n)
 	d.attributes(n, "name", "type")
-	m := &mapping{d: d, n: n, path: path, m: map[string]any{}}
+	m := &mapping{
+		d:    d,
+		n:    n,
+		path: path,
+		m:    map[string]any{},
+	}
 	for _, c := range n.elements() {
 		key := c.tag
 		if a, ok := c.attr("name"); ok && (c.tag == "param" || c.tag == "input") {
@@ -224,7 +244,8 @@ func (d *directive) param(c *node, path string) any {
 	d.attributes(c, "name", "type", "value")
 	o := option{c.tag, c.ownText(), c.off}
 	if a, ok := c.attr("value"); ok {
-		o.value, o.off = a.value, a.off
+		o.value = a.value
+		o.off = a.off
 	}
 	kind := "string"
 	if a, ok := c.attr("type"); ok {

@@ -70,7 +70,8 @@ func (p *permissions) alias(n *node) {
 // the mapping that tools have under the key sandbox. Lists are separated by commas or
 // blanks.
 func (d *directive) sandbox(n *node) {
-	m, fs := map[string]any{}, map[string]any{}
+	m := map[string]any{}
+	fs := map[string]any{}
 	d.set("sandbox", n.off, m)
 	d.noText(n)
 	for _, o := range d.options(n, []string{"net", "hosts", "read", "write", "exec", "broker"}, nil) {

@@ -32,7 +32,12 @@ type reader struct {
 
 // read returns the document node of src.
 func read(src string) (*node, []repair, *fault) {
-	r := &reader{src: src, stack: []*node{{end: len(src)}}, lastClose: endTags(src), unended: map[string]bool{}}
+	r := &reader{
+		src:       src,
+		stack:     []*node{{end: len(src)}},
+		lastClose: endTags(src),
+		unended:   map[string]bool{},
+	}
 	r.prolog()
 	for r.i < len(src) && r.fault == nil {
 		r.step()
@@ -222,7 +227,8 @@ func (r *reader) startTag() {
 	r.i = n.in
 	switch {
 	case self:
-		n.end, n.out = n.in, n.in
+		n.end = n.in
+		n.out = n.in
 	case isOpaque(n.tag):
 		r.opaque(n)
 	default:
@@ -240,7 +246,8 @@ func (r *reader) opaque(n *node) {
 		at += strings.Index(r.src[at:], "</"+n.tag)
 		after := strings.TrimLeft(r.src[at+2+len(n.tag):], " \t\r\n")
 		if strings.HasPrefix(after, ">") {
-			n.text, n.out = r.src[n.in:at], at
+			n.text = r.src[n.in:at]
+			n.out = at
 			n.end = len(r.src) - len(after) + 1
 			r.i = n.end
 			return

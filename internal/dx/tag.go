@@ -25,10 +25,12 @@ func (r *reader) tag() (n *node, self bool, why string) {
 		at := k + len(rest) - len(trimmed)
 		switch {
 		case strings.HasPrefix(trimmed, ">"):
-			n.in, r.pending = at+1, repairs
+			n.in = at + 1
+			r.pending = repairs
 			return n, false, ""
 		case strings.HasPrefix(trimmed, "/>"):
-			n.in, r.pending = at+2, repairs
+			n.in = at + 2
+			r.pending = repairs
 			return n, true, ""
 		case at == k || nameLen(trimmed) == 0:
 			r.strictTo = max(r.strictTo, at)
@@ -47,7 +49,8 @@ func (r *reader) tag() (n *node, self bool, why string) {
 		} else {
 			n.attrs = append(n.attrs, a)
 		}
-		repairs, k = append(repairs, marks...), next
+		repairs = append(repairs, marks...)
+		k = next
 	}
 }
 
@@ -65,7 +68,8 @@ func (r *reader) attribute(at int) (a attr, next int, marks []repair, bad string
 	if k >= len(s) || s[k] != '"' && s[k] != '\'' {
 		return a, k, nil, fmt.Sprintf("the value of %q is not quoted", a.name)
 	}
-	quote, from := s[k], k+1
+	quote := s[k]
+	from := k + 1
 	for k = from; k < len(s) && s[k] != quote; k++ {
 		if s[k] != '<' {
 			continue
@@ -121,14 +125,17 @@ func (r *reader) decode(s string, off int) string {
 			return b.String()
 		}
 		b.WriteString(newlines(s[:n]))
-		s, off = s[n:], off+n
+		s = s[n:]
+		off = off + n
 		text, size := reference(s)
 		if size == 0 {
 			r.repair(off, `an unescaped "&", write &amp;`)
-			text, size = "&", 1
+			text = "&"
+			size = 1
 		}
 		b.WriteString(text)
-		s, off = s[size:], off+size
+		s = s[size:]
+		off = off + size
 	}
 }
 
@@ -154,7 +161,8 @@ func reference(s string) (string, int) {
 	digits, numeric := strings.CutPrefix(s[1:n], "#")
 	base := 10
 	if hex, ok := strings.CutPrefix(digits, "x"); ok {
-		digits, base = hex, 16
+		digits = hex
+		base = 16
 	}
 	u, err := strconv.ParseUint(digits, base, 32)
 	if !numeric || err != nil || !isCharacter(rune(u)) {

@@ -9,7 +9,8 @@ import "time"
 // Start calls f after each interval until stop is called, which waits for a call of f that runs. stop
 // must be called once, and not by f.
 func Start(interval time.Duration, f func(now time.Time)) (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
+	done := make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		tick := time.NewTicker(interval)

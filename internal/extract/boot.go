@@ -15,7 +15,9 @@ import (
 func Boot() *Table { return &Table{list: slices.Clone(bootExtractors())} }
 
 var bootExtractors = sync.OnceValue(func() []*Extractor {
-	hash, slash, html := style("#"), style("//"), style("<!--")
+	hash := style("#")
+	slash := style("//")
+	html := style("<!--")
 	text := func(codec string, s sign.Style, exts ...string) []FileType {
 		var out []FileType
 		for _, ext := range exts {
@@ -29,7 +31,12 @@ var bootExtractors = sync.OnceValue(func() []*Extractor {
 	tool = append(tool, text(CodecHeaderHash, hash, ".sh", ".bash", ".rb", ".pl")...)
 	tool = append(tool, yaml...)
 	tool = append(tool, text(CodecTOML, hash, ".toml")...)
-	tool = append(tool, FileType{Ext: ".json", Style: style("bare"), Detached: true, Codec: CodecJSON})
+	tool = append(tool, FileType{
+		Ext:      ".json",
+		Style:    style("bare"),
+		Detached: true,
+		Codec:    CodecJSON,
+	})
 
 	return []*Extractor{
 		{Kind: item.Directive, Folder: "directives", ID: IDPath, Boot: true,
@@ -82,11 +89,14 @@ func seal(e *Extractor) {
 	if b == nil {
 		return
 	}
-	e.Folder, e.ID, e.File = b.Folder, b.ID, b.File
+	e.Folder = b.Folder
+	e.ID = b.ID
+	e.File = b.File
 	for i, t := range e.Types {
 		for _, bt := range b.Types {
 			if bt.Ext == t.Ext {
-				e.Types[i].Style, e.Types[i].Detached = bt.Style, bt.Detached
+				e.Types[i].Style = bt.Style
+				e.Types[i].Detached = bt.Detached
 			}
 		}
 	}

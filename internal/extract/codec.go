@@ -91,7 +91,8 @@ func (e *Extractor) Read(t FileType, src []byte) (item.Metadata, []diag.Finding)
 		return m, []diag.Finding{diag.Errorf(diag.SchemaNotFound, 1, 1, "unknown codec %q for files of type %s", t.Codec, t.Ext)}
 	}
 	r := read(e, sign.WithoutForeignLegacy(src, t.Style))
-	m.Body, m.Fallback = r.body, r.fallback
+	m.Body = r.body
+	m.Fallback = r.fallback
 	if r.doc != nil {
 		m.Fields, m.Pos, m.Keys = e.apply(r.doc)
 		m.FromFields()
@@ -141,7 +142,8 @@ func copyPos(pos map[string]diag.Position, key, field string, value any) {
 	if key == field {
 		return
 	}
-	key, field = tree.Join("", key), tree.Join("", field)
+	key = tree.Join("", key)
+	field = tree.Join("", field)
 	switch value.(type) {
 	case map[string]any, []any:
 	default:
@@ -213,7 +215,9 @@ func readKnowledge(src []byte) reading {
 			f := diag.Errorf(diag.ParsingError, 1, 1, "no metadata found")
 			return reading{doc: tree.New(), body: src, findings: []diag.Finding{f.WithReason("front_matter")}}
 		}
-		meta, line, body = b.Inner, b.Line, b.After
+		meta = b.Inner
+		line = b.Line
+		body = b.After
 		if !b.Closed {
 			return reading{doc: tree.New(), findings: []diag.Finding{diag.Errorf(diag.ParsingError, line-1, 1, "the ```yaml block is never closed")}}
 		}

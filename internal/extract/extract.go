@@ -206,7 +206,8 @@ func (e *Extractor) place(rest string) Match {
 	if item.CheckID(id) != nil {
 		return p
 	}
-	p.Type, p.Ref = ft, item.Ref{Kind: e.Kind, ID: id}
+	p.Type = ft
+	p.Ref = item.Ref{Kind: e.Kind, ID: id}
 	return p
 }
 

@@ -24,7 +24,8 @@ func OfOriginal(t FileType, m *item.Metadata) *diag.Finding {
 			continue
 		}
 		pos := (&tree.Doc{Pos: m.Pos}).At(key)
-		f.Line, f.Column = max(pos.Line, 1), pos.Column
+		f.Line = max(pos.Line, 1)
+		f.Column = pos.Column
 		f.Message = "this extractor has the format of the Python original, which rye does not read"
 		f.Reason = "original_format"
 		return &f

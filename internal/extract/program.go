@@ -54,14 +54,18 @@ func (e *Extractor) Plain(t FileType, rel string, src []byte, executable, named 
 	if e.Kind != item.Tool || what == "" {
 		return nil
 	}
-	line, column, cause := 1, 1, "it has no header"
+	line := 1
+	column := 1
+	cause := "it has no header"
 	switch t.Codec {
 	case CodecYAML, CodecJSON, CodecTOML:
 		cause = "it has no tool_type"
 		broken := false
 		for _, f := range reader(t.Codec)(e, src).findings {
 			if f.Severity == diag.SeverityError {
-				line, column, broken = max(f.Line, 1), f.Column, true
+				line = max(f.Line, 1)
+				column = f.Column
+				broken = true
 				cause = "it is not " + strings.ToUpper(t.Codec) + ": " + f.Message
 				break
 			}

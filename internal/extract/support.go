@@ -95,7 +95,8 @@ func keyInComment(text string) string {
 // Only the comments at the top and constants of code are read, and the top level of data: a
 // variable of a Python helper such as tool_types is no such key.
 func misreadHeader(t FileType, src []byte) []diag.Finding {
-	top, number := true, 0
+	top := true
+	number := 0
 	for line := range bytes.Lines(src) {
 		if number++; number > maxHeader {
 			return nil

@@ -41,7 +41,8 @@ func holder(path string) (pid int, program string) {
 		return 0, ""
 	}
 	dev := uint64(at.Dev) //nolint:unconvert // the type differs between architectures
-	major, minor := dev>>8&0xfff|dev>>32&^0xfff, dev&0xff|dev>>12&^0xff
+	major := dev>>8&0xfff | dev>>32&^0xfff
+	minor := dev&0xff | dev>>12&^0xff
 	file := fmt.Sprintf("%02x:%02x:%d", major, minor, at.Ino)
 	for line := range strings.Lines(string(list)) {
 		// 1: FLOCK  ADVISORY  WRITE 4242 fe:00:131 0 EOF; "->" marks one that waits

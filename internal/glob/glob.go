@@ -30,16 +30,20 @@ func Match(pattern, name string) bool {
 	if name == "" || len(Check(pattern)) > 0 {
 		return false
 	}
-	pat, segs := strings.Split(pattern, "/"), strings.Split(name, "/")
-	p, n := 0, 0
-	star, from := -1, 0
+	pat := strings.Split(pattern, "/")
+	segs := strings.Split(name, "/")
+	p := 0
+	n := 0
+	star := -1
+	from := 0
 	for n < len(segs) {
 		switch {
 		case p < len(pat) && pat[p] == "**":
 			if p == len(pat)-1 {
 				return true
 			}
-			star, from = p, n
+			star = p
+			from = n
 			p++
 		case p < len(pat) && Text(pat[p], segs[n]):
 			p++
@@ -48,7 +52,8 @@ func Match(pattern, name string) bool {
 			// Only the last "**" needs another try: it can match every segment
 			// that an earlier one could.
 			from++
-			p, n = star+1, from
+			p = star + 1
+			n = from
 		default:
 			return false
 		}
@@ -59,11 +64,14 @@ func Match(pattern, name string) bool {
 // Text reports whether the pattern of one segment matches the whole of s, in
 // which "/" is a character like any other. An unclosed set matches nothing.
 func Text(pattern, s string) bool {
-	p, n := 0, 0
-	star, from := -1, 0
+	p := 0
+	n := 0
+	star := -1
+	from := 0
 	for n < len(s) {
 		if p < len(pattern) && pattern[p] == '*' {
-			star, from = p, n
+			star = p
+			from = n
 			p++
 			continue
 		}
@@ -77,7 +85,8 @@ func Text(pattern, s string) bool {
 		}
 		_, char := utf8.DecodeRuneInString(s[from:])
 		from += char
-		p, n = star+1, from
+		p = star + 1
+		n = from
 	}
 	return strings.Trim(pattern[p:], "*") == ""
 }
@@ -134,7 +143,8 @@ func cutSet(pattern string) (string, int) {
 func inSet(set string, r rune) bool {
 	runes := []rune(set)
 	for i := 0; i < len(runes); i++ {
-		lo, hi := runes[i], runes[i]
+		lo := runes[i]
+		hi := runes[i]
 		if i+2 < len(runes) && runes[i+1] == '-' {
 			hi = runes[i+2]
 			i += 2

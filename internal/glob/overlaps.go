@@ -4,7 +4,8 @@ package glob
 // segments and treats a set as any text, so it can be true for patterns without
 // a common text, and is never false for patterns that have one.
 func Overlaps(a, b string) bool {
-	x, y := elements(a), elements(b)
+	x := elements(a)
+	y := elements(b)
 	// reach[j] is whether some text matches the elements of x so far and the
 	// first j elements of y.
 	reach := make([]bool, len(y)+1)

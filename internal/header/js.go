@@ -79,7 +79,12 @@ func assignment(s string) int {
 // constant parses one value and returns its last line, or the line before an
 // error, so that no line belongs to two values.
 func (c *collector) constant(t *text, name string, nameOff, val int) int {
-	r := reader{t: t, i: val, js: true, positions: map[string]diag.Position{}}
+	r := reader{
+		t:         t,
+		i:         val,
+		js:        true,
+		positions: map[string]diag.Position{},
+	}
 	v, ok := r.value(path("", name))
 	end := r.i
 	if ok && r.continues() {

@@ -57,7 +57,8 @@ func (c *collector) line(t *text, i int) int {
 	if raw == "" && i+1 < len(t.lines) {
 		next := t.lines[i+1].off
 		if rest := strings.TrimLeft(t.s[next:], " \t"); rest[0] == '{' || rest[0] == '[' {
-			val, raw = next, rest
+			val = next
+			raw = rest
 		}
 	}
 	if raw != "" && strings.IndexByte(`{["`, raw[0]) >= 0 {
@@ -137,7 +138,8 @@ func (c *collector) jsonValue(t *text, i int, key string, keyPos diag.Position, 
 // flowValue reads the rest of a line as a YAML mapping or list, such as
 // {net: none}, and reports whether it is one.
 func (c *collector) flowValue(t *text, i int, key string, keyPos diag.Position, val int) bool {
-	start, end := t.lines[i].off, t.lines[i].off+strings.IndexByte(t.s[t.lines[i].off:], '\n')
+	start := t.lines[i].off
+	end := t.lines[i].off + strings.IndexByte(t.s[t.lines[i].off:], '\n')
 	if val < start || val > end || !isFlow(t.s[val:end]) {
 		return false // the value is on a later line, or JSON
 	}

@@ -28,7 +28,8 @@ func Unknown(src []byte, comment string, isKey func(string) bool) []Key {
 		if known {
 			out = append(out, block...)
 		}
-		block, known = nil, false
+		block = nil
+		known = false
 	}
 	for i := 0; i < len(t.lines); {
 		next := c.line(t, i)

@@ -77,7 +77,8 @@ func (s *scanner) weighEmoji(off, size int, r rune, rest []byte) {
 	c := &s.channel
 	sel, n := utf8.DecodeRune(rest)
 	if classOf(sel) != classSelector {
-		sel, n = 0, 0
+		sel = 0
+		n = 0
 	}
 	adjacent := c.base == r && c.baseEnd == off
 	if !adjacent {
@@ -107,7 +108,8 @@ func (s *scanner) weighSpace(off, size int, r, before rune, rest []byte) {
 	between := s.b[c.spaceEnd:off]
 	switch {
 	case c.space == 0 || len(bytes.Trim(between, " ")) > 0 || len(between) > 1:
-		c.blanks, c.blankTurn = 1, 0
+		c.blanks = 1
+		c.blankTurn = 0
 	default:
 		c.blanks++
 		if r != c.space || len(between) > 0 {
@@ -118,7 +120,8 @@ func (s *scanner) weighSpace(off, size int, r, before rune, rest []byte) {
 		}
 	}
 	s.weighGap(off, r, before, rest, between)
-	c.space, c.spaceEnd = r, off+size
+	c.space = r
+	c.spaceEnd = off + size
 }
 
 // weighGap counts a space by the words around it. Between is the text since the

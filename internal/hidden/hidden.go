@@ -81,7 +81,13 @@ func (s *scanner) add(off, size int, r rune, c class, critical bool) {
 	if s.run.count == 0 || s.run.class != c || s.run.critical != critical || s.run.end != off {
 		s.flush()
 		s.countLines(off)
-		s.run = run{class: c, start: off, critical: critical, line: s.line, lineStart: s.lineStart}
+		s.run = run{
+			class:     c,
+			start:     off,
+			critical:  critical,
+			line:      s.line,
+			lineStart: s.lineStart,
+		}
 	}
 	s.run.end = off + size
 	s.run.count++

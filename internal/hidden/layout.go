@@ -17,7 +17,8 @@ const (
 // very long lines, and words that mix look-alike letters.
 func Layout(b []byte) []diag.Finding {
 	fs := MixedWords(b)
-	blank, line := 0, 0
+	blank := 0
+	line := 0
 	for len(b) > 0 {
 		line++
 		text, rest, _ := bytes.Cut(b, []byte{'\n'})

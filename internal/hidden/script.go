@@ -39,16 +39,21 @@ func MixedWords(b []byte) []diag.Finding {
 	if plain(b, 0) == len(b) {
 		return nil
 	}
-	line, lineStart, start, ascii := 1, 0, -1, true
+	line := 1
+	lineStart := 0
+	start := -1
+	ascii := true
 	end := func(i int) {
 		if start >= 0 && !ascii && len(out) < MaxFindings && MixedScript(string(b[start:i])) {
 			out = append(out, diag.Warnf(diag.HiddenChars, line, start-lineStart+1,
 				"the word %q mixes letters of different alphabets", b[start:i]))
 		}
-		start, ascii = -1, true
+		start = -1
+		ascii = true
 	}
 	for i := 0; i < len(b); {
-		r, n := rune(b[i]), 1
+		r := rune(b[i])
+		n := 1
 		if r >= 0x80 {
 			r, n = utf8.DecodeRune(b[i:])
 		}
@@ -61,7 +66,8 @@ func MixedWords(b []byte) []diag.Finding {
 			end(i)
 		}
 		if i += n; r == '\n' {
-			line, lineStart = line+1, i
+			line = line + 1
+			lineStart = i
 		}
 	}
 	end(len(b))

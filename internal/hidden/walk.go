@@ -19,12 +19,18 @@ const (
 // before i must be plain.
 func (s *scanner) walk(i int, found func(off, size int, r rune, c class, critical bool)) {
 	b := s.b
-	prev := lastRune(b[:i])      // the rune before, selectors and skin tones skipped
-	before, selectors := prev, 0 // the rune directly before; selectors in a row
-	seen := prev                 // the visible rune before
+	prev := lastRune(b[:i]) // the rune before, selectors and skin tones skipped
+	// the rune directly before; selectors in a row
+	before := prev
+	selectors := 0
+	seen := prev // the visible rune before
 	for i < len(b) {
 		if j := plain(b, i); j > i {
-			prev, before, seen, selectors, i = rune(b[j-1]), rune(b[j-1]), rune(b[j-1]), 0, j
+			prev = rune(b[j-1])
+			before = rune(b[j-1])
+			seen = rune(b[j-1])
+			selectors = 0
+			i = j
 			continue
 		}
 		r, n := utf8.DecodeRune(b[i:])

@@ -57,7 +57,12 @@ func (r reader) hooks(source int64) []Hook {
 // hook reads one hook and reports whether it can be used.
 func (r reader) hook(source int64) (Hook, bool) {
 	before := r.Failed()
-	h := Hook{ID: r.Text("id"), Event: r.Text("event"), At: strings.TrimSuffix(r.Path(""), "."), Name: r.Self()}
+	h := Hook{
+		ID:    r.Text("id"),
+		Event: r.Text("event"),
+		At:    strings.TrimSuffix(r.Path(""), "."),
+		Name:  r.Self(),
+	}
 	h.OnFailure = r.Enum("on_failure", "", "continue", "deny", "fail")
 	if h.Position = r.Enum("position", "", "system", "before", "after"); h.Position != "" && h.Event != "thread_started" {
 		r.Reject("position", "has no effect for the event %s, only for thread_started", h.Event)
@@ -117,9 +122,19 @@ func (r reader) action() Action {
 		}
 		return r.call(reader{r.Map(key)}, params)
 	case "knowledge":
-		return r.target(key, Action{Primary: policy.Load, Kind: item.Knowledge, ID: r.Text(key), Params: params})
+		return r.target(key, Action{
+			Primary: policy.Load,
+			Kind:    item.Knowledge,
+			ID:      r.Text(key),
+			Params:  params,
+		})
 	default:
-		return r.target(key, Action{Primary: policy.Execute, Kind: item.Kind(key), ID: r.Text(key), Params: params})
+		return r.target(key, Action{
+			Primary: policy.Execute,
+			Kind:    item.Kind(key),
+			ID:      r.Text(key),
+			Params:  params,
+		})
 	}
 }
 
@@ -155,7 +170,12 @@ func (r reader) control(params map[string]any) Action {
 			r.Reject("delay", "has no effect for the action %s, only for retry", word)
 		}
 	}
-	return Action{Primary: policy.Execute, Kind: item.Tool, ID: ControlID, Params: all}
+	return Action{
+		Primary: policy.Execute,
+		Kind:    item.Tool,
+		ID:      ControlID,
+		Params:  all,
+	}
 }
 
 // call reads <action primary="execute" item_type="tool" item_id="a/b">.
@@ -171,7 +191,12 @@ func (r reader) call(m reader, params map[string]any) Action {
 		m.Reject("item_type", "is %q, which is not a kind", kind)
 		return Action{}
 	}
-	return m.target("item_id", Action{Primary: policy.Verb(verb), Kind: item.Kind(kind), ID: m.Text("item_id"), Params: params})
+	return m.target("item_id", Action{
+		Primary: policy.Verb(verb),
+		Kind:    item.Kind(kind),
+		ID:      m.Text("item_id"),
+		Params:  params,
+	})
 }
 
 // target checks the id of an action. An id with a template is checked when it is known;
@@ -192,6 +217,7 @@ func (r reader) target(key string, a Action) Action {
 		r.Reject(key, "is %q: %v", a.ID, err)
 		return Action{}
 	}
-	a.Kind, a.ID = ref.Kind, ref.ID
+	a.Kind = ref.Kind
+	a.ID = ref.ID
 	return a
 }

@@ -33,8 +33,11 @@ func ReadRules(root map[string]any) (*Rules, []diag.Finding) {
 	out := &Rules{events: map[string]Rule{}}
 	for _, m := range r.Maps("hook_events") {
 		e := Rule{
-			ID: m.Text("id"), Graph: m.Enum("of", "thread", "thread", "graph") == "graph",
-			Decides: m.Texts("decides", nil), Every: m.Bool("every", false), Texts: m.Bool("texts", false),
+			ID:      m.Text("id"),
+			Graph:   m.Enum("of", "thread", "thread", "graph") == "graph",
+			Decides: m.Texts("decides", nil),
+			Every:   m.Bool("every", false),
+			Texts:   m.Bool("texts", false),
 		}
 		if m.Has("paths") {
 			e.Paths = append(m.Texts("paths", nil), commonPaths()...)
@@ -104,7 +107,8 @@ func decision(action, reason string) *Control {
 	case "deny":
 		c.Feedback = reason
 	case "escalate":
-		c.To, c.Message = "person", reason
+		c.To = "person"
+		c.Message = reason
 	default:
 		c.Message = reason
 	}
@@ -230,7 +234,8 @@ func (c *checker) control(h Hook) {
 	if key, err := checkParams(h.Action.Params); err != nil {
 		de := diag.Typed(err)
 		f := c.reject(h, c.whereIs(h, key), "is not a control action that rye can run: %s", strings.TrimPrefix(de.Message, "reading a control action: "))
-		f.Reason, f.Facts = de.Reason, de.Details
+		f.Reason = de.Reason
+		f.Facts = de.Details
 		return
 	}
 	if word := h.Action.control(); word != "" && !slices.Contains(e.Decides, word) {

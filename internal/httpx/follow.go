@@ -26,7 +26,12 @@ func (c *Client) follow(ctx context.Context, r Request) (*http.Response, error) 
 	if err != nil {
 		return nil, err
 	}
-	h := hop{method: r.Method, url: u, header: r.Header.Clone(), body: r.Body}
+	h := hop{
+		method: r.Method,
+		url:    u,
+		header: r.Header.Clone(),
+		body:   r.Body,
+	}
 	for n := 0; ; n++ {
 		live, err := c.send(ctx, h)
 		if err != nil {
@@ -87,7 +92,12 @@ func (c *Client) next(h hop, status int, location string) (hop, error) {
 	if h.url.Scheme == "https" && u.Scheme != "https" {
 		return h, diag.New(diag.PolicyDenied, "%s: it goes from https to http", doing)
 	}
-	out := hop{method: h.method, url: u, header: h.header, body: h.body}
+	out := hop{
+		method: h.method,
+		url:    u,
+		header: h.header,
+		body:   h.body,
+	}
 	if status == http.StatusSeeOther && h.method != http.MethodHead || status < http.StatusSeeOther && h.method == http.MethodPost {
 		out.method = http.MethodGet
 		out.body = nil

@@ -105,7 +105,12 @@ func (g *guard) judge(host string, a netip.Addr) error {
 	case slices.Contains(g.names, strings.ToLower(strings.TrimSuffix(host, "."))):
 		return nil
 	}
-	return &Refused{Host: host, Addr: a, Why: why, metadata: metadata}
+	return &Refused{
+		Host:     host,
+		Addr:     a,
+		Why:      why,
+		metadata: metadata,
+	}
 }
 
 // notPublic returns the kind of an address that is not public, "" for a public

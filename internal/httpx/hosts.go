@@ -32,12 +32,14 @@ func parseHosts(list []string) ([]hostPattern, []diag.Finding) {
 }
 
 func parseHost(s string) (hostPattern, bool) {
-	name, port := s, ""
+	name := s
+	port := ""
 	if h, p, err := net.SplitHostPort(s); err == nil {
 		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
 			return hostPattern{}, false
 		}
-		name, port = h, p
+		name = h
+		port = p
 	}
 	rest, wildcard := strings.CutPrefix(name, "*.")
 	name = strings.ToLower(strings.Trim(rest, "[]"))
@@ -83,7 +85,8 @@ func (c *Client) target(raw string) (*url.URL, error) {
 	if msg := badURL(u); msg != "" {
 		return nil, diag.New(diag.ValidationFailed, "reading the URL: %s", msg)
 	}
-	host, port := strings.ToLower(u.Hostname()), portOf(u)
+	host := strings.ToLower(u.Hostname())
+	port := portOf(u)
 	if !c.declared(host, port) {
 		return nil, diag.New(diag.PolicyDenied, "asking %s: the host is not listed in hosts", Shown(u.String())).
 			WithReason("host_not_listed").WithDetail("host", u.Host)
@@ -93,7 +96,8 @@ func (c *Client) target(raw string) (*url.URL, error) {
 			return nil, refusal("asking "+Shown(u.String()), err)
 		}
 	}
-	u.Fragment, u.RawFragment = "", ""
+	u.Fragment = ""
+	u.RawFragment = ""
 	return u, nil
 }
 

@@ -117,8 +117,13 @@ func (c *Client) transport(proxy *url.URL) {
 	}
 	tlsConf.MinVersion = max(tlsConf.MinVersion, tls.VersionTLS12)
 	c.rt = &http.Transport{
-		DialContext: c.guard.dial, TLSClientConfig: tlsConf, TLSHandshakeTimeout: c.p.ConnectTimeout,
-		ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxHeader, MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second,
+		DialContext:            c.guard.dial,
+		TLSClientConfig:        tlsConf,
+		TLSHandshakeTimeout:    c.p.ConnectTimeout,
+		ForceAttemptHTTP2:      true,
+		MaxResponseHeaderBytes: maxHeader,
+		MaxIdleConnsPerHost:    2,
+		IdleConnTimeout:        30 * time.Second,
 	}
 	if proxy != nil {
 		c.rt.Proxy = http.ProxyURL(proxy)

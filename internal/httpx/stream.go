@@ -21,7 +21,13 @@ type stream struct {
 }
 
 func newStream(ctx context.Context, cancel context.CancelCauseFunc, body io.ReadCloser, r Request, url string) *stream {
-	s := &stream{cancel: cancel, body: body, quiet: r.Idle, left: r.max(), max: r.max()}
+	s := &stream{
+		cancel: cancel,
+		body:   body,
+		quiet:  r.Idle,
+		left:   r.max(),
+		max:    r.max(),
+	}
 	s.explain = func(err error) error { return fault(ctx, "reading the stream of "+Shown(url), err) }
 	if s.quiet > 0 {
 		s.idle = time.AfterFunc(s.quiet, func() { cancel(errIdle) })

@@ -154,14 +154,16 @@ func elements(id string) []string {
 	var out []string
 	rest := id
 	if scheme, path, ok := strings.Cut(id, "://"); ok {
-		out, rest = append(out, scheme+":"), path
+		out = append(out, scheme+":")
+		rest = path
 	} else if i := strings.IndexAny(id, ":/"); i >= 0 && id[i] == ':' {
 		// "registry:" and "file:" are schemes; "git@host:" is an address.
 		head := id[:i+1]
 		if strings.Contains(head, "@") {
 			head = id[:i]
 		}
-		out, rest = append(out, head), id[i+1:]
+		out = append(out, head)
+		rest = id[i+1:]
 	}
 	repo, folder, found := strings.Cut(rest, "//")
 	out = append(out, names(repo)...)

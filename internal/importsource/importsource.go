@@ -138,7 +138,8 @@ func baseOf(p string) (base string, repository bool) {
 	linked := false // a link leads from dir to p
 	for dir := p; ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil && (base == "" || linked) && (dir != p || !isLink(p)) {
-			base, linked = dir, false
+			base = dir
+			linked = false
 		}
 		if filepath.Dir(dir) == dir {
 			break

@@ -139,7 +139,8 @@ func (w *Writer) Print(lines, block []string) {
 		return
 	}
 	w.mu.Lock()
-	w.block, w.fresh = block, false
+	w.block = block
+	w.fresh = false
 	w.mu.Unlock()
 	w.Append(lines...)
 }
@@ -163,7 +164,8 @@ func (w *Writer) Block(lines []string) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.block, w.fresh = lines, false
+	w.block = lines
+	w.fresh = false
 	w.draw()
 }
 
@@ -194,7 +196,8 @@ func (w *Writer) Suspend() (resume func()) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.held--; w.held == 0 {
-			w.broken, w.fresh = false, false
+			w.broken = false
+			w.fresh = false
 			if later := w.later; len(later) > 0 {
 				w.later = nil
 				w.append(later)
@@ -211,7 +214,8 @@ func (w *Writer) Close() {
 	var out bytes.Buffer
 	w.erase(&out)
 	w.flush(&out)
-	w.block, w.fresh = nil, true
+	w.block = nil
+	w.fresh = true
 	if later := w.later; len(later) > 0 {
 		w.later = nil
 		w.append(later)
@@ -305,7 +309,8 @@ func CutMiddle(s string, columns int) string {
 	front := Head(s, (columns-1)/2)
 	for free := columns - 1 - Width(front); width > free; {
 		c, n := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
-		s, width = s[len(c):], width-n
+		s = s[len(c):]
+		width = width - n
 	}
 	return front + "…" + s
 }

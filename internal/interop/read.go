@@ -108,7 +108,8 @@ func (s Source) pathOf(file *File) string {
 // part of the text before it, whatever it looks like.
 func lines(meta string) map[string]any {
 	out := map[string]any{}
-	last, within := "", false
+	last := ""
+	within := false
 	for text := range strings.SplitSeq(meta, "\n") {
 		text = strings.TrimSuffix(text, "\r")
 		key, value, found := strings.Cut(text, ":")

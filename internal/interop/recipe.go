@@ -64,12 +64,18 @@ func maps(v any) []map[string]any {
 func parameters(r *Result, d *draft, root map[string]any) {
 	types := map[string]string{"string": "string", "number": "number", "boolean": "boolean", "date": "string", "file": "string", "select": "string"}
 	for _, p := range maps(root["parameters"]) {
-		key, form := textOf(p["key"]), textOf(p["input_type"])
+		key := textOf(p["key"])
+		form := textOf(p["input_type"])
 		kind := types[form]
 		if kind == "" {
 			kind = "string"
 		}
-		in := input{name: key, kind: kind, text: firstLine(textOf(p["description"]), "The input "+key+"."), required: textOf(p["requirement"]) == "required"}
+		in := input{
+			name:     key,
+			kind:     kind,
+			text:     firstLine(textOf(p["description"]), "The input "+key+"."),
+			required: textOf(p["requirement"]) == "required",
+		}
 		if def, ok := p["default"]; ok && !in.required {
 			in.def = fmt.Sprint(def)
 		}

@@ -206,7 +206,12 @@ func positionOf(s Source) position {
 		if dir, below, ok := strings.Cut(at, "/"+p.folder+"/"); ok {
 			dir = strings.TrimPrefix(dir, "/")
 			ask := p.category == "cursor" || p.category == "copilot"
-			return position{dir: path.Clean(dir), id: ruleID(p.category, path.Join(dir, path.Dir(below), name)), ask: ask, imports: p.category == "claude-rules"}
+			return position{
+				dir:     path.Clean(dir),
+				id:      ruleID(p.category, path.Join(dir, path.Dir(below), name)),
+				ask:     ask,
+				imports: p.category == "claude-rules",
+			}
 		}
 	}
 	return position{dir: ".", name: name, ask: path.Ext(at) == ".mdc"}
@@ -282,7 +287,8 @@ func (r *Result) byPaths(patterns []string) []yamlx.Pair {
 func textList(v any) []string {
 	var out []string
 	add := func(s string) {
-		depth, from := 0, 0
+		depth := 0
+		from := 0
 		for i := range len(s) + 1 {
 			switch {
 			case i == len(s) || s[i] == ',' && depth <= 0:

@@ -160,7 +160,8 @@ func withHead(src []byte, runtime, comment, description string) []byte {
 		text := strings.TrimRight(string(src), "\n")
 		return []byte(text + "\n\n__version__ = \"0.1.0\"\n__tool_type__ = \"script\"\n__executor_id__ = \"" + runtime + "\"\n__tool_description__ = " + strconv.Quote(description) + "\nCONFIG_SCHEMA = " + argvSchema + "\n")
 	}
-	first, rest := "", string(src)
+	first := ""
+	rest := string(src)
 	if strings.HasPrefix(rest, "#!") {
 		first, rest, _ = strings.Cut(rest, "\n")
 		first += "\n"

@@ -47,7 +47,8 @@ func (p *parser) literal() any {
 }
 
 func (p *parser) object(path string, depth int) any {
-	out, lines := map[string]any{}, map[string]int{}
+	out := map[string]any{}
+	lines := map[string]int{}
 	p.i++
 	for {
 		p.space()

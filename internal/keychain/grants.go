@@ -53,10 +53,23 @@ func (kc *Keychain) newGrantKey(ctx context.Context) (sign.Signer, error) {
 	owner := cmp.Or(kc.Getenv("USER"), kc.Getenv("USERNAME"), "this account") + " (grants)"
 	scope := doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}}
 	end := now.AddDate(doc.MaxYears, 0, 0)
-	if k.Document.Name, k.Document.Data, err = doc.NewKey(ctx, doc.KeyParams{Owner: owner, KeyKind: doc.KeyGrant, NotBefore: now, NotAfter: end, Scope: scope, Now: now}, signer); err != nil {
+	if k.Document.Name, k.Document.Data, err = doc.NewKey(ctx, doc.KeyParams{
+		Owner:     owner,
+		KeyKind:   doc.KeyGrant,
+		NotBefore: now,
+		NotAfter:  end,
+		Scope:     scope,
+		Now:       now,
+	}, signer); err != nil {
 		return nil, err
 	}
-	if k.Grant.Name, k.Grant.Data, err = doc.NewGrant(ctx, doc.PermissionParams{Document: k.Document.Data, NotBefore: now, NotAfter: end, Scope: scope, Now: now}, signer); err != nil {
+	if k.Grant.Name, k.Grant.Data, err = doc.NewGrant(ctx, doc.PermissionParams{
+		Document:  k.Document.Data,
+		NotBefore: now,
+		NotAfter:  end,
+		Scope:     scope,
+		Now:       now,
+	}, signer); err != nil {
 		return nil, err
 	}
 	if k.Revocation.Name, k.Revocation.Data, err = doc.NewRevocation(ctx, doc.RevocationParams{Reason: doc.ReasonCompromised, CutOff: now, Now: now}, signer); err != nil {
@@ -103,7 +116,14 @@ func (kc *Keychain) AddGrant(ctx context.Context, g Grant) (*AddedGrant, error) 
 	if err != nil {
 		return nil, err
 	}
-	params := doc.PermissionParams{Document: g.Document, Public: g.Public, Source: g.Source, NotAfter: g.NotAfter, Scope: g.Scope, Now: kc.Now()}
+	params := doc.PermissionParams{
+		Document: g.Document,
+		Public:   g.Public,
+		Source:   g.Source,
+		NotAfter: g.NotAfter,
+		Scope:    g.Scope,
+		Now:      kc.Now(),
+	}
 	name, grant, err := doc.NewGrant(ctx, params, signer)
 	if err != nil {
 		return nil, err

@@ -72,7 +72,8 @@ const finishWait = 2 * time.Second
 // The record must be the user's own, because it adds trust: tracked returns why a directory
 // may have come with a repository, or "".
 func (kc *Keychain) Finish(ctx context.Context, tracked func(dir string) string) []diag.Finding {
-	keys, j := kc.Dirs.Keys(), kc.keyJournal()
+	keys := kc.Dirs.Keys()
+	j := kc.keyJournal()
 	if keys == "" || !j.Pending() {
 		return nil
 	}
@@ -95,7 +96,8 @@ func (kc *Keychain) Finish(ctx context.Context, tracked func(dir string) string)
 	f := diag.Warnf(diag.CodeOf(err), 0, 0, "%v", err)
 	var e *diag.Error
 	if errors.As(err, &e) {
-		f.Reason, f.Facts = e.Reason, e.Details
+		f.Reason = e.Reason
+		f.Facts = e.Details
 	}
 	return warn(f)
 }

@@ -158,7 +158,8 @@ func (kc *Keychain) askedOften(ask func() ([]byte, error)) func() ([]byte, error
 		if kc.Secret == nil || kc.Getenv(sign.EnvPassphraseFile) != "" || kc.Dirs.State == "" {
 			return ask()
 		}
-		base, now := atomicfile.Private(kc.Dirs.State), kc.Now()
+		base := atomicfile.Private(kc.Dirs.State)
+		now := kc.Now()
 		if info, err := os.Stat(filepath.Join(kc.Dirs.State, "last-prompt")); err == nil && now.Sub(info.ModTime()) < promptInterval {
 			kc.note("rye: hint: `rye key agent-add` adds the key to the ssh-agent, which then signs without a question")
 		}
@@ -238,7 +239,8 @@ func (kc *Keychain) chooseKey(word, use string) (sign.Fingerprint, error) {
 // preferred narrows a choice without a name: to keys with the use, to keys that have
 // not expired, and to the default key, each unless nothing would be left.
 func (kc *Keychain) preferred(keys []trust.KeyInfo, use string) []trust.KeyInfo {
-	now, chosen := kc.Now(), kc.DefaultKey()
+	now := kc.Now()
+	chosen := kc.DefaultKey()
 	for _, fits := range []func(trust.KeyInfo) bool{
 		func(k trust.KeyInfo) bool { return use == "" || slices.Contains(k.Scope.May(), use) },
 		func(k trust.KeyInfo) bool { return !Ended(k, now) },

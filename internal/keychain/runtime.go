@@ -88,7 +88,12 @@ func (kc *Keychain) describeRuntimeKey(ctx context.Context, dir string, signer s
 	owner := cmp.Or(kc.Getenv("USER"), kc.Getenv("USERNAME"), "this account") + " (runs)"
 	scope := doc.Scope{Kinds: []string{"knowledge"}, Namespaces: []string{"threads/**", "graphs/**"}}
 	name, b, err := doc.NewKey(ctx, doc.KeyParams{
-		Owner: owner, KeyKind: doc.KeyRuntime, NotBefore: now, NotAfter: now.AddDate(doc.MaxYears, 0, 0), Scope: scope, Now: now,
+		Owner:     owner,
+		KeyKind:   doc.KeyRuntime,
+		NotBefore: now,
+		NotAfter:  now.AddDate(doc.MaxYears, 0, 0),
+		Scope:     scope,
+		Now:       now,
 	}, signer)
 	if err != nil {
 		return err

@@ -26,7 +26,12 @@ func FetchSSHKeys(ctx context.Context, address string) ([]sign.SSHKey, error) {
 		return nil, err
 	}
 	defer client.Close()
-	res, err := client.Do(ctx, httpx.Request{Method: "GET", URL: address, MaxBytes: maxSSHKeys, MaxRedirects: 3})
+	res, err := client.Do(ctx, httpx.Request{
+		Method:       "GET",
+		URL:          address,
+		MaxBytes:     maxSSHKeys,
+		MaxRedirects: 3,
+	})
 	switch {
 	case err != nil && diag.CodeOf(err) != diag.Network:
 		return nil, diag.New(diag.CodeOf(err), "reading the ssh keys: %w", err).WithReason("keys_host")

@@ -148,7 +148,8 @@ func prose(text string, number int) (first, last int, ok bool) {
 			continue
 		}
 		if !ok {
-			first, ok = number+i, true
+			first = number + i
+			ok = true
 		}
 		last = number + i
 	}

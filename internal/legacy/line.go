@@ -45,7 +45,8 @@ func shebang(text string) string {
 // find returns the signature line from the position where the earlier program
 // searched for it.
 func find(kind, text string) (Line, bool) {
-	l, head := Line{Number: 1}, ""
+	l := Line{Number: 1}
+	head := ""
 	var m []string
 	if inMarkdown(kind) {
 		m = markdownLine().FindStringSubmatch(text)
@@ -58,7 +59,12 @@ func find(kind, text string) (Line, bool) {
 	}
 	l.Number += strings.Count(head, "\n")
 	l.end = len(head) + len(m[0])
-	l.Time, l.Hash, l.Sig, l.Key, l.Provider, l.User = m[1], m[2], m[3], m[4], m[5], m[6]
+	l.Time = m[1]
+	l.Hash = m[2]
+	l.Sig = m[3]
+	l.Key = m[4]
+	l.Provider = m[5]
+	l.User = m[6]
 	l.Junk, _, _ = strings.Cut(text[l.end:], "\n")
 	return l, true
 }

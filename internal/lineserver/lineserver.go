@@ -40,7 +40,13 @@ type Server struct {
 func Start(ctx context.Context, run Run, max int) *Server {
 	ctx, kill := context.WithCancel(context.WithoutCancel(ctx))
 	stdin, in := io.Pipe()
-	s := &Server{max: max, in: in, kill: kill, more: make(chan struct{}, 1), ended: make(chan struct{})}
+	s := &Server{
+		max:   max,
+		in:    in,
+		kill:  kill,
+		more:  make(chan struct{}, 1),
+		ended: make(chan struct{}),
+	}
 	go func() {
 		s.failed = run(ctx, stdin, s.arrived)
 		_ = stdin.CloseWithError(io.ErrClosedPipe) // ends a line that is being written
@@ -54,7 +60,8 @@ func (s *Server) arrived(b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if free := s.max + 1 - len(s.out); len(b) > free {
-		s.over, b = true, b[:max(free, 0)]
+		s.over = true
+		b = b[:max(free, 0)]
 	}
 	s.out = append(s.out, b...)
 	select {

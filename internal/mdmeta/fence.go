@@ -62,7 +62,9 @@ func (b *Block) end(f fence, start int, src []byte, from int) {
 	for !w.done() {
 		at := w.off
 		if line := w.next(); at-start >= from && f.closes(line) {
-			b.Inner, b.After, b.Closed = src[start:at], src[w.off:], true
+			b.Inner = src[start:at]
+			b.After = src[w.off:]
+			b.Closed = true
 			return
 		}
 	}

@@ -31,7 +31,8 @@ func FrontMatter(src []byte) (meta []byte, line int, body []byte, ok bool) {
 	if !isRule(first) {
 		return nil, 0, src, false
 	}
-	start, line := w.off, w.line+1
+	start := w.off
+	line = w.line + 1
 	for !w.done() {
 		end := w.off
 		if isRule(w.next()) {

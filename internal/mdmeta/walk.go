@@ -37,7 +37,8 @@ func prose(src []byte) iter.Seq2[int, string] {
 			w.off = len(src) - len(body)
 			w.line = bytes.Count(src[:w.off], []byte("\n"))
 		}
-		outer, comment := fence{}, false
+		outer := fence{}
+		comment := false
 		for !w.done() {
 			line := w.next()
 			text := strings.TrimLeft(string(line), " \t")

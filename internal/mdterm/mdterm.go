@@ -80,7 +80,8 @@ func (s *Stream) Add(text string) []string {
 			return out
 		}
 		out = append(out, s.line(visible(s.part))...)
-		s.part, text = "", rest
+		s.part = ""
+		text = rest
 	}
 }
 
@@ -150,7 +151,8 @@ func (s *Stream) line(l string) []string {
 		return out
 	case opensFence(text) != "":
 		out := append(s.flush(), s.gaps()...)
-		s.fence, s.within = opensFence(text), indent
+		s.fence = opensFence(text)
+		s.within = indent
 		s.leave(indent)
 		s.diff = isDiff(text)
 		return append(out, s.pad(indent)+s.dim(text))
@@ -213,7 +215,9 @@ func (s *Stream) source(l string) []string {
 }
 
 func (s *Stream) begin(k kind, l string, indent int) {
-	s.kind, s.held, s.indent = k, append(s.held[:0], l), indent
+	s.kind = k
+	s.held = append(s.held[:0], l)
+	s.indent = indent
 }
 
 // leave ends the open list item before a line that is not indented as its content is.
@@ -226,7 +230,8 @@ func (s *Stream) leave(indent int) {
 // gaps returns the blank line before a block.
 func (s *Stream) gaps() []string {
 	gap := s.gap && s.printed
-	s.gap, s.printed = false, true
+	s.gap = false
+	s.printed = true
 	if gap {
 		return []string{""}
 	}
@@ -266,7 +271,9 @@ func (s *Stream) flush() []string {
 	}
 	if s.kind == table {
 		out := s.flushTable()
-		s.held, s.kind, s.columns = nil, nothing, nil
+		s.held = nil
+		s.kind = nothing
+		s.columns = nil
 		return out
 	}
 	out := s.gaps()
@@ -283,7 +290,9 @@ func (s *Stream) flush() []string {
 	} else {
 		out = append(out, s.draw(strings.Join(lines, "\n")+"\n", s.pad(s.indent))...)
 	}
-	s.held, s.kind, s.columns = nil, nothing, nil
+	s.held = nil
+	s.kind = nothing
+	s.columns = nil
 	return out
 }
 

@@ -21,7 +21,8 @@ type column struct {
 func cellsOf(row string) []string {
 	row = strings.TrimPrefix(strings.TrimSpace(row), "|")
 	var out []string
-	begin, code := 0, 0
+	begin := 0
+	code := 0
 	for i := 0; i < len(row); {
 		switch n := run(row[i:], '`'); {
 		case n > 0:
@@ -95,7 +96,8 @@ func (s *Stream) drawTable(held []string, prefix string) []string {
 		}
 		rows = append(rows, row)
 	}
-	cols, drawn := s.columns, s.columns != nil
+	cols := s.columns
+	drawn := s.columns != nil
 	limit := s.style.Width - ansi.StringWidth(prefix)
 	if !drawn {
 		cols = columns(rows, cellsOf(held[1]))
@@ -151,7 +153,8 @@ func shrink(cols []column, limit int) bool {
 		return true
 	}
 	for {
-		total, widest := 2*(len(cols)-1), 0
+		total := 2 * (len(cols) - 1)
+		widest := 0
 		for i := range cols {
 			total += cols[i].width
 			if cols[i].width > cols[widest].width {

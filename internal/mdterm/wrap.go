@@ -67,11 +67,13 @@ func (s *Stream) wrapped(spans []span, first, rest string) []string {
 func fill(list []word, limit int, first, rest string) []string {
 	var out []string
 	var line []span
-	prefix, width := first, ansi.StringWidth(first)
+	prefix := first
+	width := ansi.StringWidth(first)
 	begin := width
 	end := func() {
 		out = append(out, strings.TrimRight(prefix+joined(line), " "))
-		prefix, line = rest, nil
+		prefix = rest
+		line = nil
 		width = ansi.StringWidth(rest)
 		begin = width
 	}
@@ -180,7 +182,8 @@ func wordEnd(s string) (n, width int) {
 		if w > 1 {
 			return n, width
 		}
-		n, width = n+size, width+w
+		n = n + size
+		width = width + w
 	}
 	return n, width
 }

@@ -34,11 +34,14 @@ func pngHeader(data []byte) (header, error) {
 	if string(data[12:16]) != "IHDR" {
 		return header{}, errors.New("its first chunk is not IHDR")
 	}
-	width, height := binary.BigEndian.Uint32(data[16:]), binary.BigEndian.Uint32(data[20:])
+	width := binary.BigEndian.Uint32(data[16:])
+	height := binary.BigEndian.Uint32(data[20:])
 	if width > 1<<31-1 || height > 1<<31-1 {
 		return header{}, errors.New("its dimensions are not valid")
 	}
-	depth, colour, interlaced := data[24], data[25], data[28] != 0
+	depth := data[24]
+	colour := data[25]
+	interlaced := data[28] != 0
 	pixel := int64(4) // as the decoder stores colours
 	if colour == 0 || colour == 3 {
 		pixel = 1
@@ -103,7 +106,8 @@ func jpegFrame(marker byte, frame []byte) (header, error) {
 	if components < 1 || components > 4 || len(frame) < 6+3*components {
 		return header{}, errors.New("its components are not valid")
 	}
-	most, sampled := 1, 0
+	most := 1
+	sampled := 0
 	for i := range components {
 		factor := frame[7+3*i]
 		product := int(factor>>4) * int(factor&15)

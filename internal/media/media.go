@@ -164,7 +164,8 @@ func Check(name string, data []byte) (Info, error) {
 	if err != nil {
 		return info, undecodable(name, info.Type, err)
 	}
-	info.Width, info.Height = h.width, h.height
+	info.Width = h.width
+	info.Height = h.height
 	switch {
 	case h.width <= 0 || h.height <= 0:
 		return info, diag.New(diag.ValidationFailed, "reading %q: the image is %d x %d pixels", name, h.width, h.height)

@@ -94,15 +94,18 @@ func turn(picture *image.RGBA, orientation int) *image.RGBA {
 	if orientation < 2 {
 		return picture
 	}
-	width, height := picture.Rect.Dx(), picture.Rect.Dy()
+	width := picture.Rect.Dx()
+	height := picture.Rect.Dy()
 	out := image.NewRGBA(image.Rect(0, 0, width, height))
 	if orientation >= 5 { // width and height change
 		out = image.NewRGBA(image.Rect(0, 0, height, width))
 	}
-	right, bottom := width-1, height-1
+	right := width - 1
+	bottom := height - 1
 	for y := range height {
 		for x := range width {
-			tx, ty := x, y
+			tx := x
+			ty := y
 			switch orientation {
 			case 2:
 				tx = right - x

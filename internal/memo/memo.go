@@ -155,8 +155,11 @@ func (m *Memo) Close() {
 	if m.file != nil {
 		_ = m.file.Close() // every fact is written at once
 	}
-	m.file, m.macs, m.refused = nil, nil, nil
-	m.opened, m.readOnly = false, false
+	m.file = nil
+	m.macs = nil
+	m.refused = nil
+	m.opened = false
+	m.readOnly = false
 }
 
 // Refused returns why the memo is not used although it exists, or nil.

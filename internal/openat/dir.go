@@ -214,7 +214,8 @@ func skipped(err error, e Entry) error {
 // byPath sorts names so that the files of a whole tree are in byte order of their
 // paths: a directory is compared with its slash.
 func byPath(a, b fs.DirEntry) int {
-	x, y := a.Name(), b.Name()
+	x := a.Name()
+	y := b.Name()
 	n := min(len(x), len(y))
 	if c := cmp.Compare(x[:n], y[:n]); c != 0 {
 		return c

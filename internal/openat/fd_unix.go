@@ -180,7 +180,13 @@ func infoOf(st *unix.Stat_t, n int) Info {
 	if uint32(st.Mode)&unix.S_ISGID != 0 {
 		mode |= fs.ModeSetgid
 	}
-	return Info{Size: int64(n), Mode: mode, ModTime: time.Unix(st.Mtim.Unix()), Device: uint64(st.Dev), Inode: st.Ino}
+	return Info{
+		Size:    int64(n),
+		Mode:    mode,
+		ModTime: time.Unix(st.Mtim.Unix()),
+		Device:  uint64(st.Dev),
+		Inode:   st.Ino,
+	}
 }
 
 // refused returns the error of a failed open, with a code.
@@ -237,7 +243,8 @@ func openByElement(dirfd int, rel string, flags int) (int, error) {
 		if err != nil || !more {
 			return fd, err
 		}
-		at, rel = fd, rest
+		at = fd
+		rel = rest
 	}
 }
 

@@ -69,7 +69,8 @@ func (f *Folder) makeAll(rel string, perm fs.FileMode) (int, error) {
 		if err != nil || !more {
 			return fd, err
 		}
-		at, rel = fd, rest
+		at = fd
+		rel = rest
 	}
 }
 

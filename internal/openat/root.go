@@ -40,7 +40,13 @@ func (d rootDir) read(_ []byte, rel string, max int64) ([]byte, Info, error) {
 	if int64(len(b)) > max {
 		return nil, Info{}, tooLarge(rel, max)
 	}
-	return b, Info{Size: int64(len(b)), Mode: fi.Mode(), ModTime: fi.ModTime(), Device: id.device, Inode: id.inode}, nil
+	return b, Info{
+		Size:    int64(len(b)),
+		Mode:    fi.Mode(),
+		ModTime: fi.ModTime(),
+		Device:  id.device,
+		Inode:   id.inode,
+	}, nil
 }
 
 // opened opens a regular file of at most max bytes.

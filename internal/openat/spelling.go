@@ -56,7 +56,8 @@ func (s *spelling) needed(rel string) bool {
 	defer s.mu.Unlock()
 	if !s.known {
 		folds, sure := s.folds(rel)
-		s.known, s.exact = sure, !folds
+		s.known = sure
+		s.exact = !folds
 	}
 	return s.known && !s.exact
 }
@@ -71,7 +72,8 @@ func (s *spelling) find(dir, elem string) error {
 	if err != nil {
 		return err
 	}
-	names, other := map[string]bool{}, ""
+	names := map[string]bool{}
+	other := ""
 	for _, de := range des {
 		names[de.Name()] = true
 		if strings.EqualFold(de.Name(), elem) {

@@ -23,7 +23,8 @@ func Other(fi fs.FileInfo, sudo string) string {
 	if !ok {
 		return "unknown"
 	}
-	me, uid := os.Geteuid(), strconv.FormatUint(uint64(st.Uid), 10)
+	me := os.Geteuid()
+	uid := strconv.FormatUint(uint64(st.Uid), 10)
 	if st.Uid == 0 || uid == strconv.Itoa(me) || me == 0 && uid == sudo {
 		return ""
 	}

@@ -44,7 +44,8 @@ func Parse(src []byte) (*Block, []diag.Finding) {
 		return nil, fs
 	}
 	for path, p := range doc.Pos {
-		p.Line, p.Column = p.Line+line, p.Column+2
+		p.Line = p.Line + line
+		p.Column = p.Column + 2
 		doc.Pos[path] = p
 	}
 	r := tree.NewReader(doc, diag.ValidationFailed)
@@ -74,13 +75,16 @@ func find(src []byte) (text []byte, start int, fs []diag.Finding) {
 		l := bytes.TrimRight(raw, "\r\n")
 		switch {
 		case open == 0 && string(l) == "# /// script":
-			open, body = line, nil
+			open = line
+			body = nil
 		case open == 0:
 		case string(l) == "# ///":
 			if start > 0 {
 				return nil, start, []diag.Finding{diag.Errorf(diag.ValidationFailed, open, 1, "the file has a second block # /// script")}
 			}
-			text, start, open = append(bytes.Join(body, []byte("\n")), '\n'), open, 0
+			text = append(bytes.Join(body, []byte("\n")), '\n')
+			start = open
+			open = 0
 		case string(l) == "#":
 			body = append(body, nil)
 		case bytes.HasPrefix(l, []byte("# ")):

@@ -47,9 +47,11 @@ func fromUTF16(b []byte) []byte {
 	begin := []byte("-----BEGIN ")
 	switch {
 	case b[0] == 0xff && b[1] == 0xfe:
-		order, b = binary.LittleEndian, b[2:]
+		order = binary.LittleEndian
+		b = b[2:]
 	case b[0] == 0xfe && b[1] == 0xff:
-		order, b = binary.BigEndian, b[2:]
+		order = binary.BigEndian
+		b = b[2:]
 	default:
 		wide := make([]byte, 0, 2*len(begin))
 		for _, c := range begin {
@@ -59,7 +61,9 @@ func fromUTF16(b []byte) []byte {
 		if at < 0 {
 			return nil
 		}
-		order, b = binary.LittleEndian, b[at%2:] // big-endian too: each letter is before the NUL of the next one
+		// big-endian too: each letter is before the NUL of the next one
+		order = binary.LittleEndian
+		b = b[at%2:]
 	}
 	units := make([]uint16, len(b)/2)
 	for i := range units {

@@ -24,7 +24,12 @@ func newCollector(r *os.File, max int64, lines *lineCutter) *collector {
 	if max == 0 {
 		max = DefaultMaxOutput
 	}
-	return &collector{r: r, max: max, lines: lines, done: make(chan struct{})}
+	return &collector{
+		r:     r,
+		max:   max,
+		lines: lines,
+		done:  make(chan struct{}),
+	}
 }
 
 // drain reads to the end, or until the pipe is closed.

@@ -52,11 +52,14 @@ func absent(path string, c Cmd) *diag.Error {
 // tooBig returns the error for E2BIG, with the largest argument or variable.
 func tooBig(path string, argv, env []string) *diag.Error {
 	const perString = 128 << 10 // Linux: MAX_ARG_STRLEN
-	total, most, what := 0, 0, ""
+	total := 0
+	most := 0
+	what := ""
 	count := func(s, label string) {
 		total += len(s) + 1
 		if len(s) > most {
-			most, what = len(s), label
+			most = len(s)
+			what = label
 		}
 	}
 	for i, a := range argv {

@@ -37,7 +37,8 @@ func (o *Outside) Path(list, root string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.root != root || o.seen == nil {
-		o.root, o.seen = root, map[string]examined{}
+		o.root = root
+		o.seen = map[string]examined{}
 	}
 	follow := links.Seen{}
 	return filter(list, func(dir string) bool { return o.keeps(dir, at, follow) })

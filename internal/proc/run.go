@@ -135,7 +135,12 @@ func spawn(ctx context.Context, path string, c Cmd, env []string, files []*os.Fi
 // attributes returns how a program is started: no descriptor but files reaches it.
 func attributes(c Cmd, env []string, files []*os.File) *os.ProcAttr {
 	inherited.Do(keepInherited)
-	attr := &os.ProcAttr{Dir: c.Dir, Env: env, Files: files, Sys: groupAttr(c.Orderly)}
+	attr := &os.ProcAttr{
+		Dir:   c.Dir,
+		Env:   env,
+		Files: files,
+		Sys:   groupAttr(c.Orderly),
+	}
 	if c.Attr != nil {
 		c.Attr(attr.Sys)
 	}
@@ -225,7 +230,9 @@ func (r *run) supervise(ctx context.Context) error {
 	deadline := time.Now().Add(r.grace(ctx))
 	var stuck error
 	if r.res.TimedOut || r.res.Cancelled || broken != nil {
-		cut, late = nil, nil // the group is being stopped already
+		// the group is being stopped already
+		cut = nil
+		late = nil
 		stuck = r.stop(deadline)
 	}
 	r.res.Duration = time.Since(r.began)
@@ -318,8 +325,10 @@ func (r *run) drain(deadline time.Time, cut <-chan struct{}, late <-chan time.Ti
 func (r *run) finish(reap bool) {
 	r.out.r.Close()
 	r.err.r.Close()
-	r.res.Stdout, r.res.StdoutDropped = r.out.kept, r.out.dropped
-	r.res.Stderr, r.res.StderrDropped = r.err.kept, r.err.dropped
+	r.res.Stdout = r.out.kept
+	r.res.StdoutDropped = r.out.dropped
+	r.res.Stderr = r.err.kept
+	r.res.StderrDropped = r.err.dropped
 	r.res.ExitCode = -1
 	select {
 	case <-r.gone:

@@ -35,8 +35,12 @@ func (w *Watch) start() error {
 	if err != nil {
 		return errors.Join(err, syscall.Close(epoll))
 	}
-	w.epoll, w.stop, w.notify = epoll, stop, -1
-	w.names, w.pids, w.ended = map[int32]string{}, map[int]int{}, make(chan struct{})
+	w.epoll = epoll
+	w.stop = stop
+	w.notify = -1
+	w.names = map[int32]string{}
+	w.pids = map[int]int{}
+	w.ended = make(chan struct{})
 	end := int(read.Fd())
 	if err := w.add(end); err != nil {
 		w.stop = nil

@@ -110,7 +110,8 @@ func checked(b []byte, err error) (string, error) {
 
 // Fence returns a text in a fence of Markdown that no line of the text ends.
 func Fence(text string) string {
-	longest, run := 0, 0
+	longest := 0
+	run := 0
 	for _, r := range text {
 		if run++; r != '`' {
 			run = 0

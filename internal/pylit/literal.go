@@ -31,7 +31,8 @@ type reader struct {
 
 func (r *reader) fail(t token, why string) bool {
 	if r.why == "" {
-		r.why, r.off = why, t.pos
+		r.why = why
+		r.off = t.pos
 	}
 	return false
 }

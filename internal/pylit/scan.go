@@ -82,7 +82,8 @@ func (s *scanner) run() {
 // assignment.
 func (s *scanner) add(t token) {
 	if !s.begun {
-		s.begun, s.start = true, t.pos
+		s.begun = true
+		s.start = t.pos
 		s.top = t.col0 && !(t.kind == name && opensBlock(s.text(t)))
 		s.keep = s.top
 	}
@@ -102,7 +103,8 @@ func (s *scanner) endStatement() {
 	if s.begun && s.keep && len(s.stmt) >= 3 {
 		s.assign(s.stmt)
 	}
-	s.stmt, s.keep = s.stmt[:0], s.top
+	s.stmt = s.stmt[:0]
+	s.keep = s.top
 }
 
 // assign parses NAME {= NAME} = value and NAME: T = value.
@@ -185,7 +187,8 @@ func (s *scanner) recover(err *lexError) bool {
 }
 
 func (s *scanner) markDamaged(err *lexError) {
-	s.damaged, s.sure = true, map[string]bool{}
+	s.damaged = true
+	s.sure = map[string]bool{}
 	for n := range s.names {
 		s.sure[n] = true
 	}
@@ -196,7 +199,9 @@ func (s *scanner) markDamaged(err *lexError) {
 
 func (s *scanner) reset(at int) {
 	s.seek(at)
-	s.begun, s.keep, s.stmt = false, false, s.stmt[:0]
+	s.begun = false
+	s.keep = false
+	s.stmt = s.stmt[:0]
 }
 
 // nextTop returns the start of the next line that begins with a name.

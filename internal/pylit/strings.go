@@ -27,7 +27,8 @@ func opening(s string, p int) (prefix string, d delimiter, i int) {
 	for !isQuote(s[i]) {
 		i++
 	}
-	prefix, d.quote = strings.ToLower(s[p:i]), s[i]
+	prefix = strings.ToLower(s[p:i])
+	d.quote = s[i]
 	d.triple = i+2 < len(s) && s[i+1] == d.quote && s[i+2] == d.quote
 	if d.triple {
 		return prefix, d, i + 3
@@ -86,7 +87,8 @@ func (l *lexer) stringPart(i int, d delimiter, fields bool, depth int) (int, *le
 // skipField returns the end of the replacement field whose text starts at i
 // (PEP 701: it may contain any quotes, and fields of its own).
 func (l *lexer) skipField(i int, d delimiter, depth int) (int, *lexError) {
-	start, open := i-1, 0
+	start := i - 1
+	open := 0
 	for i < len(l.src) {
 		switch c := l.src[i]; {
 		case c == '}' && open == 0:

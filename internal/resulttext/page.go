@@ -24,7 +24,8 @@ func IsPage(data any) bool {
 // page returns the lines of a part of a file, and how to read the next part.
 func page(m map[string]any) string {
 	text := textOf(m, "output")
-	count, total := numberOf(m, "line_count"), numberOf(m, "total_lines")
+	count := numberOf(m, "line_count")
+	total := numberOf(m, "total_lines")
 	first := numberOf(m, "offset")
 	var notes []string
 	if total == 0 {

@@ -114,7 +114,8 @@ func matches(m map[string]any) string {
 		hit, _ := x.(map[string]any)
 		name := textOf(hit, "file")
 		line := numberOf(hit, "line")
-		before, after := texts(hit["before"]), texts(hit["after"])
+		before := texts(hit["before"])
+		after := texts(hit["after"])
 		context = context || len(before)+len(after) > 0
 		if name != file {
 			last = 0
@@ -127,7 +128,8 @@ func matches(m map[string]any) string {
 			out = append(out, fmt.Sprintf("%s-%d-%s", name, n, before[n-line+int64(len(before))]))
 		}
 		out = append(out, fmt.Sprintf("%s:%d:%s", name, line, textOf(hit, "content")))
-		file, last = name, line
+		file = name
+		last = line
 		until := line + int64(len(after))
 		if i+1 < len(list) {
 			if next, _ := list[i+1].(map[string]any); textOf(next, "file") == name {
@@ -172,7 +174,8 @@ func noted(m map[string]any) []string {
 // names returns a list of files, one a line.
 func names(m map[string]any) string {
 	out := texts(m["files"])
-	count, total := len(out), numberOf(m, "total")
+	count := len(out)
+	total := numberOf(m, "total")
 	switch {
 	case count == 0:
 		out = append(out, "[no files]")

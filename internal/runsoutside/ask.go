@@ -114,7 +114,8 @@ func (f *Finder) values(top, dir, common string) []value {
 	a := answered{taken: time.Now().UnixNano()}
 	r := f.read(configs)
 	out := f.Ask(top)
-	values, files := append(r.values, parseList(out, top)...), r.files
+	values := append(r.values, parseList(out, top)...)
+	files := r.files
 	for _, v := range values {
 		if v.file != "" && !slices.Contains(files, v.file) {
 			files = append(files, v.file)

@@ -116,7 +116,8 @@ func fields(text string) (out []string) {
 			word.WriteByte(c)
 			inWord = true
 		case c == '\'' || c == '"':
-			quote, inWord = c, true
+			quote = c
+			inWord = true
 		case isSpace(c):
 			end()
 		case strings.IndexByte(";|&(){}<>", c) >= 0 && !strings.HasSuffix(word.String(), "$"):

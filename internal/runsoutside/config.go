@@ -211,7 +211,9 @@ func (p *parser) value(section string) (value, bool) {
 		return v, false
 	}
 	var out strings.Builder
-	quoted, comment, kept := false, false, 0
+	quoted := false
+	comment := false
+	kept := 0
 	for {
 		c, ok := p.next()
 		if !ok || c == '\n' {

@@ -15,7 +15,8 @@ func (t *translation) config() {
 	if _, has := t.it.Meta.Fields[schemaVersion]; has {
 		return
 	}
-	b, from := t.it.Bytes, 0
+	b := t.it.Bytes
+	from := 0
 	if rest, ok := bytes.CutPrefix(b, []byte("---")); ok { // the beginning of the document
 		if end := bytes.IndexByte(rest, '\n'); end >= 0 && len(bytes.TrimSpace(rest[:end])) == 0 {
 			from = 3 + end + 1

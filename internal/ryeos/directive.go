@@ -50,7 +50,8 @@ func elements(src []byte) []element {
 			}
 			e := open[len(open)-1]
 			e.end = base + at
-			open, out = open[:len(open)-1], append(out, e)
+			open = open[:len(open)-1]
+			out = append(out, e)
 		}
 	}
 }
@@ -133,10 +134,12 @@ func (t *translation) aside(e element) bool {
 	if e.parent != "metadata" || strings.Contains(text, "--") {
 		return false
 	}
-	same, fewer := fields(t.it.Meta.Fields), t.fewer()
+	same := fields(t.it.Meta.Fields)
+	fewer := t.fewer()
 	note := "<%s> is now a comment: the original did nothing with it"
 	if e.tag == "hooks" {
-		same, note = fields(without(t.it.Meta.Fields, "hooks")), "<%s> is now a comment: a hook of the original did not run; write it again if you need it"
+		same = fields(without(t.it.Meta.Fields, "hooks"))
+		note = "<%s> is now a comment: a hook of the original did not run; write it again if you need it"
 	}
 	return t.try(edit{e.from, e.end, "<!-- " + text + " -->"}, t.position(e.from), func(next *resolve.Item) bool {
 		return fewer(next) && same(next)

@@ -23,7 +23,8 @@ func (t *translation) optional() {
 		return
 	}
 	config, _ := m.Fields["config"].(map[string]any)
-	written, seen := map[string]bool{}, map[string]bool{}
+	written := map[string]bool{}
+	seen := map[string]bool{}
 	state, _ := config["state"].(map[string]any)
 	for k := range state {
 		written[k] = true
@@ -46,9 +47,11 @@ func (t *translation) optional() {
 	for _, old := range slices.Sorted(maps.Keys(seen)) {
 		part := reads().FindStringSubmatch(old)
 		_, declared := properties[part[2]]
-		missing, why := !written[part[2]], "nothing assigns"
+		missing := !written[part[2]]
+		why := "nothing assigns"
 		if part[1] == "inputs" {
-			missing, why = closed && (extra == nil || extra == false) && !declared, "config_schema does not declare"
+			missing = closed && (extra == nil || extra == false) && !declared
+			why = "config_schema does not declare"
 		}
 		now := strings.TrimSuffix(old, "}") + "?}"
 		from, _ := lineAt(t.it.Bytes, t.at("config").Line)

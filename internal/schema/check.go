@@ -124,7 +124,12 @@ func (r *result) add(t target, keyword, format string, args ...any) {
 
 func newFail(t target, keyword, format string, args ...any) fail {
 	loc := t.at.location()
-	return fail{Violation: Violation{Path: loc.String(), Message: fmt.Sprintf(format, args...), Keyword: keyword, At: loc.tree()}, at: t.at, value: t.value}
+	return fail{Violation: Violation{
+		Path:    loc.String(),
+		Message: fmt.Sprintf(format, args...),
+		Keyword: keyword,
+		At:      loc.tree(),
+	}, at: t.at, value: t.value}
 }
 
 // child adds the fails of a part of the value; what is evaluated in the part does

@@ -19,7 +19,8 @@ func equal(a, b any) bool {
 		m, ok := b.(map[string]any)
 		return ok && maps.EqualFunc(a, m, equal)
 	}
-	p, q := rational(a), rational(b)
+	p := rational(a)
+	q := rational(b)
 	return p != nil && q != nil && p.Cmp(q) == 0
 }
 

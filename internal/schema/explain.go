@@ -50,7 +50,8 @@ func misspelled(failed [][]fail, t target) (out fail, ok bool) {
 		case len(fails) != 1:
 			return out, false
 		case fails[0].words != nil:
-			out, ok = newFail(t, "enum", "%s", enumMessage(fails[0].words, t.value)), true
+			out = newFail(t, "enum", "%s", enumMessage(fails[0].words, t.value))
+			ok = true
 			out.words = fails[0].words
 		case fails[0].types == nil:
 			return out, false

@@ -95,7 +95,8 @@ func isEmail(s string) bool {
 	if at < 0 {
 		return false
 	}
-	local, domain := s[:at], s[at+1:]
+	local := s[:at]
+	domain := s[at+1:]
 	if literal, ok := strings.CutPrefix(domain, "["); ok {
 		literal = strings.TrimPrefix(strings.TrimSuffix(literal, "]"), "IPv6:")
 		if _, err := netip.ParseAddr(literal); err != nil {

@@ -143,7 +143,13 @@ func (c *compiler) compile(root any, addr string, d draft) (*node, error) {
 		return nil, err
 	}
 	doc := &document{root: root, nodes: map[string]*node{}}
-	res := &resource{base: base, doc: doc, draft: d, anchors: map[string]*node{}, dynamic: map[string]*node{}}
+	res := &resource{
+		base:    base,
+		doc:     doc,
+		draft:   d,
+		anchors: map[string]*node{},
+		dynamic: map[string]*node{},
+	}
 	c.resources[addr] = res
 	n := c.node(root, nil, res)
 	for len(c.pending) > 0 && c.err == nil {
@@ -284,8 +290,16 @@ func (c *compiler) resource(n *node, m map[string]any, id string, at location, p
 		c.fail(at, "has the address %q, which is not valid: %v", show(id), err)
 		return n.res
 	}
-	u.Fragment, u.RawFragment = "", ""
-	res := &resource{base: u, doc: n.res.doc, at: ptr, draft: n.res.draft, anchors: map[string]*node{}, dynamic: map[string]*node{}}
+	u.Fragment = ""
+	u.RawFragment = ""
+	res := &resource{
+		base:    u,
+		doc:     n.res.doc,
+		at:      ptr,
+		draft:   n.res.draft,
+		anchors: map[string]*node{},
+		dynamic: map[string]*node{},
+	}
 	if s, ok := m["$schema"].(string); ok {
 		if d, known := drafts()[strings.TrimSuffix(s, "#")]; known {
 			res.draft = d
@@ -294,7 +308,8 @@ func (c *compiler) resource(n *node, m map[string]any, id string, at location, p
 		}
 	}
 	if ptr == "" { // the document has two addresses now
-		res.anchors, res.dynamic = n.res.anchors, n.res.dynamic
+		res.anchors = n.res.anchors
+		res.dynamic = n.res.dynamic
 	}
 	c.resources[u.String()] = res
 	n.res = res
@@ -309,7 +324,8 @@ func (c *compiler) resolve(r pendingRef) {
 		return
 	}
 	fragment := u.Fragment
-	u.Fragment, u.RawFragment = "", ""
+	u.Fragment = ""
+	u.RawFragment = ""
 	res := c.resources[u.String()]
 	if res == nil {
 		res = c.meta(u.String())
@@ -435,10 +451,12 @@ func (n *node) values(m map[string]any) {
 	n.minimum, n.maximum = rational(m["minimum"]), rational(m["maximum"])
 	n.above, n.below = rational(m["exclusiveMinimum"]), rational(m["exclusiveMaximum"])
 	if yes, _ := m["exclusiveMinimum"].(bool); yes {
-		n.above, n.minimum = n.minimum, nil
+		n.above = n.minimum
+		n.minimum = nil
 	}
 	if yes, _ := m["exclusiveMaximum"].(bool); yes {
-		n.below, n.maximum = n.maximum, nil
+		n.below = n.maximum
+		n.maximum = nil
 	}
 	n.multipleOf = rational(m["multipleOf"])
 	for key, to := range map[string]**int{

@@ -71,7 +71,8 @@ func Check(doc any, positions *tree.Doc, path string) []diag.Finding {
 			at += "." + p.at
 		}
 		pos := positions.At(at)
-		p.finding.Line, p.finding.Column = pos.Line, pos.Column
+		p.finding.Line = pos.Line
+		p.finding.Column = pos.Column
 		out = append(out, p.finding)
 	}
 	return out
@@ -215,7 +216,8 @@ func (s *Schema) compile() []problem {
 	}
 	c := newCompiler()
 	top, err := c.compile(s.doc, address, d)
-	s.top, s.tracks = top, c.tracks
+	s.top = top
+	s.tracks = c.tracks
 	var ref *refError
 	switch {
 	case errors.As(err, &ref):

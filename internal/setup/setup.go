@@ -78,14 +78,26 @@ func Detect(ctx context.Context, p Params) *Found {
 		case len(s.Logins) > 0 && !slices.ContainsFunc(s.Logins, exists):
 			out.Tried = append(out.Tried, s.Program+" is installed, without a login")
 		default:
-			out.Choices = append(out.Choices, Choice{Kind: Program, Name: s.Name, Provider: s.ID, Title: s.Program + ", logged in, your subscription", Models: s.Models})
+			out.Choices = append(out.Choices, Choice{
+				Kind:     Program,
+				Name:     s.Name,
+				Provider: s.ID,
+				Title:    s.Program + ", logged in, your subscription",
+				Models:   s.Models,
+			})
 		}
 	}
 	for _, s := range p.Providers {
 		switch keys := strings.Join(s.Keys, " and "); {
 		case keys == "":
 		case s.HasKeys && s.Program == "":
-			out.Choices = append(out.Choices, Choice{Kind: Key, Name: s.Name, Provider: s.ID, Title: keys + " is set", Models: s.Models})
+			out.Choices = append(out.Choices, Choice{
+				Kind:     Key,
+				Name:     s.Name,
+				Provider: s.ID,
+				Title:    keys + " is set",
+				Models:   s.Models,
+			})
 		case s.Program == "" && !slices.Contains(out.Tried, keys+" is not set"):
 			out.Tried = append(out.Tried, keys+" is not set")
 		}
@@ -141,12 +153,19 @@ func (f *Found) servers(ctx context.Context, p Params) {
 			f.Tried = append(f.Tried, cmp.Or(s.Software, "the server")+" at "+host+" has no models")
 			continue
 		}
-		c := Choice{Kind: Server, Name: serverName(s.Software, host), URL: addresses[i], Models: list}
+		c := Choice{
+			Kind:   Server,
+			Name:   serverName(s.Software, host),
+			URL:    addresses[i],
+			Models: list,
+		}
 		if names[c.Name] {
 			c.Name += "-" + port(host)
 		}
 		if mine, ok := own[addresses[i]]; ok {
-			c.Name, c.Provider, c.Models = mine.Name, mine.ID, mine.Models
+			c.Name = mine.Name
+			c.Provider = mine.ID
+			c.Models = mine.Models
 		}
 		names[c.Name] = true
 		c.Items = itemsFor(p.Providers, addresses[i], list)

@@ -36,7 +36,8 @@ const inputHead = "{input:"
 // scan calls piece for each text and the reference after it; the last text has none.
 func scan(s string, piece func(text string, r reference)) {
 	last := strings.LastIndexByte(s, '}') // no reference begins after it, which keeps the scan linear
-	done, at := 0, 0
+	done := 0
+	at := 0
 	for {
 		i := strings.Index(s[at:], inputHead)
 		if i < 0 || at+i > last {
@@ -65,10 +66,13 @@ func parseInput(s string) (reference, bool) {
 	case rest[0] == '}':
 		r.raw = s[:n+1]
 	case strings.HasPrefix(rest, "?}"):
-		r.raw, r.optional = s[:n+2], true
+		r.raw = s[:n+2]
+		r.optional = true
 	case rest[0] == ':' || rest[0] == '|':
 		end := strings.IndexByte(rest, '}')
-		r.raw, r.optional, r.fallback = s[:n+end+1], true, rest[1:end]
+		r.raw = s[:n+end+1]
+		r.optional = true
+		r.fallback = rest[1:end]
 	}
 	return r, r.raw != ""
 }

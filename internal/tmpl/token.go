@@ -70,7 +70,12 @@ func defaulted(s string, n int) token {
 	case def[i] == '{':
 		return token{kind: broken, raw: s[:n+2+i+1], why: "a default may not contain a template"}
 	}
-	return token{kind: variable, raw: s[:n+2+i+1], name: s[2:n], def: def[:i]}
+	return token{
+		kind: variable,
+		raw:  s[:n+2+i+1],
+		name: s[2:n],
+		def:  def[:i],
+	}
 }
 
 // foreign parses a ${...} that is not a template. A {name} in it is not one either.

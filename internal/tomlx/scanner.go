@@ -35,7 +35,8 @@ func (p *scanner) position(off int) diag.Position {
 	}
 	for ; c.off < off; c.off++ {
 		if p.b[c.off] == '\n' {
-			c.line, c.lineStart = c.line+1, c.off+1
+			c.line = c.line + 1
+			c.lineStart = c.off + 1
 		}
 	}
 	return diag.Position{Line: c.line, Column: off - c.lineStart + 1}

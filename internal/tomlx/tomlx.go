@@ -40,7 +40,12 @@ func Parse(b []byte) (*tree.Doc, []diag.Finding) {
 	if found := hidden.Encoding(b); len(found) > 0 {
 		return nil, found
 	}
-	p := scanner{b: b, pos: map[string]diag.Position{}, lines: map[string]int{}, tables: map[string]int{}}
+	p := scanner{
+		b:      b,
+		pos:    map[string]diag.Position{},
+		lines:  map[string]int{},
+		tables: map[string]int{},
+	}
 	if p.read(); p.stopped {
 		return nil, p.found
 	}
@@ -74,7 +79,8 @@ func unmarshal(b []byte, v any) (err error) {
 // refusal returns the decoder's first error with the duplicate keys, which name
 // the line of the first occurrence.
 func (p *scanner) refusal(err error) []diag.Finding {
-	line, col := 1, 1
+	line := 1
+	col := 1
 	var de *toml.DecodeError
 	if errors.As(err, &de) {
 		line, col = de.Position()

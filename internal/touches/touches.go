@@ -147,7 +147,8 @@ func overlap(a, b []string) bool {
 // within reports whether x is y or below it. Names are compared without their case, because
 // some file systems do.
 func within(x, y string) bool {
-	x, y = strings.ToLower(path.Clean(x)), strings.ToLower(path.Clean(y))
+	x = strings.ToLower(path.Clean(x))
+	y = strings.ToLower(path.Clean(y))
 	return y == whole || x == y || strings.HasPrefix(x, strings.TrimSuffix(y, "/")+"/")
 }
 

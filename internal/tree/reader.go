@@ -239,7 +239,8 @@ func (r *Reader) Int(key string, def, low, high int64) int64 {
 
 // Seconds returns a duration that is written as whole seconds, or def.
 func (r *Reader) Seconds(key string, def, low, high time.Duration) time.Duration {
-	from, to := int64(low/time.Second), int64(high/time.Second)
+	from := int64(low / time.Second)
+	to := int64(high / time.Second)
 	n := r.integer(key, int64(def/time.Second), from, to, fmt.Sprintf("whole seconds from %d to %d", from, to))
 	return time.Duration(n) * time.Second
 }
@@ -362,7 +363,12 @@ func (r *Reader) List(key string) []any {
 // Map returns a Reader of a mapping. It is empty if the key is absent or null,
 // as of a YAML key without a value.
 func (r *Reader) Map(key string) *Reader {
-	sub := &Reader{doc: r.doc, path: r.Path(key), name: r.Name(key), shared: r.shared}
+	sub := &Reader{
+		doc:    r.doc,
+		path:   r.Path(key),
+		name:   r.Name(key),
+		shared: r.shared,
+	}
 	if r.Has(key) {
 		var ok bool
 		sub.values, ok = value[map[string]any](r, key, "a mapping")
@@ -377,7 +383,12 @@ func (r *Reader) Maps(key string) []*Reader {
 	list, _ := value[[]any](r, key, "a list of mappings")
 	var out []*Reader
 	for i, v := range list {
-		sub := &Reader{doc: r.doc, path: Index(r.Path(key), i), name: fmt.Sprintf("%s[%d]", r.Name(key), i), shared: r.shared}
+		sub := &Reader{
+			doc:    r.doc,
+			path:   Index(r.Path(key), i),
+			name:   fmt.Sprintf("%s[%d]", r.Name(key), i),
+			shared: r.shared,
+		}
 		m, ok := v.(map[string]any)
 		if !ok {
 			r.report(sub.path, r.shared.code, sub.name+" must be a mapping, not "+TypeName(v))

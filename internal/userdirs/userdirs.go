@@ -79,7 +79,8 @@ func windows(getenv func(string) string) Dirs {
 		}
 		return join(`\`, profile, "AppData", fallback)
 	}
-	roaming, local := base("AppData", "Roaming"), base("LocalAppData", "Local")
+	roaming := base("AppData", "Roaming")
+	local := base("LocalAppData", "Local")
 	return Dirs{
 		Config: windowsBelow(roaming, "config"),
 		Data:   windowsBelow(roaming, "data"),

@@ -51,7 +51,8 @@ func withoutMember(m map[string]any, path []string) (any, bool) {
 		if !has {
 			continue
 		}
-		rest, had := any(nil), true
+		rest := any(nil)
+		had := true
 		if len(path) > 1 {
 			rest, had = without(value, path[1:])
 		}

@@ -26,7 +26,12 @@ const probed = `^([0-9]+\.[0-9]+\.[0-9]+) ([A-Za-z0-9._-]{1,100}) ([A-Za-z0-9_,]
 
 // Probe asks an interpreter for its version and platform.
 func Probe(ctx context.Context, path string, env []string) (Python, error) {
-	res, err := proc.Run(ctx, proc.Cmd{Path: path, Argv: []string{path, "-I", "-S", "-c", probe}, Env: env, Timeout: 10 * time.Second})
+	res, err := proc.Run(ctx, proc.Cmd{
+		Path:    path,
+		Argv:    []string{path, "-I", "-S", "-c", probe},
+		Env:     env,
+		Timeout: 10 * time.Second,
+	})
 	if err != nil {
 		return Python{}, err
 	}

@@ -74,7 +74,13 @@ func (s Store) Fetch(ctx context.Context, w Wheel, proxy string) error {
 	if err != nil {
 		return err
 	}
-	res, err := c.Do(ctx, httpx.Request{Method: "GET", URL: w.URL, MaxBytes: MaxWheel, MaxRedirects: 5, Retry: httpx.Retry{Attempts: 3}})
+	res, err := c.Do(ctx, httpx.Request{
+		Method:       "GET",
+		URL:          w.URL,
+		MaxBytes:     MaxWheel,
+		MaxRedirects: 5,
+		Retry:        httpx.Retry{Attempts: 3},
+	})
 	switch {
 	case err != nil:
 		return diag.New(diag.Network, "%s: %w", doing, err)

@@ -59,8 +59,14 @@ func (u Uv) Resolve(ctx context.Context, requirements []string, exact bool) ([]W
 	}
 	argv = append(append(argv, u.config()...), "-")
 	res, err := proc.Run(ctx, proc.Cmd{
-		Path: u.Path, Argv: argv, Dir: filepath.Dir(u.Path), Env: u.env(), Timeout: 5 * time.Minute, MaxStdout: maxLock, MaxStderr: 64 << 10,
-		Stdin: strings.NewReader(strings.Join(requirements, "\n") + "\n"),
+		Path:      u.Path,
+		Argv:      argv,
+		Dir:       filepath.Dir(u.Path),
+		Env:       u.env(),
+		Timeout:   5 * time.Minute,
+		MaxStdout: maxLock,
+		MaxStderr: 64 << 10,
+		Stdin:     strings.NewReader(strings.Join(requirements, "\n") + "\n"),
 	})
 	if err != nil {
 		return nil, err

@@ -43,7 +43,13 @@ func parseList(text string) ([]*entry, error) {
 		} else {
 			seen[key] = true
 		}
-		out = append(out, &entry{owner: owner, mark: fields[0][len(owner):], pkg: fields[1], test: fields[2], reason: strings.Join(fields[3:], " ")})
+		out = append(out, &entry{
+			owner:  owner,
+			mark:   fields[0][len(owner):],
+			pkg:    fields[1],
+			test:   fields[2],
+			reason: strings.Join(fields[3:], " "),
+		})
 	}
 	return out, nil
 }

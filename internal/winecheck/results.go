@@ -49,7 +49,12 @@ type reader struct {
 }
 
 func readResults(in io.Reader, module string) (*results, error) {
-	r := &reader{module: module, output: map[testKey]string{}, state: map[testKey]string{}, done: map[string]string{}}
+	r := &reader{
+		module: module,
+		output: map[testKey]string{},
+		state:  map[testKey]string{},
+		done:   map[string]string{},
+	}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
@@ -91,7 +96,8 @@ func (r *reader) add(e event) {
 // runs when its package ends has failed too: its process ended.
 func (r *reader) results() *results {
 	out := &results{done: r.done}
-	parents, broken := map[testKey]bool{}, map[string]bool{}
+	parents := map[testKey]bool{}
+	broken := map[string]bool{}
 	for k, action := range r.state {
 		if bad(action) {
 			broken[k.pkg] = true

@@ -141,7 +141,8 @@ func (w *walker) dir(src, dst *os.Root, rel string) error {
 		return diag.New(diag.FileSystemError, "making a working copy: %s: %w", rel, err)
 	}
 	for _, e := range entries {
-		name, at := e.Name(), path.Join(rel, e.Name())
+		name := e.Name()
+		at := path.Join(rel, e.Name())
 		if w.ctx.Err() != nil {
 			return diag.New(diag.Cancelled, "making a working copy: %w", w.ctx.Err())
 		}

@@ -109,7 +109,8 @@ func choose(all []Change, paths []string, person bool) (*Applied, error) {
 	out := &Applied{Changes: []Change{}, Withheld: []Change{}}
 	used := make([]bool, len(paths))
 	for _, ch := range all {
-		chosen, named := len(paths) == 0, false
+		chosen := len(paths) == 0
+		named := false
 		for i, p := range paths {
 			p = strings.TrimSuffix(filepath.ToSlash(filepath.Clean(p)), "/")
 			if p == ch.Path || p == "." || strings.HasPrefix(ch.Path, p+"/") {

@@ -157,7 +157,8 @@ func (c *Copy) Text(ctx context.Context, environ []string, ch *Change) (string, 
 	if !known || !whole || !isText(was) || !isText(is) {
 		return "Binary file " + ch.Path + " differs\n", nil
 	}
-	from, to := "a/"+ch.Path, "b/"+ch.Path
+	from := "a/" + ch.Path
+	to := "b/" + ch.Path
 	if ch.was.Kind == Absent {
 		from = os.DevNull
 	}

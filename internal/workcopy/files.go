@@ -273,12 +273,23 @@ func compare(was, is map[string]File) []Change {
 		case now.Kind == Absent:
 			out = append(out, Change{Path: rel, Kind: Deleted, was: f})
 		case now != f:
-			out = append(out, Change{Path: rel, Kind: Modified, Link: now.Target, was: f, is: now})
+			out = append(out, Change{
+				Path: rel,
+				Kind: Modified,
+				Link: now.Target,
+				was:  f,
+				is:   now,
+			})
 		}
 	}
 	for rel, f := range is {
 		if _, ok := was[rel]; !ok && f.Kind != Other {
-			out = append(out, Change{Path: rel, Kind: Added, Link: f.Target, is: f})
+			out = append(out, Change{
+				Path: rel,
+				Kind: Added,
+				Link: f.Target,
+				is:   f,
+			})
 		}
 	}
 	slices.SortFunc(out, func(a, b Change) int {

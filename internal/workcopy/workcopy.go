@@ -155,7 +155,13 @@ func Create(ctx context.Context, p Params) (*Copy, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Copy{ID: p.ID, Project: p.Project, Commit: commit, All: p.All != nil, Created: p.Now.UTC().Format(time.RFC3339Nano)}
+	c := &Copy{
+		ID:      p.ID,
+		Project: p.Project,
+		Commit:  commit,
+		All:     p.All != nil,
+		Created: p.Now.UTC().Format(time.RFC3339Nano),
+	}
 	if repo != nil {
 		c.Prefix = repo.Prefix
 		if c.Objects, err = objectsOf(repo); err != nil {
