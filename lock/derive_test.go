@@ -27,7 +27,7 @@ func TestUnderived(t *testing.T) {
 		"the next one":         {"require: {" + a + ": v1.2.0}\nexclude: {" + a + ": [v1.2.0]}", []Bundle{entry(a, "v1.2.1", "v1.2.0")}, ""},
 		"before the next one":  {"require: {" + a + ": v1.2.0}\nexclude: {" + a + ": [v1.2.0]}", []Bundle{entry(a, "v1.1.0", "v1.2.0")}, "result in v1.2.0"},
 		"a commit":             {"require: {" + a + ": 3f2c9d1e0a}", []Bundle{entry(a, "v1.2.1-0.20260102030405-3f2c9d1e0abc", "3f2c9d1e0a")}, ""},
-		"a folder":             {"replace: {" + a + ": ../a}\nrequire: {" + a + ": v1.2.0}", []Bundle{{ID: idOf(a), Version: "v1.0.0", Require: "v1.2.0", Replace: "../a"}}, ""},
+		"a folder":             {"replace: {" + a + ": ../a}\nrequire: {" + a + ": v1.2.0}", []Bundle{{ID: idOf(a), Version: "v1.0.0", Require: "v1.2.0", Replace: Replacement{Path: "../a"}}}, ""},
 	} {
 		l := &Lock{Bundles: tc.bundles}
 		got := l.Underived(manifest(t, "rye: 1\n"+tc.manifest+"\n"), tc.bundles[0])

@@ -29,9 +29,7 @@ func Draft(m *ProjectFile, members []MemberFile, s Selection) *Lock {
 			continue
 		}
 		b := Bundle{ID: mod.ID, Version: mod.Version, Require: effective.Require[mod.ID], Use: effective.Use[mod.ID], Via: s.Via(mod)}
-		if r, ok := m.Replace[mod.ID]; ok {
-			b.Replace = r.String()
-		}
+		b.Replace = m.Replace[mod.ID]
 		b.Needs = slices.DeleteFunc(slices.Clone(s.Needs[mod]), func(to Module) bool { return to.ID == mod.ID })
 		l.Bundles = append(l.Bundles, b)
 	}

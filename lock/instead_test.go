@@ -26,7 +26,7 @@ func TestInstead(t *testing.T) {
 	}
 	l := lock.Draft(m, nil, lock.Selection{Modules: []lock.Module{fork}, Via: (&mvs.Graph{}).Via})
 	b := l.Bundle(fork.ID)
-	if len(l.Bundles) != 1 || b == nil || b.Require != "v1.2.0" || len(b.Use) != 1 || b.Replace != "" {
+	if len(l.Bundles) != 1 || b == nil || b.Require != "v1.2.0" || len(b.Use) != 1 || !b.Replace.IsZero() {
 		t.Fatalf("locked: %+v", l.Bundles)
 	}
 	if fs := l.Stale(m); len(fs) > 0 {

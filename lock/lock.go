@@ -43,7 +43,7 @@ type Bundle struct {
 	Version  string
 	Require  string      // the version in the project file; "" if only other bundles require it
 	Use      []string    // the items that the project file limits it to
-	Replace  string      // the replacement; the fields of the origin are empty then
+	Replace  Replacement // if it is not zero, the fields of the origin are empty
 	URL      string      // the address that was used
 	Ref      string      // refs/tags/v1.2.3
 	Tag      string      // the tag object, "" for a lightweight tag

@@ -185,12 +185,17 @@ func checkRequire(id ID, v string) error {
 	return id.CheckVersion(v)
 }
 
-func checkReplace(s string) error {
+// parseReplace reads a replacement that is written in its canonical form. An invalid one is
+// a path, so that an entry with an error in it does not lack the fields of an origin, too.
+func parseReplace(s string) (Replacement, error) {
 	r, err := ParseReplacement(s)
-	if err == nil && r.String() != s {
-		return errors.New("write " + r.String())
+	switch {
+	case err != nil:
+		return Replacement{Path: s}, err
+	case r.String() != s:
+		return r, errors.New("write " + r.String())
 	}
-	return err
+	return r, nil
 }
 
 // parseCanonical reads an id that is written in its canonical form.

@@ -260,7 +260,10 @@ func (f *fieldReader) bundle(name string) Bundle {
 	b.Version = f.checked("version", true, id.CheckVersion)
 	b.Require = f.checked("require", false, func(s string) error { return checkRequire(id, s) })
 	b.Use = f.list("use", checkPattern)
-	b.Replace = f.checked("replace", false, checkReplace)
+	f.checked("replace", false, func(s string) (err error) {
+		b.Replace, err = parseReplace(s)
+		return err
+	})
 	f.origin(&b, id)
 	b.Exec = f.list("exec", checkTreePath)
 	b.Manifest = f.digest("manifest", false)
@@ -274,7 +277,7 @@ func (f *fieldReader) bundle(name string) Bundle {
 
 // origin reads the origin of a bundle. A replaced bundle and a directory have none.
 func (f *fieldReader) origin(b *Bundle, id ID) {
-	remote := b.Replace == "" && id.Kind != PathID
+	remote := b.Replace.IsZero() && id.Kind != PathID
 	git := remote && id.Kind != RegistryID
 	published := remote && id.Kind == RegistryID
 	b.URL = f.checked("url", git, func(s string) error { return checkOrigin(id, s) })

@@ -45,7 +45,7 @@ func exampleLock(t testing.TB) *Lock {
 		Manifest: manifest(t, string(example(t, "rye.yaml"))).Settings(),
 		Bundles: []Bundle{
 			{ID: idOf("github.com/lab/experiments"), Version: "v0.0.0-20260214002754-3f2c9d1e0a6b",
-				Require: "3f2c9d1e0a6b8c7d5e4f3a2b1c0d9e8f7a6b5c4d", Replace: "../experiments"},
+				Require: "3f2c9d1e0a6b8c7d5e4f3a2b1c0d9e8f7a6b5c4d", Replace: Replacement{Path: "../experiments"}},
 			{ID: idOf("github.com/acme/core-bundle"), Version: "v1.8.2", Require: "v1.8.2", Use: []string{"tool:gh/issue", "directive:triage/*"},
 				URL: "https://github.com/acme/core-bundle", Ref: "refs/tags/v1.8.2", Tag: object("9"), Commit: object("5"), Tree: object("7"),
 				Sum: sumOf(t, "core"), Exec: []string{".ai/tools/gh/issue.sh"}, Manifest: digestOf("manifest"),
@@ -437,7 +437,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 	l := exampleLock(t)
 	l.Revoked.Documents = []item.Digest{digestOf("r")}
 	l.Bundles = append(l.Bundles[1:2:2], l.Bundles[0])
-	l.Bundles[0].Via, l.Bundles[0].Replace, l.Members[0].ID = l.Bundles[0].Needs, "../x", idOf("github.com/x/y")
+	l.Bundles[0].Via, l.Bundles[0].Replace, l.Members[0].ID = l.Bundles[0].Needs, Replacement{Path: "../x"}, idOf("github.com/x/y")
 	page := string(docPage(t, "lock.md"))
 	n := 0
 	for name, r := range l.records(nil) {

@@ -52,7 +52,10 @@ type Replacement struct {
 	Version string // of the other bundle; "" keeps the selected version
 }
 
-// String renders the path, or the id with @version.
+// IsZero reports whether r replaces nothing.
+func (r Replacement) IsZero() bool { return r == Replacement{} }
+
+// String renders the path, or the id with @version; "" for zero.
 func (r Replacement) String() string {
 	switch {
 	case r.Path != "":

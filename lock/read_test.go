@@ -153,7 +153,7 @@ func TestReadStateErrors(t *testing.T) {
 
 func TestReplaced(t *testing.T) {
 	m, _ := ParseProjectFile([]byte("rye: 1\nreplace:\n  github.com/acme/a: ../a\n  github.com/acme/b: github.com/acme/c\n"))
-	l := &Lock{Bundles: []Bundle{{ID: idOf("github.com/acme/a"), Replace: "../a"}, {ID: idOf("github.com/acme/d"), Replace: "../d"}, {ID: idOf("github.com/acme/e")}}}
+	l := &Lock{Bundles: []Bundle{{ID: idOf("github.com/acme/a"), Replace: Replacement{Path: "../a"}}, {ID: idOf("github.com/acme/d"), Replace: Replacement{Path: "../d"}}, {ID: idOf("github.com/acme/e")}}}
 	fs := Replaced(m, l)
 	if len(fs) != 2 || fs[0].Path != ProjectFileName || fs[0].Line != 3 || fs[1].Path != LockFile || fs[1].Code != diag.PolicyDenied {
 		t.Errorf("%+v", fs)

@@ -151,7 +151,7 @@ func (b Bundle) record() record {
 	r.word("version", b.Version)
 	r.word("require", b.Require)
 	r.list("use", b.Use)
-	r.word("replace", b.Replace)
+	r.word("replace", b.Replace.String())
 	r.word("url", b.URL)
 	r.word("ref", b.Ref)
 	r.word("tag", b.Tag)

@@ -13,8 +13,8 @@ func Replaced(m *ProjectFile, l *Lock) []diag.Finding {
 	dirs := map[ID]string{}
 	if l != nil {
 		for _, b := range l.Bundles {
-			if b.Replace != "" {
-				dirs[b.ID] = b.Replace
+			if !b.Replace.IsZero() {
+				dirs[b.ID] = b.Replace.String()
 			}
 		}
 	}

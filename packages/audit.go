@@ -219,8 +219,8 @@ func nonNil(list []string) []string { return append([]string{}, list...) }
 
 func (a *auditor) sources(b lock.Bundle) {
 	a.fail(lock.LockFile, a.rules.Source(b.Module()))
-	if r, err := lock.ParseReplacement(b.Replace); b.Replace != "" && err == nil && r.Path != "" {
-		a.fail(lock.LockFile, a.rules.Folder(b.Module(), r.Path))
+	if b.Replace.Path != "" {
+		a.fail(lock.LockFile, a.rules.Folder(b.Module(), b.Replace.Path))
 	} else if b.ID.Kind == lock.PathID {
 		a.fail(lock.LockFile, a.rules.Folder(b.Module(), b.ID.Repo))
 	}

@@ -135,7 +135,7 @@ func TestContinuity(t *testing.T) {
 			t.Errorf("%v then %v: %v, want %q", x.old, x.now, err, x.want)
 		}
 	}
-	for _, first := range []*lock.Bundle{nil, {ID: mod.ID, Replace: "../x"}} {
+	for _, first := range []*lock.Bundle{nil, {ID: mod.ID, Replace: lock.Replacement{Path: "../x"}}} {
 		if err := e.checkContinuity(first, &lock.Bundle{ID: mod.ID, Signers: []string{a}}); err != nil {
 			t.Errorf("after %v: %v", first, err)
 		}

@@ -162,10 +162,8 @@ func (rs Rules) Refuse(b lock.Bundle) error {
 	if err := rs.Source(b.Module()); err != nil {
 		return err
 	}
-	folder := ""
-	if r, err := lock.ParseReplacement(b.Replace); b.Replace != "" && err == nil {
-		folder = r.Path
-	} else if b.ID.Kind == lock.PathID {
+	folder := b.Replace.Path
+	if b.Replace.IsZero() && b.ID.Kind == lock.PathID {
 		folder = b.ID.Repo
 	}
 	if folder != "" {

@@ -61,7 +61,14 @@ func TestRulesFolder(t *testing.T) {
 		{"./tools", "", true}, {"../tools", "", false}, {"/srv/tools", "", false},
 		{"github.com/acme/tools", "./tools", true}, {"github.com/acme/tools", "../tools", false}, {"github.com/acme/tools", "github.com/acme/fork", true},
 	} {
-		err := rs.Refuse(lock.Bundle{ID: idOf(c.id), Version: "v1.0.0", Replace: c.replace})
+		b := lock.Bundle{ID: idOf(c.id), Version: "v1.0.0"}
+		if c.replace != "" {
+			var err error
+			if b.Replace, err = lock.ParseReplacement(c.replace); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := rs.Refuse(b)
 		if (err == nil) != c.ok || err != nil && diag.CodeOf(err) != diag.PolicyDenied {
 			t.Errorf("%s replaced by %q: %v", c.id, c.replace, err)
 		}

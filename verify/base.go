@@ -42,7 +42,7 @@ func Base(base, now *lock.Lock, m *lock.ProjectFile, succeeds func(now, was stri
 			continue
 		}
 		b := now.BundleNamed(c.Name)
-		if c.Op == lock.Changed && c.Field("version").Name == "" && b.Replace == "" && c.Field("replace").Name == "" {
+		if c.Op == lock.Changed && c.Field("version").Name == "" && b.Replace.IsZero() && c.Field("replace").Name == "" {
 			for _, f := range c.Fields {
 				if slices.Contains(fixedFields(), f.Name) {
 					add("%s %s has the same version, and its %s changed from %s to %s", b.ID, b.Version, f.Name, joined(f.Old), joined(f.New))

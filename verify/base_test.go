@@ -50,7 +50,7 @@ func TestBase(t *testing.T) {
 		}, ""},
 		"smuggled in":   {func(l *lock.Lock) { l.SetBundle(lock.Bundle{ID: idOf("github.com/a/b"), Version: "v1.0.0"}) }, "github.com/a/b v1.0.0 is locked and nothing requires it"},
 		"a commit":      {edit("github.com/acme/top", func(b *lock.Bundle) { b.Require = "3f2c9d1e0a" }), ""},
-		"replaced":      {edit(idCore, func(b *lock.Bundle) { b.URL, b.Commit, b.Tree, b.Sum, b.Replace = "", "", "", "", "../core" }), ""},
+		"replaced":      {edit(idCore, func(b *lock.Bundle) { b.URL, b.Commit, b.Tree, b.Sum, b.Replace = "", "", "", "", lock.Replacement{Path: "../core"} }), ""},
 		"narrowed":      {edit(idCore, func(b *lock.Bundle) { b.Use = []string{"tool:x"} }), ""},
 		"an item entry": {func(l *lock.Lock) { l.SetItem(lock.Item{Ref: item.Ref{Kind: item.Tool, ID: "x"}}) }, ""},
 	} {

@@ -32,7 +32,7 @@ func TestSpaceLockLayers(t *testing.T) {
 	sl := lockOf(t, dir, &lock.Lock{
 		Bundles: []lock.Bundle{
 			{ID: idOf("github.com/Acme/core"), Version: "v1.0.0", Manifest: pin, Use: []string{"tool:gh/*"}, Needs: []lock.Module{{ID: idOf("github.com/acme/pii"), Version: "v0.1.0"}}},
-			{ID: idOf("github.com/acme/fork"), Version: "v1.0.0", Manifest: pin, Replace: "../fork"},
+			{ID: idOf("github.com/acme/fork"), Version: "v1.0.0", Manifest: pin, Replace: lock.Replacement{Path: "../fork"}},
 			{ID: idOf("github.com/acme/pii"), Version: "v0.2.0", Manifest: pin},
 			{ID: idOf("./local"), Version: lock.LocalVersion},
 		},

@@ -83,7 +83,12 @@ func cmdInstall(ts *testscript.TestScript, neg bool, args []string) {
 		base = ts.Getenv("HOME")
 		project = filepath.Join(base, ".ai")
 	}
-	b := lock.Bundle{ID: idOf(args[1]), Version: args[2], Use: words(set["use"], ""), Replace: set["replace"], Require: set["require"]}
+	b := lock.Bundle{ID: idOf(args[1]), Version: args[2], Use: words(set["use"], ""), Require: set["require"]}
+	if set["replace"] != "" {
+		replace, err := lock.ParseReplacement(set["replace"])
+		ts.Check(err)
+		b.Replace = replace
+	}
 	if set["use"] == "" {
 		b.Use = nil
 	}
@@ -93,7 +98,7 @@ func cmdInstall(ts *testscript.TestScript, neg bool, args []string) {
 			b.Needs = append(b.Needs, lock.Module{ID: idOf(id), Version: version})
 		}
 	}
-	if b.Replace == "" {
+	if b.Replace.IsZero() {
 		installTree(ts, &b, ts.MkAbs(args[0]), base)
 	}
 	l, err := scriptLock(project)

@@ -164,14 +164,10 @@ func (sl *SpaceLock) Layers() ([]space.Layer, error) {
 func (sl *SpaceLock) layer(b lock.Bundle) (space.Layer, error) {
 	l := space.Layer{Space: sl.Space, ID: b.ID.String(), Version: b.Version, Manifest: b.Manifest, Signers: signersOf(b), Needs: needed(b.Needs)}
 	id := b.ID
-	r, err := lock.ParseReplacement(b.Replace)
-	switch {
-	case b.Replace == "":
-	case err != nil:
-		return l, err
+	switch r := b.Replace; {
 	case r.Path != "":
 		id = lock.ID{Kind: lock.PathID, Repo: r.Path}
-	default:
+	case !r.IsZero():
 		id = r.ID
 	}
 	if id.Kind == lock.PathID {
@@ -179,7 +175,8 @@ func (sl *SpaceLock) layer(b lock.Bundle) (space.Layer, error) {
 		l.Base, l.Show = sl.folder(path.Join(id.Repo, id.Subdir))
 		return l, nil
 	}
-	l.Install, err = id.Dir(cmp.Or(r.Version, b.Version))
+	var err error
+	l.Install, err = id.Dir(cmp.Or(b.Replace.Version, b.Version))
 	return l, err
 }
 

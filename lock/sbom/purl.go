@@ -22,10 +22,10 @@ func purl(b lock.Bundle) string {
 	if b.Version != "" {
 		s.WriteString("@" + quote(b.Version))
 	}
-	if at := repository(b.URL); at != "" && b.Replace == "" {
+	if at := repository(b.URL); at != "" && b.Replace.IsZero() {
 		s.WriteString("?vcs_url=" + quote("git+"+at+"@"+b.Commit))
 	} else {
-		s.WriteString("?bundle=" + quote(cmp.Or(b.Replace, id.String())))
+		s.WriteString("?bundle=" + quote(cmp.Or(b.Replace.String(), id.String())))
 	}
 	if id.Subdir != "" {
 		s.WriteString("#" + quotePath(id.Subdir))

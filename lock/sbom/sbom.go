@@ -135,7 +135,7 @@ func component(b lock.Bundle, ref string) Component {
 		{"tag", []string{b.Tag}},
 		{"commit", []string{b.Commit}},
 		{"tree", []string{b.Tree}},
-		{"replace", []string{b.Replace}},
+		{"replace", []string{b.Replace.String()}},
 		{"signer", b.Signers},
 		{"capability", b.Caps},
 		{"executable", b.Exec},
