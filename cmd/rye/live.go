@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/liveview"
 	"github.com/ryeos/rye/internal/termkeys"
+	"github.com/ryeos/rye/internal/vtmode"
 	"github.com/ryeos/rye/threads/activity"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -51,7 +52,7 @@ func terminalOf(c *cli.Call, stream any) *inline.Terminal {
 // newLive takes stderr until close is called: what else is printed there passes the writer.
 func newLive(c *cli.Call, dir string, tree *activity.Tree, o liveview.Params) *live {
 	v := &live{c: c, tree: tree, dir: dir, children: map[string]*transcript.Reader{}, stderr: c.UI.Stderr}
-	v.screen = inline.New(inline.Params{Out: v.stderr, Mode: terminalOf(c, c.Stderr).Mode(), Size: func() (int, int) { return cli.TerminalSize(c.Stderr) }})
+	v.screen = inline.New(inline.Params{Out: vtmode.Writer(v.stderr), Mode: terminalOf(c, c.Stderr).Mode(), Size: func() (int, int) { return cli.TerminalSize(c.Stderr) }})
 	v.show(o, c.UI.ErrColor())
 	c.UI.Stderr, c.UI.Screen = v.screen, v
 	return v

@@ -24,6 +24,7 @@ import (
 	"github.com/ryeos/rye/internal/applet"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/vtmode"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/stdlib"
 )
@@ -52,6 +53,9 @@ func runMain(ctx context.Context, w *cli.World) int {
 		return relayTools(w)
 	}
 	w.Numbers = numbers(context.WithoutCancel(ctx), w)
+	restore, known := vtmode.Enable(w.Stdout, w.Stderr)
+	defer restore()
+	w.NoEscapes = w.NoEscapes || !known
 	return cli.Run(ctx, w)
 }
 

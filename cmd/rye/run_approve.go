@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/termkeys"
+	"github.com/ryeos/rye/internal/vtmode"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 )
@@ -36,7 +37,7 @@ func askAtTerminal(ctx context.Context, c *cli.Call, q *dialog.Question) (a dial
 			}
 			defer keys.Close()
 			s := &dialog.Screen{
-				In: keys, Out: c.Stderr, Size: func() (int, int) { return cli.TerminalSize(c.Stderr) },
+				In: keys, Out: vtmode.Writer(c.Stderr), Size: func() (int, int) { return cli.TerminalSize(c.Stderr) },
 				Guard: c.QuestionGuard(), Bell: dialog.Notice(c.Getenv, "a question waits for you"),
 			}
 			defer c.UI.Above(s.Print)()

@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 			}))
 		},
 		"mcp":  func() { os.Exit(mcpMain(os.Args[1:])) },
-		"peak": func() { os.Exit(peakMain(os.Args[1:])) },
+		"peak":         func() { os.Exit(peakMain(os.Args[1:])) },
 	})
 }
 
@@ -74,6 +74,7 @@ func runAs(change func(*cli.World)) int {
 			return time.Now().Add(time.Duration(n) * time.Second)
 		}
 	}
+	w.NoEscapes = os.Getenv("TEST_NO_ESCAPES") != ""
 	w.Rung, w.Guard = os.Getenv("TEST_RUNG"), -1 // a script types as soon as it sees a question
 	if d, err := time.ParseDuration(os.Getenv("TEST_GUARD")); err == nil {
 		w.Guard = d

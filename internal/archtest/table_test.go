@@ -13,7 +13,7 @@ func leaves() map[string]bool {
 		"internal/linediff", "internal/lineserver", "internal/links", "internal/mdmeta", "internal/mdterm", "internal/media", "internal/memo", "internal/openat", "internal/owner", "internal/pathcall", "internal/pep723", "internal/privatekey", "internal/proc", "internal/procwatch", "internal/pylit",
 		"internal/promptinput", "internal/recordtext", "internal/redact", "internal/resulttext", "internal/runlog", "internal/runsoutside",
 		"internal/schema", "internal/sqlite", "internal/stagedir", "internal/startheap", "internal/stepsource", "internal/suggest", "internal/termkeys", "internal/tmpl", "internal/touches", "internal/tomlx", "internal/tree",
-		"internal/userdirs", "internal/volatile", "internal/wheels", "internal/winname", "internal/workcopy", "internal/yamlx",
+		"internal/userdirs", "internal/volatile", "internal/vtmode", "internal/wheels", "internal/winname", "internal/workcopy", "internal/yamlx",
 		"threads/compact", "threads/message",
 	)
 }
@@ -194,7 +194,7 @@ func thirdParty() map[string]map[string]bool {
 		"golang.org/x/sync":                               everything(),
 		"github.com/go-git/go-git/v5":                     set("packages/source/git"),
 		"github.com/go-jose/go-jose/v4":                   set("registry/server"),
-		"golang.org/x/sys":                                set("exec/sandbox", "exec/sandbox/confine", "internal/proc", "internal/openat", "internal/termkeys", "internal/testkit"),
+		"golang.org/x/sys":                                set("exec/sandbox", "exec/sandbox/confine", "internal/proc", "internal/openat", "internal/termkeys", "internal/testkit", "internal/vtmode"),
 		"golang.org/x/term":                               set("internal/cli"),
 		"github.com/charmbracelet/x/ansi":                 set("internal/inline", "internal/mdterm"),
 		"github.com/charmbracelet/x/vt":                   set("internal/testkit/vterm"),

@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/vtmode"
 )
 
 // UI is the one door to the terminal. Results go to stdout, everything else to
@@ -49,8 +50,8 @@ type UI struct {
 // newUI reads the global switches straight from the words, so that even an
 // error in them is shown the way the user asked for.
 func newUI(w *World) *UI {
-	u := &UI{Stdout: bufio.NewWriter(w.Stdout), Stderr: w.Stderr}
-	noColor := w.Getenv("NO_COLOR") != "" || w.Getenv("TERM") == "dumb"
+	u := &UI{Stdout: bufio.NewWriter(vtmode.Writer(w.Stdout)), Stderr: w.Stderr}
+	noColor := w.NoEscapes || w.Getenv("NO_COLOR") != "" || w.Getenv("TERM") == "dumb"
 	for _, word := range w.Args {
 		switch word {
 		case "--json", "--json=true":

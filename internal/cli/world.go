@@ -27,6 +27,7 @@ type World struct {
 	Rung           string                       // the strongest rung of the sandbox to use; "" means that of the system
 	Guard          time.Duration                // in which keys do not answer a question; 0: the constant; negative: none
 	Isatty         func(any) bool               // whether a stream is a terminal
+	NoEscapes      bool                         // the terminal prints escape sequences as characters
 	Commands       func(only string) []*Command // all, or the one of this name
 	Numbers        func(id string) int64        // the number of a thread or run, 0 if it has none; nil: none has one
 }
@@ -55,7 +56,7 @@ func TerminalSize(stream any) (columns, rows int) {
 func (w *World) PlainTerminal() bool {
 	term := w.Getenv("TERM")
 	windows := w.Getenv("OS") == "Windows_NT" // sets no TERM
-	return w.Getenv("RYE_PLAIN") == "1" || w.Getenv("ACCESSIBLE") == "1" || term == "dumb" || term == "" && !windows
+	return w.NoEscapes || w.Getenv("RYE_PLAIN") == "1" || w.Getenv("ACCESSIBLE") == "1" || term == "dumb" || term == "" && !windows
 }
 
 // TerminalWidth returns the columns of a terminal, 0 if the stream is not a terminal.
