@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"strings"
@@ -137,9 +139,20 @@ func tailLive(c *cli.Call, dir string, tree *activity.Tree, out io.Writer, o liv
 	t := terminalOf(c, c.Stdout)
 	t.Quiet = false
 	_, still := out.(*bytes.Buffer)
+	if b, ok := out.(*bufio.Writer); ok {
+		out = flushing{b}
+	}
 	v.screen = inline.New(inline.Params{Out: out, Mode: t.Mode(), Still: still, Size: func() (int, int) { return cli.TerminalSize(c.Stdout) }})
 	v.show(o, c.UI.Color())
 	return v
+}
+
+// flushing writes each text at once: it is seen while the log grows.
+type flushing struct{ b *bufio.Writer }
+
+func (w flushing) Write(text []byte) (int, error) {
+	n, err := w.b.Write(text)
+	return n, cmp.Or(err, w.b.Flush())
 }
 
 // tailResult prints the outputs of a thread or run that has completed.
