@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/packages"
 )
 
@@ -24,7 +25,7 @@ type progress struct {
 }
 
 func newProgress(c *cli.Call) *progress {
-	on := !c.UI.AsJSON && !c.UI.Quiet && c.Isatty != nil && c.Isatty(c.Stderr) && c.Getenv("TERM") != "dumb"
+	on := !c.UI.AsJSON && !c.UI.Quiet && c.Isatty != nil && c.Isatty(c.Stderr) && !c.PlainTerminal()
 	return &progress{ui: c.UI, on: on, begun: map[string]bool{}, ended: map[string]bool{}}
 }
 
@@ -68,8 +69,8 @@ func (p *progress) event(e packages.Event) {
 
 // draw replaces the line.
 func (p *progress) draw(line string) {
-	if w := cli.TerminalWidth(p.ui.Stderr); w > 1 && len(line) >= w {
-		line = line[:w-1]
+	if w := cli.TerminalWidth(p.ui.Stderr); w > 1 {
+		line = inline.Cut(line, w-1)
 	}
 	fmt.Fprintf(p.ui.Stderr, "\r\x1b[K%s", line)
 	p.drawn = true

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/proc"
 )
 
@@ -33,7 +34,7 @@ func (l *liveLine) line(s proc.Stream, line []byte) {
 
 func (l *liveLine) draw(text string) {
 	if w := cli.TerminalWidth(l.ui.Stderr); w > 1 {
-		text = firstRunes(text, w-1)
+		text = inline.Cut(text, w-1)
 	}
 	fmt.Fprintf(l.ui.Stderr, "\r\x1b[K%s", text)
 	l.drawn = true

@@ -74,7 +74,8 @@ func showText(ctx context.Context, c *cli.Call, p *project.Project, id string, o
 func paged(ctx context.Context, c *cli.Call, text []byte) error {
 	pager := c.Getenv("PAGER")
 	out, isFile := c.Stdout.(*os.File)
-	if pager == "" || !isFile || terminalOf(c, out).Mode() != inline.Live {
+	_, noShell := exec.LookPath("sh") // as on Windows
+	if pager == "" || noShell != nil || !isFile || terminalOf(c, out).Mode() != inline.Live {
 		_, err := c.UI.Stdout.Write(text)
 		return err
 	}
