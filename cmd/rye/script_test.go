@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -53,12 +52,12 @@ func TestMain(m *testing.M) {
 			}))
 		},
 		"mcp":  func() { os.Exit(mcpMain(os.Args[1:])) },
-		"peak":         func() { os.Exit(peakMain(os.Args[1:])) },
+		"peak": func() { os.Exit(peakMain(os.Args[1:])) },
 	})
 }
 
 func runAs(change func(*cli.World)) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	defer stop()
 	w := hostWorld()
 	if work := os.Getenv("WORK"); work != "" {

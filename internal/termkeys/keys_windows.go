@@ -3,6 +3,9 @@ package termkeys
 import (
 	"context"
 	"os"
+	"os/signal"
+	"sync"
+	"syscall"
 	"unicode/utf16"
 	"unsafe"
 
@@ -14,11 +17,14 @@ type Terminal struct {
 	in     windows.Handle
 	before uint32
 	high   rune // the first half of a character of two
+	hangup chan os.Signal
+	once   sync.Once
+	gone   bool
 }
 
 // Open begins to read keys from a console. What was typed before is discarded.
 func Open(f *os.File) (*Terminal, error) {
-	t := &Terminal{in: windows.Handle(f.Fd())}
+	t := &Terminal{in: windows.Handle(f.Fd()), hangup: make(chan os.Signal, 1)}
 	if err := windows.GetConsoleMode(t.in, &t.before); err != nil {
 		return nil, err
 	}
@@ -26,12 +32,21 @@ func Open(f *os.File) (*Terminal, error) {
 	if err := windows.SetConsoleMode(t.in, mode); err != nil {
 		return nil, err
 	}
+	signal.Notify(t.hangup, syscall.SIGTERM) // the console is closed
 	t.Discard()
 	return t, nil
 }
 
-// Close restores the console.
-func (t *Terminal) Close() { _ = windows.SetConsoleMode(t.in, t.before) }
+// Close restores the console. After ErrClosed a console that is closed does not end the process at
+// once, which still has to record the open question.
+func (t *Terminal) Close() {
+	t.once.Do(func() {
+		_ = windows.SetConsoleMode(t.in, t.before)
+		if !t.gone {
+			signal.Stop(t.hangup)
+		}
+	})
+}
 
 // Discard drops what was typed and not read.
 func (t *Terminal) Discard() { t.high, _ = 0, windows.FlushConsoleInputBuffer(t.in) }
@@ -60,8 +75,13 @@ var readConsoleInput = windows.NewLazySystemDLL("kernel32.dll").NewProc("ReadCon
 // ErrClosed.
 func (t *Terminal) Read(ctx context.Context) ([]Key, error) {
 	for {
-		if ctx.Err() != nil {
+		select {
+		case <-t.hangup:
+			t.gone = true
+			return nil, ErrClosed
+		case <-ctx.Done():
 			return nil, ctx.Err()
+		default:
 		}
 		event, err := windows.WaitForSingleObject(t.in, lookMillis)
 		switch {
