@@ -27,16 +27,7 @@ func screenOf() {
 	os.Exit(status)
 }
 
-var (
-	modeSet  = regexp.MustCompile(`\x1b\[\??[0-9;]*[hl]|\x1b[78c=>]`)
-	someTime = regexp.MustCompile(` *\b[0-9.]+ (ms|s)\b`)
-	someID   = regexp.MustCompile(`-01[0-9a-z]{24}\b`)
-)
-
-// masked replaces what differs from run to run.
-func masked(s string) string {
-	return someID.ReplaceAllString(someTime.ReplaceAllString(s, "  TIME"), "-01xxxxxxxxxxxxxxxxxxxxxxxx")
-}
+var modeSet = regexp.MustCompile(`\x1b\[\??[0-9;]*[hl]|\x1b[78c=>]`)
 
 func screenMain(args []string) (int, error) {
 	var columns, rows int

@@ -51,8 +51,9 @@ func TestMain(m *testing.M) {
 				w.Commands = withCommands(func() []*cli.Command { return []*cli.Command{relockCommand()} })
 			}))
 		},
-		"mcp":  func() { os.Exit(mcpMain(os.Args[1:])) },
-		"peak": func() { os.Exit(peakMain(os.Args[1:])) },
+		"mcp":          func() { os.Exit(mcpMain(os.Args[1:])) },
+		"console-main": consoleMain,
+		"peak":         func() { os.Exit(peakMain(os.Args[1:])) },
 	})
 }
 
