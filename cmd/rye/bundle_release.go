@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/registry/items"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
 )
@@ -76,7 +77,7 @@ func selectBundle(h *project.Project, word string) (string, error) {
 	if _, err := h.NeedProject(); err != nil {
 		return "", err
 	}
-	ids := h.OwnBundles()
+	ids := items.OwnBundles(h)
 	switch {
 	case word != "":
 		for _, id := range ids {

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/registry/items"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 )
@@ -94,7 +95,7 @@ func verifyForSigning(ctx context.Context, h *project.Project, tree *bundle.Fold
 // noBundle returns the error for an id that is not a bundle of the project.
 func noBundle(h *project.Project, id string) error {
 	err := diag.New(diag.ItemNotFound, "looking for the manifest: this project has no bundle %q", id).WithDetail("id", id)
-	if near := suggest.Nearest(id, h.OwnBundles()); near != "" {
+	if near := suggest.Nearest(id, items.OwnBundles(h)); near != "" {
 		return err.WithReason("nearest").WithDetail("nearest", near)
 	}
 	return err.WithReason("no_bundle")

@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/registry/items"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
@@ -116,7 +117,7 @@ type verifiedBundle struct {
 
 // verifyBundle verifies a bundle in the project of its author.
 func verifyBundle(ctx context.Context, h *project.Project, tree bundle.Tree, dir, id string) (*verifiedBundle, error) {
-	r, err := h.VerifyOwnBundle(ctx, tree, dir, id)
+	r, err := items.VerifyOwnBundle(ctx, h, tree, dir, id)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +206,7 @@ func runBundleList(ctx context.Context, c *cli.Call) error {
 	}
 	defer tree.Close()
 	list := []madeBundle{}
-	for _, id := range h.OwnBundles() {
+	for _, id := range items.OwnBundles(h) {
 		v, err := verifyBundle(ctx, h, tree, dir, id)
 		if err != nil {
 			return err
@@ -240,7 +241,7 @@ func completeBundles(ctx context.Context, c *cli.Call) []string {
 	if err != nil || len(c.Args) > 0 {
 		return nil
 	}
-	out := h.OwnBundles()
+	out := items.OwnBundles(h)
 	for i := range out {
 		out[i] += "\tbundle"
 	}

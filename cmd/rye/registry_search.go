@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/registry/client"
+	"github.com/ryeos/rye/registry/items"
 	"github.com/ryeos/rye/resolve/space"
 )
 
@@ -33,7 +34,7 @@ verified; rye info ID shows a bundle, and rye add verifies it.`,
 			if err != nil {
 				return err
 			}
-			hits, err := h.SearchRegistry(ctx, host, strings.Join(c.Args, " "), max(1, limit))
+			hits, err := items.SearchRegistry(ctx, h, host, strings.Join(c.Args, " "), max(1, limit))
 			if err != nil {
 				return err
 			}
@@ -42,7 +43,7 @@ verified; rye info ID shows a bundle, and rye add verifies it.`,
 	}
 }
 
-func showRegistryHits(u *cli.UI, hits *project.RegistryHits) {
+func showRegistryHits(u *cli.UI, hits *items.RegistryHits) {
 	if hits.Note != "" {
 		u.Note("%s", hits.Note)
 	}
@@ -141,7 +142,7 @@ namespace, and you see what others change in it.`,
 			if err != nil {
 				return err
 			}
-			all, found, err := h.MonitorRegistry(ctx, c.Arg(0), ns, keys)
+			all, found, err := items.MonitorRegistry(ctx, h, c.Arg(0), ns, keys)
 			if err == nil {
 				err = diag.FromFindings("monitoring "+ns, found)
 			}
@@ -180,7 +181,7 @@ owner of the key is unknown.`,
 			if err != nil {
 				return err
 			}
-			r, err := h.VerifyRegistry(ctx, c.Arg(0), key)
+			r, err := items.VerifyRegistry(ctx, h, c.Arg(0), key)
 			if err != nil {
 				return err
 			}

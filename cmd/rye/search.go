@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/registry/items"
 	"github.com/ryeos/rye/resolve/space"
 )
 
@@ -99,7 +100,7 @@ func runSearch(ctx context.Context, c *cli.Call, o *searchOptions) error {
 
 // searchRegistryItems shows items that registries list. None of them is verified.
 func searchRegistryItems(ctx context.Context, c *cli.Call, h *project.Project, o *searchOptions) error {
-	res, err := h.RegistryItems().Search(ctx, search.Query{Text: strings.Join(c.Args, " "), Scope: o.scope, Limit: o.limit, Offset: o.offset})
+	res, err := items.RegistryItems(h).Search(ctx, search.Query{Text: strings.Join(c.Args, " "), Scope: o.scope, Limit: o.limit, Offset: o.offset})
 	if err != nil {
 		showCaret(c.UI, err)
 		return err

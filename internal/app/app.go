@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/surface"
 	"github.com/ryeos/rye/primary/agent"
+	"github.com/ryeos/rye/registry/items"
 )
 
 // Parts returns the parts of the program.
@@ -35,8 +36,12 @@ func natives(p *project.Project) map[string]exec.Native {
 	maps.Copy(out, mcpclient.Natives(surface.MCPParams(p)))
 	out["graph"] = p.RunGraph
 	out["graphs"] = p.GraphsTool
-	out["registry"] = p.RegistryTool
-	out["bundler"] = p.BundlerTool
+	out["registry"] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+		return items.RegistryTool(ctx, p, in)
+	}
+	out["bundler"] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+		return items.BundlerTool(ctx, p, in)
+	}
 	out["thread_directive"] = p.ThreadDirective
 	out["orchestrator"] = p.Orchestrate
 	out["model_program"] = p.ModelProgram

@@ -47,9 +47,10 @@ func layers() []layer {
 			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
 		}},
 		{"Opened project", []entry{
-			{"internal/app", set("exec", "internal/mcpclient", "internal/project", "internal/surface", "primary/agent")},
+			{"internal/app", set("exec", "internal/mcpclient", "internal/project", "internal/surface", "primary/agent", "registry/items")},
+			{"internal/surface", set("exec", "exec/sandbox", "internal/auditlog", "internal/mcpclient", "internal/project", "internal/search", "item", "lock", "policy", "primary", "primary/agent", "registry/items", "resolve", "resolve/space", "sign")},
 			{"internal/status", set("internal/githook", "internal/project", "item", "lock", "packages", "resolve", "resolve/space", "sign", "trust", "trust/doc", "verify")},
-			{"internal/surface", set("exec", "exec/sandbox", "internal/auditlog", "internal/mcpclient", "internal/project", "internal/search", "item", "lock", "policy", "primary", "primary/agent", "resolve", "resolve/space", "sign")},
+			{"registry/items", set("bundle", "exec", "internal/project", "internal/search", "item", "lock", "packages", "policy", "primary/agent", "registry/client", "registry/wire", "resolve", "resolve/space", "sign", "threads", "trust", "verify")},
 			{"internal/project", set("internal/keychain", "internal/auditlog", "internal/draft", "internal/importsource", "internal/interop", "exec/graph", "threads", "threads/attach", "threads/steps", "threads/testfile", "threads/provider", "threads/store", "threads/handle", "threads/heads", "threads/token", "threads/transcript", "threads/waiting", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "packages/source/registry", "registry/client", "registry/server", "registry/log", "registry/wire", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib", "internal/hooks", "internal/setup", "threads/models")},
 			{"internal/keychain", set("packages", "resolve/space", "trust", "trust/doc", "sign")},
 			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},

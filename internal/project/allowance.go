@@ -135,8 +135,8 @@ func agentLayers(rules packages.Rules) []policy.Layer {
 // toolsDir returns the directory in which tools write, "" if they see an empty one.
 func toolsDir(p *Project) string {
 	switch {
-	case p.copied != nil:
-		return p.copied.Dir()
+	case p.Copied != nil:
+		return p.Copied.Dir()
 	case p.seenDir != nil && p.seenDir.Empty:
 		return ""
 	}

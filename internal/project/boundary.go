@@ -95,6 +95,6 @@ func (p *Project) copyBoundary(b *policy.Boundary) *policy.Boundary {
 	if dir := p.Spaces.ProjectDir; dir != b.Project {
 		b.Private = append(b.Private, policy.Private{Path: dir, What: what})
 	}
-	b.Project = realPath(p.copied.Dir(), links.Seen{})
+	b.Project = realPath(p.Copied.Dir(), links.Seen{})
 	return b
 }

@@ -31,7 +31,7 @@ type CacheDir struct {
 // one.
 func (e *Env) Cache() (CacheDir, error) {
 	if dir := e.Getenv(envCache); dir != "" {
-		dir = e.path(dir)
+		dir = e.Path(dir)
 		if err := cacheProblem(dir); err != nil {
 			return CacheDir{}, notMine(dir, err)
 		}

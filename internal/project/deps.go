@@ -69,7 +69,7 @@ func (p *Project) resolveDeps(ctx context.Context, c *exec.Chain, block *pep723.
 	for _, w := range found {
 		d, err := item.ParseDigest("sha256:" + w.SHA256)
 		if err == nil {
-			err = store.Fetch(ctx, w, p.proxy(w.URL))
+			err = store.Fetch(ctx, w, p.Proxy(w.URL))
 		}
 		if err != nil {
 			return old, err
@@ -115,8 +115,8 @@ func (p *Project) uv(python string) (wheels.Uv, error) {
 	return wheels.Uv{Path: program, Environ: env, Python: python}, nil
 }
 
-// proxy returns the proxy that the user's environment names for a URL, "" for none.
-func (p *Project) proxy(url string) string {
+// Proxy returns the proxy that the user's environment names for a URL, "" for none.
+func (p *Project) Proxy(url string) string {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy"} {
 		if v := p.Env.Getenv(name); v != "" && strings.HasPrefix(url, "https:") {
 			return v
@@ -169,7 +169,7 @@ func (p *Project) syncTool(ctx context.Context, entry lock.Item) (int, error) {
 		if !slices.ContainsFunc(entry.Deps, func(d lock.Dep) bool { return d.Digest.String() == "sha256:"+w.SHA256 }) {
 			return i, diag.New(diag.MissingDependency, "%s %s: rye.lock has no wheel for this machine (%s)", w.Name, w.Version, py.Tag).WithReason("other_platform")
 		}
-		if err := store.Fetch(ctx, w, p.proxy(w.URL)); err != nil {
+		if err := store.Fetch(ctx, w, p.Proxy(w.URL)); err != nil {
 			return i, err
 		}
 	}

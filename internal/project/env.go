@@ -123,15 +123,15 @@ func (e *Env) KeyParams(dirs userdirs.Dirs) keychain.Params {
 		Dirs:   dirs,
 		Now:    e.Now,
 		Getenv: e.Getenv,
-		Path:   e.path,
+		Path:   e.Path,
 		Named:  e.Key,
 		Secret: e.Person.Secret,
 		Note:   e.Person.Note,
 	}
 }
 
-// path returns a path that the user typed as an absolute one.
-func (e *Env) path(p string) string {
+// Path returns a path that the user typed as an absolute one.
+func (e *Env) Path(p string) string {
 	if filepath.IsAbs(p) {
 		return filepath.Clean(p)
 	}

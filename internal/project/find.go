@@ -38,7 +38,7 @@ func (h *Project) Shown(word string) string {
 	if !strings.HasPrefix(filepath.ToSlash(word), space.Dir+"/") || h.Spaces.ProjectDir == "" {
 		return word
 	}
-	if exists(h.Env.path(word)) {
+	if exists(h.Env.Path(word)) {
 		return word
 	}
 	if p := filepath.Join(h.Spaces.ProjectDir, word); exists(p) {
@@ -55,7 +55,7 @@ func exists(path string) bool {
 // placeOf returns the root and the relative path of an existing path inside a
 // space.
 func (h *Project) placeOf(word string) (*space.Root, string, bool) {
-	p := h.Env.path(h.Shown(word))
+	p := h.Env.Path(h.Shown(word))
 	if !exists(p) {
 		return nil, "", false
 	}
@@ -176,7 +176,7 @@ func NoFile(env *Env, err error, word string) error {
 	if !errors.As(err, &e) || e.Code != diag.Usage || filepath.Ext(word) == "" {
 		return err
 	}
-	if exists(env.path(word)) {
+	if exists(env.Path(word)) {
 		e.Message += fmt.Sprintf("; the file %q is not below .ai, so it is not an item", word)
 	} else {
 		e.Message += fmt.Sprintf("; there is no file %q", word)

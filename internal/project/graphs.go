@@ -262,8 +262,8 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 		Getenv: p.Env.Getenv, Now: p.Env.Now, Snapshot: p.writeRecord(signer),
 		Results: p.graphResults(), Risk: riskOf(ctx, p.Resolver), Number: p.numberRun,
 	}
-	if p.copied != nil {
-		out.Copy, out.Results = p.copied.ID, nil // a result would be one of other files
+	if p.Copied != nil {
+		out.Copy, out.Results = p.Copied.ID, nil // a result would be one of other files
 	}
 	if b, err := openat.ReadRegular(filepath.Join(p.Spaces.ProjectDir, lock.LockFile), lock.MaxLock); err == nil {
 		out.Lock = item.DigestOf(b).String()

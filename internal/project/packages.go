@@ -122,7 +122,7 @@ func (x *Packages) PullTo(ctx context.Context, q packages.Query, dir string) (*p
 	if dir == "" {
 		return x.Pull(ctx, q, atomicfile.Base{}, "")
 	}
-	if dir = x.project.Env.path(dir); there(dir) {
+	if dir = x.project.Env.Path(dir); there(dir) {
 		return nil, diag.New(diag.FileSystemError, "writing %s: it exists; name a directory that does not", dir)
 	}
 	parent := filepath.Dir(dir)

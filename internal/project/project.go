@@ -56,9 +56,9 @@ type Project struct {
 	memo        *memo.Memo        // nil without one
 	seen        *sandbox.Listings // what searches for protected paths remember, nil for nothing
 	Settings    *agent.Settings   // of the server that opened the project, else nil
-	copied      *workcopy.Copy    // where the tools work, nil for the project itself
+	Copied      *workcopy.Copy    // where the tools work, nil for the project itself
 	seenDir     *account.Seen     // what they see outside of projects, else nil
-	readOnly    bool              // tools change no file
+	ReadOnly    bool              // tools change no file
 	allowance   *readAllowance
 	prices      *readSettings // that replace the prices of provider items
 
@@ -135,7 +135,7 @@ func (p *Project) open(ctx context.Context, m Mode, system *bundle.Opening) erro
 	// The directory of the account is not a project: it has logs, and no items.
 	if dir := p.Dirs.Account(); dir != "" && p.Spaces.ProjectDir == dir {
 		p.Spaces = ofAccount(p.Spaces, dir)
-		p.seenDir, p.readOnly = seenIn(p, e.Base), true
+		p.seenDir, p.ReadOnly = seenIn(p, e.Base), true
 	}
 
 	// The owner of the project: before any file of it is read.
@@ -210,7 +210,7 @@ func (p *Project) newExecutor() *exec.Executor {
 	p.seen = p.listings()
 	var fixed []string
 	project := p.Spaces.ProjectDir
-	if c := p.copied; c != nil {
+	if c := p.Copied; c != nil {
 		dir, boundary = c.Dir(), p.copyBoundary(boundary)
 		if c.Objects != "" {
 			fixed = []string{c.Objects}
@@ -219,7 +219,7 @@ func (p *Project) newExecutor() *exec.Executor {
 	if p.seenDir != nil {
 		dir, boundary, project = p.ToolDir(), p.seenBoundary(boundary), ""
 	}
-	boundary.ReadOnly = p.readOnly
+	boundary.ReadOnly = p.ReadOnly
 	var locked *lock.Lock
 	if p.Lock != nil {
 		locked = p.Lock.Lock

@@ -39,7 +39,7 @@ func (p *Project) newRegistries(files string, offline bool) *Registries {
 	m := p.manifestIn(files)
 	r := &Registries{expected: map[string][]client.Known{}, rules: WithManifest(p.Rules, m), now: p.Env.Now, remember: p.rememberRevocations}
 	r.Client = client.New(client.Params{
-		State: p.RegistryState(), Offline: offline, Proxy: p.proxy("https://registry.example/"), Now: p.Env.Now, Known: r.known,
+		State: p.RegistryState(), Offline: offline, Proxy: p.Proxy("https://registry.example/"), Now: p.Env.Now, Known: r.known,
 		Pin: func(host string) (*client.Pin, error) {
 			key := ""
 			if m != nil {
@@ -251,13 +251,13 @@ func (p *Project) UseRegistry(host string) (string, error) {
 	if host == "" {
 		return base.Path(defaultRegistryFile), base.Remove(defaultRegistryFile)
 	}
-	if err := p.needPin(host); err != nil {
+	if err := p.NeedPin(host); err != nil {
 		return "", err
 	}
 	return base.Path(defaultRegistryFile), base.Write(defaultRegistryFile, []byte(host+"\n"), 0o600)
 }
 
-func (p *Project) needPin(host string) error {
+func (p *Project) NeedPin(host string) error {
 	if err := wire.CheckHost(host); err != nil {
 		return err
 	}
@@ -304,7 +304,7 @@ type OfferedRegistry struct {
 // OfferRegistry asks a registry for its log key. Nothing proves the answer: the user
 // compares it, or names the key.
 func (p *Project) OfferRegistry(ctx context.Context, host string, addresses []string) (OfferedRegistry, error) {
-	c := client.New(client.Params{State: p.RegistryState(), Offline: p.Env.Offline, Proxy: p.proxy("https://" + host), Now: p.Env.Now,
+	c := client.New(client.Params{State: p.RegistryState(), Offline: p.Env.Offline, Proxy: p.Proxy("https://" + host), Now: p.Env.Now,
 		Pin: func(string) (*client.Pin, error) {
 			return &client.Pin{Host: host, Addresses: addresses, Private: true}, nil
 		}})
@@ -336,7 +336,7 @@ func (p *Project) PinRegistry(ctx context.Context, params doc.RegistryParams) (s
 		return "", diag.New(diag.KeyUnknown, "adding registry %s: another log key is pinned in %s, and only a rotation that it signed replaces it", params.Host, was.Path).
 			WithReason("registry_pinned").WithDetail("host", params.Host).WithDetail("expected", was.LogKey).WithDetail("found", params.LogKey)
 	}
-	c := client.New(client.Params{State: p.RegistryState(), Offline: p.Env.Offline, Proxy: p.proxy("https://" + params.Host), Now: p.Env.Now,
+	c := client.New(client.Params{State: p.RegistryState(), Offline: p.Env.Offline, Proxy: p.Proxy("https://" + params.Host), Now: p.Env.Now,
 		Pin: func(string) (*client.Pin, error) {
 			return &client.Pin{Host: params.Host, Key: params.LogKey, Addresses: params.Addresses, Witnesses: params.Witnesses, Quorum: params.Quorum, From: "the command line", Private: true}, nil
 		}})
@@ -359,7 +359,7 @@ func (p *Project) PinRegistry(ctx context.Context, params doc.RegistryParams) (s
 
 // UnpinRegistry removes the user's pin of a registry and what the account knows of its log.
 func (p *Project) UnpinRegistry(host string) error {
-	if err := p.needPin(host); err != nil {
+	if err := p.NeedPin(host); err != nil {
 		return err
 	}
 	base := atomicfile.Private(p.Dirs.Trust())

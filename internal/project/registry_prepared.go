@@ -116,10 +116,10 @@ func (p *Project) PreparedBundle(ctx context.Context, id string, review func(*Pa
 	return p.signAndPack(ctx, snap) // prepared from one item: a person signs its manifest now
 }
 
-// releaseItems returns the items and support files of a release, with the verdicts that the
+// ReleaseItems returns the items and support files of a release, with the verdicts that the
 // user's trust documents give.
-func (p *Project) releaseItems(ctx context.Context, release *packages.Release) ([]*resolve.Item, error) {
-	resolver, err := p.resolverOf(ctx, release)
+func (p *Project) ReleaseItems(ctx context.Context, release *packages.Release) ([]*resolve.Item, error) {
+	resolver, err := p.ResolverOf(ctx, release)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (p *Project) notByAgents(ctx context.Context, b *PackedBundle, snap *source
 		return err
 	}
 	release.Bundle.Version = b.Version
-	items, err := p.releaseItems(ctx, release)
+	items, err := p.ReleaseItems(ctx, release)
 	if err != nil {
 		return err
 	}

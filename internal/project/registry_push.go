@@ -294,7 +294,7 @@ func (p *Project) onlyOwn(ctx context.Context, snap *source.Snapshot) error {
 		return err
 	}
 	root := space.NewFiles(space.Project, sentFiles(files))
-	resolver, err := p.resolverOf(ctx, &packages.Release{Snapshot: snap})
+	resolver, err := p.ResolverOf(ctx, &packages.Release{Snapshot: snap})
 	if err != nil {
 		return err
 	}
@@ -389,9 +389,9 @@ func isItemProjectFile(text []byte) bool {
 	return bytes.Equal(text, itemProjectFile(m.ID.String(), needs))
 }
 
-// resolverOf returns a resolver over a release and the system bundle. It judges by the trust
+// ResolverOf returns a resolver over a release and the system bundle. It judges by the trust
 // documents that the release was judged by: those of the project may be older.
-func (p *Project) resolverOf(ctx context.Context, release *packages.Release) (*resolve.Resolver, error) {
+func (p *Project) ResolverOf(ctx context.Context, release *packages.Release) (*resolve.Resolver, error) {
 	files, err := filesOf(ctx, release.Snapshot)
 	if err != nil {
 		return nil, err

@@ -282,7 +282,7 @@ func (p *Project) SendRevocation(ctx context.Context, host, ns, file string) (*R
 	if err := wire.CheckNamespace(ns); err != nil {
 		return nil, err
 	}
-	text, err := openat.ReadRegular(p.Env.path(file), doc.MaxDocument)
+	text, err := openat.ReadRegular(p.Env.Path(file), doc.MaxDocument)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "reading the revocation: %w", err)
 	}
@@ -302,7 +302,7 @@ func (p *Project) changeRegistry(ctx context.Context, st wire.Statement, body []
 
 // openForChange returns a pinned registry and the key of a person that changes it.
 func (p *Project) openForChange(ctx context.Context, host string) (*client.Host, sign.Signer, error) {
-	if err := p.needPin(host); err != nil {
+	if err := p.NeedPin(host); err != nil {
 		return nil, nil, err
 	}
 	h, err := p.Registries().Host(ctx, host)
@@ -370,7 +370,7 @@ func (p *Project) BindingKey(ctx context.Context) (key, txt, wellKnown string, e
 // DeviceToken returns an ID token for a namespace ALIAS~OWNER, which a person permits at the
 // issuer of the registry.
 func (p *Project) DeviceToken(ctx context.Context, host, ns string, show func(client.DeviceCode)) (string, error) {
-	if err := p.needPin(host); err != nil {
+	if err := p.NeedPin(host); err != nil {
 		return "", err
 	}
 	h, err := p.Registries().Host(ctx, host)
@@ -382,7 +382,7 @@ func (p *Project) DeviceToken(ctx context.Context, host, ns string, show func(cl
 
 // AddNamespaceKey binds the key in a document to a namespace, by a key of it.
 func (p *Project) AddNamespaceKey(ctx context.Context, host, ns, file string) (*RegistryChange, error) {
-	text, err := openat.ReadRegular(p.Env.path(file), doc.MaxDocument)
+	text, err := openat.ReadRegular(p.Env.Path(file), doc.MaxDocument)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "reading the key document: %w", err)
 	}
@@ -465,7 +465,7 @@ func (p *Project) RegistryBindings(host string) []RegistryBinding {
 // ForgetBindings forgets the namespaces that this account bound at a host. The registry
 // keeps the bindings.
 func (p *Project) ForgetBindings(host string) error {
-	if err := p.needPin(host); err != nil {
+	if err := p.NeedPin(host); err != nil {
 		return err
 	}
 	return p.writeBindings(host, []RegistryBinding{})

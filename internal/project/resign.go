@@ -90,7 +90,7 @@ func (p *Project) ManifestParams(tree bundle.Tree, dir, id string) bundle.Params
 		}
 	}
 	out.ID = id
-	out.LeftOut = leftOutOf(p.Env, dir)
+	out.LeftOut = LeftOutOf(p.Env, dir)
 	out.Converted = convertedOf(p.Env, dir)
 	if epoch := p.Env.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		out.SourceDateEpoch = epoch
@@ -160,8 +160,8 @@ func (p *Project) endorseAgain(ctx context.Context, old sign.Fingerprint, by sig
 	return nil
 }
 
-// leftOutOf returns the files of a work tree that no bundle contains.
-func leftOutOf(e *Env, dir string) bundle.LeftOut {
+// LeftOutOf returns the files of a work tree that no bundle contains.
+func LeftOutOf(e *Env, dir string) bundle.LeftOut {
 	return verify.LeftOut(ignoredIn(e, dir))
 }
 

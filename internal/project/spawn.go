@@ -83,10 +83,10 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 	if in, err = in.worksIn(ctx, o, id); err != nil {
 		return nil, err
 	}
-	if in.copied != nil {
-		start.Copy = in.copied.ID
+	if in.Copied != nil {
+		start.Copy = in.Copied.ID
 	}
-	if in.readOnly || in.seenDir != nil {
+	if in.ReadOnly || in.seenDir != nil {
 		w := in.workingCopy()
 		start.Sees = &w
 	}

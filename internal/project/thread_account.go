@@ -53,7 +53,7 @@ func seenIn(p *Project, dir string) *account.Seen {
 // reading returns the project with tools that change no file, or that do.
 func reading(p *Project, readOnly bool) *Project {
 	own := *p
-	own.readOnly = readOnly
+	own.ReadOnly = readOnly
 	own.Executor = own.newExecutor()
 	own.Verbs = own.NewVerbs()
 	return &own
@@ -107,8 +107,8 @@ func (p *Project) prepareAccount() error {
 // ToolDir returns the directory in which the tools of the project work.
 func (p *Project) ToolDir() string {
 	switch {
-	case p.copied != nil:
-		return p.copied.Dir()
+	case p.Copied != nil:
+		return p.Copied.Dir()
 	case p.seenDir != nil && p.seenDir.Empty:
 		return p.emptyDir()
 	case p.seenDir != nil:
@@ -120,10 +120,10 @@ func (p *Project) ToolDir() string {
 // refuseItems returns the error of the verbs that write items, nil if they may: those of a
 // working copy would write into the project.
 func (p *Project) refuseItems() error {
-	if p.readOnly {
+	if p.ReadOnly {
 		return readsOnly("writing an item")
 	}
-	if p.copied == nil {
+	if p.Copied == nil {
 		return nil
 	}
 	return diag.New(diag.PolicyDenied, "this thread works in a copy of the project, and the verb writes into the project; apply the copy first").WithReason("working_copy")

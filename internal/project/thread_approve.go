@@ -45,22 +45,29 @@ func ChangeLines(ctx context.Context, p *Project, id string, c *policy.FileChang
 	return p.Env.changes(toolsDir(p), c)
 }
 
-// asksPerson asks about one call of a model, or of a program of a thread. ask is nil if no
+// AsksPerson asks about one call of a model, or of a program of a thread. ask is nil if no
 // person is present.
 // rests states that the thread may be suspended until a person answers.
-type asksPerson func(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask) (*threads.Reply, error)
+type AsksPerson func(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask) (*threads.Reply, error)
 
 type approverKey struct{}
 
-// approver returns what asks about the call that ctx belongs to, nil outside of threads.
-func approver(ctx context.Context) asksPerson {
-	f, _ := ctx.Value(approverKey{}).(asksPerson)
+// WithApprover returns a context whose calls a thread asks about by a function; nil asks
+// about none.
+func WithApprover(ctx context.Context, person AsksPerson) context.Context {
+	return context.WithValue(ctx, approverKey{}, person)
+}
+
+// approver returns the function that asks about the call that ctx belongs to, nil outside of
+// threads.
+func approver(ctx context.Context) AsksPerson {
+	f, _ := ctx.Value(approverKey{}).(AsksPerson)
 	return f
 }
 
 // approver returns what asks a person about a call, after the hooks of the event: one denial
 // is enough, and no person is asked then.
-func (r *threadRun) approver(ctx context.Context, c *threads.ToolCall) asksPerson {
+func (r *threadRun) approver(ctx context.Context, c *threads.ToolCall) AsksPerson {
 	hooks := ctx
 	return func(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask) (*threads.Reply, error) {
 		q.Before = func() error { return r.beforeAsking(hooks, c, q.Tier) }
@@ -126,9 +133,9 @@ func (r *threadRun) beforeAsking(ctx context.Context, c *threads.ToolCall, tier 
 	return diag.New(diag.PolicyDenied, "%s", cmp.Or(control.Feedback, control.Message, "the hook "+control.By+" denied the call")).WithReason("hook").WithDetail("hook", control.By)
 }
 
-// confirm asks a person about a call. A thread records the question and the answer. The reply
+// Confirm asks a person about a call. A thread records the question and the answer. The reply
 // is nil if no person can be asked now.
-func confirm(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask) (*threads.Reply, error) {
+func Confirm(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask) (*threads.Reply, error) {
 	if person := approver(ctx); person != nil {
 		return person(ctx, q, rests, ask)
 	}
@@ -313,7 +320,7 @@ func Approve(ctx context.Context, p *Project, call policy.Call, ask exec.Ask) er
 	ctx = WithAsked(ctx, Asked{Tier: d.Tier.String(), Rule: d.Rule(), Prefixes: d.Prefixes(), Change: change,
 		Details: append(p.Env.changes(toolsDir(p), call.Change), d.Details()...)})
 	q := &threads.Question{Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Digest: d.Digest(), Rule: d.Rule(), Prefixes: d.Prefixes(), Within: d.Within, Timeout: d.Timeout, Change: change}
-	switch r, err := confirm(ctx, q, d.Headless == "suspend", ask); {
+	switch r, err := Confirm(ctx, q, d.Headless == "suspend", ask); {
 	case err != nil:
 		return err
 	case r == nil:

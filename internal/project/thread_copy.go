@@ -30,12 +30,12 @@ func (p *Project) copiesDir() (string, error) {
 func (p *Project) workingCopy() threads.WorkingCopy {
 	w := threads.WorkingCopy{Mode: threads.Here}
 	switch {
-	case p.copied != nil && p.copied.All:
-		w.Mode, w.Copy = threads.FullCopy, p.copied.ID
-	case p.copied != nil:
-		w.Mode, w.Copy = threads.Worktree, p.copied.ID
+	case p.Copied != nil && p.Copied.All:
+		w.Mode, w.Copy = threads.FullCopy, p.Copied.ID
+	case p.Copied != nil:
+		w.Mode, w.Copy = threads.Worktree, p.Copied.ID
 	}
-	if p.readOnly {
+	if p.ReadOnly {
 		w.Mode = threads.Read
 	}
 	if p.seenDir != nil {
@@ -48,7 +48,7 @@ func (p *Project) workingCopy() threads.WorkingCopy {
 // and settings are those of the project.
 func (p *Project) inCopy(c *workcopy.Copy) *Project {
 	own := *p
-	own.copied = c
+	own.Copied = c
 	own.Executor = own.newExecutor()
 	own.Verbs = own.NewVerbs()
 	return &own
@@ -75,11 +75,11 @@ func (p *Project) worksIn(ctx context.Context, o *ThreadOptions, id string) (*Pr
 		return reading(p, true), nil
 	case p.seenDir != nil && o.Above == nil && o.Workspace == threads.Here:
 		return hereOutside(ctx, p, o)
-	case p.readOnly && p.seenDir != nil && o.Above == nil && o.Workspace != "":
+	case p.ReadOnly && p.seenDir != nil && o.Above == nil && o.Workspace != "":
 		return nil, diag.New(diag.Usage, "starting %s: --workspace %s needs a project", o.Ref, o.Workspace).WithReason("copy_outside")
-	case p.readOnly && o.Workspace != "":
+	case p.ReadOnly && o.Workspace != "":
 		return nil, readsOnly("starting " + o.Ref.String())
-	case o.Workspace == "" || o.Workspace == threads.Here && p.copied == nil:
+	case o.Workspace == "" || o.Workspace == threads.Here && p.Copied == nil:
 		return p, nil
 	case o.Workspace == "overlay":
 		return nil, diag.New(diag.Usage, "starting %s: rye has no overlay, because a directory can be the upper one of a single mount, and each tool and child has mounts of its own; --workspace copy gives the thread all files of the project too", o.Ref)
@@ -108,7 +108,7 @@ func (p *Project) copyParams(ctx context.Context, o *ThreadOptions, id string) (
 		return nil, err
 	}
 	out := &workcopy.Params{
-		Dir: dir, ID: id, Project: realPath(p.Spaces.ProjectDir, links.Seen{}), Environ: p.Env.Environ(), Carry: o.Carry, From: p.copied, Now: p.Env.Now(),
+		Dir: dir, ID: id, Project: realPath(p.Spaces.ProjectDir, links.Seen{}), Environ: p.Env.Environ(), Carry: o.Carry, From: p.Copied, Now: p.Env.Now(),
 	}
 	if o.Workspace != threads.FullCopy {
 		return out, nil
@@ -196,7 +196,7 @@ func (p *Project) whereRan(ctx context.Context, o GraphOptions) (*Project, error
 		return nil, err
 	case s.Copy == p.workingCopy().Copy:
 		return p, nil
-	case p.copied != nil:
+	case p.Copied != nil:
 		return nil, diag.New(diag.ThreadState, "continuing %s: it does not work in the working copy of this thread", run)
 	}
 	c, err := p.openCopy(s.Copy)
@@ -216,13 +216,13 @@ func noCopy(err error, id string) error {
 
 // dropUnused removes the working copy that was made for a thread whose log has no line.
 func (p *Project) dropUnused(ctx context.Context, id string) error {
-	if p == nil || p.copied == nil || p.copied.ID != id {
+	if p == nil || p.Copied == nil || p.Copied.ID != id {
 		return nil
 	}
 	if _, err := threads.ReadStarted(p.Spaces.ProjectDir, id); err == nil {
 		return nil
 	}
-	return p.copied.Drop(context.WithoutCancel(ctx))
+	return p.Copied.Drop(context.WithoutCancel(ctx))
 }
 
 // ThreadCopy returns the working copy of a thread. With idle, it is an error if a process
@@ -332,7 +332,7 @@ func (p *Project) DiffCopy(ctx context.Context, id string, stat bool) (*CopyDiff
 // ApplyCopy brings what a thread changed in its working copy to where the caller works. Only
 // a person gets protected paths, by naming them.
 func (p *Project) ApplyCopy(ctx context.Context, id string, paths []string, check, person bool) (*workcopy.Applied, error) {
-	if p.readOnly && !check {
+	if p.ReadOnly && !check {
 		return nil, readsOnly("applying the working copy of " + id)
 	}
 	c, err := p.ThreadCopy(ctx, id, true)
@@ -346,7 +346,7 @@ func (p *Project) ApplyCopy(ctx context.Context, id string, paths []string, chec
 	if paths, err = p.copyPaths(paths); err != nil {
 		return nil, err
 	}
-	return c.Apply(ctx, workcopy.Options{Environ: p.Env.Environ(), Judge: judge, Paths: paths, Check: check, Person: person, Into: p.copied})
+	return c.Apply(ctx, workcopy.Options{Environ: p.Env.Environ(), Judge: judge, Paths: paths, Check: check, Person: person, Into: p.Copied})
 }
 
 // copyPaths returns paths as a caller gives them, relative to the project.

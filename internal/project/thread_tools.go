@@ -206,7 +206,7 @@ func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (res *threads
 	if skipped, err := r.guarded(ctx, c); err != nil || skipped != nil {
 		return skipped, err
 	}
-	ctx = context.WithValue(context.WithValue(ctx, startKey{}, c.Start), approverKey{}, r.approver(ctx, c))
+	ctx = WithApprover(context.WithValue(ctx, startKey{}, c.Start), r.approver(ctx, c))
 	// A program that runs for this call is not the step that made it.
 	ctx = context.WithValue(context.WithValue(ctx, stepKey{}, ""), callKey{}, c.ID)
 	ctx = context.WithValue(context.WithValue(ctx, spawnerKey{}, r), modelCallKey{}, modelCall{c.Key, c.Again})

@@ -69,7 +69,7 @@ func (e *Env) rootPaths(project string) ([]string, error) {
 	if word == "" {
 		return nil, nil
 	}
-	path := e.path(word)
+	path := e.Path(word)
 	if project != "" && (within(resolved(project), resolved(path)) || within(project, path)) {
 		return nil, diag.New(diag.Usage, "reading flag --trust-root: %q is in the project, which cannot bring its own trust", word).WithReason("trust_root_inside").WithDetail("variable", envTrustRoot)
 	}

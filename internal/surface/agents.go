@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/primary/agent"
+	"github.com/ryeos/rye/registry/items"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 )
@@ -242,7 +243,7 @@ func Workspace(ctx context.Context, p *project.Project) (*agent.Workspace, error
 			return ok && k.Agent() && k.Scope.Allows(string(ref.Kind), ref.ID, "sign")
 		},
 		Signed:   func(ctx context.Context, reports []primary.SignReport) error { return p.RefreshLock(ctx, reports) },
-		Registry: p.RegistryItems(),
+		Registry: items.RegistryItems(p),
 	}, nil
 }
 

@@ -1,4 +1,4 @@
-package project
+package items
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/client"
@@ -52,8 +53,8 @@ type RegistryHits struct {
 // SearchRegistry searches one registry, or all that the user pinned if the host is "". The
 // query does not leave this computer. No hit is verified: signers are what the registry
 // names.
-func (p *Project) SearchRegistry(ctx context.Context, host, query string, limit int) (*RegistryHits, error) {
-	all, notes, err := p.registryBundles(ctx, p.searchedRegistries(host))
+func SearchRegistry(ctx context.Context, p *project.Project, host, query string, limit int) (*RegistryHits, error) {
+	all, notes, err := registryBundles(ctx, p, searchedRegistries(p, host))
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func (p *Project) SearchRegistry(ctx context.Context, host, query string, limit 
 	}
 	out := &RegistryHits{Hits: []RegistryHit{}, Total: a.Total, Note: joinNotes(append(notes, a.Note)...)}
 	for _, x := range a.Found {
-		out.Hits = append(out.Hits, p.registryHit(all[x.Number], x.Score))
+		out.Hits = append(out.Hits, registryHit(p, all[x.Number], x.Score))
 	}
 	return out, nil
 }
@@ -85,7 +86,7 @@ func joinNotes(notes ...string) string {
 
 // searchedRegistries returns the host; if it is "", the default registry, else all that the
 // user pinned.
-func (p *Project) searchedRegistries(host string) []string {
+func searchedRegistries(p *project.Project, host string) []string {
 	if host == "" {
 		host = p.DefaultRegistry()
 	}
@@ -97,7 +98,7 @@ func (p *Project) searchedRegistries(host string) []string {
 
 // registryBundles returns the bundles that registries list. If some of several registries
 // cannot be searched, or a bundle is left out, the notes state why.
-func (p *Project) registryBundles(ctx context.Context, hosts []string) (list []foundBundle, notes []string, err error) {
+func registryBundles(ctx context.Context, p *project.Project, hosts []string) (list []foundBundle, notes []string, err error) {
 	if len(hosts) == 0 {
 		return nil, nil, diag.New(diag.Usage, "searching registries: you pinned none").WithReason("registry_none")
 	}
@@ -120,7 +121,7 @@ func (p *Project) registryBundles(ctx context.Context, hosts []string) (list []f
 
 // listedBundles returns the bundles of a registry, and the number of those whose description
 // has something else than its form, which might be a text for a model.
-func listedBundles(ctx context.Context, all *Registries, host string) (out []foundBundle, wrong int, err error) {
+func listedBundles(ctx context.Context, all *project.Registries, host string) (out []foundBundle, wrong int, err error) {
 	h, err := all.Host(ctx, host)
 	if err != nil {
 		return nil, 0, err
@@ -146,7 +147,7 @@ func namedSigners(f wire.Found) (out []sign.Fingerprint) {
 	return out
 }
 
-func (p *Project) registryHit(x foundBundle, score float64) RegistryHit {
+func registryHit(p *project.Project, x foundBundle, score float64) RegistryHit {
 	out := RegistryHit{ID: "registry:" + x.host + "/" + x.ID, Version: x.Version, Description: client.Printable(x.Description), Items: []string{},
 		Caps: []string{}, Signers: []RegistrySigner{}, First: client.Printable(x.First), Score: score}
 	if x.State != wire.StateOK {
@@ -159,12 +160,12 @@ func (p *Project) registryHit(x foundBundle, score float64) RegistryHit {
 		out.Caps = append(out.Caps, client.Printable(c))
 	}
 	for _, s := range x.Signers {
-		out.Signers = append(out.Signers, p.registrySigner(s))
+		out.Signers = append(out.Signers, registrySigner(p, s))
 	}
 	return out
 }
 
-func (p *Project) registrySigner(key string) RegistrySigner {
+func registrySigner(p *project.Project, key string) RegistrySigner {
 	out := RegistrySigner{Key: client.Printable(key), Trust: trust.StateNotTrusted}
 	fp, err := wire.ParseKey(key)
 	if err != nil || fp == (sign.Fingerprint{}) {
@@ -179,7 +180,7 @@ func (p *Project) registrySigner(key string) RegistrySigner {
 // MonitorRegistry returns the log entries about a namespace since the last call, and as
 // findings those among them that none of the keys demanded, and the entries whose
 // signed statement is not that of a key of the namespace.
-func (p *Project) MonitorRegistry(ctx context.Context, host, ns string, keys []string) (all []client.Seen, found []diag.Finding, err error) {
+func MonitorRegistry(ctx context.Context, p *project.Project, host, ns string, keys []string) (all []client.Seen, found []diag.Finding, err error) {
 	for i, k := range keys {
 		if !strings.HasPrefix(k, "ed25519:") {
 			keys[i] = "ed25519:" + k
@@ -208,10 +209,10 @@ func (p *Project) MonitorRegistry(ctx context.Context, host, ns string, keys []s
 
 // VerifyRegistry verifies all static files of a registry in a directory or at an address.
 // Key is the log key, "" for the pinned one, or without a pin the one that the files name.
-func (p *Project) VerifyRegistry(ctx context.Context, where, key string) (*client.TreeReport, error) {
-	read := directoryReader(p.Env.path(where))
+func VerifyRegistry(ctx context.Context, p *project.Project, where, key string) (*client.TreeReport, error) {
+	read := directoryReader(p.Env.Path(where))
 	if strings.Contains(where, "://") {
-		c, err := httpx.New(httpx.Params{Proxy: p.proxy(where), AllowPrivate: hostOf(where), Now: p.Env.Now})
+		c, err := httpx.New(httpx.Params{Proxy: p.Proxy(where), AllowPrivate: hostOf(where), Now: p.Env.Now})
 		if err != nil {
 			return nil, err
 		}

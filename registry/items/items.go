@@ -1,4 +1,4 @@
-package project
+package items
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -27,10 +28,10 @@ import (
 
 // registryItems are the items of registries as agents use them. It implements
 // agent.Registry.
-type registryItems struct{ p *Project }
+type registryItems struct{ p *project.Project }
 
 // RegistryItems returns the items of the registries that the user pinned.
-func (p *Project) RegistryItems() agent.Registry { return registryItems{p} }
+func RegistryItems(p *project.Project) agent.Registry { return registryItems{p} }
 
 // Pinned implements agent.Registry. A registry that only rye.yaml pins is not one of the
 // user's: a repository does not decide where an agent searches.
@@ -38,7 +39,7 @@ func (r registryItems) Pinned() bool { return len(r.p.Trust.Registries()) > 0 }
 
 // Search implements agent.Registry.
 func (r registryItems) Search(ctx context.Context, q search.Query) (*agent.RegistryResult, error) {
-	bundles, notes, err := r.p.registryBundles(ctx, r.p.Trust.Registries())
+	bundles, notes, err := registryBundles(ctx, r.p, r.p.Trust.Registries())
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ const (
 // hit describes an item. A model reads descriptions as instructions, so those of signers
 // that the user does not trust are left out.
 func (r registryItems) hit(b foundBundle, ref item.Ref, description string, score float64) agent.RegistryHit {
-	known := r.p.registryHit(b, score)
+	known := registryHit(r.p, b, score)
 	from := agent.RegistryRef{Ref: ref, Bundle: known.ID, Version: client.Printable(b.Version)}
 	out := agent.RegistryHit{Type: ref.Kind, ID: from.String(), Source: known.ID, Version: from.Version, Score: score, Trust: agent.Unverified,
 		Signers: []string{}, Caps: known.Caps[:min(len(known.Caps), maxHitCaps)], First: known.First, State: known.State}
@@ -151,7 +152,7 @@ func (r registryItems) bundleOf(word, version string) (packages.Query, error) {
 	}
 	host, _, err := wire.ParseFull(q.ID.String())
 	if err == nil {
-		err = r.p.needPin(host)
+		err = r.p.NeedPin(host)
 	}
 	return q, err
 }
@@ -164,7 +165,7 @@ func (r registryItems) release(ctx context.Context, q packages.Query) (*packages
 		if s == space.Project && r.p.Spaces.ProjectDir == "" {
 			continue
 		}
-		x, err := r.packages(ctx, PackagesParams{Space: s, Look: true})
+		x, err := r.packages(ctx, project.PackagesParams{Space: s, Look: true})
 		if err != nil {
 			return nil, err
 		}
@@ -182,7 +183,7 @@ func (r registryItems) release(ctx context.Context, q packages.Query) (*packages
 }
 
 // packages opens the package manager of a space for one call of a server.
-func (r registryItems) packages(ctx context.Context, params PackagesParams) (*Packages, error) {
+func (r registryItems) packages(ctx context.Context, params project.PackagesParams) (*project.Packages, error) {
 	e := *r.p.Env
 	e.Locked, params.Serving = e.KeepsLock(), true
 	return e.Packages(ctx, params)
@@ -191,7 +192,7 @@ func (r registryItems) packages(ctx context.Context, params PackagesParams) (*Pa
 // itemOf returns the item of a release, judged as if the release were installed in the
 // user's space. An item with characters that a reader cannot see is refused.
 func (r registryItems) itemOf(ctx context.Context, release *packages.Release, from agent.RegistryRef) (*resolve.Item, error) {
-	resolver, err := r.p.resolverOf(ctx, release)
+	resolver, err := r.p.ResolverOf(ctx, release)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +244,7 @@ func (r registryItems) shadowed(it *resolve.Item, from agent.RegistryRef) error 
 
 // signer describes a key by the user's trust documents.
 func (r registryItems) signer(key string) string {
-	s := r.p.registrySigner(key)
+	s := registrySigner(r.p, key)
 	return strings.TrimSpace(s.Key + " " + string(s.Trust) + " " + s.Owner)
 }
 
@@ -275,9 +276,9 @@ func (r registryItems) Adopt(ctx context.Context, it *agent.RegistryItem, ask fu
 			WithDetail("bundle", it.From.Bundle).WithDetail("item", it.From.Ref.String())
 	}
 	switch {
-	case p.readOnly:
+	case p.ReadOnly:
 		return nil, fail(diag.PermissionDenied, "registry_copy", "it is not installed, and a thread that changes no file installs nothing")
-	case p.copied != nil:
+	case p.Copied != nil:
 		return nil, fail(diag.PermissionDenied, "registry_copy", "it is not installed, and a thread that works in a copy of the project installs nothing")
 	case a.Registry == "deny" || a.Registry != "run" && a.Registry != "ask":
 		return nil, fail(diag.PolicyDenied, "registry_deny", "it is not installed, and registry of config:"+policy.AllowanceID+" refuses such items")
@@ -293,7 +294,7 @@ func (r registryItems) Adopt(ctx context.Context, it *agent.RegistryItem, ask fu
 	review := func([]packages.Change) error { return nil }
 	if a.Registry == "ask" {
 		review = func(changes []packages.Change) error {
-			return r.ask(ctx, it, changes, a.Approvals.Timeout(AtTerminal(ctx)), ask)
+			return r.ask(ctx, it, changes, a.Approvals.Timeout(project.AtTerminal(ctx)), ask)
 		}
 	}
 	if err := r.add(ctx, it, review); err != nil {
@@ -309,7 +310,7 @@ func (r registryItems) add(ctx context.Context, it *agent.RegistryItem, review p
 		return err
 	}
 	mod := lock.Module{ID: id, Version: it.From.Version}
-	x, err := r.packages(ctx, PackagesParams{Space: space.User, Expect: map[lock.Module]item.Digest{mod: it.Manifest}})
+	x, err := r.packages(ctx, project.PackagesParams{Space: space.User, Expect: map[lock.Module]item.Digest{mod: it.Manifest}})
 	if err != nil {
 		return err
 	}
@@ -324,7 +325,7 @@ func (r registryItems) ask(ctx context.Context, it *agent.RegistryItem, changes 
 	// An answer is one to this text: the same release may be asked about with other signers.
 	q := &threads.Question{Tier: policy.T3.String(), Text: text, Capability: string(policy.Needed(policy.Execute, it.From.Ref)),
 		Rule: "the release " + it.From.Bundle + " " + it.From.Version + ", asked as " + item.DigestOf([]byte(text)).String(), Timeout: timeout}
-	reply, err := confirm(ctx, q, false, ask)
+	reply, err := project.Confirm(ctx, q, false, ask)
 	denied := diag.New(diag.ApprovalDenied, "executing %s of %s %s: the user refused it", it.From.Ref, it.From.Bundle, it.From.Version)
 	switch {
 	case err != nil:
@@ -374,7 +375,7 @@ func (r registryItems) question(it *agent.RegistryItem, changes []packages.Chang
 // reopen opens the project with the changed user space. The item that a run would use must
 // be the one that the user was asked about.
 func (r registryItems) reopen(ctx context.Context, was *agent.RegistryItem) (*agent.Workspace, error) {
-	p, err := r.p.Env.Open(ctx, Strict)
+	p, err := r.p.Env.Open(ctx, project.Strict)
 	if err != nil {
 		return nil, err
 	}

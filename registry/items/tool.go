@@ -1,4 +1,4 @@
-package project
+package items
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/registry/client"
@@ -19,7 +20,7 @@ import (
 
 // RegistryTool is the function of the tool with which models read registries and prepare a
 // publication. A person publishes.
-func (p *Project) RegistryTool(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+func RegistryTool(ctx context.Context, p *project.Project, in exec.NativeCall) (map[string]any, error) {
 	c := registryCall{registryItems{p}, in.Parameters}
 	var out any
 	var err error
@@ -66,7 +67,7 @@ func (c registryCall) search(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	limit, _ := c.params["limit"].(int64)
-	hits, err := c.p.SearchRegistry(ctx, "", query, int(cmp.Or(limit, 10)))
+	hits, err := SearchRegistry(ctx, c.p, "", query, int(cmp.Or(limit, 10)))
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +151,7 @@ func (c registryCall) info(ctx context.Context) (any, error) {
 		}
 		v := shownVersion{Version: l.Version, State: l.State, Published: l.Published, Log: l.Log, Signers: []RegistrySigner{}, Unproven: contentsOf(l)}
 		for _, s := range l.Signers {
-			v.Signers = append(v.Signers, c.p.registrySigner(s))
+			v.Signers = append(v.Signers, registrySigner(c.p, s))
 		}
 		if allTrusted(v.Signers) {
 			v.Reason = client.Printable(l.Reason)
@@ -199,7 +200,7 @@ func (c registryCall) pull(ctx context.Context) (any, error) {
 	if release.Unsafe() {
 		return nil, release.Refused
 	}
-	items, err := c.p.releaseItems(ctx, release)
+	items, err := c.p.ReleaseItems(ctx, release)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +238,7 @@ func (c registryCall) prepare(ctx context.Context) (any, error) {
 		"note": joinNotes(note, "nothing is published. A person reviews it and publishes it with: rye registry publish --prepared "+id)}, nil
 }
 
-func (c registryCall) prepared(ctx context.Context) (b *PackedBundle, note string, err error) {
+func (c registryCall) prepared(ctx context.Context) (b *project.PackedBundle, note string, err error) {
 	if c.text("ref") == "" {
 		if b, err = c.prepareDir(ctx); err == nil {
 			note, err = c.p.JudgeBundle(ctx, b)
@@ -249,13 +250,13 @@ func (c registryCall) prepared(ctx context.Context) (b *PackedBundle, note strin
 	}
 	ref, err := item.ParseRef(c.text("ref"), "")
 	if err == nil {
-		b, err = c.p.PrepareItem(ctx, ItemBundle{Ref: ref, As: c.text("id"), Version: c.text("version")})
+		b, err = c.p.PrepareItem(ctx, project.ItemBundle{Ref: ref, As: c.text("id"), Version: c.text("version")})
 	}
 	return b, "its manifest is not signed yet, so the registry's checks run when a person publishes it", err
 }
 
 // prepareDir packs the bundle of a directory of the project.
-func (c registryCall) prepareDir(ctx context.Context) (*PackedBundle, error) {
+func (c registryCall) prepareDir(ctx context.Context) (*project.PackedBundle, error) {
 	root, err := c.p.NeedProject()
 	if err != nil {
 		return nil, err

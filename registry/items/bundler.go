@@ -1,4 +1,4 @@
-package project
+package items
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
@@ -14,7 +15,7 @@ import (
 
 // BundlerTool is the function of the tool with which models read the bundles of the project.
 // It writes and signs nothing: rye bundle create makes the same manifest for a person.
-func (p *Project) BundlerTool(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+func BundlerTool(ctx context.Context, p *project.Project, in exec.NativeCall) (map[string]any, error) {
 	c := bundlerCall{p, in.Parameters}
 	root, err := p.NeedProject()
 	if err != nil {
@@ -47,7 +48,7 @@ func (p *Project) BundlerTool(ctx context.Context, in exec.NativeCall) (map[stri
 }
 
 type bundlerCall struct {
-	p      *Project
+	p      *project.Project
 	params map[string]any
 }
 
@@ -63,14 +64,14 @@ func (c bundlerCall) bundle() (string, error) {
 }
 
 // VerifyOwnBundle verifies a bundle of which dir is the work tree of its author.
-func (p *Project) VerifyOwnBundle(ctx context.Context, tree bundle.Tree, dir, id string) (*bundle.Report, error) {
-	return bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, LeftOut: leftOutOf(p.Env, dir), Shared: true,
+func VerifyOwnBundle(ctx context.Context, p *project.Project, tree bundle.Tree, dir, id string) (*bundle.Report, error) {
+	return bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, LeftOut: project.LeftOutOf(p.Env, dir), Shared: true,
 		Judge:            verify.JudgeManifest(p.Trust, string(space.Project), bundle.ManifestPath(id)),
 		JudgeCosignature: verify.JudgeCosignature(p.Trust, string(space.Project))})
 }
 
 // OwnBundles returns the ids of the bundles that the project has manifests of.
-func (p *Project) OwnBundles() []string {
+func OwnBundles(p *project.Project) []string {
 	root := p.Spaces.Of(space.Project)
 	if root == nil {
 		return nil
@@ -85,8 +86,8 @@ func (p *Project) OwnBundles() []string {
 
 func (c bundlerCall) list(ctx context.Context, tree bundle.Tree) (any, error) {
 	list := []map[string]any{}
-	for _, id := range c.p.OwnBundles() {
-		r, err := c.p.VerifyOwnBundle(ctx, tree, c.p.Spaces.ProjectDir, id)
+	for _, id := range OwnBundles(c.p) {
+		r, err := VerifyOwnBundle(ctx, c.p, tree, c.p.Spaces.ProjectDir, id)
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +132,7 @@ func (c bundlerCall) verify(ctx context.Context, tree bundle.Tree) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.p.VerifyOwnBundle(ctx, tree, c.p.Spaces.ProjectDir, id)
+	r, err := VerifyOwnBundle(ctx, c.p, tree, c.p.Spaces.ProjectDir, id)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +168,7 @@ func (c bundlerCall) diff(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := registryItems{c.p}.packages(ctx, PackagesParams{Space: space.Project})
+	x, err := registryItems{c.p}.packages(ctx, project.PackagesParams{Space: space.Project})
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package project
+package items
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
@@ -15,11 +16,11 @@ import (
 // An answer for a thread is one to the text that the person read.
 func TestRegistryQuestion(t *testing.T) {
 	rules := map[string]int{}
-	person := asksPerson(func(_ context.Context, q *threads.Question, _ bool, _ exec.Ask) (*threads.Reply, error) {
+	person := project.AsksPerson(func(_ context.Context, q *threads.Question, _ bool, _ exec.Ask) (*threads.Reply, error) {
 		rules[q.Rule]++
 		return &threads.Reply{Decision: threads.Once}, nil
 	})
-	ctx := context.WithValue(t.Context(), approverKey{}, person)
+	ctx := project.WithApprover(t.Context(), person)
 	for _, sandbox := range []string{"it states none", "it states none", "it starts no program"} {
 		it := &agent.RegistryItem{From: agent.RegistryRef{Ref: item.Ref{Kind: item.Tool, ID: "a/b"}, Bundle: "registry:rye.example/acme/tools", Version: "v1.0.0"}, Item: &resolve.Item{}, Sandbox: sandbox}
 		if err := (registryItems{}).ask(ctx, it, nil, time.Second, nil); err != nil {
