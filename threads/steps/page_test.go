@@ -28,20 +28,28 @@ func blocks(t *testing.T, language string) []string {
 	return out
 }
 
+// exampleOf returns the block whose first line names a file of .ai/config/agent.
+func exampleOf(t *testing.T, file string) string {
+	t.Helper()
+	for _, block := range blocks(t, "yaml") {
+		if strings.HasPrefix(block, "# .ai/config/agent/"+file+"\n") {
+			return block
+		}
+	}
+	t.Fatalf("the page has no example of %s", file)
+	return ""
+}
+
 // The examples of docs/reference/loop.md do what the page states.
 func TestLoopPage(t *testing.T) {
-	yaml := blocks(t, "yaml")
-	if len(yaml) != 2 {
-		t.Fatalf("%d examples", len(yaml))
-	}
-	s := services(t, map[string]string{ClassesConfig: yaml[0]})
+	s := services(t, map[string]string{ClassesConfig: exampleOf(t, "error_classification.yaml")})
 	if d := classify(t, s, `{"status_code":499,"error":{}}`, 1); d["id"] != "gateway_restart" || d["action"] != "retry" || d["delay_ms"] != int64(1000) {
 		t.Errorf("%v", d)
 	}
 	if d := classify(t, s, `{"status_code":429,"error":{},"headers":{"retry-after":"1"}}`, 1); d["delay_ms"] != int64(10_000) {
 		t.Errorf("%v", d)
 	}
-	hooks := load(t, []HookLayer{builtin(t), layer(t, ProjectHooks, "p", yaml[1])})
+	hooks := load(t, []HookLayer{builtin(t), layer(t, ProjectHooks, "p", exampleOf(t, "hooks.yaml"))})
 	out, _ := run(t, hooks, "before_tool", `{"call":{"ref":"tool:rye/bash/bash","input":{"command":"git push --force"}}}`, nil)
 	if c, _ := out.Data["control"].(map[string]any); decided(out) != "deny by no_force_push" || c["feedback"] != "Force pushes are not permitted here." {
 		t.Errorf("%v", out.Data)
