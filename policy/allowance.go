@@ -46,8 +46,12 @@ type ThreadLimits struct {
 // Within returns the smaller of each limit.
 func (l ThreadLimits) Within(m ThreadLimits) ThreadLimits {
 	return ThreadLimits{
-		Turns: min(l.Turns, m.Turns), Tokens: min(l.Tokens, m.Tokens), Spend: min(l.Spend, m.Spend), Spawns: min(l.Spawns, m.Spawns),
-		Depth: min(l.Depth, m.Depth), DurationSeconds: min(l.DurationSeconds, m.DurationSeconds),
+		Turns:           min(l.Turns, m.Turns),
+		Tokens:          min(l.Tokens, m.Tokens),
+		Spend:           min(l.Spend, m.Spend),
+		Spawns:          min(l.Spawns, m.Spawns),
+		Depth:           min(l.Depth, m.Depth),
+		DurationSeconds: min(l.DurationSeconds, m.DurationSeconds),
 	}
 }
 
@@ -177,7 +181,8 @@ func (k allowanceKey) read(a *Allowance, root *tree.Reader, l Layer, from *Origi
 	changed, wider := k.apply(a, r, last, l.Wide)
 	pos := l.Doc.At(r.Path(last))
 	if changed {
-		from.File, from.Line = l.Name, pos.Line
+		from.File = l.Name
+		from.Line = pos.Line
 	}
 	if l.Wide || !wider {
 		return nil
@@ -215,7 +220,8 @@ func checkNames(root *tree.Reader, keys []allowanceKey, policyFile bool) {
 		}
 	}
 	for _, at := range order {
-		r, known := root, sections[at]
+		r := root
+		known := sections[at]
 		if at == "" && !policyFile {
 			known = append(slices.Clone(known), itemKeys()...)
 		}

@@ -126,7 +126,8 @@ func sandboxKeys() []allowanceKey {
 }
 
 func agentKeys() []allowanceKey {
-	registry, sign := []string{"run", "ask", "deny"}, []string{"agent", "ask", "deny"}
+	registry := []string{"run", "ask", "deny"}
+	sign := []string{"agent", "ask", "deny"}
 	out := []allowanceKey{
 		keyOf("drafts", func(a *Allowance) *Patterns { return &a.Drafts }, patterns(checkDraft), lists(coversCaps)),
 		keyOf("registry", func(a *Allowance) *string { return &a.Registry }, oneOf(registry...), stricter(registry...)),
@@ -152,7 +153,8 @@ func toolsKey() allowanceKey {
 		path:  []string{"approvals", "tools"},
 		value: func(a *Allowance) any { return a.Approvals.Tools },
 		apply: func(a *Allowance, r *tree.Reader, key string, wide bool) (changed, wider bool) {
-			m, own := r.Map(key), map[string]Tier{}
+			m := r.Map(key)
+			own := map[string]Tier{}
 			to := &a.Approvals.Tools
 			for _, pattern := range m.Keys() {
 				if err := CheckRefPattern(pattern); err != nil {

@@ -184,7 +184,8 @@ func (t ToolTiers) of(ref item.Ref, own, raised Tier) Tier {
 func highest(m map[string]Tier, ref item.Ref) (tier Tier, ok bool) {
 	for pattern, t := range m {
 		if MatchRef(pattern, ref) {
-			tier, ok = max(tier, t), true
+			tier = max(tier, t)
+			ok = true
 		}
 	}
 	return tier, ok

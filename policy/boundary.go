@@ -206,6 +206,7 @@ func startsWith(names, dir []string) bool {
 
 // SameName reports whether two names are one on some file system.
 func SameName(name, want string) bool {
-	name, want = foldName(name), foldName(want)
+	name = foldName(name)
+	want = foldName(want)
 	return name == want || isShortName(name, want)
 }

@@ -89,14 +89,22 @@ type Decision struct {
 
 // Decide returns whether a call runs, needs an answer of a person, or is refused.
 func (a Allowance) Decide(c Call) Decision {
-	d := Decision{ref: c.Ref, call: c, Minimum: a.Sandbox.Minimum, Headless: a.Approvals.Headless, Timeout: a.Approvals.Timeout(true)}
-	d.Tier, d.Why = c.Rating.Tier, c.Rating.Why
+	d := Decision{
+		ref:      c.Ref,
+		call:     c,
+		Minimum:  a.Sandbox.Minimum,
+		Headless: a.Approvals.Headless,
+		Timeout:  a.Approvals.Timeout(true),
+	}
+	d.Tier = c.Rating.Tier
+	d.Why = c.Rating.Why
 	raised := T0 // by layers that only raise
 	if c.Rating.Tier > c.Rating.Class {
 		raised = c.Rating.Tier
 	}
 	if t := a.Approvals.Tools.of(c.Ref, c.Rating.Class, raised); t != d.Tier {
-		d.Tier, d.Why = t, "approvals.tools of config:"+AllowanceID
+		d.Tier = t
+		d.Why = "approvals.tools of config:" + AllowanceID
 	}
 	d.rated = d.Tier
 	confined := c.Enforced || rungRank(c.Rung) >= rungRank(a.Sandbox.Minimum)
@@ -109,7 +117,8 @@ func (a Allowance) Decide(c Call) Decision {
 	d.plain = !approved
 	for _, x := range c.Dangers {
 		if x.Tier > d.Tier {
-			d.Tier, d.Why = x.Tier, "the pattern "+x.ID+" of config:"+RiskID
+			d.Tier = x.Tier
+			d.Why = "the pattern " + x.ID + " of config:" + RiskID
 		}
 		approved = approved && x.Tier <= d.Limit
 	}
@@ -221,7 +230,8 @@ func (d Decision) because() string {
 // command permits all that are in the text.
 func describe(found []Danger) string {
 	var texts []string
-	ids, parts := map[string][]string{}, map[string][]string{}
+	ids := map[string][]string{}
+	parts := map[string][]string{}
 	for _, x := range found {
 		whole := cmp.Or(strings.TrimSpace(x.whole), x.Text)
 		if !slices.Contains(texts, whole) {

@@ -64,7 +64,8 @@ func (h Held) Allows(v Verb, ref item.Ref) error {
 // AllowsAny returns nil if every grant permits the verb on at least one item. These
 // can be different items: it decides what is offered, and Allows what is done.
 func (h Held) AllowsAny(v Verb) error {
-	doing, want := "checking permission to "+string(v), Cap("rye."+string(v)+".*")
+	doing := "checking permission to " + string(v)
+	want := Cap("rye." + string(v) + ".*")
 	if err := h.usable(doing, want); err != nil {
 		return err
 	}
@@ -180,7 +181,8 @@ func (s Set) allows(v Verb, ref item.Ref) bool {
 
 // below reports whether the pattern can cover capabilities below parent.
 func (c Cap) below(parent Cap) bool {
-	pat, above := strings.Split(string(c), "."), strings.Split(string(parent), ".")
+	pat := strings.Split(string(c), ".")
+	above := strings.Split(string(parent), ".")
 	if len(pat) <= len(above) {
 		return false
 	}

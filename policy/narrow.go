@@ -31,7 +31,8 @@ func (s Set) within(c Cap) bool {
 // contains reports whether c certainly includes all of the pattern other. A
 // segment with wildcards is included in "*" and in itself only.
 func (c Cap) contains(other Cap) bool {
-	pat, have := strings.Split(string(c), "."), strings.Split(string(other), ".")
+	pat := strings.Split(string(c), ".")
+	have := strings.Split(string(other), ".")
 	for i, p := range pat {
 		if p == "*" && i == len(pat)-1 {
 			return len(have) > i

@@ -82,7 +82,8 @@ func ParseSet(list []string) (Set, error) {
 
 // Covers reports whether the pattern includes the wanted capability.
 func (c Cap) Covers(want Cap) bool {
-	pat, have := strings.Split(string(c), "."), strings.Split(string(want), ".")
+	pat := strings.Split(string(c), ".")
+	have := strings.Split(string(want), ".")
 	for i, p := range pat {
 		if p == "*" && i == len(pat)-1 {
 			return len(have) > i

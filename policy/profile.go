@@ -143,7 +143,12 @@ type wireFS struct {
 
 // MarshalJSON writes the profile as the key sandbox of an item spells it.
 func (p Profile) MarshalJSON() ([]byte, error) {
-	w := wireProfile{Net: p.Net, Hosts: p.Hosts, Git: p.Git, Broker: p.Broker}
+	w := wireProfile{
+		Net:    p.Net,
+		Hosts:  p.Hosts,
+		Git:    p.Git,
+		Broker: p.Broker,
+	}
 	if p.Read != nil || p.Write != nil {
 		w.FS = &wireFS{Read: p.Read, Write: p.Write}
 	}

@@ -169,7 +169,8 @@ func pathIn(list []string, p string) bool {
 
 // pathBelow reports whether p is dir or below it. The root contains everything.
 func pathBelow(dir, p string) bool {
-	dir, p = path.Clean(slashes(dir)), path.Clean(slashes(p))
+	dir = path.Clean(slashes(dir))
+	p = path.Clean(slashes(p))
 	return dir == "/" || p == dir || strings.HasPrefix(p, dir+"/")
 }
 

@@ -140,7 +140,8 @@ func firstRule(rules []riskRule, ref item.Ref) (riskRule, bool) {
 // Raise returns the rating with at least the tier. The class stays.
 func (r Rating) Raise(t Tier, why string) Rating {
 	if t > r.Tier {
-		r.Tier, r.Why = t, why
+		r.Tier = t
+		r.Why = why
 	}
 	return r
 }

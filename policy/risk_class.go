@@ -46,7 +46,8 @@ func (k *Risk) readClasses(r *tree.Reader, wide bool) {
 		own := m.Map(t.String())
 		own.Only("ceiling", "default", "exec_any")
 		c := k.classes[t]
-		ceiling, def := ReadProfile(own.Map("ceiling")), ReadProfile(own.Map("default"))
+		ceiling := ReadProfile(own.Map("ceiling"))
+		def := ReadProfile(own.Map("default"))
 		switch named := !own.Bool("exec_any", !c.Named); {
 		case !wide:
 			c = Class{Tighten(c.Ceiling, ceiling), Tighten(c.Default, def), c.Named || named}

@@ -21,7 +21,14 @@ func CompiledRisk(d item.Digest, name string) (*Risk, bool) {
 	return k.WithCommands(func() (*Risk, error) {
 		all := *k
 		all.patterns = compiledPatterns
-		all.table = shellTable{programs: compiledPrograms, variables: compiledVariables, settings: compiledSettings, paths: compiledPaths, values: compiledValues, numbers: compiledNumbers}
+		all.table = shellTable{
+			programs:  compiledPrograms,
+			variables: compiledVariables,
+			settings:  compiledSettings,
+			paths:     compiledPaths,
+			values:    compiledValues,
+			numbers:   compiledNumbers,
+		}
 		all.table.index()
 		return &all, nil
 	}), true

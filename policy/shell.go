@@ -66,7 +66,13 @@ type shellPipe struct {
 
 // newScan returns a scan that has read nothing.
 func newScan(t *shellTable) *shellScan {
-	return &shellScan{table: t, sets: map[string]bool{}, assignedTo: map[string]bool{}, declared: map[string]bool{}, loops: map[string]bool{}}
+	return &shellScan{
+		table:      t,
+		sets:       map[string]bool{},
+		assignedTo: map[string]bool{},
+		declared:   map[string]bool{},
+		loops:      map[string]bool{},
+	}
 }
 
 // scan reads a text as bash does. It runs nothing and reads no file.
@@ -79,7 +85,13 @@ func (t *shellTable) scan(text string) *shellScan {
 			return s
 		}
 		// What a part of the text sets, an earlier part can have used in a loop.
-		s = &shellScan{table: t, sets: s.sets, assignedTo: s.assignedTo, declared: s.declared, loops: s.loops}
+		s = &shellScan{
+			table:      t,
+			sets:       s.sets,
+			assignedTo: s.assignedTo,
+			declared:   s.declared,
+			loops:      s.loops,
+		}
 	}
 }
 
@@ -89,7 +101,12 @@ func (s *shellScan) doubt(id, text string) {
 			return
 		}
 	}
-	s.unclear = append(s.unclear, Danger{ID: id, Tier: T4, Text: text, unread: true})
+	s.unclear = append(s.unclear, Danger{
+		ID:     id,
+		Tier:   T4,
+		Text:   text,
+		unread: true,
+	})
 }
 
 // The ids of what is not read as a pattern.
@@ -115,7 +132,12 @@ func (s *shellScan) fed(text string, depth int, input []shellWord) {
 		return
 	}
 	s.setNames(f)
-	w := &shellWalk{shellScan: s, src: text, depth: depth, input: input}
+	w := &shellWalk{
+		shellScan: s,
+		src:       text,
+		depth:     depth,
+		input:     input,
+	}
 	w.factsOf(f)
 	w.evaluations(f)
 	for _, stmt := range f.Stmts {
@@ -276,7 +298,8 @@ func (w *shellWalk) call(call *syntax.CallExpr) (out []shellCommand) {
 }
 
 func (w *shellWalk) shown(n syntax.Node) string {
-	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	from := int(n.Pos().Offset())
+	to := int(n.End().Offset())
 	if from < 0 || to > len(w.src) || from >= to {
 		return w.src
 	}
@@ -314,9 +337,11 @@ func (w *shellWalk) documents(stmt *syntax.Stmt) (out []shellWord) {
 
 // document returns the text that a redirection feeds to a command.
 func (w *shellWalk) document(r *syntax.Redirect) (shellWord, bool) {
-	word, quoted := r.Hdoc, true
+	word := r.Hdoc
+	quoted := true
 	if r.Op == syntax.WordHdoc {
-		word, quoted = r.Word, false
+		word = r.Word
+		quoted = false
 	}
 	if word == nil {
 		return shellWord{}, false

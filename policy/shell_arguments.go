@@ -63,9 +63,11 @@ func (w *shellWalk) gitTexts(c shellCommand, args []shellWord) {
 		if i > 0 {
 			before = args[i-1].text
 		}
-		text, long := a.text, false
+		text := a.text
+		long := false
 		if name, rest, ok := strings.Cut(a.text, "="); ok && abbreviates(name, "--config") {
-			text, long = rest, true
+			text = rest
+			long = true
 		}
 		key, value, set := strings.Cut(text, "=")
 		if !set && i+1 < len(args) { // git config KEY VALUE
@@ -250,7 +252,8 @@ func (w *shellWalk) expanded(text string) {
 // shellProgram finds the program of a shell in its arguments: the text of -c, or the file,
 // which is the word at a position. source is 'c', 'f', or 's' for its input.
 func shellProgram(args []shellWord) (source byte, at int) {
-	skip, c := 0, false
+	skip := 0
+	c := false
 	for i, a := range args {
 		switch {
 		case a.text == "-s" || a.text == "-" || isDescriptor(a.text) && skip == 0:

@@ -65,12 +65,14 @@ func (p *program) readsCode(args []shellWord) bool {
 // scripts of awk and sed.
 func (w *shellWalk) script(p *program, c shellCommand, args []shellWord) {
 	var scripts []shellWord
-	operand, given := -1, false
+	operand := -1
+	given := false
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		for _, flag := range p.codeFlags {
 			if value, ok := p.valueOf(flag, args, i); ok {
-				scripts, given = append(scripts, value), true
+				scripts = append(scripts, value)
+				given = true
 			}
 		}
 		for _, flag := range p.fileFlags {
@@ -291,7 +293,8 @@ func (r *sedReader) flags() bool {
 // writes. Texts and regular expressions in it are skipped.
 func awkScript(s string) (starts bool, files []string) {
 	before := byte(0) // the last character that is not space
-	word, output := "", false
+	word := ""
+	output := false
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
@@ -348,7 +351,8 @@ func awkScript(s string) (starts bool, files []string) {
 			output = false
 		}
 		if c != ' ' && c != '\t' && c != '\r' {
-			before, word = c, ""
+			before = c
+			word = ""
 		}
 	}
 	return false, files

@@ -245,7 +245,8 @@ type varFact struct {
 // factsOf finds the values that a text gives its variables: the constants, of which each is
 // the only value of its variable, and facts about the values of the others.
 func (w *shellWalk) factsOf(f *syntax.File) {
-	w.values, w.facts = map[string]string{}, map[string]varFact{}
+	w.values = map[string]string{}
+	w.facts = map[string]varFact{}
 	times := map[string]int{}
 	w.maps = map[string]bool{}
 	var assigns []*syntax.Assign
@@ -423,7 +424,8 @@ func sequence(b *syntax.BraceExp) (out []string) {
 		}
 		return ""
 	}
-	from, to := lit(0), lit(1)
+	from := lit(0)
+	to := lit(1)
 	x, err1 := strconv.Atoi(from)
 	y, err2 := strconv.Atoi(to)
 	letters := err1 != nil || err2 != nil
@@ -431,7 +433,8 @@ func sequence(b *syntax.BraceExp) (out []string) {
 		if len(from) != 1 || len(to) != 1 {
 			return []string{from}
 		}
-		x, y = int(from[0]), int(to[0])
+		x = int(from[0])
+		y = int(to[0])
 	}
 	step, _ := strconv.Atoi(lit(2))
 	if step = max(step, -step, 1); x > y {

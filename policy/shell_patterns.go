@@ -43,10 +43,22 @@ func readPatterns(r *tree.Reader, have []shellPattern, wide bool) []shellPattern
 		m.Only("id", "tier", "argv", "programs", "value_flags", "flags_any", "flags_all", "args_any", "text_any", "except", "pipe", "redirect_to", "operand_any", "computed", "needs", "unless_flags", "subcommands")
 		m.Require("id", "tier")
 		p := shellPattern{
-			id: m.Text("id"), tier: readTier(m, "tier", T4), argv: m.Texts("argv", nil), programs: m.Texts("programs", nil), valued: m.Texts("value_flags", nil),
-			flagsAny: m.Texts("flags_any", nil), flagsAll: m.Texts("flags_all", nil), argsAny: m.Texts("args_any", nil),
-			textAny: m.Texts("text_any", nil), except: m.Texts("except", nil), redirectTo: m.Texts("redirect_to", nil),
-			operandAny: m.Texts("operand_any", nil), computed: m.Enum("computed", "", "text", "all"), needs: int(m.Int("needs", 0, 0, 9)), unless: m.Texts("unless_flags", nil), sub: m.Texts("subcommands", nil),
+			id:         m.Text("id"),
+			tier:       readTier(m, "tier", T4),
+			argv:       m.Texts("argv", nil),
+			programs:   m.Texts("programs", nil),
+			valued:     m.Texts("value_flags", nil),
+			flagsAny:   m.Texts("flags_any", nil),
+			flagsAll:   m.Texts("flags_all", nil),
+			argsAny:    m.Texts("args_any", nil),
+			textAny:    m.Texts("text_any", nil),
+			except:     m.Texts("except", nil),
+			redirectTo: m.Texts("redirect_to", nil),
+			operandAny: m.Texts("operand_any", nil),
+			computed:   m.Enum("computed", "", "text", "all"),
+			needs:      int(m.Int("needs", 0, 0, 9)),
+			unless:     m.Texts("unless_flags", nil),
+			sub:        m.Texts("subcommands", nil),
 		}
 		if stages := m.List("pipe"); stages != nil {
 			p.pipe = readStages(m, stages)
@@ -138,7 +150,8 @@ func (s *shellScan) matches(p shellPattern) (Danger, bool) {
 	}
 	d, _ := found(all[0].shown)
 	d.unread = slices.ContainsFunc(all, shellCommand.computed)
-	d.commands, d.includes = all, func(c shellCommand) bool { return s.includes(p, c) }
+	d.commands = all
+	d.includes = func(c shellCommand) bool { return s.includes(p, c) }
 	return d, true
 }
 
@@ -263,9 +276,11 @@ func (s *shellScan) isArgument(p shellPattern, patterns []string, a shellWord) b
 // isPath reports whether a word is a spelling of a path that matches a pattern. The name of
 // a parameter can be before it: of=PATH.
 func (s *shellScan) isPath(pattern string, a shellWord) bool {
-	lead, prefix := "", ""
+	lead := ""
+	prefix := ""
 	if name, rest, ok := strings.Cut(pattern, "="); ok {
-		lead, pattern = name+"=", rest
+		lead = name + "="
+		pattern = rest
 	}
 	value, ok := strings.CutPrefix(a.marked, lead)
 	if !ok || !strings.HasPrefix(pattern, "/") {
@@ -321,8 +336,11 @@ func (s *shellScan) optionsOf(p shellPattern, c shellCommand) options {
 	o.valued, o.long = lettersOf(p.valued)
 	for _, x := range s.table.of(c.name()) {
 		if x.global {
-			o.valued, o.attached, o.plain = o.valued+x.valued, o.attached+x.attached, o.plain+x.plain
-			o.long, o.alone = append(o.long, x.long...), append(o.alone, x.alone...)
+			o.valued = o.valued + x.valued
+			o.attached = o.attached + x.attached
+			o.plain = o.plain + x.plain
+			o.long = append(o.long, x.long...)
+			o.alone = append(o.alone, x.alone...)
 		}
 	}
 	return o

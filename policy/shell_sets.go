@@ -60,7 +60,8 @@ func (s *shellScan) setByCall(w *shellWalk, call *syntax.CallExpr) {
 	if builtin < 0 {
 		return
 	}
-	args, valued := words[builtin+1:], "dnOsuCc"
+	args := words[builtin+1:]
+	valued := "dnOsuCc"
 	if words[builtin].text == "read" {
 		valued = "dinNptu"
 	}

@@ -139,13 +139,36 @@ func readProgram(m *tree.Reader) *program {
 		"shell", "interpreter", "code_flags", "program_flags", "file_flags", "prints")
 	m.Require("names")
 	p := &program{
-		names: m.Texts("names", nil), starts: m.Bool("starts", false), anywhere: m.Bool("anywhere", false), global: m.Bool("global_options", false), operands: int(m.Int("operands", 0, 0, 9)), assigns: m.Bool("assigns", false),
-		sub: m.Texts("subcommands", nil), groups: m.Texts("groups", nil), afterDashes: m.Bool("after_dashes", false), entrypoint: m.Texts("entrypoint", nil),
-		joins: m.Bool("joins", false), inputShell: m.Bool("input_shell", false), inputArgs: m.Bool("input_arguments", false), replaceBy: m.Texts("replace_flags", nil), rest: m.Texts("rest_flags", nil),
-		textFlags: m.Texts("text_flags", nil), textAfter: m.Texts("text_after", nil), textLead: m.Texts("text_lead", nil), textWords: m.Bool("text_words", false), textAttached: m.Bool("text_attached", false),
-		bundled: m.Bool("bundled", false), texts: m.Bool("texts", false), textLeads: m.Texts("text_leads", nil), textSub: m.Texts("text_subcommands", nil),
-		shell: m.Bool("shell", false), interpreter: m.Bool("interpreter", false), codeFlags: m.Texts("code_flags", nil), programFlags: m.Texts("program_flags", nil), fileFlags: m.Texts("file_flags", nil),
-		prints: m.Bool("prints", false),
+		names:        m.Texts("names", nil),
+		starts:       m.Bool("starts", false),
+		anywhere:     m.Bool("anywhere", false),
+		global:       m.Bool("global_options", false),
+		operands:     int(m.Int("operands", 0, 0, 9)),
+		assigns:      m.Bool("assigns", false),
+		sub:          m.Texts("subcommands", nil),
+		groups:       m.Texts("groups", nil),
+		afterDashes:  m.Bool("after_dashes", false),
+		entrypoint:   m.Texts("entrypoint", nil),
+		joins:        m.Bool("joins", false),
+		inputShell:   m.Bool("input_shell", false),
+		inputArgs:    m.Bool("input_arguments", false),
+		replaceBy:    m.Texts("replace_flags", nil),
+		rest:         m.Texts("rest_flags", nil),
+		textFlags:    m.Texts("text_flags", nil),
+		textAfter:    m.Texts("text_after", nil),
+		textLead:     m.Texts("text_lead", nil),
+		textWords:    m.Bool("text_words", false),
+		textAttached: m.Bool("text_attached", false),
+		bundled:      m.Bool("bundled", false),
+		texts:        m.Bool("texts", false),
+		textLeads:    m.Texts("text_leads", nil),
+		textSub:      m.Texts("text_subcommands", nil),
+		shell:        m.Bool("shell", false),
+		interpreter:  m.Bool("interpreter", false),
+		codeFlags:    m.Texts("code_flags", nil),
+		programFlags: m.Texts("program_flags", nil),
+		fileFlags:    m.Texts("file_flags", nil),
+		prints:       m.Bool("prints", false),
 	}
 	if m.Has("syntax") {
 		p.syntax = m.Enum("syntax", "", syntaxes()...)
@@ -172,7 +195,8 @@ func lettersOf(names []string) (letters string, long []string) {
 }
 
 func (t *shellTable) index() {
-	t.byName, t.patterned = map[string][]*program{}, nil
+	t.byName = map[string][]*program{}
+	t.patterned = nil
 	for _, p := range t.programs {
 		patterned := false
 		for _, name := range p.names {

@@ -169,7 +169,8 @@ func letterValue(word string, letter byte, valued string) (value string, ok bool
 // one dash before the names of long options.
 func (p *program) valueOf(flag string, args []shellWord, i int) (shellWord, bool) {
 	a := args[i]
-	rest, joined := "", false
+	rest := ""
+	joined := false
 	switch {
 	case len(flag) > 1:
 		var name string

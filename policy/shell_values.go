@@ -39,7 +39,13 @@ func (k *Risk) ShellValues(parts []string, number func(i int) bool) []ShellValue
 	if n <= 0 {
 		return nil
 	}
-	v := &shellValues{parts: parts, number: number, mark: "ryevalue", found: map[int]ShellValue{}, table: &shellTable{}}
+	v := &shellValues{
+		parts:  parts,
+		number: number,
+		mark:   "ryevalue",
+		found:  map[int]ShellValue{},
+		table:  &shellTable{},
+	}
 	if k != nil {
 		all, err := k.whole()
 		if err != nil {
@@ -106,7 +112,12 @@ func (v *shellValues) report(i int, where string, arithmetic bool) {
 		for _, part := range v.parts[:i+1] {
 			line += strings.Count(part, "\n")
 		}
-		v.found[i] = ShellValue{Value: i, Where: where, Line: line, Arithmetic: arithmetic}
+		v.found[i] = ShellValue{
+			Value:      i,
+			Where:      where,
+			Line:       line,
+			Arithmetic: arithmetic,
+		}
 	}
 }
 
@@ -182,14 +193,17 @@ func (v *shellValues) contexts() {
 		return
 	}
 	eachNode(file, func(n syntax.Node, above []syntax.Node) {
-		text, own := "", ""
+		text := ""
+		own := ""
 		switch n := n.(type) {
 		case *syntax.Lit:
 			text = n.Value
 		case *syntax.SglQuoted:
-			text, own = n.Value, "inside single quotes"
+			text = n.Value
+			own = "inside single quotes"
 		case *syntax.Comment:
-			text, own = n.Text, "in a comment"
+			text = n.Text
+			own = "in a comment"
 		default:
 			return
 		}
@@ -201,7 +215,8 @@ func (v *shellValues) contexts() {
 			where, arithmetic := position(above)
 			switch {
 			case own != "":
-				where, arithmetic = own, false
+				where = own
+				arithmetic = false
 			case at > 0 && text[at-1] == '\\':
 				where = "after a backslash"
 			}

@@ -206,16 +206,23 @@ func ansiC(s string) string {
 			b.WriteByte("\a\b\x1b\f\n\r\t\v\x1b"[n])
 			continue
 		}
-		base, digits, size := 0, i+1, 0
+		base := 0
+		digits := i + 1
+		size := 0
 		switch s[i] {
 		case 'x':
-			base, size = 16, 2
+			base = 16
+			size = 2
 		case 'u':
-			base, size = 16, 4
+			base = 16
+			size = 4
 		case 'U':
-			base, size = 16, 8
+			base = 16
+			size = 8
 		case '0', '1', '2', '3', '4', '5', '6', '7':
-			base, digits, size = 8, i, 3
+			base = 8
+			digits = i
+			size = 3
 		case 'c':
 			i++
 			continue
