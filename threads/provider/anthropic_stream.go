@@ -79,7 +79,8 @@ func (s *anthropicStream) whole(msg fields) ([]message.Delta, error) {
 	if s.started {
 		return nil, malformed("a whole message within a stream")
 	}
-	s.started, s.stopped = true, true
+	s.started = true
+	s.stopped = true
 	s.id, s.model, s.stop = msg.text("id"), msg.text("model"), msg.text("stop_reason")
 	s.usage.update(msg.get("usage"))
 	var out []message.Delta
@@ -148,7 +149,12 @@ func (s *anthropicStream) open(ev fields) ([]message.Delta, error) {
 		// {} in the start is what the service writes before the pieces, and the input of a
 		// call without arguments if no piece follows.
 		position := int64(len(s.blocks) - 1)
-		p := piece{index: &position, id: start.text("id"), name: start.text("name"), fresh: true}
+		p := piece{
+			index: &position,
+			id:    start.text("id"),
+			name:  start.text("name"),
+			fresh: true,
+		}
 		if !emptyObject(start.get("input")) {
 			p.args = start.get("input")
 		}
@@ -160,9 +166,11 @@ func (s *anthropicStream) open(ev fields) ([]message.Delta, error) {
 			return nil, err
 		}
 		if emptyObject(start.get("input")) {
-			c.stated, c.object = true, []byte("{}")
+			c.stated = true
+			c.object = []byte("{}")
 		}
-		b.call, b.position = c, position
+		b.call = c
+		b.position = position
 		return deltas, nil
 	case "text":
 		return watch(message.DeltaText, start.text("text"), ""), nil
@@ -304,7 +312,12 @@ func (s *anthropicStream) end() (message.Response, error) {
 	for i, c := range s.calls.list {
 		calledIn[c] = called[i]
 	}
-	r := message.Response{Stop: stop, StopRaw: s.stop, Model: s.model, ID: s.id}
+	r := message.Response{
+		Stop:    stop,
+		StopRaw: s.stop,
+		Model:   s.model,
+		ID:      s.id,
+	}
 	slices.SortStableFunc(s.blocks, func(a, b *anthropicBlock) int { return cmp.Compare(a.index, b.index) })
 	for _, b := range s.blocks {
 		if b.call != nil {
@@ -372,7 +385,12 @@ func (u *anthropicUsage) counts() counts {
 	}
 	hour = min(hour, written)
 	out := message.Usage{
-		Input: value(u.input), Output: value(u.output), CacheRead: value(u.read), CacheWrite5m: written - hour, CacheWrite1h: hour, Doubtful: u.doubtful,
+		Input:        value(u.input),
+		Output:       value(u.output),
+		CacheRead:    value(u.read),
+		CacheWrite5m: written - hour,
+		CacheWrite1h: hour,
+		Doubtful:     u.doubtful,
 	}
 	for _, m := range u.server {
 		n, ok := count(m.value)

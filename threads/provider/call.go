@@ -48,7 +48,15 @@ func (c *Config) call(ctx context.Context, req message.Request, onDelta func(mes
 		return message.Response{}, err
 	}
 	images, imageBytes := m.mediaOf(req)
-	a := &attempt{c: c, m: m, req: s, onDelta: onDelta, odd: odd, input: half(int64(len(body))-imageBytes) + images, least: leastInput(req)}
+	a := &attempt{
+		c:       c,
+		m:       m,
+		req:     s,
+		onDelta: onDelta,
+		odd:     odd,
+		input:   half(int64(len(body))-imageBytes) + images,
+		least:   leastInput(req),
+	}
 	a.most, _ = m.output(req)
 	// In the modes text and schema the parts are calls and texts only when the whole is
 	// known.
@@ -190,7 +198,8 @@ func (a *attempt) failure(err error, reply *httpstep.Reply) *Failure {
 	if f.StatusCode == 0 {
 		f.StatusCode = reply.Status
 	}
-	f.Usage, f.OutputBytes = a.broken(f.Reason), a.bytes
+	f.Usage = a.broken(f.Reason)
+	f.OutputBytes = a.bytes
 	return f
 }
 

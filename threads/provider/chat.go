@@ -119,7 +119,8 @@ func (e *chatEncoder) user(blocks []message.Block) {
 // parts writes content: one text as a text, anything else as a list.
 func (e *chatEncoder) parts(blocks []message.Block) []byte {
 	var out [][]byte
-	plain, texts := "", 0
+	plain := ""
+	texts := 0
 	for _, b := range blocks {
 		switch {
 		case b.Type == message.Text && b.Text != "":

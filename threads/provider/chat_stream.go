@@ -198,7 +198,8 @@ func (s *chatStream) parts(raw []byte) (text, thought string, err error) {
 			if err != nil {
 				return "", "", err
 			}
-			text, thought = text+t, thought+th
+			text = text + t
+			thought = thought + th
 		}
 		return text, thought, nil
 	case '{':
@@ -239,7 +240,12 @@ func (s *chatStream) toolCalls(raw []byte, whole bool) ([]message.Delta, error) 
 		if err != nil && f.get("function") != nil {
 			return nil, malformed("the function of a tool call: %v", err)
 		}
-		p := piece{index: number(f.get("index")), id: f.text("id"), name: fn.text("name"), args: fn.get("arguments")}
+		p := piece{
+			index: number(f.get("index")),
+			id:    f.text("id"),
+			name:  fn.text("name"),
+			args:  fn.get("arguments"),
+		}
 		p.fresh = whole || p.index == nil && n > 0
 		call, deltas, err := s.calls.add(p)
 		if err != nil {
@@ -260,7 +266,12 @@ func (s *chatStream) end() (message.Response, error) {
 	if err != nil {
 		return message.Response{}, err
 	}
-	r := message.Response{Stop: stop, StopRaw: s.finish, Model: s.model, ID: s.id}
+	r := message.Response{
+		Stop:    stop,
+		StopRaw: s.finish,
+		Model:   s.model,
+		ID:      s.id,
+	}
 	if s.reasoning.Len() > 0 {
 		raw := object(field{s.reasonKey, s.reasoning.raw()})
 		r.Blocks = append(r.Blocks, s.origin.mark(message.Block{Type: message.Reasoning}, raw))
@@ -327,9 +338,12 @@ func (s *chatStream) seen() counts {
 		return counts{}
 	}
 	var c counted
-	prompt, completion := s.usage.within("prompt_tokens_details"), s.usage.within("completion_tokens_details")
+	prompt := s.usage.within("prompt_tokens_details")
+	completion := s.usage.within("completion_tokens_details")
 	t := totals{
-		input: c.read(s.usage, "prompt_tokens"), output: c.read(s.usage, "completion_tokens"), total: c.read(s.usage, "total_tokens"),
+		input:  c.read(s.usage, "prompt_tokens"),
+		output: c.read(s.usage, "completion_tokens"),
+		total:  c.read(s.usage, "total_tokens"),
 		// Some services have the cached tokens next to the sum.
 		cached:    cmp.Or(c.read(prompt, "cached_tokens"), c.read(s.usage, "cached_tokens"), c.read(s.usage, "prompt_cache_hit_tokens")),
 		reasoning: c.read(completion, "reasoning_tokens"),

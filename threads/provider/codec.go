@@ -53,10 +53,21 @@ func (c *Config) encode(req shaped, m *Model) ([]byte, error) {
 func (c *Config) decoder(req shaped, m *Model, odd *oddities) decoder {
 	origin := wire{dialect: c.Dialect, provider: c.ID, model: m.ID}
 	objects := c.Dialect == Gemini || c.Dialect == Ollama
-	called := calls{turn: req.turn, objects: objects, tools: req.offered, emptyIsNone: m.Quirks[emptyArguments], odd: odd}
+	called := calls{
+		turn:        req.turn,
+		objects:     objects,
+		tools:       req.offered,
+		emptyIsNone: m.Quirks[emptyArguments],
+		odd:         odd,
+	}
 	switch c.Dialect {
 	case Chat:
-		return &chatStream{c: c, origin: origin, quirks: m.Quirks, calls: called}
+		return &chatStream{
+			c:      c,
+			origin: origin,
+			quirks: m.Quirks,
+			calls:  called,
+		}
 	case Responses:
 		return &responsesStream{c: c, origin: origin, calls: called}
 	case Gemini:
@@ -64,7 +75,12 @@ func (c *Config) decoder(req shaped, m *Model, odd *oddities) decoder {
 	case Ollama:
 		return &ollamaStream{c: c, origin: origin, calls: called}
 	case Mapped:
-		return &mappedStream{c: c, mapping: c.mapping, origin: origin, calls: called}
+		return &mappedStream{
+			c:       c,
+			mapping: c.mapping,
+			origin:  origin,
+			calls:   called,
+		}
 	case ClaudeCLI:
 		return &claudeStream{origin: origin}
 	case CodexCLI:
@@ -89,7 +105,10 @@ type wire struct{ dialect, provider, model string }
 
 // mark gives a block its bytes.
 func (w wire) mark(b message.Block, raw []byte) message.Block {
-	b.Dialect, b.Provider, b.Model, b.Raw = w.dialect, w.provider, w.model, raw
+	b.Dialect = w.dialect
+	b.Provider = w.provider
+	b.Model = w.model
+	b.Raw = raw
 	return b
 }
 

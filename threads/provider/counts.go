@@ -86,7 +86,8 @@ type totals struct {
 // counts returns the counters. A service that counts the reasoning next to the output has a
 // total that is larger than the sum, or less output than reasoning.
 func (t totals) counts() counts {
-	in, out := value(t.input), value(t.output)
+	in := value(t.input)
+	out := value(t.output)
 	if t.input != nil {
 		out = max(out, value(t.total)-in)
 	}

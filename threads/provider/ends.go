@@ -48,5 +48,10 @@ func (c *Config) stopOf(word string) (message.Stop, error) {
 
 func endFailure(word string) error {
 	word = short(word)
-	return &serviceError{Type: word, Code: word, Reason: unknownEnd, Message: "the answer ended with " + strings.TrimSpace(word)}
+	return &serviceError{
+		Type:    word,
+		Code:    word,
+		Reason:  unknownEnd,
+		Message: "the answer ended with " + strings.TrimSpace(word),
+	}
 }

@@ -126,8 +126,14 @@ func (c *Config) statusFailure(r *httpstep.Reply) *Failure {
 		e = e.WithReason("provider_address").WithDetail("ref", "tool:"+c.ID)
 	}
 	f := &Failure{
-		StatusCode: r.Status, Code: said.Code, Type: said.Type, Message: said.Message, Headers: retryHeaders(r.Header), Err: e,
-		RetryAfterMS: retryAfter(r, said.Message), Body: r.Redact(short(string(r.Body))),
+		StatusCode:   r.Status,
+		Code:         said.Code,
+		Type:         said.Type,
+		Message:      said.Message,
+		Headers:      retryHeaders(r.Header),
+		Err:          e,
+		RetryAfterMS: retryAfter(r, said.Message),
+		Body:         r.Redact(short(string(r.Body))),
 	}
 	if f.RetryAfterMS == 0 {
 		f.RetryAfterMS = said.RetryMS
@@ -216,7 +222,14 @@ func (c *Config) failure(err error, redact func(string) string) *Failure {
 	var said *serviceError
 	if errors.As(err, &said) {
 		text := redact(said.Message)
-		f = &Failure{Code: redact(said.Code), Type: redact(said.Type), Message: text, Reason: said.Reason, RetryAfterMS: said.RetryMS, Err: diag.New(diag.ProviderError, "calling %s: the service stopped: %s", c.ID, text)}
+		f = &Failure{
+			Code:         redact(said.Code),
+			Type:         redact(said.Type),
+			Message:      text,
+			Reason:       said.Reason,
+			RetryAfterMS: said.RetryMS,
+			Err:          diag.New(diag.ProviderError, "calling %s: the service stopped: %s", c.ID, text),
+		}
 		// Gateways pass the status of the service behind them on in an answer with the status 200.
 		if n, err := strconv.Atoi(said.Code); err == nil && n >= http.StatusBadRequest && n < 600 {
 			f.StatusCode = n
@@ -236,7 +249,12 @@ func (c *Config) failure(err error, redact func(string) string) *Failure {
 		out.WithReason("local_server").WithDetail("address", address).WithDetail("provider", c.ID)
 		out.Retryable = false
 	}
-	return &Failure{Code: string(out.Code), Message: out.Message, Reason: out.Reason, Err: &out}
+	return &Failure{
+		Code:    string(out.Code),
+		Message: out.Message,
+		Reason:  out.Reason,
+		Err:     &out,
+	}
 }
 
 // refusedHere returns the address of this machine that refused a connection, or "".

@@ -25,7 +25,8 @@ type characters struct {
 
 func (c *characters) add(text string) {
 	if c.part != "" {
-		text, c.part = c.part+text, ""
+		text = c.part + text
+		c.part = ""
 	}
 	for text != "" {
 		r, size := utf8.DecodeRuneInString(text)
@@ -36,7 +37,8 @@ func (c *characters) add(text string) {
 		if r != c.last || c.n == 0 {
 			c.n++
 		}
-		c.last, text = r, text[size:]
+		c.last = r
+		text = text[size:]
 	}
 }
 
@@ -89,7 +91,8 @@ func (a *attempt) counted(r *message.Response) message.Usage {
 // raised returns counts that are at least the floors.
 // A lower maximum is reserved as the raised one.
 func (a *attempt) raised(u message.Usage, output int64) message.Usage {
-	input, output := max(0, a.least-u.InputTotal()), max(0, output-u.Output)
+	input := max(0, a.least-u.InputTotal())
+	output = max(0, output-u.Output)
 	u.Input += input
 	u.Output += output
 	u.Raised = input + output
@@ -107,7 +110,8 @@ func (a *attempt) whole(u message.Usage) message.Usage {
 		rest.Input -= part.Usage.InputTotal()
 		rest.Output -= part.Usage.Output
 	}
-	rest.Input, rest.Output = max(0, rest.Input), max(0, rest.Output)
+	rest.Input = max(0, rest.Input)
+	rest.Output = max(0, rest.Output)
 	if rest.Total() > 0 {
 		u.ByModel = append(u.ByModel[:len(u.ByModel):len(u.ByModel)], message.ModelUsage{Model: a.m.ID, Usage: rest})
 	}

@@ -13,9 +13,11 @@ func (c *Config) encodeGemini(req shaped, m *Model) ([]byte, error) {
 	e := &geminiEncoder{c: c, m: m, calls: map[string]fields{}}
 	var contents [][]byte
 	for _, msg := range merged(req.Messages) {
-		role, parts := "user", e.user
+		role := "user"
+		parts := e.user
 		if msg.Role == message.Assistant {
-			role, parts = "model", e.model
+			role = "model"
+			parts = e.model
 		}
 		if all := parts(msg.Blocks); len(all) > 0 {
 			contents = append(contents, object(field{"role", encoded(role)}, field{"parts", list(all)}))

@@ -46,7 +46,8 @@ func (s *geminiStream) event(e httpx.Event) ([]message.Delta, error) {
 		s.usage = usage // counts are totals: those of the last chunk are true
 	}
 	if feedback, err := readFields(chunk.get("promptFeedback")); err == nil && feedback.text("blockReason") != "" {
-		s.finish, s.blocked = feedback.text("blockReason"), true
+		s.finish = feedback.text("blockReason")
+		s.blocked = true
 	}
 	var out []message.Delta
 	for _, raw := range elements(chunk.get("candidates")) {
@@ -92,7 +93,8 @@ func (s *geminiStream) part(raw []byte) ([]message.Delta, error) {
 	if err != nil {
 		return nil, malformed("a part: %v", err)
 	}
-	text, thought := part.text("text"), string(part.get("thought")) == "true"
+	text := part.text("text")
+	thought := string(part.get("thought")) == "true"
 	kind := message.DeltaText
 	if thought {
 		kind = message.DeltaReasoning
@@ -165,7 +167,8 @@ func (s *geminiStream) call(part fields, raw []byte) ([]message.Delta, error) {
 		if whole == nil {
 			return nil, err
 		}
-		f, at = s.pieces.call, s.pieces.block
+		f = s.pieces.call
+		at = s.pieces.block
 		raw = whole
 		s.pieces = nil
 	} else {
@@ -178,7 +181,12 @@ func (s *geminiStream) call(part fields, raw []byte) ([]message.Delta, error) {
 	if f.text("name") == "" {
 		return nil, unreadable("a call has no name")
 	}
-	c, out, err := s.calls.add(piece{id: f.text("id"), name: f.text("name"), args: args, fresh: true})
+	c, out, err := s.calls.add(piece{
+		id:    f.text("id"),
+		name:  f.text("name"),
+		args:  args,
+		fresh: true,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +207,8 @@ func (s *geminiStream) end() (message.Response, error) {
 	if s.finish == "" {
 		return message.Response{}, incomplete("finishReason")
 	}
-	stop, err := message.StopRefusal, error(nil)
+	stop := message.StopRefusal
+	err := error(nil)
 	if !s.blocked {
 		stop, err = s.c.stopOf(s.finish)
 	}
@@ -211,7 +220,12 @@ func (s *geminiStream) end() (message.Response, error) {
 			return message.Response{}, unreadable("the arguments of %s are not complete", short(p.call.text("name")))
 		}
 		// The answer was cut within the arguments: as a text, they are a part of an object.
-		c, _, err := s.calls.add(piece{id: p.call.text("id"), name: p.call.text("name"), args: encoded("{"), fresh: true})
+		c, _, err := s.calls.add(piece{
+			id:    p.call.text("id"),
+			name:  p.call.text("name"),
+			args:  encoded("{"),
+			fresh: true,
+		})
 		if err != nil {
 			return message.Response{}, err
 		}
@@ -226,7 +240,13 @@ func (s *geminiStream) end() (message.Response, error) {
 		at := s.blockOf[c]
 		s.blocks[at] = s.origin.mark(called[i], s.blocks[at].Raw)
 	}
-	r := message.Response{Blocks: s.blocks, Stop: stop, StopRaw: s.finish, Model: s.model, ID: s.id}
+	r := message.Response{
+		Blocks:  s.blocks,
+		Stop:    stop,
+		StopRaw: s.finish,
+		Model:   s.model,
+		ID:      s.id,
+	}
 	if len(called) > 0 && r.Stop == message.StopEnd {
 		r.Stop = message.StopToolCalls
 	}
@@ -240,8 +260,10 @@ func (s *geminiStream) seen() counts {
 		return counts{}
 	}
 	var c counted
-	prompt, toolPrompt := c.read(s.usage, "promptTokenCount"), c.read(s.usage, "toolUsePromptTokenCount")
-	candidates, thoughts := c.read(s.usage, "candidatesTokenCount"), c.read(s.usage, "thoughtsTokenCount")
+	prompt := c.read(s.usage, "promptTokenCount")
+	toolPrompt := c.read(s.usage, "toolUsePromptTokenCount")
+	candidates := c.read(s.usage, "candidatesTokenCount")
+	thoughts := c.read(s.usage, "thoughtsTokenCount")
 	t := totals{cached: c.read(s.usage, "cachedContentTokenCount"), reasoning: thoughts, total: c.read(s.usage, "totalTokenCount")}
 	if prompt != nil {
 		in := *prompt + value(toolPrompt)

@@ -195,8 +195,13 @@ func (s *mappedStream) seen() counts {
 	_, in := s.counts["input"]
 	_, out := s.counts["output"]
 	u := message.Usage{
-		Input: s.counts["input"], CacheRead: s.counts["cache_read"], CacheWrite5m: s.counts["cache_write_5m"], CacheWrite1h: s.counts["cache_write_1h"],
-		Output: s.counts["output"], Reasoning: s.counts["reasoning"], Doubtful: s.doubtful,
+		Input:        s.counts["input"],
+		CacheRead:    s.counts["cache_read"],
+		CacheWrite5m: s.counts["cache_write_5m"],
+		CacheWrite1h: s.counts["cache_write_1h"],
+		Output:       s.counts["output"],
+		Reasoning:    s.counts["reasoning"],
+		Doubtful:     s.doubtful,
 	}
 	if !s.cacheApart {
 		u.CacheRead = min(u.CacheRead, u.Input)

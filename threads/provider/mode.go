@@ -148,7 +148,8 @@ func (c *Config) callsIn(text string, offered []message.ToolDef, id func() strin
 		if before := text[at:m[0]]; strings.TrimSpace(before) != "" {
 			out = append(out, message.TextBlock(before))
 		}
-		name, args := group(text, m, re.SubexpIndex("name")), group(text, m, re.SubexpIndex("arguments"))
+		name := group(text, m, re.SubexpIndex("name"))
+		args := group(text, m, re.SubexpIndex("arguments"))
 		// The pattern found the end of the call, so nothing of it is missing.
 		if args = strings.TrimSpace(args); args == "" {
 			args = "{}"
@@ -181,7 +182,12 @@ func schemaBlocks(text string, offered []message.ToolDef, id func() string) []me
 		return []message.Block{message.TextBlock(text)}
 	}
 	if call, err := readFields(f.get("call")); err == nil {
-		b := message.Block{Type: message.ToolCall, ID: id(), Name: call.text("name"), Input: json.RawMessage(call.get("arguments"))}
+		b := message.Block{
+			Type:  message.ToolCall,
+			ID:    id(),
+			Name:  call.text("name"),
+			Input: json.RawMessage(call.get("arguments")),
+		}
 		if b.Input == nil && noParameters(offered, b.Name) {
 			b.Input = json.RawMessage("{}")
 		}

@@ -95,7 +95,12 @@ func (s *ollamaStream) call(raw []byte) ([]message.Delta, error) {
 	if fn.text("name") == "" {
 		return nil, unreadable("a call has no name")
 	}
-	c, out, err := s.calls.add(piece{id: f.text("id"), name: fn.text("name"), args: bytes.TrimSpace(fn.get("arguments")), fresh: true})
+	c, out, err := s.calls.add(piece{
+		id:    f.text("id"),
+		name:  fn.text("name"),
+		args:  bytes.TrimSpace(fn.get("arguments")),
+		fresh: true,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +148,8 @@ func (s *ollamaStream) end() (message.Response, error) {
 // nothing of the prompt again.
 func (s *ollamaStream) seen() counts {
 	var c counted
-	prompt, output := c.read(s.usage, "prompt_eval_count"), c.read(s.usage, "eval_count")
+	prompt := c.read(s.usage, "prompt_eval_count")
+	output := c.read(s.usage, "eval_count")
 	u := message.Usage{Input: value(prompt), Output: value(output), Doubtful: c.doubtful}
 	return counts{Usage: u, input: prompt != nil || output != nil && s.usage.get("prompt_eval_count") == nil, output: output != nil}
 }

@@ -70,8 +70,18 @@ func Parse(id string, doc *tree.Doc) (*Config, []diag.Finding) {
 	c.Tools = readTools(r.Map("tools"), c.Dialect)
 	c.Ends = readEnds(r.Map("ends"))
 	c.Body = readBody(r.Map("body"))
-	all := Model{PricesAs: readDate(r, "prices_as_of"), PricesURL: r.Text("prices_source"), Cache: readCache(r.Map("cache"), Cache{TTL: "5m"}), Quirks: readQuirks(r, nil)}
-	all.Images = readImages(r.Map("images"), Images{PixelsPerToken: 750, MaxTokens: defaultImageTokens, PageTokens: 3000, MaxBytes: media.MaxPrepared})
+	all := Model{
+		PricesAs:  readDate(r, "prices_as_of"),
+		PricesURL: r.Text("prices_source"),
+		Cache:     readCache(r.Map("cache"), Cache{TTL: "5m"}),
+		Quirks:    readQuirks(r, nil),
+	}
+	all.Images = readImages(r.Map("images"), Images{
+		PixelsPerToken: 750,
+		MaxTokens:      defaultImageTokens,
+		PageTokens:     3000,
+		MaxBytes:       media.MaxPrepared,
+	})
 	all.Reasoning = readReasoning(r.Map("reasoning"), c.Dialect, Reasoning{Default: "none", Style: "none", Field: "reasoning_effort"})
 	c.Models = readModels(r.Map("models"), all, c.Dialect)
 	c.checkTiers(r.Map("tiers"))
@@ -118,7 +128,8 @@ func checkRequest(r *tree.Reader, dialect string, framing httpx.Framing) string 
 			r.Reject(key, "must be %q in a provider with the dialect %s", want, dialect)
 		}
 	}
-	address, named := r.Text("url"), strings.Contains(r.Text("url"), "{model}")
+	address := r.Text("url")
+	named := strings.Contains(r.Text("url"), "{model}")
 	if dialect == Gemini && r.Has("url") && !named {
 		r.Reject("url", "must contain {model} in the dialect %s, which names the model in the address", dialect)
 	}
@@ -131,8 +142,11 @@ func checkRequest(r *tree.Reader, dialect string, framing httpx.Framing) string 
 func readTools(r *tree.Reader, dialect string) Tools {
 	r.Only("mode", "parallel", "strict", "pattern", "prompt")
 	t := Tools{
-		Mode: r.Enum("mode", "native", "native", "text", "schema"), Parallel: r.Bool("parallel", true), Strict: r.Bool("strict", false),
-		Pattern: r.Text("pattern"), Prompt: r.Text("prompt"),
+		Mode:     r.Enum("mode", "native", "native", "text", "schema"),
+		Parallel: r.Bool("parallel", true),
+		Strict:   r.Bool("strict", false),
+		Pattern:  r.Text("pattern"),
+		Prompt:   r.Text("prompt"),
 	}
 	switch t.Mode {
 	case "text":
@@ -176,7 +190,8 @@ func readEnds(r *tree.Reader) map[string]message.Stop {
 func readCache(r *tree.Reader, def Cache) Cache {
 	r.Only("marks", "ttl", "min_tokens", "field")
 	return Cache{
-		Marks: int(r.Int("marks", int64(def.Marks), 0, 4)), TTL: r.Enum("ttl", def.TTL, "5m", "1h"),
+		Marks:     int(r.Int("marks", int64(def.Marks), 0, 4)),
+		TTL:       r.Enum("ttl", def.TTL, "5m", "1h"),
 		MinTokens: r.Int("min_tokens", def.MinTokens, 0, math.MaxInt32),
 		Field:     cmp.Or(r.Text("field"), def.Field),
 	}
@@ -187,7 +202,8 @@ func readReasoning(r *tree.Reader, dialect string, def Reasoning) Reasoning {
 	out := Reasoning{
 		Default: r.Enum("default", def.Default, efforts()...),
 		Style:   r.Enum("style", def.Style, "none", "budget", "effort", "adaptive"),
-		Field:   def.Field, Budgets: def.Budgets,
+		Field:   def.Field,
+		Budgets: def.Budgets,
 	}
 	if r.Has("field") {
 		out.Field = r.Text("field")
@@ -267,12 +283,18 @@ func readModels(r *tree.Reader, all Model, dialect string) map[string]*Model {
 			"quirks", "cache", "prices_as_of", "prices_source")
 		m.Require("window", "max_output", "prices")
 		d := &Model{
-			ID: id, Names: m.Texts("names", nil),
-			Window: m.Int("window", 1, 1, math.MaxInt32), MaxOutput: m.Int("max_output", 1, 1, math.MaxInt32),
-			Input: m.Texts("input", nil), CallsTools: m.Bool("tools", true),
-			PricesAs: cmp.Or(readDate(m, "prices_as_of"), all.PricesAs), PricesURL: cmp.Or(m.Text("prices_source"), all.PricesURL),
-			Reasoning: all.Reasoning, Cache: readCache(m.Map("cache"), all.Cache), Quirks: readQuirks(m, all.Quirks),
-			Images: readImages(m.Map("images"), all.Images),
+			ID:         id,
+			Names:      m.Texts("names", nil),
+			Window:     m.Int("window", 1, 1, math.MaxInt32),
+			MaxOutput:  m.Int("max_output", 1, 1, math.MaxInt32),
+			Input:      m.Texts("input", nil),
+			CallsTools: m.Bool("tools", true),
+			PricesAs:   cmp.Or(readDate(m, "prices_as_of"), all.PricesAs),
+			PricesURL:  cmp.Or(m.Text("prices_source"), all.PricesURL),
+			Reasoning:  all.Reasoning,
+			Cache:      readCache(m.Map("cache"), all.Cache),
+			Quirks:     readQuirks(m, all.Quirks),
+			Images:     readImages(m.Map("images"), all.Images),
 		}
 		if dialect == Responses {
 			d.MinOutput = 16

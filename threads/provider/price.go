@@ -57,10 +57,12 @@ func (p Prices) over(below Prices) Prices {
 
 // at returns the prices of a call with that many input tokens.
 func (m *Model) at(input int64) Prices {
-	p, reached := m.Prices, int64(-1)
+	p := m.Prices
+	reached := int64(-1)
 	for _, a := range m.Above {
 		if input > a.Input && a.Input > reached {
-			p, reached = a.Prices.over(m.Prices), a.Input
+			p = a.Prices.over(m.Prices)
+			reached = a.Input
 		}
 	}
 	return p

@@ -178,7 +178,8 @@ func (c *Config) callProgram(ctx context.Context, a *attempt, stdin []byte) (mes
 	if err != nil {
 		return message.Response{}, c.failure(err, func(s string) string { return s })
 	}
-	read, size := int64(0), int64(0)
+	read := int64(0)
+	size := int64(0)
 	_, err = httpx.Events(out, httpx.JSONLines, func(e httpx.Event) error {
 		if read += int64(len(e.Data)); read > maxProgramOutput {
 			return diag.New(diag.TooLarge, "reading the output of %s: it has more than %d bytes", c.Program.Command[0], maxProgramOutput)
@@ -222,7 +223,8 @@ func (c *Config) callProgram(ctx context.Context, a *attempt, stdin []byte) (mes
 		f := c.failure(err, func(s string) string { return s })
 		usage := a.dec.seen().estimated(a.input, half(size))
 		usage.Assumed = 1
-		f.Usage, f.OutputBytes = usage, size
+		f.Usage = usage
+		f.OutputBytes = size
 		return message.Response{}, f
 	}
 	r.Usage = a.dec.seen().estimated(a.input, half(size))

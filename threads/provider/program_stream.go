@@ -144,7 +144,8 @@ func (s *claudeStream) sum() {
 	s.usage = counts{input: true, output: true}
 	for _, u := range s.counts {
 		s.usage.Usage = s.usage.Add(u.Usage)
-		s.usage.input, s.usage.output = s.usage.input && u.input, s.usage.output && u.output
+		s.usage.input = s.usage.input && u.input
+		s.usage.output = s.usage.output && u.output
 	}
 }
 
@@ -173,7 +174,9 @@ func (s *claudeStream) result(ev *claudeEvent) error {
 		text := cmp.Or(ev.Result, strings.Join(ev.Errors, "; "), "the program failed: "+ev.Subtype)
 		return &serviceError{Type: short(ev.Subtype), Message: short(text)}
 	}
-	s.text, s.stop, s.done = cmp.Or(ev.Result, s.text), ev.Stop, true
+	s.text = cmp.Or(ev.Result, s.text)
+	s.stop = ev.Stop
+	s.done = true
 	return nil
 }
 
@@ -184,9 +187,11 @@ func (s *claudeStream) end() (message.Response, error) {
 	r := programResponse(s.origin, &s.did, s.text, s.model, s.usage.Usage)
 	switch stops()[s.stop] { // newer versions state it; the calls are made
 	case message.StopMaxOutput:
-		r.Stop, r.StopRaw = message.StopMaxOutput, s.stop
+		r.Stop = message.StopMaxOutput
+		r.StopRaw = s.stop
 	case message.StopRefusal:
-		r.Stop, r.StopRaw = message.StopRefusal, s.stop
+		r.Stop = message.StopRefusal
+		r.StopRaw = s.stop
 	}
 	return r, nil
 }
@@ -195,7 +200,12 @@ func (s *claudeStream) seen() counts { return s.usage }
 
 // programResponse returns what a program answered.
 func programResponse(origin wire, steps *did, text, model string, u message.Usage) message.Response {
-	r := message.Response{Stop: message.StopEnd, StopRaw: "end", Model: model, Usage: u}
+	r := message.Response{
+		Stop:    message.StopEnd,
+		StopRaw: "end",
+		Model:   model,
+		Usage:   u,
+	}
 	if b, any := steps.block(origin); any {
 		r.Blocks = append(r.Blocks, b)
 	}
@@ -243,8 +253,11 @@ func (s *codexStream) event(e httpx.Event) ([]message.Delta, error) {
 		if f, err := readFields(ev.Usage); err == nil {
 			var c counted
 			t := totals{
-				input: c.read(f, "input_tokens"), cached: c.read(f, "cached_input_tokens"), written: c.read(f, "cache_write_input_tokens"),
-				output: c.read(f, "output_tokens"), reasoning: c.read(f, "reasoning_output_tokens"),
+				input:     c.read(f, "input_tokens"),
+				cached:    c.read(f, "cached_input_tokens"),
+				written:   c.read(f, "cache_write_input_tokens"),
+				output:    c.read(f, "output_tokens"),
+				reasoning: c.read(f, "reasoning_output_tokens"),
 			}
 			t.doubtful = c.doubtful
 			s.usage = t.counts()

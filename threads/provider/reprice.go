@@ -26,7 +26,8 @@ func (c *Config) Reprice(r *tree.Reader, lower bool) (unknown []string) {
 			continue
 		}
 		next := *m
-		next.Above, next.Requests = nil, nil
+		next.Above = nil
+		next.Requests = nil
 		readPrices(over, &next)
 		if !lower {
 			for _, key := range []string{"above", "requests"} {

@@ -90,12 +90,14 @@ func (s *responsesStream) response(kind string, raw []byte) ([]message.Delta, er
 		}
 		return nil, said
 	case kind == "response.incomplete", s.final(kind) && status == "incomplete":
-		s.stop, s.done = r.within("incomplete_details").text("reason"), true
+		s.stop = r.within("incomplete_details").text("reason")
+		s.done = true
 		if s.stop == "" {
 			s.stop = "incomplete"
 		}
 	case s.final(kind):
-		s.stop, s.done = "completed", true
+		s.stop = "completed"
+		s.done = true
 	}
 	if !s.done {
 		return nil, nil
@@ -247,7 +249,8 @@ func (s *responsesStream) close(ev fields) ([]message.Delta, error) {
 		return nil, malformed("an item of the type %q ended as %q", it.fields.text("type"), whole.text("type"))
 	}
 	if whole.text("type") != "function_call" {
-		it.raw, it.fields = slices.Clone(ev.get("item")), whole
+		it.raw = slices.Clone(ev.get("item"))
+		it.fields = whole
 		return out, nil
 	}
 	if before := it.fields.text("name"); before != "" && whole.text("name") != "" && before != whole.text("name") {
@@ -265,7 +268,8 @@ func (s *responsesStream) close(ev fields) ([]message.Delta, error) {
 			whole.set(key, it.fields.get(key))
 		}
 	}
-	it.raw, it.fields = slices.Clone(ev.get("item")), whole
+	it.raw = slices.Clone(ev.get("item"))
+	it.fields = whole
 	if s.changed(it) {
 		it.raw = object(whole...)
 	}
@@ -289,7 +293,12 @@ func (s *responsesStream) end() (message.Response, error) {
 	if err != nil {
 		return message.Response{}, err
 	}
-	r := message.Response{Stop: stop, StopRaw: s.stop, Model: s.model, ID: s.id}
+	r := message.Response{
+		Stop:    stop,
+		StopRaw: s.stop,
+		Model:   s.model,
+		ID:      s.id,
+	}
 	slices.SortStableFunc(s.items, func(a, b *responsesItem) int { return cmp.Compare(a.index, b.index) })
 	// The pieces were compared with the items, which are whole.
 	for n, it := range s.items {
@@ -297,7 +306,13 @@ func (s *responsesStream) end() (message.Response, error) {
 			continue
 		}
 		position := int64(n)
-		p := piece{index: &position, id: it.fields.text("call_id"), name: it.fields.text("name"), args: it.fields.get("arguments"), fresh: true}
+		p := piece{
+			index: &position,
+			id:    it.fields.text("call_id"),
+			name:  it.fields.text("name"),
+			args:  it.fields.get("arguments"),
+			fresh: true,
+		}
 		if p.name == "" {
 			return message.Response{}, unreadable("a call has no name")
 		}
@@ -358,10 +373,15 @@ func (s *responsesStream) seen() counts {
 		return counts{}
 	}
 	var c counted
-	in, out := s.usage.within("input_tokens_details"), s.usage.within("output_tokens_details")
+	in := s.usage.within("input_tokens_details")
+	out := s.usage.within("output_tokens_details")
 	t := totals{
-		input: c.read(s.usage, "input_tokens"), output: c.read(s.usage, "output_tokens"), total: c.read(s.usage, "total_tokens"),
-		cached: c.read(in, "cached_tokens"), written: c.read(in, "cache_write_tokens"), reasoning: c.read(out, "reasoning_tokens"),
+		input:     c.read(s.usage, "input_tokens"),
+		output:    c.read(s.usage, "output_tokens"),
+		total:     c.read(s.usage, "total_tokens"),
+		cached:    c.read(in, "cached_tokens"),
+		written:   c.read(in, "cache_write_tokens"),
+		reasoning: c.read(out, "reasoning_tokens"),
 	}
 	t.doubtful = c.doubtful
 	u := t.counts()

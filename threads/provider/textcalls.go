@@ -63,7 +63,12 @@ func (req *shaped) textBlocks(found []textCall) []message.Block {
 		if f, err := readFields(args); err != nil || f == nil && !emptyObject(args) {
 			return nil
 		}
-		b := message.Block{Type: message.ToolCall, ID: callID(req.turn, i+1), Name: c.name, Input: json.RawMessage(args)}
+		b := message.Block{
+			Type:  message.ToolCall,
+			ID:    callID(req.turn, i+1),
+			Name:  c.name,
+			Input: json.RawMessage(args),
+		}
 		out = append(out, wire{dialect: textDialect}.mark(b, []byte(c.raw)))
 	}
 	return out

@@ -28,13 +28,15 @@ func (t *thinkingText) feed(text string) (thought, answer string) {
 	t.held += text
 	if t.close == "" && !t.opens() {
 		if t.plain {
-			answer, t.held = t.held, ""
+			answer = t.held
+			t.held = ""
 		}
 		return "", answer
 	}
 	before, after, closed := strings.Cut(t.held, t.close)
 	if closed {
-		t.plain, t.held = true, ""
+		t.plain = true
+		t.held = ""
 		return before, strings.TrimLeft(after, "\r\n")
 	}
 	keep := 0
@@ -43,7 +45,8 @@ func (t *thinkingText) feed(text string) (thought, answer string) {
 			keep = n
 		}
 	}
-	thought, t.held = t.held[:len(t.held)-keep], t.held[len(t.held)-keep:]
+	thought = t.held[:len(t.held)-keep]
+	t.held = t.held[len(t.held)-keep:]
 	return thought, ""
 }
 
@@ -53,7 +56,9 @@ func (t *thinkingText) opens() bool {
 	possible := begin == ""
 	for _, tag := range thinkingTags() {
 		if rest, ok := strings.CutPrefix(begin, tag[0]); ok {
-			t.held, t.close, t.found = strings.TrimLeft(rest, "\r\n"), tag[1], true
+			t.held = strings.TrimLeft(rest, "\r\n")
+			t.close = tag[1]
+			t.found = true
 			return true
 		}
 		possible = possible || strings.HasPrefix(tag[0], begin)
@@ -65,7 +70,8 @@ func (t *thinkingText) opens() bool {
 // end returns what is held at the end of the text.
 func (t *thinkingText) end() (thought, answer string) {
 	held := t.held
-	t.held, t.plain = "", true
+	t.held = ""
+	t.plain = true
 	if t.close != "" {
 		return held, ""
 	}

@@ -155,7 +155,12 @@ func modelOf(step *Step, path string, body []byte) string {
 // chatEvents writes an answer as the Chat Completions API streams it.
 func chatEvents(step *Step, n int, model string, usage bool) []event {
 	s := step.Send
-	c := &chatWriter{n: n, model: model, usage: s.Usage, counted: usage && s.Usage.Mode != "missing"}
+	c := &chatWriter{
+		n:       n,
+		model:   model,
+		usage:   s.Usage,
+		counted: usage && s.Usage.Mode != "missing",
+	}
 	first := object{"role": "assistant", "content": ""}
 	for k, v := range s.Unknown {
 		first[k] = v

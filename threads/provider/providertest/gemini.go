@@ -150,7 +150,9 @@ func (in *geminiRequest) contents(out *request) string {
 	var open []string
 	for i, c := range in.Contents {
 		var calls, answered []string
-		out.role, out.texts, out.results = map[string]string{"user": "user", "model": "assistant"}[c.Role], nil, nil
+		out.role = map[string]string{"user": "user", "model": "assistant"}[c.Role]
+		out.texts = nil
+		out.results = nil
 		if out.role == "" || len(c.Parts) == 0 {
 			return fmt.Sprintf("contents[%d] has the role %q or no parts", i, c.Role)
 		}

@@ -84,7 +84,8 @@ func readOllama(_ *http.Request, body []byte, out *request) string {
 		case m.Role == "tool" && (len(open) == 0 || open[0] != m.ToolName):
 			return fmt.Sprintf("messages[%d] answers %q, not the first of %q", i, m.ToolName, open)
 		case m.Role == "tool":
-			open, out.results = open[1:], append(out.results, m.Content)
+			open = open[1:]
+			out.results = append(out.results, m.Content)
 		case len(open) > 0:
 			return unanswered(open)
 		case m.Role == "assistant":
@@ -96,7 +97,8 @@ func readOllama(_ *http.Request, body []byte, out *request) string {
 			}
 			open = append(open, c.Function.Name)
 		}
-		out.role, out.texts = m.Role, []string{m.Content}
+		out.role = m.Role
+		out.texts = []string{m.Content}
 	}
 	return unanswered(open)
 }

@@ -132,7 +132,8 @@ func (s *Server) meet(ctx context.Context, n int) bool {
 	gate := s.gate
 	if s.met++; s.met == n {
 		close(gate)
-		s.met, s.gate = 0, nil
+		s.met = 0
+		s.gate = nil
 	}
 	s.mu.Unlock()
 	select {
@@ -341,12 +342,14 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, step *Step, b []
 	if f.Silence == "within" {
 		end = end / 2
 	}
-	size, pause := len(b), time.Duration(0)
+	size := len(b)
+	pause := time.Duration(0)
 	if step.Send.ChunkBytes > 0 {
 		size = step.Send.ChunkBytes
 	}
 	if f.SlowMS > 0 {
-		size, pause = 64, time.Duration(f.SlowMS)*time.Millisecond
+		size = 64
+		pause = time.Duration(f.SlowMS) * time.Millisecond
 	}
 	for i := 0; i < end; i += size {
 		if r.Context().Err() != nil {

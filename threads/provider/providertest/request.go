@@ -168,7 +168,8 @@ func (in *wireRequest) anthropic(r *http.Request, out *request) string {
 				return fmt.Sprintf("messages[%d] has an empty text", i)
 			case b.Type == "tool_result":
 				inner, _ := blocks(b.Content)
-				answered, out.results = append(answered, b.UseID), append(out.results, texts(inner)...)
+				answered = append(answered, b.UseID)
+				out.results = append(out.results, texts(inner)...)
 			case b.Type == "tool_use" && !isObject(b.Input):
 				return fmt.Sprintf("messages[%d]: the input of %s is not an object", i, b.ID)
 			}

@@ -227,7 +227,8 @@ func (in *responsesRequest) items(out *request) string {
 			if it.CallID == "" || it.Name == "" || it.Arguments == nil {
 				return fmt.Sprintf("input[%d] is a call that is not complete", i)
 			}
-			open, out.results = append(open, it.CallID), nil
+			open = append(open, it.CallID)
+			out.results = nil
 		case "function_call_output":
 			at := slices.Index(open, it.CallID)
 			bs, ok := blocks(it.Output)

@@ -112,7 +112,14 @@ func Parse(path string, b []byte) (*Scenario, error) {
 	steps := r.Maps("steps")
 	for i, m := range steps {
 		m.Only("for", "expect", "send", "fault", "meet", "repeat")
-		step := Step{For: m.Text("for"), Expect: readExpect(m.Map("expect")), Send: readSend(m.Map("send"), usage), Fault: readFault(m.Map("fault")), Meet: int(m.Int("meet", 0, 2, 1000)), Repeat: m.Bool("repeat", false)}
+		step := Step{
+			For:    m.Text("for"),
+			Expect: readExpect(m.Map("expect")),
+			Send:   readSend(m.Map("send"), usage),
+			Fault:  readFault(m.Map("fault")),
+			Meet:   int(m.Int("meet", 0, 2, 1000)),
+			Repeat: m.Bool("repeat", false),
+		}
 		if step.Repeat && i < len(steps)-1 {
 			m.Reject("repeat", "is for the last step only: it answers every further request")
 		}
@@ -132,14 +139,26 @@ func readExpect(r *tree.Reader) Expect {
 		return m.Texts("contains", nil)
 	}
 	return Expect{
-		Tools: r.Texts("tools", nil), Model: r.Text("model"), LastRole: r.Text("last_role"), Text: contains("text"),
-		ToolResult: contains("tool_result"), Anywhere: r.Texts("anywhere", nil), Nowhere: r.Texts("nowhere", nil),
+		Tools:      r.Texts("tools", nil),
+		Model:      r.Text("model"),
+		LastRole:   r.Text("last_role"),
+		Text:       contains("text"),
+		ToolResult: contains("tool_result"),
+		Anywhere:   r.Texts("anywhere", nil),
+		Nowhere:    r.Texts("nowhere", nil),
 	}
 }
 
 func readSend(r *tree.Reader, usage Usage) Send {
 	r.Only("reasoning", "text", "refusal", "calls", "unknown", "usage", "stop", "model", "chunk_bytes", "events", "document")
-	s := Send{Text: r.Text("text"), Refusal: r.Text("refusal"), Stop: r.Text("stop"), Model: r.Text("model"), Events: r.Texts("events", nil), Document: r.Text("document")}
+	s := Send{
+		Text:     r.Text("text"),
+		Refusal:  r.Text("refusal"),
+		Stop:     r.Text("stop"),
+		Model:    r.Text("model"),
+		Events:   r.Texts("events", nil),
+		Document: r.Text("document"),
+	}
 	s.ChunkBytes = int(r.Int("chunk_bytes", 0, 1, math.MaxInt32))
 	s.Unknown, _ = r.Value("unknown").(map[string]any)
 	thought := r.Map("reasoning")
@@ -160,20 +179,33 @@ func readUsage(u *tree.Reader, def Usage) Usage {
 	u.Only("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "reasoning", "mode")
 	count := func(key string, def int64) int64 { return u.Int(key, def, 0, math.MaxInt32) }
 	return Usage{
-		Input: count("input", def.Input), CacheRead: count("cache_read", def.CacheRead), CacheWrite5m: count("cache_write_5m", def.CacheWrite5m),
-		CacheWrite1h: count("cache_write_1h", def.CacheWrite1h), Output: count("output", def.Output), Reasoning: count("reasoning", def.Reasoning),
-		Mode: u.Enum("mode", def.Mode, "missing", "growing", "late"),
+		Input:        count("input", def.Input),
+		CacheRead:    count("cache_read", def.CacheRead),
+		CacheWrite5m: count("cache_write_5m", def.CacheWrite5m),
+		CacheWrite1h: count("cache_write_1h", def.CacheWrite1h),
+		Output:       count("output", def.Output),
+		Reasoning:    count("reasoning", def.Reasoning),
+		Mode:         u.Enum("mode", def.Mode, "missing", "growing", "late"),
 	}
 }
 
 func readFault(r *tree.Reader) Fault {
 	r.Only("status", "type", "message", "body", "headers", "error", "after", "cut", "reset", "silence", "delay_ms", "slow_ms", "malformed", "duplicate", "endless")
 	f := Fault{
-		Status: int(r.Int("status", 0, 300, 599)), Type: r.Text("type"), Message: r.Text("message"), Body: r.Text("body"),
-		Headers: r.TextMap("headers"), After: int(r.Int("after", 0, 1, math.MaxInt32)), Cut: int(r.Int("cut", 0, 1, math.MaxInt32)),
-		Reset: r.Bool("reset", false), Silence: r.Enum("silence", "", "before", "within"), SlowMS: r.Int("slow_ms", 0, 1, 60_000), DelayMS: r.Int("delay_ms", 0, 1, 600_000),
-		Malformed: r.Bool("malformed", false), Duplicate: r.Bool("duplicate", false),
-		Endless: r.Bool("endless", false),
+		Status:    int(r.Int("status", 0, 300, 599)),
+		Type:      r.Text("type"),
+		Message:   r.Text("message"),
+		Body:      r.Text("body"),
+		Headers:   r.TextMap("headers"),
+		After:     int(r.Int("after", 0, 1, math.MaxInt32)),
+		Cut:       int(r.Int("cut", 0, 1, math.MaxInt32)),
+		Reset:     r.Bool("reset", false),
+		Silence:   r.Enum("silence", "", "before", "within"),
+		SlowMS:    r.Int("slow_ms", 0, 1, 60_000),
+		DelayMS:   r.Int("delay_ms", 0, 1, 600_000),
+		Malformed: r.Bool("malformed", false),
+		Duplicate: r.Bool("duplicate", false),
+		Endless:   r.Bool("endless", false),
 	}
 	if r.Has("error") {
 		e := r.Map("error")
