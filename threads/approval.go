@@ -193,7 +193,9 @@ func (t *Thread) approve(ctx context.Context, c *ToolCall, q *Question, mayRest 
 			return nil, err
 		}
 		if a.expires().Sub(t.p.Now()) < q.Left-time.Minute { // it had the time of a person who is present
-			q.Ask, q.Before, q.Open = nil, nil, q.Left
+			q.Ask = nil
+			q.Before = nil
+			q.Open = q.Left
 			if a, err = t.ask(ctx, d, q); err != nil {
 				return nil, err
 			}
@@ -207,7 +209,18 @@ func (t *Thread) approve(ctx context.Context, c *ToolCall, q *Question, mayRest 
 
 // question returns a question as the log has it.
 func (t *Thread) question(c *ToolCall, q *Question) (askedData, error) {
-	d := askedData{CallID: c.ID, Tier: q.Tier, Grants: []string{Once}, Summary: q.Text, Capability: q.Capability, Digest: q.Digest, Rule: q.Rule, Prefixes: q.Prefixes, By: c.By, Change: q.Change}
+	d := askedData{
+		CallID:     c.ID,
+		Tier:       q.Tier,
+		Grants:     []string{Once},
+		Summary:    q.Text,
+		Capability: q.Capability,
+		Digest:     q.Digest,
+		Rule:       q.Rule,
+		Prefixes:   q.Prefixes,
+		By:         c.By,
+		Change:     q.Change,
+	}
 	if q.Rule != "" {
 		d.Grants = append(d.Grants, ForThread)
 	}
@@ -236,7 +249,8 @@ func (t *Thread) askedAbout(d *askedData) (*asked, error) {
 	if same == nil || same.Digest == d.Digest {
 		return same, nil
 	}
-	reply, err := same.reply, error(nil)
+	reply := same.reply
+	err := error(nil)
 	if reply == nil {
 		reply, err = t.answerOf(same)
 	}
@@ -348,7 +362,12 @@ func (t *Thread) takeAnswer(id string) error {
 // resolve records an answer.
 func (t *Thread) resolve(ctx context.Context, a *asked, r *Reply) (*Reply, error) {
 	t.mu.Lock()
-	err := t.record(ctx, true, evAnswered, answeredData{ID: a.ID, Decision: r.Decision, By: r.By, Feedback: r.Feedback})
+	err := t.record(ctx, true, evAnswered, answeredData{
+		ID:       a.ID,
+		Decision: r.Decision,
+		By:       r.By,
+		Feedback: r.Feedback,
+	})
 	if err == nil {
 		a.reply = r
 		t.grantOf(a)
@@ -364,9 +383,19 @@ func (t *Thread) resolve(ctx context.Context, a *asked, r *Reply) (*Reply, error
 func (t *Thread) grantOf(a *asked) {
 	switch a.reply.Decision {
 	case ForThread:
-		t.grants = append(t.grants, grant{capability: a.Capability, digest: a.Digest, by: a.By, rule: a.Rule})
+		t.grants = append(t.grants, grant{
+			capability: a.Capability,
+			digest:     a.Digest,
+			by:         a.By,
+			rule:       a.Rule,
+		})
 	case ForPrefix:
-		t.grants = append(t.grants, grant{capability: a.Capability, digest: a.Digest, by: a.By, prefixes: a.Prefixes})
+		t.grants = append(t.grants, grant{
+			capability: a.Capability,
+			digest:     a.Digest,
+			by:         a.By,
+			prefixes:   a.Prefixes,
+		})
 	}
 }
 

@@ -49,7 +49,8 @@ func (t *Thread) Aside(ctx context.Context, a AsideCall, run func(ctx context.Co
 		before = nil
 		for other, x := range t.asides {
 			if !x.used && x.input == digest && strings.HasPrefix(other, key+"/") {
-				id, before = other, x
+				id = other
+				before = x
 				break
 			}
 		}
@@ -66,7 +67,15 @@ func (t *Thread) Aside(ctx context.Context, a AsideCall, run func(ctx context.Co
 		return nil, err
 	}
 	began := t.p.Now()
-	c := &ToolCall{ID: id, Tool: a.Tool, Input: a.Input, Held: a.Held, Key: t.id + "/" + id, By: a.By, cut: a.ForModel}
+	c := &ToolCall{
+		ID:    id,
+		Tool:  a.Tool,
+		Input: a.Input,
+		Held:  a.Held,
+		Key:   t.id + "/" + id,
+		By:    a.By,
+		cut:   a.ForModel,
+	}
 	call := message.Block{Type: message.ToolCall, ID: id, Name: a.Tool.Name}
 	if call.Input, err = jsonx.Marshal(a.Input); err != nil {
 		return nil, diag.New(diag.ValidationFailed, "reading the arguments of a call of %s: %w", a.By, err)

@@ -83,8 +83,14 @@ func (b *Booked) line(l *transcript.Line, data []byte) error {
 	case evStarted:
 		var d startedData
 		err := into(data, &d)
-		b.Directive, b.Model, b.Spawned, b.Carried, b.First, b.Limits = d.Directive, d.Model, d.Spawned, d.Carried, d.Limits, d.Limits
-		b.Number, b.Inputs = d.Number, d.Inputs
+		b.Directive = d.Directive
+		b.Model = d.Model
+		b.Spawned = d.Spawned
+		b.Carried = d.Carried
+		b.First = d.Limits
+		b.Limits = d.Limits
+		b.Number = d.Number
+		b.Inputs = d.Inputs
 		if d.Parent != nil {
 			b.Parent = *d.Parent
 		}
@@ -92,7 +98,15 @@ func (b *Booked) line(l *transcript.Line, data []byte) error {
 	case evRequest:
 		var d requestData
 		err := into(data, &d)
-		b.Calls = append(b.Calls, BookedCall{ID: d.Reservation, Model: d.Model, Reserved: d.Reserved, Open: true, At: l.At(), turn: d.Turn, attempt: d.Attempt})
+		b.Calls = append(b.Calls, BookedCall{
+			ID:       d.Reservation,
+			Model:    d.Model,
+			Reserved: d.Reserved,
+			Open:     true,
+			At:       l.At(),
+			turn:     d.Turn,
+			attempt:  d.Attempt,
+		})
 		return err
 	case evResponse:
 		var d responseData
@@ -109,7 +123,8 @@ func (b *Booked) line(l *transcript.Line, data []byte) error {
 	case evSuspended:
 		var d Suspension
 		err := into(data, &d)
-		b.State, b.Reason = Suspended, d.Reason
+		b.State = Suspended
+		b.Reason = d.Reason
 		return err
 	case evResumed:
 		var d resumedData
@@ -117,15 +132,18 @@ func (b *Booked) line(l *transcript.Line, data []byte) error {
 		if d.Limits != nil {
 			b.Limits = *d.Limits
 		}
-		b.State, b.Reason = Running, ""
+		b.State = Running
+		b.Reason = ""
 		if b.ended {
-			b.Resumes, b.ended = append(b.Resumes, l.At()), false
+			b.Resumes = append(b.Resumes, l.At())
+			b.ended = false
 		}
 		return err
 	case evContinued:
 		var d continuedData
 		err := into(data, &d)
-		b.State, b.Summaries = Continued, append(append(b.Summaries, d.Thread), d.Threads...)
+		b.State = Continued
+		b.Summaries = append(append(b.Summaries, d.Thread), d.Threads...)
 		return err
 	case evCompacted:
 		var d compactedData
@@ -137,7 +155,8 @@ func (b *Booked) line(l *transcript.Line, data []byte) error {
 		err := into(data, &d)
 		b.State = map[string]string{evCompleted: Completed, evFailed: Failed, evCancelled: Cancelled, evKilled: Killed}[l.Event]
 		b.Reason = restReason(b.State, d.Error)
-		b.Ends, b.ended = append(b.Ends, l.At()), true
+		b.Ends = append(b.Ends, l.At())
+		b.ended = true
 		return err
 	}
 	return nil
@@ -157,7 +176,9 @@ func (b *Booked) request(turn, attempt int64) *requestData {
 func (b *Booked) answer(turn, attempt int64, cost policy.USD, assumed bool) {
 	for i := range b.Calls {
 		if c := &b.Calls[i]; c.Open && c.turn == turn && c.attempt == attempt {
-			c.Open, c.Cost, c.Assumed = false, cost, assumed
+			c.Open = false
+			c.Cost = cost
+			c.Assumed = assumed
 			return
 		}
 	}

@@ -64,8 +64,10 @@ func (c *Carried) begin(t *Thread) {
 	if c == nil {
 		return
 	}
-	t.turns, t.spent = c.Cost.Turns, c.Cost.Spend
-	t.usage.Input, t.usage.Output = c.Cost.InputTokens, c.Cost.OutputTokens
+	t.turns = c.Cost.Turns
+	t.spent = c.Cost.Spend
+	t.usage.Input = c.Cost.InputTokens
+	t.usage.Output = c.Cost.OutputTokens
 	t.fresher.used = cmp.Or(c.NewTokens, c.Cost.InputTokens+c.Cost.OutputTokens)
 	t.active = time.Duration(c.Cost.DurationMS) * time.Millisecond
 	t.learn(c.Window)
@@ -108,9 +110,22 @@ func (t *Thread) goOn(ctx context.Context) error {
 	if n.Text != "" {
 		messages = append(messages, message.Message{Role: message.User, Blocks: []message.Block{message.TextBlock(n.Text)}})
 	}
-	c := &Carried{From: t.id, Root: t.id, Cost: t.cost(), NewTokens: t.fresher.used, Messages: append(messages, tail...), Window: t.windows[0]}
+	c := &Carried{
+		From:      t.id,
+		Root:      t.id,
+		Cost:      t.cost(),
+		NewTokens: t.fresher.used,
+		Messages:  append(messages, tail...),
+		Window:    t.windows[0],
+	}
 	c.Root = t.p.Carried.RootOf(t.id)
-	d := &continuedData{To: n.ID, Tokens: n.Tokens, Turns: turns, Failed: n.Failed, Carried: c}
+	d := &continuedData{
+		To:      n.ID,
+		Tokens:  n.Tokens,
+		Turns:   turns,
+		Failed:  n.Failed,
+		Carried: c,
+	}
 	if last := len(n.Threads) - 1; last >= 0 {
 		d.Thread = n.Threads[last]
 		if last > 0 {
@@ -145,7 +160,8 @@ func (t *Thread) trailing(tokens int64) (turns int64, end int, out []message.Mes
 		if tokens -= int64(len(b)+3) / 4; err != nil || tokens < 0 {
 			break
 		}
-		out, end = append(turn, out...), i
+		out = append(turn, out...)
+		end = i
 		turns++
 	}
 	return turns, end, out
@@ -175,7 +191,8 @@ func (t *Thread) restContinued(ctx context.Context, r *Result) error {
 	if err := t.log.Rest(ctx, evContinued, raw); err != nil {
 		return err
 	}
-	r.ContinuedBy, r.carried = t.next.To, t.next.Carried
+	r.ContinuedBy = t.next.To
+	r.carried = t.next.Carried
 	return t.writeResult(r)
 }
 
@@ -227,7 +244,15 @@ func link(project, id string) (*Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Link{ID: id, Directive: s.Directive.Ref, State: s.State, Turns: s.Cost.Turns, Cost: s.Cost, Next: s.ContinuedBy, From: s.Continues}
+	l := &Link{
+		ID:        id,
+		Directive: s.Directive.Ref,
+		State:     s.State,
+		Turns:     s.Cost.Turns,
+		Cost:      s.Cost,
+		Next:      s.ContinuedBy,
+		From:      s.Continues,
+	}
 	if s.State != Continued {
 		return l, nil
 	}

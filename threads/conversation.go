@@ -8,7 +8,13 @@ import (
 
 // request returns the next request: the conversation so far.
 func (t *Thread) request(s *Service) *message.Request {
-	out := &message.Request{Model: s.Model, Effort: t.p.Effort, Temperature: json.Number(t.p.Temp), Serial: t.p.Serial, MaxOutput: s.MaxOutput}
+	out := &message.Request{
+		Model:       s.Model,
+		Effort:      t.p.Effort,
+		Temperature: json.Number(t.p.Temp),
+		Serial:      t.p.Serial,
+		MaxOutput:   s.MaxOutput,
+	}
 	if t.p.MaxOutput > 0 && (out.MaxOutput == 0 || t.p.MaxOutput < out.MaxOutput) {
 		out.MaxOutput = t.p.MaxOutput
 	}
@@ -53,12 +59,27 @@ func (t *Thread) spoken(list []message.Message, entries []entry, whole bool) []m
 func (t *Thread) resultOf(call string, whole bool) message.Block {
 	r := t.results[call]
 	if r == nil {
-		return message.Block{Type: message.ToolResult, CallID: call, IsError: true, Content: []message.Block{message.TextBlock("the call was not made")}}
+		return message.Block{
+			Type:    message.ToolResult,
+			CallID:  call,
+			IsError: true,
+			Content: []message.Block{message.TextBlock("the call was not made")},
+		}
 	}
 	if text, short := t.short.results[call]; short && !whole {
-		return message.Block{Type: message.ToolResult, CallID: call, IsError: r.isError, Content: []message.Block{message.TextBlock(text)}}
+		return message.Block{
+			Type:    message.ToolResult,
+			CallID:  call,
+			IsError: r.isError,
+			Content: []message.Block{message.TextBlock(text)},
+		}
 	}
-	return message.Block{Type: message.ToolResult, CallID: call, IsError: r.isError, Content: r.content}
+	return message.Block{
+		Type:    message.ToolResult,
+		CallID:  call,
+		IsError: r.isError,
+		Content: r.content,
+	}
 }
 
 // joined appends a message. Two messages of one role become one: most services refuse

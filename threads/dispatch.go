@@ -69,7 +69,15 @@ func (t *Thread) Pending() []PendingCall {
 		if unread := unreadable(a, c); unread != "" {
 			problem = unread
 		}
-		out = append(out, PendingCall{CallID: c.ID, Name: c.Name, Ref: tool.Ref, Digest: tool.Digest, Tier: tool.Tier, Input: input, Problem: problem})
+		out = append(out, PendingCall{
+			CallID:  c.ID,
+			Name:    c.Name,
+			Ref:     tool.Ref,
+			Digest:  tool.Digest,
+			Tier:    tool.Tier,
+			Input:   input,
+			Problem: problem,
+		})
 	}
 	return out
 }
@@ -243,7 +251,12 @@ func (t *Thread) Call(ctx context.Context, callID string, also ...policy.Grant) 
 	if r := t.results[callID]; r != nil {
 		t.mu.Unlock()
 		tool, _ := t.offered(call.Name)
-		return &Dispatched{CallID: callID, Ref: tool.Ref, IsError: r.isError, Content: r.content}, nil
+		return &Dispatched{
+			CallID:  callID,
+			Ref:     tool.Ref,
+			IsError: r.isError,
+			Content: r.content,
+		}, nil
 	}
 	tool, problem := t.offered(call.Name)
 	var input map[string]any
@@ -260,7 +273,14 @@ func (t *Thread) Call(ctx context.Context, callID string, also ...policy.Grant) 
 		return nil, err
 	}
 	began := t.p.Now()
-	c := &ToolCall{ID: callID, Tool: tool, Input: input, Held: t.p.Held, Key: t.id + "/" + callID, Again: interrupted}
+	c := &ToolCall{
+		ID:    callID,
+		Tool:  tool,
+		Input: input,
+		Held:  t.p.Held,
+		Key:   t.id + "/" + callID,
+		Again: interrupted,
+	}
 	for _, g := range also {
 		c.Held = c.Held.With(g)
 	}
@@ -338,14 +358,30 @@ func (t *Thread) begin(ctx context.Context, c *ToolCall, call message.Block, ref
 	defer t.mu.Unlock()
 	t.started[c.ID] = true
 	t.begins(c.ID)
-	d := callData{Turn: t.turn(), CallID: c.ID, Name: call.Name, Ref: ref, Digest: digest, Input: c.Input, Tier: tier, Decision: decision, By: c.By}
+	d := callData{
+		Turn:     t.turn(),
+		CallID:   c.ID,
+		Name:     call.Name,
+		Ref:      ref,
+		Digest:   digest,
+		Input:    c.Input,
+		Tier:     tier,
+		Decision: decision,
+		By:       c.By,
+	}
 	return t.record(ctx, true, evCall, d)
 }
 
 func (t *Thread) deny(ctx context.Context, c *ToolCall, err error) error {
 	e := diag.Typed(err)
 	capability, _ := e.Details["missing"].(string)
-	return t.record(ctx, true, evDenied, deniedData{CallID: c.ID, Ref: c.Tool.Ref, Capability: capability, Code: e.Code, Message: e.Error()})
+	return t.record(ctx, true, evDenied, deniedData{
+		CallID:     c.ID,
+		Ref:        c.Tool.Ref,
+		Capability: capability,
+		Code:       e.Code,
+		Message:    e.Error(),
+	})
 }
 
 // FailedResult returns the result of a call that was not made, or failed.
@@ -380,7 +416,8 @@ func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began t
 	if err != nil {
 		return nil, err
 	}
-	g, guardErr := &Guarded{Blocks: full}, error(nil)
+	g := &Guarded{Blocks: full}
+	guardErr := error(nil)
 	if t.p.Guard != nil && !forProgram && !t.answersTools() { // a program reads the whole; a recorded result is cut
 		if cut, err := t.p.Guard(ctx, c, &ToolResult{Blocks: full, IsError: r.IsError, Page: r.Page}); err != nil {
 			guardErr = err // the result is recorded before the error ends the turn
@@ -392,7 +429,19 @@ func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began t
 			return nil, err
 		}
 	}
-	d := resultData{CallID: c.ID, Ref: c.Tool.Ref, IsError: r.IsError, Content: g.Blocks, Cut: g.Cut, Bytes: sizeOf(full), Duration: t.p.Now().Sub(began).Milliseconds(), Sandbox: r.Sandbox, By: c.By, Replayed: r.replayed, Fingerprint: r.Fingerprint}
+	d := resultData{
+		CallID:      c.ID,
+		Ref:         c.Tool.Ref,
+		IsError:     r.IsError,
+		Content:     g.Blocks,
+		Cut:         g.Cut,
+		Bytes:       sizeOf(full),
+		Duration:    t.p.Now().Sub(began).Milliseconds(),
+		Sandbox:     r.Sandbox,
+		By:          c.By,
+		Replayed:    r.replayed,
+		Fingerprint: r.Fingerprint,
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if g.Artifact != nil {
@@ -405,7 +454,16 @@ func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began t
 		if call.Input == nil {
 			in = call.InvalidInput
 		}
-		if err := t.record(ctx, false, evCall, callData{Turn: t.turn(), CallID: c.ID, Name: call.Name, Ref: c.Tool.Ref, Digest: c.Tool.Digest, Input: in, Decision: "refused", By: c.By}); err != nil {
+		if err := t.record(ctx, false, evCall, callData{
+			Turn:     t.turn(),
+			CallID:   c.ID,
+			Name:     call.Name,
+			Ref:      c.Tool.Ref,
+			Digest:   c.Tool.Digest,
+			Input:    in,
+			Decision: "refused",
+			By:       c.By,
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -413,7 +471,13 @@ func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began t
 		return nil, err
 	}
 	t.takeResult(&d)
-	return &Dispatched{CallID: c.ID, Ref: c.Tool.Ref, IsError: d.IsError, Content: d.Content, Duration: t.p.Now().Sub(began)}, guardErr
+	return &Dispatched{
+		CallID:   c.ID,
+		Ref:      c.Tool.Ref,
+		IsError:  d.IsError,
+		Content:  d.Content,
+		Duration: t.p.Now().Sub(began),
+	}, guardErr
 }
 
 func (t *Thread) takeResult(d *resultData) {
@@ -492,7 +556,8 @@ func (t *Thread) takeOutputs(ctx context.Context, c *ToolCall, call message.Bloc
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.returned, t.done = c.Input, true
+	t.returned = c.Input
+	t.done = true
 	return d, nil
 }
 

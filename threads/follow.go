@@ -39,7 +39,13 @@ func Follow(project, id, text string) (*Carried, error) {
 		return nil, err
 	}
 	// The model of the thread is not called again, so one service without a window is enough.
-	t := newThread(id, Params{Project: project, Carried: s.Carried, Attachments: s.Attachments, Services: []*Service{{}}, Source: func(string) string { return "" }})
+	t := newThread(id, Params{
+		Project:     project,
+		Carried:     s.Carried,
+		Attachments: s.Attachments,
+		Services:    []*Service{{}},
+		Source:      func(string) string { return "" },
+	})
 	if _, err := t.replay(lines); err != nil {
 		return nil, err
 	}

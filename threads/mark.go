@@ -61,7 +61,13 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 	if err := t.settleOpen(ctx); err != nil {
 		return errors.Join(err, t.money.Release(context.WithoutCancel(ctx), Failed, ""))
 	}
-	r := &Result{ThreadID: id, Status: state, Text: text, Model: s.Model, Cost: s.Cost}
+	r := &Result{
+		ThreadID: id,
+		Status:   state,
+		Text:     text,
+		Model:    s.Model,
+		Cost:     s.Cost,
+	}
 	r.Cost.Spend = r.Cost.Spend.Plus(t.spent)
 	r.Cost.DurationMS = transcript.Active(lines, evStarted).Milliseconds()
 	ended := diag.New(diag.Cancelled, "running %s: %s by a person", s.Directive.Ref, state)

@@ -41,7 +41,8 @@ func (t *Thread) notOffered(name string, names []string) string {
 	if near := nearest(name, id, names); near != "" {
 		return text + "; did you mean " + near + "?"
 	}
-	execute, search := "rye_"+string(policy.Execute), "rye_"+string(policy.Search)
+	execute := "rye_" + string(policy.Execute)
+	search := "rye_" + string(policy.Search)
 	switch {
 	case strings.Contains(id, "/") && item.CheckID(id) == nil && slices.Contains(names, execute):
 		call, _ := jsonx.Marshal(map[string]any{"item_type": "tool", "item_id": id, "parameters": map[string]any{}}) // texts

@@ -175,14 +175,18 @@ type responseData struct {
 // by what its request had reserved.
 func (d *responseData) believe(r *requestData) {
 	if !d.Cost.Kept() {
-		d.Cost, d.Usage, d.Assumed = r.Reserved, message.Usage{Input: r.Input, Assumed: 1}, true
+		d.Cost = r.Reserved
+		d.Usage = message.Usage{Input: r.Input, Assumed: 1}
+		d.Assumed = true
 	}
 }
 
 // believe is that of a failed attempt.
 func (d *errorData) believe(r *requestData) {
 	if !d.Cost.Kept() {
-		d.Cost, d.Usage, d.Assumed = r.Reserved, nil, true
+		d.Cost = r.Reserved
+		d.Usage = nil
+		d.Assumed = true
 	}
 }
 

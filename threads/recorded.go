@@ -40,7 +40,13 @@ func ReadRecorded(project, id string) (*Recorded, error) {
 	case s.Carried != nil:
 		return nil, bad("it continues another thread")
 	}
-	r := &Recorded{Directive: strings.TrimPrefix(s.Directive.Ref, string(item.Directive)+":"), Model: s.Model, Provider: s.Provider, Inputs: s.Inputs, Workspace: s.Workspace.Mode}
+	r := &Recorded{
+		Directive: strings.TrimPrefix(s.Directive.Ref, string(item.Directive)+":"),
+		Model:     s.Model,
+		Provider:  s.Provider,
+		Inputs:    s.Inputs,
+		Workspace: s.Workspace.Mode,
+	}
 	var others int
 	if r.Events, r.Date, others, err = recordedEvents(project, id); err != nil {
 		return nil, err
@@ -161,7 +167,17 @@ func reduced(event string, data []byte) (*Event, error) {
 		}
 		v = recordedContent{d.CallID, d.IsError, d.Content}
 	case *compactedData:
-		v = compactedData{Step: d.Step, Before: d.Before, After: d.After, Window: d.Window, Results: d.Results, Keep: d.Keep, Turns: d.Turns, Text: d.Text, Failed: d.Failed}
+		v = compactedData{
+			Step:    d.Step,
+			Before:  d.Before,
+			After:   d.After,
+			Window:  d.Window,
+			Results: d.Results,
+			Keep:    d.Keep,
+			Turns:   d.Turns,
+			Text:    d.Text,
+			Failed:  d.Failed,
+		}
 	}
 	raw, err := jsonx.Marshal(v)
 	if err != nil {
@@ -188,7 +204,13 @@ func NewRecording(id string, r *Recorded) (*Recording, error) {
 		}
 		lines[i] = transcript.Line{Seq: int64(i + 1), Event: e.Event, Data: json.RawMessage(raw)}
 	}
-	s := &Started{Directive: Identity{Ref: string(item.Directive) + ":" + r.Directive}, Inputs: r.Inputs, Model: r.Model, Provider: r.Provider, State: Completed}
+	s := &Started{
+		Directive: Identity{Ref: string(item.Directive) + ":" + r.Directive},
+		Inputs:    r.Inputs,
+		Model:     r.Model,
+		Provider:  r.Provider,
+		State:     Completed,
+	}
 	return newRecording("", id, s, lines)
 }
 
@@ -216,7 +238,8 @@ type CallOutcome struct {
 // answers: calls that only read start at the same time, in any order.
 func CallsOf(events []Event) ([]CallOutcome, error) {
 	var out []CallOutcome
-	at, asked := map[string]int{}, map[string]int{}
+	at := map[string]int{}
+	asked := map[string]int{}
 	for _, e := range events {
 		raw, err := jsonx.Marshal(e.Data)
 		if err != nil {
@@ -239,7 +262,14 @@ func CallsOf(events []Event) ([]CallOutcome, error) {
 				return nil, err
 			}
 			at[d.CallID] = len(out)
-			out = append(out, CallOutcome{Turn: d.Turn, ID: d.CallID, Name: d.Name, Ref: d.Ref, Digest: d.Digest, Input: d.Input})
+			out = append(out, CallOutcome{
+				Turn:   d.Turn,
+				ID:     d.CallID,
+				Name:   d.Name,
+				Ref:    d.Ref,
+				Digest: d.Digest,
+				Input:  d.Input,
+			})
 		case evResult:
 			var d recordedContent
 			if err := into(raw, &d); err != nil {

@@ -74,7 +74,12 @@ func ReadRecording(project, id string) (*Recording, error) {
 }
 
 func newRecording(project, id string, s *Started, lines []transcript.Line) (*Recording, error) {
-	r := &Recording{ID: id, Started: s, lines: lines, results: map[string]*recordedResult{}}
+	r := &Recording{
+		ID:      id,
+		Started: s,
+		lines:   lines,
+		results: map[string]*recordedResult{},
+	}
 	r.then = newThread(id, Params{Project: project, Services: []*Service{{}}, Source: func(string) string { return "" }})
 	for i := range lines {
 		if lines[i].Event != evResult {
@@ -164,7 +169,13 @@ func (r *Recording) next() (*message.Request, *message.Response, error) {
 		}
 		if req != nil {
 			r.answers++
-			return req, &message.Response{Blocks: d.Blocks, Stop: d.Stop, StopRaw: d.StopRaw, Usage: d.Usage, Model: d.Model}, nil
+			return req, &message.Response{
+				Blocks:  d.Blocks,
+				Stop:    d.Stop,
+				StopRaw: d.StopRaw,
+				Usage:   d.Usage,
+				Model:   d.Model,
+			}, nil
 		}
 	}
 	return nil, nil, nil
@@ -184,7 +195,8 @@ func (t *Thread) AsRecorded(ctx context.Context) (string, error) {
 
 // asRecorded takes what the recording has before its next answer.
 func (t *Thread) asRecorded(ctx context.Context) (string, error) {
-	r, step := t.p.Replay, compact.None
+	r := t.p.Replay
+	step := compact.None
 	for i := r.at; i < len(r.lines) && r.lines[i].Event != evResponse; i++ {
 		if r.lines[i].Event != evCompacted || i < r.taken {
 			continue
@@ -197,8 +209,11 @@ func (t *Thread) asRecorded(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", r.broken(&r.lines[i], err)
 		}
-		r.taken, step = i+1, d.Step
-		d.Key, d.Threads, d.Spend = keyOf(ctx), nil, 0
+		r.taken = i + 1
+		step = d.Step
+		d.Key = keyOf(ctx)
+		d.Threads = nil
+		d.Spend = 0
 		t.shorten(&d)
 		if err := t.record(ctx, true, evCompacted, d); err != nil {
 			return "", err
@@ -287,7 +302,9 @@ func permittedCall(c *ToolCall) error {
 	if c.Tool.Ref == "" {
 		return nil // directive_return and rye_artifact
 	}
-	verb, name, kind := policy.Execute, c.Tool.Ref, item.Tool
+	verb := policy.Execute
+	name := c.Tool.Ref
+	kind := item.Tool
 	if c.Tool.Verb != "" {
 		verb = c.Tool.Verb
 		name, _ = c.Input["item_id"].(string)
@@ -322,7 +339,8 @@ func (t *Thread) answersTools() bool { return t.p.Replay != nil && !t.p.Replay.R
 
 // difference compares two requests by what the model reads: system text, tools and messages.
 func difference(call int64, was, is *message.Request) (Difference, bool) {
-	old, now := parts(was), parts(is)
+	old := parts(was)
+	now := parts(is)
 	for i := range old {
 		old[i], now[i] = unfenced(old[i]), unfenced(now[i])
 	}
@@ -338,7 +356,12 @@ func difference(call int64, was, is *message.Request) (Difference, bool) {
 	if first == "" {
 		return Difference{}, false
 	}
-	return Difference{Call: call, Part: first, Tool: changedTool(first, was, is), Diff: linediff.Unified("recorded", "now", before.Bytes(), after.Bytes())}, true
+	return Difference{
+		Call: call,
+		Part: first,
+		Tool: changedTool(first, was, is),
+		Diff: linediff.Unified("recorded", "now", before.Bytes(), after.Bytes()),
+	}, true
 }
 
 // fenceName is the name of an element around a text in the prompt. It begins with the digest of a
@@ -365,7 +388,8 @@ func changedTool(part string, was, is *message.Request) string {
 			}
 		}
 	case "messages":
-		then, now := resultsOf(was), resultsOf(is)
+		then := resultsOf(was)
+		now := resultsOf(is)
 		for i := range min(len(then), len(now)) {
 			if then[i] != now[i] {
 				return then[i].name

@@ -63,9 +63,24 @@ func ReadStarted(project, id string) (*Started, error) {
 	if err != nil {
 		return nil, diag.New(diag.TranscriptBroken, "reading %s: %w", id, err)
 	}
-	s := &Started{Directive: d.Directive, Inputs: d.Inputs, Model: d.Model, Provider: strings.TrimPrefix(d.Provider.Ref, "tool:"), ProviderDigest: d.Provider.Digest, Replay: d.Replay,
-		Limits: d.Limits, Loop: d.Loop, Steps: d.Steps, Spawned: d.Spawned, State: Running, Time: lines[0].Time}
-	s.Number, s.Carried, s.Workspace, s.Attachments = d.Number, d.Carried, d.Workspace, d.Attachments
+	s := &Started{
+		Directive:      d.Directive,
+		Inputs:         d.Inputs,
+		Model:          d.Model,
+		Provider:       strings.TrimPrefix(d.Provider.Ref, "tool:"),
+		ProviderDigest: d.Provider.Digest,
+		Replay:         d.Replay,
+		Limits:         d.Limits,
+		Loop:           d.Loop,
+		Steps:          d.Steps,
+		Spawned:        d.Spawned,
+		State:          Running,
+		Time:           lines[0].Time,
+	}
+	s.Number = d.Number
+	s.Carried = d.Carried
+	s.Workspace = d.Workspace
+	s.Attachments = d.Attachments
 	s.Rested = lines[len(lines)-1].At()
 	if d.Parent != nil {
 		s.Parent = *d.Parent
@@ -95,7 +110,8 @@ func ReadStarted(project, id string) (*Started, error) {
 				return nil, diag.New(diag.TranscriptBroken, "reading %s: %w", id, err)
 			}
 		case evResumed:
-			s.State, s.Suspended = Running, nil
+			s.State = Running
+			s.Suspended = nil
 			var r resumedData
 			if into(lines[i].Data, &r) == nil && r.Limits != nil {
 				s.Limits = *r.Limits
@@ -146,7 +162,15 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 	if err := transcript.Base(p.Project, id).Remove(ResultFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	d := resumedData{From: log.Seq(), Torn: torn, Message: text, Changes: p.Changes, Repeated: slices.Sorted(maps.Keys(t.started)), Limits: &p.Limits, PID: p.PID}
+	d := resumedData{
+		From:     log.Seq(),
+		Torn:     torn,
+		Message:  text,
+		Changes:  p.Changes,
+		Repeated: slices.Sorted(maps.Keys(t.started)),
+		Limits:   &p.Limits,
+		PID:      p.PID,
+	}
 	if err := t.record(ctx, true, evResumed, d); err != nil {
 		return nil, err
 	}
@@ -197,11 +221,19 @@ func (t *Thread) settleOpen(ctx context.Context) error {
 		case err != nil:
 			return err
 		case !ok: // the ledger is a new one
-			cost, assumed = r.amount, true
+			cost = r.amount
+			assumed = true
 		}
 		t.spent = t.spent.Plus(cost)
-		d := errorData{Turn: r.data.Turn, Attempt: r.data.Attempt, ID: "interrupted", Code: string(diag.ExecutionFailed),
-			Message: "interrupted; it may have been answered", Cost: cost, Assumed: assumed || cost == r.amount}
+		d := errorData{
+			Turn:    r.data.Turn,
+			Attempt: r.data.Attempt,
+			ID:      "interrupted",
+			Code:    string(diag.ExecutionFailed),
+			Message: "interrupted; it may have been answered",
+			Cost:    cost,
+			Assumed: assumed || cost == r.amount,
+		}
 		if err := t.record(ctx, false, evError, d); err != nil {
 			return err
 		}
@@ -277,7 +309,8 @@ func (t *Thread) pendingReturn() {
 		if r := t.results[c.ID]; c.Name == ReturnTool && r != nil && !r.isError {
 			if tool, problem := t.offered(c.Name); problem == "" {
 				if input, bad := t.fits(tool, c); bad == "" {
-					t.returned, t.done = input, true
+					t.returned = input
+					t.done = true
 				}
 			}
 		}
@@ -316,7 +349,8 @@ func (t *Thread) line(event string, data []byte, keys *[]string) error {
 		}
 		return err
 	case evTurn:
-		t.inTurn, t.attempts = true, 0
+		t.inTurn = true
+		t.attempts = 0
 		return nil
 	case evSwitched:
 		t.service = min(t.service+1, len(t.p.Services)-1)

@@ -83,9 +83,21 @@ func (t *Thread) Shorten(ctx context.Context, s *Shortening) error {
 	if s.Keep > 0 && at < 0 {
 		return bad("the model does not read a turn %d", s.Keep)
 	}
-	d := compactedData{Step: compact.References, Key: keyOf(ctx), Before: t.used().ContextTokens, Window: t.window(), Results: s.Results, Threads: s.Threads, Spend: s.Spend}
+	d := compactedData{
+		Step:    compact.References,
+		Key:     keyOf(ctx),
+		Before:  t.used().ContextTokens,
+		Window:  t.window(),
+		Results: s.Results,
+		Threads: s.Threads,
+		Spend:   s.Spend,
+	}
 	if s.Keep > 0 {
-		d.Step, d.Keep, d.Text, d.Artifact, d.Failed = compact.Summary, s.Keep, s.Text, s.Artifact, s.Failed
+		d.Step = compact.Summary
+		d.Keep = s.Keep
+		d.Text = s.Text
+		d.Artifact = s.Artifact
+		d.Failed = s.Failed
 		for _, e := range t.entries[t.short.from:at] {
 			if e.answer != nil {
 				d.Turns++
@@ -111,13 +123,15 @@ func (t *Thread) Shorten(ctx context.Context, s *Shortening) error {
 // shorten applies a line of the log.
 func (t *Thread) shorten(d *compactedData) {
 	if t.short.results == nil {
-		t.short.results, t.short.byKey = map[string]string{}, map[string]string{}
+		t.short.results = map[string]string{}
+		t.short.byKey = map[string]string{}
 	}
 	for _, r := range d.Results {
 		t.short.results[r.CallID] = r.Text
 	}
 	if at := t.entryOf(d.Keep); d.Keep > 0 && at >= 0 {
-		t.short.from, t.short.text = at, d.Text
+		t.short.from = at
+		t.short.text = d.Text
 	}
 	if d.Key != "" {
 		t.short.byKey[d.Key] = d.Step

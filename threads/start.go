@@ -65,16 +65,36 @@ func Start(ctx context.Context, id string, p Params) (*Result, error) {
 
 // logParams are the parameters of the log.
 func (t *Thread) logParams() transcript.Params {
-	return transcript.Params{Project: t.p.Project, ID: t.id, Signer: t.p.Signer, Now: t.p.Now, Keys: t.p.Keys, Heads: t.p.Heads, Redact: t.p.Redact, Written: t.written}
+	return transcript.Params{
+		Project: t.p.Project,
+		ID:      t.id,
+		Signer:  t.p.Signer,
+		Now:     t.p.Now,
+		Keys:    t.p.Keys,
+		Heads:   t.p.Heads,
+		Redact:  t.p.Redact,
+		Written: t.written,
+	}
 }
 
 func newThread(id string, p Params) *Thread {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	t := &Thread{p: p, id: id, results: map[string]*recordedResult{}, started: map[string]bool{}, byKey: map[string]*answer{},
-		asides: map[string]*aside{}, made: map[string]int{}, waiting: map[string]*asked{},
-		tries: map[string]int64{}, open: map[string]reservation{}, skip: map[string]int{}, sent: map[string]bool{}}
+	t := &Thread{
+		p:       p,
+		id:      id,
+		results: map[string]*recordedResult{},
+		started: map[string]bool{},
+		byKey:   map[string]*answer{},
+		asides:  map[string]*aside{},
+		made:    map[string]int{},
+		waiting: map[string]*asked{},
+		tries:   map[string]int64{},
+		open:    map[string]reservation{},
+		skip:    map[string]int{},
+		sent:    map[string]bool{},
+	}
 	t.began = p.Now()
 	p.Carried.begin(t)
 	return t
@@ -83,11 +103,26 @@ func newThread(id string, p Params) *Thread {
 func (t *Thread) startData() startedData {
 	s := t.p.Services[0]
 	d := startedData{
-		Directive: t.p.Directive.Identity, Version: t.p.Directive.Version, Signer: t.p.Directive.Signer, Extends: t.p.Directive.Extends,
-		Inputs: t.p.Directive.Inputs, Loop: t.p.LoopItem, Steps: t.p.Steps, Model: s.Model, Provider: Identity{Ref: s.Provider.String(), Digest: s.Digest},
-		Limits: t.p.Limits, Workspace: t.p.Workspace, Sandbox: t.p.Sandbox, Lock: t.p.Lock, Program: t.p.Program, PID: t.p.PID,
-		Owner: t.p.Directive.Owner, Attempts: t.p.MaxAttempts,
-		Carried: t.p.Carried, Spawned: t.p.Spawned, Attachments: t.p.Attachments,
+		Directive:   t.p.Directive.Identity,
+		Version:     t.p.Directive.Version,
+		Signer:      t.p.Directive.Signer,
+		Extends:     t.p.Directive.Extends,
+		Inputs:      t.p.Directive.Inputs,
+		Loop:        t.p.LoopItem,
+		Steps:       t.p.Steps,
+		Model:       s.Model,
+		Provider:    Identity{Ref: s.Provider.String(), Digest: s.Digest},
+		Limits:      t.p.Limits,
+		Workspace:   t.p.Workspace,
+		Sandbox:     t.p.Sandbox,
+		Lock:        t.p.Lock,
+		Program:     t.p.Program,
+		PID:         t.p.PID,
+		Owner:       t.p.Directive.Owner,
+		Attempts:    t.p.MaxAttempts,
+		Carried:     t.p.Carried,
+		Spawned:     t.p.Spawned,
+		Attachments: t.p.Attachments,
 	}
 	if t.p.Parent != "" {
 		d.Parent = &t.p.Parent
@@ -205,7 +240,12 @@ func (t *Thread) end(ctx context.Context, cancelled bool, err error) (*Result, e
 	if merr := t.missedBefore(ctx); merr != nil {
 		err = errors.Join(err, merr)
 	}
-	r := &Result{ThreadID: t.id, Status: Completed, Cost: t.cost(), Model: t.p.Services[t.service].Model}
+	r := &Result{
+		ThreadID: t.id,
+		Status:   Completed,
+		Cost:     t.cost(),
+		Model:    t.p.Services[t.service].Model,
+	}
 	if a := t.lastAnswer(); a != nil {
 		r.Text = a.resp.Text()
 	}
@@ -219,7 +259,8 @@ func (t *Thread) end(ctx context.Context, cancelled bool, err error) (*Result, e
 		r.Outputs = t.returned
 	default:
 		if err = t.judge(r); diag.CodeOf(err) == diag.Cancelled {
-			r.Status, cancelled = Cancelled, true
+			r.Status = Cancelled
+			cancelled = true
 			err = diag.Typed(err).WithDetail("thread_id", t.id)
 		}
 	}
@@ -292,7 +333,12 @@ func (t *Thread) judge(r *Result) error {
 
 func failureOf(err error) *diag.Failure {
 	e := diag.Typed(err)
-	return &diag.Failure{Code: e.Code, Message: e.Error(), Retryable: e.Retryable, Details: e.Details}
+	return &diag.Failure{
+		Code:      e.Code,
+		Message:   e.Error(),
+		Retryable: e.Retryable,
+		Details:   e.Details,
+	}
 }
 
 // rest writes the last event and the result, and closes the account.

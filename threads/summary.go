@@ -85,11 +85,25 @@ func ReadResult(project, id string) (*Result, error) {
 	if err != nil || s.State == Running {
 		return nil, err
 	}
-	return &Result{ThreadID: id, Status: s.State, Outputs: s.Outputs, Text: s.Text, Cost: s.Cost, Model: s.Model, Error: s.Error}, nil
+	return &Result{
+		ThreadID: id,
+		Status:   s.State,
+		Outputs:  s.Outputs,
+		Text:     s.Text,
+		Cost:     s.Cost,
+		Model:    s.Model,
+		Error:    s.Error,
+	}, nil
 }
 
 func summarize(project, id string, lines []transcript.Line) (*Summary, error) {
-	s := &Summary{ID: id, State: Running, Started: lines[0].Time, Calls: []CallSummary{}, Steps: []Identity{}}
+	s := &Summary{
+		ID:      id,
+		State:   Running,
+		Started: lines[0].Time,
+		Calls:   []CallSummary{},
+		Steps:   []Identity{},
+	}
 	for i := range lines {
 		s.Updated = lines[i].Time
 		data, err := dataOf(project, id, &lines[i])
@@ -108,9 +122,19 @@ func (s *Summary) line(event string, data []byte) error {
 	case evStarted:
 		var d startedData
 		err := into(data, &d)
-		s.Directive, s.Version, s.Signer, s.Provider, s.Model, s.Limits, s.Inputs, s.Loop, s.PID = d.Directive, d.Version, d.Signer, d.Provider, d.Model, d.Limits, d.Inputs, d.Loop, d.PID
+		s.Directive = d.Directive
+		s.Version = d.Version
+		s.Signer = d.Signer
+		s.Provider = d.Provider
+		s.Model = d.Model
+		s.Limits = d.Limits
+		s.Inputs = d.Inputs
+		s.Loop = d.Loop
+		s.PID = d.PID
 		if d.Carried != nil {
-			s.Continues, s.Follows, s.Cost = d.Carried.From, d.Carried.Follows, d.Carried.Cost
+			s.Continues = d.Carried.From
+			s.Follows = d.Carried.Follows
+			s.Cost = d.Carried.Cost
 		}
 		return err
 	case "node_started":
@@ -145,21 +169,33 @@ func (s *Summary) line(event string, data []byte) error {
 	case evCall:
 		var d callData
 		err := into(data, &d)
-		s.Calls = append(s.Calls, CallSummary{Turn: d.Turn, CallID: d.CallID, Name: d.Name, Ref: d.Ref, Decision: d.Decision, By: d.By})
+		s.Calls = append(s.Calls, CallSummary{
+			Turn:     d.Turn,
+			CallID:   d.CallID,
+			Name:     d.Name,
+			Ref:      d.Ref,
+			Decision: d.Decision,
+			By:       d.By,
+		})
 		return err
 	case evResult:
 		var d resultData
 		err := into(data, &d)
 		for i := range s.Calls {
 			if c := &s.Calls[i]; c.CallID == d.CallID {
-				c.Done, c.IsError, c.Duration = true, d.IsError, d.Duration
+				c.Done = true
+				c.IsError = d.IsError
+				c.Duration = d.Duration
 			}
 		}
 		return err
 	case evResumed:
 		var d resumedData
 		err := into(data, &d)
-		s.State, s.Error, s.PID, s.Suspended = Running, nil, d.PID, nil
+		s.State = Running
+		s.Error = nil
+		s.PID = d.PID
+		s.Suspended = nil
 		if d.Limits != nil {
 			s.Limits = *d.Limits
 		}
@@ -183,7 +219,10 @@ func (s *Summary) line(event string, data []byte) error {
 	if event == evSuspended {
 		d := suspendedData{Suspension: &Suspension{}}
 		err := into(data, &d)
-		s.State, s.Cost, s.Text, s.Suspended = Suspended, d.Cost, d.Text, d.Suspension
+		s.State = Suspended
+		s.Cost = d.Cost
+		s.Text = d.Text
+		s.Suspended = d.Suspension
 		return err
 	}
 	return s.end(event, data)
@@ -206,6 +245,9 @@ func (s *Summary) end(event string, data []byte) error {
 	if d.Cost.Spend.Kept() { // see believe
 		s.Cost = d.Cost
 	}
-	s.State, s.Outputs, s.Text, s.Error = state, d.Outputs, d.Text, d.Error
+	s.State = state
+	s.Outputs = d.Outputs
+	s.Text = d.Text
+	s.Error = d.Error
 	return err
 }

@@ -64,7 +64,8 @@ func (t *Thread) suspended(r *Result, s *Suspension) error {
 	if s.Ask != nil && s.Ask.ID == "" {
 		s.Ask.ID = t.id + "/" + strconv.FormatInt(t.log.Seq()+1, 10)
 	}
-	r.Status, r.Suspended = Suspended, s
+	r.Status = Suspended
+	r.Suspended = s
 	return nil
 }
 
@@ -162,7 +163,13 @@ func Decline(ctx context.Context, id string, p Params) (*Result, error) {
 	if err := t.record(ctx, true, evAnswered, answeredData{ID: s.Ask.ID, Decision: "deny", By: "person"}); err != nil {
 		return nil, errors.Join(err, t.money.Pause(ctx, s.Reason))
 	}
-	r := &Result{ThreadID: id, Status: Failed, Text: sum.Text, Model: sum.Model, Cost: sum.Cost}
+	r := &Result{
+		ThreadID: id,
+		Status:   Failed,
+		Text:     sum.Text,
+		Model:    sum.Model,
+		Cost:     sum.Cost,
+	}
 	refused := diag.New(diag.ApprovalDenied, "running %s: a person refused: %s", sum.Directive.Ref, s.Ask.Question).WithDetail("thread_id", id)
 	r.Error = failureOf(refused)
 	if err := t.rest(ctx, r); err != nil {

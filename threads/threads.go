@@ -422,8 +422,13 @@ func (t *Thread) Used() Usage {
 
 func (t *Thread) used() Usage {
 	u := Usage{
-		Turns: t.turns, InputTokens: t.usage.InputTotal(), OutputTokens: t.usage.Output, NewTokens: t.fresher.used, Spend: t.spent,
-		DurationMS: t.elapsed().Milliseconds(), Window: t.window(),
+		Turns:        t.turns,
+		InputTokens:  t.usage.InputTotal(),
+		OutputTokens: t.usage.Output,
+		NewTokens:    t.fresher.used,
+		Spend:        t.spent,
+		DurationMS:   t.elapsed().Milliseconds(),
+		Window:       t.window(),
 	}
 	u.ContextTokens = (t.fresh + 3) / 4
 	if t.last != nil {
@@ -502,7 +507,8 @@ func exceeded(code diag.Code, thread, limit string, value, most any) *diag.Error
 
 // limits returns an error if a limit permits no further call of the model.
 func (t *Thread) limits() error {
-	u, l := t.used(), t.p.Limits
+	u := t.used()
+	l := t.p.Limits
 	switch {
 	case u.Turns >= l.Turns:
 		return exceeded(diag.LimitExceeded, t.id, "turns", u.Turns, l.Turns)
