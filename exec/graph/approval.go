@@ -93,9 +93,11 @@ func (w *walker) decide(ctx context.Context, name string, a *approval) error {
 	d := &answerData{Node: name, Time: w.p.Now().UTC().Format(time.RFC3339)}
 	switch {
 	case m != nil:
-		d.Answer, d.By = m.Payload, m.By
+		d.Answer = m.Payload
+		d.By = m.By
 	case !w.p.Now().Before(expires):
-		d.Answer, d.By = Deny, "timeout"
+		d.Answer = Deny
+		d.By = "timeout"
 	default:
 		return nil
 	}
@@ -113,7 +115,15 @@ func (w *walker) decide(ctx context.Context, name string, a *approval) error {
 func (w *walker) needsApproval(ctx context.Context, in invocation, need *ApprovalNeed) error {
 	name := in.approvalName()
 	expires := w.p.Now().Add(need.Timeout).UTC()
-	d := &askData{Node: name, Question: need.Question, Choices: []string{Once, Deny}, Expires: expires.Format(time.RFC3339Nano), To: "person", Approval: true, Change: need.Change}
+	d := &askData{
+		Node:     name,
+		Question: need.Question,
+		Choices:  []string{Once, Deny},
+		Expires:  expires.Format(time.RFC3339Nano),
+		To:       "person",
+		Approval: true,
+		Change:   need.Change,
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if a := w.approvals[name]; a != nil && a.answer == nil && a.ask.Question == need.Question {

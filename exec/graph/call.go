@@ -11,7 +11,14 @@ import (
 
 // action calls the item of an action node.
 func (w *walker) action(ctx context.Context, f *frame, n *Node, pr *progress) (*outcome, error) {
-	return w.call(ctx, f, n.Action, invocation{name: f.prefix + n.Name, step: pr.step, index: -1, child: pr.child, key: pr.key, at: pr.at})
+	return w.call(ctx, f, n.Action, invocation{
+		name:  f.prefix + n.Name,
+		step:  pr.step,
+		index: -1,
+		child: pr.child,
+		key:   pr.key,
+		at:    pr.at,
+	})
 }
 
 // invocation is one call of a node: the node itself, an item or a branch.
@@ -53,7 +60,13 @@ func (w *walker) attempts(ctx context.Context, f *frame, a *Action, in invocatio
 		in.at = nil // the item may have been repaired
 		w.report(in.name, in.step, "retry", nodeError(in.name, err).Message, 0)
 		w.mu.Lock()
-		logged := w.log.Commit(ctx, evFailed, failedData{Node: in.name, Step: in.step, Error: nodeError(in.name, err), Attempt: attempt, Edge: "retry"})
+		logged := w.log.Commit(ctx, evFailed, failedData{
+			Node:    in.name,
+			Step:    in.step,
+			Error:   nodeError(in.name, err),
+			Attempt: attempt,
+			Edge:    "retry",
+		})
 		w.mu.Unlock()
 		if logged != nil {
 			return nil, fatal{logged}
@@ -99,7 +112,8 @@ func (w *walker) once(ctx context.Context, f *frame, a *Action, in invocation) (
 		}
 		in.at = &resolved{ref, t}
 	}
-	ref, t := in.at.ref, in.at.t
+	ref := in.at.ref
+	t := in.at.t
 	params, err := w.params(ctx, a, ref, t, w.scope(f, in.step, in.more))
 	if err != nil {
 		return nil, err
@@ -107,16 +121,36 @@ func (w *walker) once(ctx context.Context, f *frame, a *Action, in invocation) (
 	key := w.cacheKey(a, t, params)
 	if key != "" {
 		if result, ok := w.p.Results.Get(key); ok {
-			return &outcome{result: result, pure: t.Pure, cached: true, note: "cached"}, nil
+			return &outcome{
+				result: result,
+				pure:   t.Pure,
+				cached: true,
+				note:   "cached",
+			}, nil
 		}
 	}
-	c := Call{Verb: a.Verb, Ref: ref, Params: params, Held: w.held, Key: in.key, RunID: w.log.ID(), Node: in.approvalName(), Step: in.step, Chain: t.Chain}
+	c := Call{
+		Verb:   a.Verb,
+		Ref:    ref,
+		Params: params,
+		Held:   w.held,
+		Key:    in.key,
+		RunID:  w.log.ID(),
+		Node:   in.approvalName(),
+		Step:   in.step,
+		Chain:  t.Chain,
+	}
 	if t.Graph || t.Thread {
 		if w.depth == 0 {
 			return nil, diag.New(diag.LimitExceeded, "calling %s: graphs call graphs and directives more than %d deep", ref, w.started.Depth).
 				WithDetail("limit", "depth").WithDetail("max", w.started.Depth)
 		}
-		c.Child = &Child{Run: w.childOf(in, ref), Parent: w.log.ID(), Depth: w.started.Depth + 1, Left: w.depth - 1}
+		c.Child = &Child{
+			Run:    w.childOf(in, ref),
+			Parent: w.log.ID(),
+			Depth:  w.started.Depth + 1,
+			Left:   w.depth - 1,
+		}
 		c.Share = in.share
 	}
 	if !t.Graph {
@@ -134,7 +168,13 @@ func (w *walker) once(ctx context.Context, f *frame, a *Action, in invocation) (
 	}
 	if c.Child != nil && c.Child.Suspended != nil {
 		s := *c.Child.Suspended
-		return nil, &Suspension{Reason: s.Reason, Nodes: []string{in.name}, WakeAt: s.WakeAt, Child: c.Child.Run, Questions: s.Questions}
+		return nil, &Suspension{
+			Reason:    s.Reason,
+			Nodes:     []string{in.name},
+			WakeAt:    s.WakeAt,
+			Child:     c.Child.Run,
+			Questions: s.Questions,
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -69,7 +69,8 @@ func (p *parser) blockTargets(r *tree.Reader, start string, nodes map[string]*No
 	check(start, r.Path("start"), r.Name("start"))
 	all := r.Map("nodes")
 	for _, name := range order {
-		n, nr := nodes[name], all.Map(name)
+		n := nodes[name]
+		nr := all.Map(name)
 		for _, e := range n.Next {
 			check(e.To, e.path, nr.Name("next"))
 		}

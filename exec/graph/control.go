@@ -108,7 +108,12 @@ func answerQuestion(ctx context.Context, project, id, node, text, by string, now
 	if why != "" {
 		return "", "", nil, diag.New(diag.ValidationFailed, "answering %s: %q is not an answer: %s", q.Node, text, why)
 	}
-	if err := Send(project, s.ID, Message{Kind: kindAnswer, Name: q.Node, Payload: v, By: by}, now); err != nil {
+	if err := Send(project, s.ID, Message{
+		Kind:    kindAnswer,
+		Name:    q.Node,
+		Payload: v,
+		By:      by,
+	}, now); err != nil {
 		return s.ID, q.Node, v, err
 	}
 	return s.ID, q.Node, v, late(ctx, project, id, s.ID, q.Node, approval)
@@ -181,7 +186,8 @@ func Answered(project, run, node string) (taken bool, answer any, by string, err
 		}
 		data, err := dataOf(project, run, &lines[i])
 		if err == nil && jsonx.Decode(data, &d) == nil && d.Node == node {
-			answer, by = d.Answer, d.By
+			answer = d.Answer
+			by = d.By
 		}
 	}
 	return true, answer, by, nil
@@ -191,7 +197,14 @@ func Answered(project, run, node string) (taken bool, answer any, by string, err
 // is not that of a run.
 func Mark(ctx context.Context, id, state string, p Params) error {
 	event := map[string]string{StateCancelled: evCancelled, StateKilled: evKilled}[state]
-	log, lines, _, err := transcript.Open(ctx, transcript.Params{Project: p.Project, ID: id, Signer: p.Signer, Now: p.Now, Keys: p.Keys, Heads: p.Heads})
+	log, lines, _, err := transcript.Open(ctx, transcript.Params{
+		Project: p.Project,
+		ID:      id,
+		Signer:  p.Signer,
+		Now:     p.Now,
+		Keys:    p.Keys,
+		Heads:   p.Heads,
+	})
 	if err != nil {
 		return err
 	}
@@ -216,5 +229,10 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 	if err := w.taken("cancel", ""); err != nil {
 		return err
 	}
-	return w.writeResult(&Result{RunID: id, Status: state, Steps: s.Steps, Errors: []NodeError{}})
+	return w.writeResult(&Result{
+		RunID:  id,
+		Status: state,
+		Steps:  s.Steps,
+		Errors: []NodeError{},
+	})
 }

@@ -80,7 +80,13 @@ func (w *walker) last() string {
 // rest writes the last line, its checkpoint and the result.
 func (w *walker) rest(ctx context.Context, event string, r *Result, e *NodeError) error {
 	settled := w.settle(ctx, r)
-	d := endData{Output: r.Output, Errors: w.errors, Error: e, Steps: r.Steps, Cost: r.Cost}
+	d := endData{
+		Output: r.Output,
+		Errors: w.errors,
+		Error:  e,
+		Steps:  r.Steps,
+		Cost:   r.Cost,
+	}
 	if w.p.Log != nil {
 		return w.log.Commit(ctx, event, d) // the thread rests after its own last event
 	}
@@ -137,7 +143,11 @@ func (w *walker) completed(ctx context.Context) {
 }
 
 func (w *walker) suspend(ctx context.Context, r *Result, s *Suspension) error {
-	r.Status, r.Reason, r.Waiting, r.Child, r.Suspended = StateSuspended, s.Reason, s.Nodes, s.Child, s
+	r.Status = StateSuspended
+	r.Reason = s.Reason
+	r.Waiting = s.Nodes
+	r.Child = s.Child
+	r.Suspended = s
 	d := suspendedData{Reason: s.Reason, Nodes: s.Nodes, Child: s.Child}
 	if !s.WakeAt.IsZero() {
 		d.WakeAt = s.WakeAt.UTC().Format(time.RFC3339)

@@ -25,7 +25,12 @@ type Fork struct {
 // StartFork starts a new run with the state that another run had after a step. Files
 // and child runs of the other run are not copied.
 func StartFork(ctx context.Context, g *Graph, digest item.Digest, f Fork, p Params) (*Result, error) {
-	rep, err := transcript.Verify(ctx, transcript.Params{Project: p.Project, ID: f.Run, Keys: p.Keys, Heads: p.Heads})
+	rep, err := transcript.Verify(ctx, transcript.Params{
+		Project: p.Project,
+		ID:      f.Run,
+		Keys:    p.Keys,
+		Heads:   p.Heads,
+	})
 	if err == nil {
 		err = rep.Err()
 	}
@@ -65,7 +70,10 @@ func StartFork(ctx context.Context, g *Graph, digest item.Digest, f Fork, p Para
 	if err != nil {
 		return nil, err
 	}
-	fresh.State, fresh.Node, fresh.Errors, fresh.Steps = state, w.root.cur, w.errors, w.step
+	fresh.State = state
+	fresh.Node = w.root.cur
+	fresh.Errors = w.errors
+	fresh.Steps = w.step
 	fresh.Forked = &origin{Run: f.Run, Seq: lines[end].Seq, Line: digestOfLine(&lines[end])}
 	p.forked = fresh
 	return Start(ctx, g, digest, w.started.Inputs, p)

@@ -127,7 +127,14 @@ func (w *walker) hook(ctx context.Context, h *Hook, scope map[string]any) (map[s
 	if err == nil {
 		var params map[string]any
 		if params, err = w.params(within, &a, ref, t, scope); err == nil {
-			data, err = w.p.Dispatcher.Call(within, Call{Verb: a.Verb, Ref: ref, Params: params, Held: w.held, RunID: w.log.ID(), Key: w.key("hook "+h.ID, w.step, -1)})
+			data, err = w.p.Dispatcher.Call(within, Call{
+				Verb:   a.Verb,
+				Ref:    ref,
+				Params: params,
+				Held:   w.held,
+				RunID:  w.log.ID(),
+				Key:    w.key("hook "+h.ID, w.step, -1),
+			})
 		}
 	}
 	d := map[string]any{"event": h.Event, "hook": h.ID, "ref": id, "ok": err == nil, "duration_ms": w.p.Now().Sub(began).Milliseconds()}

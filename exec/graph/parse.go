@@ -33,7 +33,9 @@ func Parse(ref item.Ref, path string, doc *tree.Doc) (*Graph, []diag.Finding) {
 func parseAll(ref item.Ref, path string, doc *tree.Doc) (*Graph, []diag.Finding) {
 	p := &parser{doc: doc, r: tree.NewReader(doc, diag.ValidationFailed), nodes: 0}
 	g := p.graph()
-	g.Ref, g.Path, g.doc = ref, path, doc
+	g.Ref = ref
+	g.Path = path
+	g.doc = doc
 	p.targets(g)
 	// The edges are read a second time.
 	fs := slices.CompactFunc(p.r.Findings(), diag.Finding.Equal)
@@ -158,7 +160,8 @@ func (p *parser) block(r *tree.Reader, depth int) (map[string]*Node, []string) {
 func (p *parser) inOrder(r *tree.Reader) []string {
 	keys := r.Keys()
 	slices.SortStableFunc(keys, func(a, b string) int {
-		x, y := p.doc.At(r.Path(a)), p.doc.At(r.Path(b))
+		x := p.doc.At(r.Path(a))
+		y := p.doc.At(r.Path(b))
 		return cmp.Or(cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column))
 	})
 	return keys
@@ -367,7 +370,8 @@ func (p *parser) retry(a *Action, r *tree.Reader) {
 		r.Reject("policy", "must be exponential, fixed, none or a mapping, not %s", tree.TypeName(v))
 	}
 	if a.Retry.Type == "none" {
-		a.Retry.Type, a.MaxAttempts = "", 1
+		a.Retry.Type = ""
+		a.MaxAttempts = 1
 	}
 }
 
@@ -543,7 +547,12 @@ func (p *parser) wait(n *Node, r *tree.Reader) {
 func (p *parser) hook(r *tree.Reader) *Hook {
 	r.Only("id", "event", "layer", "condition", "action", "on_failure", "description")
 	r.Require("event", "action")
-	h := &Hook{ID: r.Text("id"), Event: r.Text("event"), Cond: p.when(r, "condition"), Action: p.action(r.Map("action"))}
+	h := &Hook{
+		ID:     r.Text("id"),
+		Event:  r.Text("event"),
+		Cond:   p.when(r, "condition"),
+		Action: p.action(r.Map("action")),
+	}
 	if h.Layer = r.Int("layer", ownLayer, 1, observers); h.Layer < ownLayer {
 		pos := p.doc.At(r.Path("layer"))
 		p.r.Add(diag.Warnf(diag.ValidationFailed, pos.Line, pos.Column, "%s has no effect: the hooks of a graph come after those of the user", r.Name("layer")))

@@ -45,7 +45,15 @@ func (w *walker) askPerson(ctx context.Context, n *Node, d *askData, step int, e
 	defer cancel()
 	asked := make(chan reply, 1)
 	go func() {
-		q := Question{Run: w.log.ID(), Graph: w.g.Ref.String(), Node: d.Node, Step: step, Text: d.Question, Choices: d.Choices, Ask: n.Ask}
+		q := Question{
+			Run:     w.log.ID(),
+			Graph:   w.g.Ref.String(),
+			Node:    d.Node,
+			Step:    step,
+			Text:    d.Question,
+			Choices: d.Choices,
+			Ask:     n.Ask,
+		}
 		v, by, err := w.p.Ask(within, q)
 		asked <- reply{v, by, err}
 	}()

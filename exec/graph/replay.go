@@ -24,7 +24,9 @@ func Resume(ctx context.Context, g *Graph, digest item.Digest, id string, p Para
 	if err != nil {
 		return nil, err
 	}
-	log, lines, torn := p.Log, p.Lines, int64(0)
+	log := p.Log
+	lines := p.Lines
+	torn := int64(0)
 	if log == nil {
 		if log, lines, torn, err = transcript.Open(ctx, w.logParams(id)); err != nil {
 			return nil, err
@@ -49,7 +51,13 @@ func Resume(ctx context.Context, g *Graph, digest item.Digest, id string, p Para
 	w.held = w.recordedHeld()
 	w.depth = min(w.depth, w.started.Limits.Depth)
 	w.began = w.p.Now()
-	d := resumedData{From: log.Seq(), Torn: torn, Changes: changes, Repeated: w.inFlight(), PID: os.Getpid()}
+	d := resumedData{
+		From:     log.Seq(),
+		Torn:     torn,
+		Changes:  changes,
+		Repeated: w.inFlight(),
+		PID:      os.Getpid(),
+	}
 	if p.Log == nil {
 		if err := w.log.Commit(ctx, evResumed, d); err != nil {
 			return nil, err
@@ -75,7 +83,14 @@ func (w *walker) completeState() {
 
 // recorded returns the result that the log states.
 func (w *walker) recorded() *Result {
-	r := &Result{RunID: w.log.ID(), Status: w.ended, Output: w.end.Output, Steps: w.end.Steps, Errors: w.end.Errors, Cost: w.end.Cost}
+	r := &Result{
+		RunID:  w.log.ID(),
+		Status: w.ended,
+		Output: w.end.Output,
+		Steps:  w.end.Steps,
+		Errors: w.end.Errors,
+		Cost:   w.end.Cost,
+	}
 	if r.Errors == nil {
 		r.Errors = []NodeError{}
 	}
@@ -170,9 +185,12 @@ func (w *walker) line(l *transcript.Line) error {
 		if err := w.into(l, d); err != nil {
 			return err
 		}
-		w.started, w.ended, w.end = d, "", endData{}
+		w.started = d
+		w.ended = ""
+		w.end = endData{}
 		w.root = &frame{nodes: w.g.Nodes, own: cloneMap(d.State), cur: d.Node}
-		w.errors, w.step = d.Errors, d.Steps
+		w.errors = d.Errors
+		w.step = d.Steps
 	case evNode:
 		var d nodeData
 		if err := w.into(l, &d); err != nil {
@@ -183,7 +201,13 @@ func (w *walker) line(l *transcript.Line) error {
 		if old := w.nodes[d.Node]; old != nil {
 			w.forget(d.Node)
 		}
-		w.nodes[d.Node] = &progress{step: d.Step, child: d.Child, key: d.Key, items: map[int]*itemData{}, branches: map[string]*branchData{}}
+		w.nodes[d.Node] = &progress{
+			step:     d.Step,
+			child:    d.Child,
+			key:      d.Key,
+			items:    map[int]*itemData{},
+			branches: map[string]*branchData{},
+		}
 	case evInjected:
 		var d injectedData
 		if err := w.into(l, &d); err != nil {
@@ -352,7 +376,8 @@ func (w *walker) inject(ctx context.Context) error {
 
 // runStates returns the states of runs, and whether all of them rest.
 func runStates(ctx context.Context, project string, ids []string) (map[string]string, bool, error) {
-	out, resting := map[string]string{}, true
+	out := map[string]string{}
+	resting := true
 	for _, id := range ids {
 		s, err := Status(ctx, project, id)
 		if err != nil {

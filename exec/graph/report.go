@@ -10,7 +10,16 @@ import (
 // report sends a progress line.
 func (w *walker) report(name string, step int, status, text string, took time.Duration) {
 	if w.p.Progress != nil {
-		w.p.Progress(Progress{Run: w.log.ID(), Node: name, Step: step, Max: w.g.MaxSteps, Depth: w.started.Depth, Status: status, Text: text, Duration: took})
+		w.p.Progress(Progress{
+			Run:      w.log.ID(),
+			Node:     name,
+			Step:     step,
+			Max:      w.g.MaxSteps,
+			Depth:    w.started.Depth,
+			Status:   status,
+			Text:     text,
+			Duration: took,
+		})
 	}
 }
 

@@ -219,7 +219,8 @@ func idFrom(id string, now time.Time, b [16]byte) string {
 	ms := uint64(now.UnixMilli())
 	binary.BigEndian.PutUint16(b[:2], uint16(ms>>32))
 	binary.BigEndian.PutUint32(b[2:6], uint32(ms))
-	hi, lo := binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
+	hi := binary.BigEndian.Uint64(b[:8])
+	lo := binary.BigEndian.Uint64(b[8:])
 	var out [26]byte
 	for i := 25; i >= 0; i-- {
 		out[i] = crockford[lo&31]
@@ -257,7 +258,8 @@ func encode(b []byte) string {
 	var out []byte
 	var acc, bits uint
 	for _, c := range b {
-		acc, bits = acc<<8|uint(c), bits+8
+		acc = acc<<8 | uint(c)
+		bits = bits + 8
 		for bits >= 5 {
 			bits -= 5
 			out = append(out, crockford[acc>>bits&31])
@@ -293,7 +295,9 @@ func Start(ctx context.Context, g *Graph, digest item.Digest, inputs map[string]
 	started.PID = os.Getpid()
 	id := p.RunID
 	if p.Child != nil {
-		id, started.Parent, started.Depth = p.Child.Run, p.Child.Parent, p.Child.Depth
+		id = p.Child.Run
+		started.Parent = p.Child.Parent
+		started.Depth = p.Child.Depth
 	}
 	if id == "" {
 		id = NewID(g.Ref.ID, w.p.Now())
@@ -321,14 +325,22 @@ func Start(ctx context.Context, g *Graph, digest item.Digest, inputs map[string]
 // begun records the start of the run.
 func (w *walker) begun(ctx context.Context) error {
 	w.root = &frame{nodes: w.g.Nodes, own: cloneMap(w.started.State), cur: w.started.Node}
-	w.errors, w.step = w.started.Errors, w.started.Steps
+	w.errors = w.started.Errors
+	w.step = w.started.Steps
 	w.owed = w.joins(w.root, w.started.Node)
 	return w.record(ctx, evStarted, w.started, w.owed)
 }
 
 // logParams are the parameters of the log of a run.
 func (w *walker) logParams(id string) transcript.Params {
-	p := transcript.Params{Project: w.p.Project, ID: id, Signer: w.p.Signer, Now: w.p.Now, Keys: w.p.Keys, Heads: w.p.Heads}
+	p := transcript.Params{
+		Project: w.p.Project,
+		ID:      id,
+		Signer:  w.p.Signer,
+		Now:     w.p.Now,
+		Keys:    w.p.Keys,
+		Heads:   w.p.Heads,
+	}
 	if w.p.Event != nil {
 		p.Written = func(l *transcript.Line) { w.p.Event(id, l) }
 	}
@@ -337,8 +349,20 @@ func (w *walker) logParams(id string) transcript.Params {
 
 // first returns the data of the first line of a new run.
 func (w *walker) first(ctx context.Context, digest item.Digest, inputs map[string]any) (*startedData, error) {
-	g, p := w.g, w.p
-	d := &startedData{Graph: g.Ref.String(), Digest: digest, Space: p.Space, Inputs: inputs, State: g.State, Node: g.Start, Lock: p.Lock, Copy: p.Copy, Only: p.Only != "", Nodes: len(g.Nodes)}
+	g := w.g
+	p := w.p
+	d := &startedData{
+		Graph:  g.Ref.String(),
+		Digest: digest,
+		Space:  p.Space,
+		Inputs: inputs,
+		State:  g.State,
+		Node:   g.Start,
+		Lock:   p.Lock,
+		Copy:   p.Copy,
+		Only:   p.Only != "",
+		Nodes:  len(g.Nodes),
+	}
 	d.Limits = limitData{w.depth, int64(g.Limits.Duration / time.Second), g.Limits.Turns, g.Limits.Tokens, g.Limits.Spawns, g.Limits.Spend}
 	if p.Node != "" {
 		d.Node = p.Node

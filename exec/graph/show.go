@@ -214,7 +214,8 @@ func escaped(s string) string {
 
 func (d *drawing) mermaid(prefix string, nodes map[string]*Node, order []string, ran Ran) {
 	for _, name := range order {
-		n, id := nodes[name], d.id(prefix+name)
+		n := nodes[name]
+		id := d.id(prefix + name)
 		fmt.Fprintf(&d.out, "  %s[\"%s<br/>%s\"]\n", id, entities(name), entities(n.summary()))
 		if r := ran[prefix+name]; r.OK > 0 {
 			fmt.Fprintf(&d.out, "  class %s ok\n", id)
@@ -254,7 +255,8 @@ func (g *Graph) Dot(ran Ran) string {
 
 func (d *drawing) dot(prefix string, nodes map[string]*Node, order []string, ran Ran) {
 	for _, name := range order {
-		n, id := nodes[name], d.id(prefix+name)
+		n := nodes[name]
+		id := d.id(prefix + name)
 		color := ""
 		if r := ran[prefix+name]; r.OK > 0 {
 			color = ", style=filled, fillcolor=\"#ccffcc\""

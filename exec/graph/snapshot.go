@@ -33,7 +33,14 @@ func (w *walker) snapshot(ctx context.Context, status, node string, end bool) {
 	if w.p.Snapshot == nil || w.p.Child != nil || w.started.Parent != "" {
 		return
 	}
-	head := snapshotHead{run: w.log.ID(), graph: w.started.Graph, digest: w.started.Digest, status: status, node: node, steps: w.step}
+	head := snapshotHead{
+		run:    w.log.ID(),
+		graph:  w.started.Graph,
+		digest: w.started.Digest,
+		status: status,
+		node:   node,
+		steps:  w.step,
+	}
 	var out bytes.Buffer
 	head.write(&out)
 	out.WriteString("\n## State\n\n")

@@ -84,7 +84,9 @@ func Status(ctx context.Context, project, id string) (*Summary, error) {
 		}
 		// A process that has ended since the log was read has written its end.
 		if known == len(lines) {
-			s.State, s.Reason, s.PID = StateError, orphaned, 0
+			s.State = StateError
+			s.Reason = orphaned
+			s.PID = 0
 			return s, nil
 		}
 		known = len(lines)
@@ -99,7 +101,8 @@ func status(project, id string, lines []transcript.Line) (*Summary, error) {
 		}
 	}
 	if len(lines) == 0 {
-		s.State, s.Reason = StateError, orphaned
+		s.State = StateError
+		s.Reason = orphaned
 		return s, nil
 	}
 	s.Updated = lines[len(lines)-1].Time
@@ -124,28 +127,48 @@ func (s *Summary) add(project string, l *transcript.Line) error {
 			Number int64 `json:"number"`
 		}
 		err := into(&d)
-		s.Thread, s.Started, s.PID, s.Number = true, l.Time, d.PID, d.Number
+		s.Thread = true
+		s.Started = l.Time
+		s.PID = d.PID
+		s.Number = d.Number
 		return err
 	case evStarted:
 		var d startedData
 		err := into(&d)
-		s.held, s.Copy, s.Number = d.Held, d.Copy, max(d.Number, s.Number)
-		s.Graph, s.Digest, s.Parent, s.Started, s.PID, s.Steps = d.Graph, d.Digest, d.Parent, l.Time, d.PID, d.Steps
+		s.held = d.Held
+		s.Copy = d.Copy
+		s.Number = max(d.Number, s.Number)
+		s.Graph = d.Graph
+		s.Digest = d.Digest
+		s.Parent = d.Parent
+		s.Started = l.Time
+		s.PID = d.PID
+		s.Steps = d.Steps
 		return err
 	case evNode:
 		var d nodeData
 		err := into(&d)
-		s.Node, s.Steps = d.Node, max(s.Steps, d.Step)
+		s.Node = d.Node
+		s.Steps = max(s.Steps, d.Step)
 		return err
 	case evResumed:
 		var d resumedData
 		err := into(&d)
-		s.State, s.Reason, s.Waiting, s.WakeAt, s.Child, s.PID = StateRunning, "", nil, "", "", d.PID
+		s.State = StateRunning
+		s.Reason = ""
+		s.Waiting = nil
+		s.WakeAt = ""
+		s.Child = ""
+		s.PID = d.PID
 		return err
 	case evSuspended:
 		var d suspendedData
 		err := into(&d)
-		s.State, s.Reason, s.Waiting, s.WakeAt, s.Child = StateSuspended, d.Reason, d.Nodes, d.WakeAt, d.Child
+		s.State = StateSuspended
+		s.Reason = d.Reason
+		s.Waiting = d.Nodes
+		s.WakeAt = d.WakeAt
+		s.Child = d.Child
 		return err
 	case evAsk:
 		var d askData
@@ -178,7 +201,11 @@ func (s *Summary) add(project string, l *transcript.Line) error {
 
 // ended sets the state of a run that waits for nothing any more.
 func (s *Summary) ended(state string) {
-	s.State, s.Reason, s.Waiting, s.WakeAt, s.Child = state, "", nil, "", ""
+	s.State = state
+	s.Reason = ""
+	s.Waiting = nil
+	s.WakeAt = ""
+	s.Child = ""
 }
 
 // Owner returns the process that writes the log of a run, 0 if its number is not

@@ -71,7 +71,8 @@ func (p *picture) add(prefix string, nodes map[string]*Node, order []string, ran
 		p.order = append(p.order, name)
 	}
 	for _, name := range order {
-		n, full := nodes[name], prefix+name
+		n := nodes[name]
+		full := prefix + name
 		put(full, n.summary())
 		for _, e := range n.Next {
 			label := ""
@@ -81,7 +82,12 @@ func (p *picture) add(prefix string, nodes map[string]*Node, order []string, ran
 			p.links = append(p.links, link{from: full, to: prefix + e.To, label: label})
 		}
 		if n.OnError != "" {
-			p.links = append(p.links, link{from: full, to: prefix + n.OnError, label: "error", dashed: true})
+			p.links = append(p.links, link{
+				from:   full,
+				to:     prefix + n.OnError,
+				label:  "error",
+				dashed: true,
+			})
 		}
 		for _, br := range n.Branches {
 			inner := full + "." + br.Name
@@ -139,14 +145,16 @@ func (p *picture) arrange() (columns, rows int) {
 		b := p.boxes[name]
 		b.column = used[b.rank]
 		used[b.rank]++
-		columns, rows = max(columns, used[b.rank]), max(rows, b.rank+1)
+		columns = max(columns, used[b.rank])
+		rows = max(rows, b.rank+1)
 	}
 	return columns, rows
 }
 
 // draw draws an edge: down from row to row, and around the right side to a row above.
 func (p *picture) draw(b *strings.Builder, l link) {
-	from, to := p.boxes[l.from], p.boxes[l.to]
+	from := p.boxes[l.from]
+	to := p.boxes[l.to]
 	if from == nil || to == nil {
 		return // an edge to a node that does not exist
 	}
@@ -154,15 +162,21 @@ func (p *picture) draw(b *strings.Builder, l link) {
 	if l.dashed {
 		style = " stroke-dasharray=\"5 4\""
 	}
-	x1, y1 := from.x()+boxWidth/2, from.y()+boxHeight
-	x2, y2 := to.x()+boxWidth/2, to.y()
+	x1 := from.x() + boxWidth/2
+	y1 := from.y() + boxHeight
+	x2 := to.x() + boxWidth/2
+	y2 := to.y()
 	curve := fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1, y1+gapY/2, x2, y2-gapY/2, x2, y2)
-	labelX, labelY := (x1+x2)/2, (y1+y2)/2+4
+	labelX := (x1 + x2) / 2
+	labelY := (y1+y2)/2 + 4
 	if to.rank <= from.rank {
-		x1, y1 = from.x()+boxWidth, from.y()+boxHeight/2
-		x2, y2 = to.x()+boxWidth, to.y()+boxHeight/2
+		x1 = from.x() + boxWidth
+		y1 = from.y() + boxHeight/2
+		x2 = to.x() + boxWidth
+		y2 = to.y() + boxHeight/2
 		curve = fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1+gapX, y1, x2+gapX, y2, x2, y2)
-		labelX, labelY = max(x1, x2)+gapX/2, (y1+y2)/2
+		labelX = max(x1, x2) + gapX/2
+		labelY = (y1 + y2) / 2
 	}
 	fmt.Fprintf(b, "<path d=\"%s\" fill=\"none\" stroke=\"#555\"%s marker-end=\"url(#end)\"/>\n", curve, style)
 	if l.label != "" {

@@ -243,7 +243,12 @@ func (v *validator) inputs() []string {
 func (v *validator) uses() []use {
 	var out []use
 	add := func(node, path string, names []string, optional bool, extra ...string) {
-		u := use{root: names[0], path: path, optional: optional, node: node}
+		u := use{
+			root:     names[0],
+			path:     path,
+			optional: optional,
+			node:     node,
+		}
 		if len(names) > 1 {
 			u.key = names[1]
 		}

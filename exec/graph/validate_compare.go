@@ -27,7 +27,8 @@ type kinds map[string][]string
 
 // stateTypes collects the types of everything that is assigned.
 func (v *validator) stateTypes(ctx context.Context) kinds {
-	out, unknown := kinds{}, map[string]bool{}
+	out := kinds{}
+	unknown := map[string]bool{}
 	add := func(key string, types []string) {
 		if len(types) == 0 {
 			unknown[key] = true

@@ -36,7 +36,8 @@ func (v *validator) types(ctx context.Context) {
 // ${result}, nil if it is not known.
 func (v *validator) assigns(assign map[string]*interpolate.Template, node, path string, result any) {
 	for _, k := range slices.Sorted(maps.Keys(assign)) {
-		t, at := assign[k], tree.Join(path, k)
+		t := assign[k]
+		at := tree.Join(path, k)
 		value, constant := t.Constant()
 		if constant {
 			v.constant(k, value, node, at)
@@ -84,7 +85,8 @@ func (v *validator) read(key string, e *interpolate.Expr, node, at string, resul
 
 // declared returns the schema of a path, as below does. result is the schema of ${result}.
 func (v *validator) declared(path []string, result any) (found any, missing string, known []string) {
-	source, names := any(nil), path[1:]
+	source := any(nil)
+	names := path[1:]
 	switch path[0] {
 	case "result":
 		source = result
@@ -98,7 +100,8 @@ func (v *validator) declared(path []string, result any) (found any, missing stri
 		source = object("node", "string", "code", "string", "message", "string", "retryable", "boolean", "item", "integer", "branch", "string")
 	case "env":
 		if len(names) == 1 {
-			source, names = map[string]any{"type": "string"}, nil
+			source = map[string]any{"type": "string"}
+			names = nil
 		}
 	}
 	return below(source, names)
