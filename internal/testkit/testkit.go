@@ -46,10 +46,15 @@ func New(t testing.TB) *Workspace {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	check(t, err)
 	h := &Workspace{
-		T: t, Now: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), Dir: dir,
-		Project: filepath.Join(dir, "project"), User: filepath.Join(dir, "user"),
-		Trust: filepath.Join(dir, "trust"), Cache: filepath.Join(dir, "cache"),
-		Key: Key(42), System: stdlib.FS(),
+		T:       t,
+		Now:     time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC),
+		Dir:     dir,
+		Project: filepath.Join(dir, "project"),
+		User:    filepath.Join(dir, "user"),
+		Trust:   filepath.Join(dir, "trust"),
+		Cache:   filepath.Join(dir, "cache"),
+		Key:     Key(42),
+		System:  stdlib.FS(),
 	}
 	for _, base := range []string{h.Project, h.User} {
 		check(t, os.MkdirAll(filepath.Join(base, space.Dir), 0o755))
@@ -83,10 +88,23 @@ func Everything() doc.Scope {
 func (h *Workspace) Own(s sign.Signer, owner string, scope doc.Scope) {
 	h.T.Helper()
 	ctx := h.T.Context()
-	from, to := h.Now.AddDate(0, -1, 0), h.Now.AddDate(1, 0, 0)
-	name, document, err := doc.NewKey(ctx, doc.KeyParams{Owner: owner, NotBefore: from, NotAfter: to, Scope: scope, Now: h.Now}, s)
+	from := h.Now.AddDate(0, -1, 0)
+	to := h.Now.AddDate(1, 0, 0)
+	name, document, err := doc.NewKey(ctx, doc.KeyParams{
+		Owner:     owner,
+		NotBefore: from,
+		NotAfter:  to,
+		Scope:     scope,
+		Now:       h.Now,
+	}, s)
 	check(h.T, err)
-	gname, grant, err := doc.NewGrant(ctx, doc.PermissionParams{Document: document, NotBefore: from, NotAfter: to, Scope: scope, Now: h.Now}, s)
+	gname, grant, err := doc.NewGrant(ctx, doc.PermissionParams{
+		Document:  document,
+		NotBefore: from,
+		NotAfter:  to,
+		Scope:     scope,
+		Now:       h.Now,
+	}, s)
 	check(h.T, err)
 	check(h.T, AddOwnKey(h.Trust, trust.File{Name: name, Data: document}, trust.File{Name: gname, Data: grant}))
 }
@@ -141,7 +159,13 @@ func (h *Workspace) Write(base, rel, content string) string {
 // Spaces discovers the project, the user space and the system space.
 func (h *Workspace) Spaces() *space.Spaces {
 	h.T.Helper()
-	s, err := space.Discover(space.Params{Project: h.Project, Dir: h.Project, Home: h.User, System: h.System, Layer: stdlib.Bundle})
+	s, err := space.Discover(space.Params{
+		Project: h.Project,
+		Dir:     h.Project,
+		Home:    h.User,
+		System:  h.System,
+		Layer:   stdlib.Bundle,
+	})
 	check(h.T, err)
 	return s
 }
@@ -153,8 +177,10 @@ func (h *Workspace) Store() *trust.Store {
 	dev, err := hex.DecodeString(stdlib.DevPublic)
 	check(h.T, err)
 	s, fs := trust.Load(trust.Params{
-		UserDir: h.Trust, ProjectDir: filepath.Join(h.Project, space.Dir, "trust"), Now: h.Clock,
-		Anchors: []trust.Anchor{{Public: dev, Owner: "rye", EmbeddedOnly: true, Scope: Everything()}},
+		UserDir:    h.Trust,
+		ProjectDir: filepath.Join(h.Project, space.Dir, "trust"),
+		Now:        h.Clock,
+		Anchors:    []trust.Anchor{{Public: dev, Owner: "rye", EmbeddedOnly: true, Scope: Everything()}},
 	})
 	if diag.Failed(fs) {
 		h.T.Fatal(fs)

@@ -115,9 +115,11 @@ func (p Trace) Run() (Traced, error) {
 		return Traced{}, err
 	}
 	cmd := exec.Command(p.Filter, p.Args...)
-	cmd.Dir, cmd.Env = p.Dir, p.Env
+	cmd.Dir = p.Dir
+	cmd.Env = p.Env
 	if p.Output != nil {
-		cmd.Stdout, cmd.Stderr = p.Output, p.Output
+		cmd.Stdout = p.Output
+		cmd.Stderr = p.Output
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
 	if err := cmd.Start(); err != nil {
