@@ -60,7 +60,12 @@ func (e *Engine) Audit(ctx context.Context) (*Audit, error) {
 		return nil, err
 	}
 	rules := e.rules(st.project)
-	a := &auditor{e: e, st: st, rules: rules, Audit: &Audit{Bundles: []Audited{}, Rules: rules.List(), Findings: []diag.Finding{}}}
+	a := &auditor{
+		e:     e,
+		st:    st,
+		rules: rules,
+		Audit: &Audit{Bundles: []Audited{}, Rules: rules.List(), Findings: []diag.Finding{}},
+	}
 	if len(st.lockText) == 0 {
 		return a.Audit, nil // nothing is required
 	}
@@ -71,7 +76,13 @@ func (e *Engine) Audit(ctx context.Context) (*Audit, error) {
 	// Each bundle gets its own auditor, so that findings keep the order of the lock.
 	parts := make([]*auditor, len(st.lock.Bundles))
 	errs := each(ctx, len(parts), func(i int) error {
-		parts[i] = &auditor{e: e, st: st, rules: rules, seen: a.seen, Audit: &Audit{}}
+		parts[i] = &auditor{
+			e:     e,
+			st:    st,
+			rules: rules,
+			seen:  a.seen,
+			Audit: &Audit{},
+		}
 		parts[i].bundle(ctx, st.lock.Bundles[i])
 		return nil
 	})
@@ -130,7 +141,8 @@ func (a *auditor) keys() {
 		k, _ := a.e.p.Trust.Key(fp)
 		f, ok := k.Ending(now)
 		if !k.NotAfter.IsZero() && now.After(k.NotAfter) {
-			f, ok = k.KeptByLock(releases[key], "release"), true
+			f = k.KeptByLock(releases[key], "release")
+			ok = true
 		}
 		if ok {
 			a.add(lock.LockFile, f)
@@ -194,7 +206,14 @@ func (a *auditor) files() {
 // sources apply.
 func (a *auditor) bundle(ctx context.Context, b lock.Bundle) {
 	var err error
-	x := Audited{ID: b.ID.String(), Version: b.Version, State: StateFolder, Signers: []AuditedSigner{}, Caps: nonNil(b.Caps), Exec: nonNil(b.Exec)}
+	x := Audited{
+		ID:      b.ID.String(),
+		Version: b.Version,
+		State:   StateFolder,
+		Signers: []AuditedSigner{},
+		Caps:    nonNil(b.Caps),
+		Exec:    nonNil(b.Exec),
+	}
 	a.sources(b)
 	if installs(b) {
 		x.State = a.installed(b)
@@ -290,7 +309,12 @@ func (a *auditor) signers(b lock.Bundle, state string) []AuditedSigner {
 		s, why := a.e.signer(key)
 		if key == main {
 			named = true
-			s = AuditedSigner{Key: key, Owner: v.Owner, Trusted: v.OK(), Code: v.Code}
+			s = AuditedSigner{
+				Key:     key,
+				Owner:   v.Owner,
+				Trusted: v.OK(),
+				Code:    v.Code,
+			}
 			why = v.Reason()
 		} else if revoked := a.e.p.Trust.ReleaseRevoked(b.Manifest, signersOf(lock.Bundle{Signers: []string{key}})); revoked != "" {
 			s.Trusted = false

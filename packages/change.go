@@ -23,7 +23,12 @@ type Result struct {
 }
 
 func emptyResult() *Result {
-	return &Result{Changes: []Change{}, Installed: []string{}, Removed: []string{}, Wrote: []string{}}
+	return &Result{
+		Changes:   []Change{},
+		Installed: []string{},
+		Removed:   []string{},
+		Wrote:     []string{},
+	}
 }
 
 // Change is the change of one lock entry.

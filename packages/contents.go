@@ -92,7 +92,12 @@ type offers struct {
 }
 
 func newOffers(project *lock.ProjectFile, l *lock.Lock, changes []Change) *offers {
-	o := &offers{project: project, lock: l, changed: map[string]bool{}, of: map[item.Ref][]string{}}
+	o := &offers{
+		project: project,
+		lock:    l,
+		changed: map[string]bool{},
+		of:      map[item.Ref][]string{},
+	}
 	for _, c := range changes {
 		o.changed[c.ID] = true
 	}
@@ -326,7 +331,8 @@ func compareContents(before, after []Content) []difference {
 // releaseScope returns the kinds and the patterns of ids that a key needs to sign a
 // release: its manifest and its items, without those that are not used.
 func (e *Engine) releaseScope(ctx context.Context, rs Rules, id lock.ID, manifest string, snap *source.Snapshot) (kinds, ids []string) {
-	kinds, ids = []string{bundle.Subject(manifest).Kind}, []string{manifest}
+	kinds = []string{bundle.Subject(manifest).Kind}
+	ids = []string{manifest}
 	if e.p.Contents == nil {
 		return kinds, ids
 	}

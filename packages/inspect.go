@@ -90,8 +90,17 @@ func (e *Engine) Inspect(ctx context.Context, q Query) (*Inspection, error) {
 	}
 	snap.Keep()
 	defer snap.Release()
-	in := &Inspection{ID: mod.ID.String(), Version: mod.Version, URL: snap.Origin.URL, Commit: snap.Origin.Commit,
-		Signers: []ReleaseSigner{}, Items: []ReleaseItem{}, Exec: []string{}, Caps: []string{}, Hosts: []string{}}
+	in := &Inspection{
+		ID:      mod.ID.String(),
+		Version: mod.Version,
+		URL:     snap.Origin.URL,
+		Commit:  snap.Origin.Commit,
+		Signers: []ReleaseSigner{},
+		Items:   []ReleaseItem{},
+		Exec:    []string{},
+		Caps:    []string{},
+		Hosts:   []string{},
+	}
 	sights, err := e.readSights()
 	if err != nil {
 		return nil, err
@@ -145,12 +154,17 @@ func (e *Engine) inspectContents(ctx context.Context, in *Inspection, snap *sour
 // them in the repository.
 func (e *Engine) inspectSigners(ctx context.Context, in *Inspection, snap *source.Snapshot) error {
 	where := bundle.ManifestPath(in.Name)
-	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: snap.Tree(), ID: in.Name, Judge: func(text []byte, sub sign.Subject) bundle.Verdict {
-		in.text, in.Manifest = slices.Clone(text), item.DigestOf(text)
-		return e.verdict(where, text, nil, sub, nil)
-	}, JudgeCosignature: func(at string, body, sig []byte, sub sign.Subject) bundle.Verdict {
-		return e.verdict(at, body, sig, sub, nil)
-	}})
+	r, err := bundle.Verify(ctx, bundle.VerifyParams{
+		Tree: snap.Tree(),
+		ID:   in.Name,
+		Judge: func(text []byte, sub sign.Subject) bundle.Verdict {
+			in.text, in.Manifest = slices.Clone(text), item.DigestOf(text)
+			return e.verdict(where, text, nil, sub, nil)
+		},
+		JudgeCosignature: func(at string, body, sig []byte, sub sign.Subject) bundle.Verdict {
+			return e.verdict(at, body, sig, sub, nil)
+		},
+	})
 	if err != nil {
 		return err
 	}
@@ -160,7 +174,8 @@ func (e *Engine) inspectSigners(ctx context.Context, in *Inspection, snap *sourc
 		}
 		x := ReleaseSigner{Key: s.Key}
 		if v, ok := s.Verdict.(trust.Verdict); ok {
-			x.Verdict, x.Owner = v.Word(), v.Owner
+			x.Verdict = v.Word()
+			x.Owner = v.Owner
 		}
 		// An unreadable document is the same as none: the user gets it elsewhere.
 		name := path.Join(trustDir, "key-"+s.Key.String()+".toml")

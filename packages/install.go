@@ -52,7 +52,12 @@ func (e *Engine) checkInstalled(b lock.Bundle) error {
 	}
 	var files []lock.TreeFile
 	err = eachInstalled(dir, func(rel string, text []byte, mode fs.FileMode) error {
-		files = append(files, lock.TreeFile{Path: rel, Mode: modeOf(rel, mode, b), Size: int64(len(text)), Digest: sha256.Sum256(text)})
+		files = append(files, lock.TreeFile{
+			Path:   rel,
+			Mode:   modeOf(rel, mode, b),
+			Size:   int64(len(text)),
+			Digest: sha256.Sum256(text),
+		})
 		return nil
 	})
 	if err != nil {

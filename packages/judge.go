@@ -111,15 +111,21 @@ func (e *Engine) judgeRelease(ctx context.Context, b, was *lock.Bundle, snap *so
 	where := bundle.ManifestPath(name)
 	var verdict trust.Verdict
 	var recorded *lock.Bundle
-	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: snap.Tree(), ID: name, Listed: installed, Judge: func(text []byte, sub sign.Subject) bundle.Verdict {
-		if was != nil && was.Version == b.Version && was.Manifest == item.DigestOf(text) {
-			recorded = was
-		}
-		verdict = e.verdict(where, text, nil, sub, recorded)
-		return verdict
-	}, JudgeCosignature: func(at string, body, sig []byte, sub sign.Subject) bundle.Verdict {
-		return e.verdict(at, body, sig, sub, recorded)
-	}})
+	r, err := bundle.Verify(ctx, bundle.VerifyParams{
+		Tree:   snap.Tree(),
+		ID:     name,
+		Listed: installed,
+		Judge: func(text []byte, sub sign.Subject) bundle.Verdict {
+			if was != nil && was.Version == b.Version && was.Manifest == item.DigestOf(text) {
+				recorded = was
+			}
+			verdict = e.verdict(where, text, nil, sub, recorded)
+			return verdict
+		},
+		JudgeCosignature: func(at string, body, sig []byte, sub sign.Subject) bundle.Verdict {
+			return e.verdict(at, body, sig, sub, recorded)
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +184,12 @@ func (s *solver) note(mod lock.Module, warnings []diag.Finding) {
 // digest of the manifest, or nil.
 func (e *Engine) verdict(where string, text, detached []byte, sub sign.Subject, recorded *lock.Bundle) trust.Verdict {
 	v := e.p.Trust.Verify(trust.ManifestInput(trust.Input{
-		Space: e.p.Space, Path: where, Bytes: text, Subject: sub, Detached: detached, DetachedOnly: detached != nil,
+		Space:        e.p.Space,
+		Path:         where,
+		Bytes:        text,
+		Subject:      sub,
+		Detached:     detached,
+		DetachedOnly: detached != nil,
 		Locked: func(signer sign.Fingerprint) bool {
 			return recorded != nil && slices.Contains(recorded.Signers, SignerText(signer))
 		},

@@ -50,7 +50,8 @@ func (s *solver) describePrefers(ctx context.Context, l *lock.Lock, changes []Ch
 		case at < 0:
 			c.Items = append(c.Items, *x)
 		case c.Items[at].Consent == "" || c.accepted:
-			c.Items[at].Over, c.Items[at].Consent = x.Over, x.Consent
+			c.Items[at].Over = x.Over
+			c.Items[at].Consent = x.Consent
 		}
 	}
 	return changes, nil
@@ -58,10 +59,19 @@ func (s *solver) describePrefers(ctx context.Context, l *lock.Lock, changes []Ch
 
 // lockedChange returns the change of a bundle or member whose entry is the same.
 func lockedChange(l *lock.Lock, id lock.ID) Change {
-	c := Change{ID: id.String(), From: "local", To: "local", accepted: true}
+	c := Change{
+		ID:       id.String(),
+		From:     "local",
+		To:       "local",
+		accepted: true,
+	}
 	if b := l.Bundle(id); b != nil {
-		c.From, c.To, c.Direct = b.Version, b.Version, b.Require != ""
-		c.Commit, c.Signers, c.Caps = b.Commit, b.Signers, b.Caps
+		c.From = b.Version
+		c.To = b.Version
+		c.Direct = b.Require != ""
+		c.Commit = b.Commit
+		c.Signers = b.Signers
+		c.Caps = b.Caps
 	}
 	return c
 }

@@ -44,8 +44,18 @@ func (e *Engine) Pull(ctx context.Context, q Query, base atomicfile.Base, name s
 	if err != nil {
 		return nil, err
 	}
-	b, snap := &r.Bundle, r.Snapshot
-	out := &Pulled{ID: b.ID.String(), Version: b.Version, Sum: b.Sum, Signers: nonNil(b.Signers), Caps: nonNil(b.Caps), Exec: nonNil(b.Exec), Items: []ReleaseItem{}, Notes: r.Notes}
+	b := &r.Bundle
+	snap := r.Snapshot
+	out := &Pulled{
+		ID:      b.ID.String(),
+		Version: b.Version,
+		Sum:     b.Sum,
+		Signers: nonNil(b.Signers),
+		Caps:    nonNil(b.Caps),
+		Exec:    nonNil(b.Exec),
+		Items:   []ReleaseItem{},
+		Notes:   r.Notes,
+	}
 	for _, w := range r.warnings {
 		out.Notes = append(out.Notes, w.Message)
 	}

@@ -46,12 +46,14 @@ func isItem(s string) bool {
 // unless it has ":" or "/", as in git@host:path. A directory has no versions, so
 // an "@" in its path is part of it.
 func parseBundle(s string) (Query, error) {
-	text, version := s, ""
+	text := s
+	version := ""
 	if id, err := lock.ParseID(s); err == nil && id.Kind == lock.PathID {
 		return Query{ID: id}, nil
 	}
 	if i := strings.LastIndexByte(s, '@'); i > 0 && !strings.ContainsAny(s[i:], ":/") {
-		text, version = s[:i], s[i+1:]
+		text = s[:i]
+		version = s[i+1:]
 		if version == "" {
 			return Query{}, diag.New(diag.Usage, "reading %q: no version follows the @", s)
 		}

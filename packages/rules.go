@@ -52,7 +52,12 @@ func (r Rule) detail(e *diag.Error) *diag.Error { return e.WithDetail("rule", r.
 
 // rule returns a rule of the section policy.
 func (f RuleFile) rule(key, value string) Rule {
-	return Rule{Key: "policy." + key, Value: value, File: f.Path, Line: f.Position("policy", key).Line}
+	return Rule{
+		Key:   "policy." + key,
+		Value: value,
+		File:  f.Path,
+		Line:  f.Position("policy", key).Line,
+	}
 }
 
 // List returns every rule, file by file.

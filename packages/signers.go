@@ -87,7 +87,13 @@ func (f RuleFile) signerRule(pattern string) Rule {
 // newSignerRule returns a signer rule. A threshold of 0 is one signer.
 func newSignerRule(key, file string, signers []string, threshold int) Rule {
 	threshold = max(1, threshold)
-	return Rule{Key: key, Value: fmt.Sprintf("%d of %s", threshold, strings.Join(signers, ", ")), File: file, Signers: signers, Threshold: threshold}
+	return Rule{
+		Key:       key,
+		Value:     fmt.Sprintf("%d of %s", threshold, strings.Join(signers, ", ")),
+		File:      file,
+		Signers:   signers,
+		Threshold: threshold,
+	}
 }
 
 const signerPrefix = "ed25519:"

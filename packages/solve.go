@@ -50,7 +50,14 @@ func (e *Engine) solver(st *state, project *lock.ProjectFile) (*solver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &solver{e: e, st: st, project: project, pins: pins, src: source.Memo(e.p.Source), snaps: map[lock.Module]*source.Snapshot{}}, nil
+	return &solver{
+		e:       e,
+		st:      st,
+		project: project,
+		pins:    pins,
+		src:     source.Memo(e.p.Source),
+		snaps:   map[lock.Module]*source.Snapshot{},
+	}, nil
 }
 
 // solve selects versions, fetches the bundles and judges them.
@@ -72,14 +79,20 @@ func (s *solver) solve(ctx context.Context) (*solution, error) {
 	}
 	if old := s.st.lock; old != nil {
 		l.TakeItems(old)
-		l.Extra, l.Minor = old.Extra, old.Minor
+		l.Extra = old.Extra
+		l.Minor = old.Minor
 	}
 	l.Revoked = s.e.p.Revoked
 	if err := s.registries(ctx, l); err != nil {
 		return nil, err
 	}
 	l.Sort()
-	return &solution{lock: l, snaps: s.snaps, verified: s.verified, notes: s.notes}, nil
+	return &solution{
+		lock:     l,
+		snaps:    s.snaps,
+		verified: s.verified,
+		notes:    s.notes,
+	}, nil
 }
 
 // selectionError returns one typed error for the errors that mvs collected.

@@ -30,8 +30,16 @@ func (e *Engine) load() (*state, error) {
 		return nil, err
 	}
 	st := &state{
-		projectText: s.ProjectText, lockText: s.LockText, sumText: s.SumText, sumFile: s.SumText,
-		project: s.ProjectFile, members: s.Members, lock: s.Lock, theirs: s.Theirs, notes: s.Notes, sum: s.Sum,
+		projectText: s.ProjectText,
+		lockText:    s.LockText,
+		sumText:     s.SumText,
+		sumFile:     s.SumText,
+		project:     s.ProjectFile,
+		members:     s.Members,
+		lock:        s.Lock,
+		theirs:      s.Theirs,
+		notes:       s.Notes,
+		sum:         s.Sum,
 	}
 	e.expectRegistries(st)
 	return st, nil

@@ -80,7 +80,12 @@ func (w *Writer) Commit(ctx context.Context, o Origin) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{Origin: o, Sum: sum, Files: w.w.files, root: root}, nil
+	return &Snapshot{
+		Origin: o,
+		Sum:    sum,
+		Files:  w.w.files,
+		root:   root,
+	}, nil
 }
 
 // intact reports whether the snapshot exists and every file verifies.

@@ -77,7 +77,12 @@ func InMemory(o Origin, files map[string][]byte, executable func(path string) bo
 	s := &Snapshot{Origin: o, kept: files}
 	for _, p := range slices.Sorted(maps.Keys(files)) {
 		b := files[p]
-		s.Files = append(s.Files, File{Path: p, Size: int64(len(b)), Executable: executable(p), Digest: item.DigestOf(b)})
+		s.Files = append(s.Files, File{
+			Path:       p,
+			Size:       int64(len(b)),
+			Executable: executable(p),
+			Digest:     item.DigestOf(b),
+		})
 	}
 	var err error
 	s.Sum, err = sumOf(s.Files)
@@ -280,7 +285,12 @@ func parseIndex(b []byte) ([]File, error) {
 		if err != nil || err2 != nil || size < 0 || size > bundle.MaxFile || openat.CheckRel(words[3]) != nil {
 			return nil, errIndex
 		}
-		files = append(files, File{Path: words[3], Size: size, Executable: words[2] == "0755", Digest: d})
+		files = append(files, File{
+			Path:       words[3],
+			Size:       size,
+			Executable: words[2] == "0755",
+			Digest:     d,
+		})
 	}
 	sorted := slices.IsSortedFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	if !sorted || !bytes.Equal(renderIndex(files), b) {
@@ -297,7 +307,12 @@ type pendingSnapshot struct {
 }
 
 func (w *pendingSnapshot) add(path string, executable bool, b []byte) error {
-	f := File{Path: path, Size: int64(len(b)), Executable: executable, Digest: sha256.Sum256(b)}
+	f := File{
+		Path:       path,
+		Size:       int64(len(b)),
+		Executable: executable,
+		Digest:     sha256.Sum256(b),
+	}
 	if w.total += f.Size; w.total > lock.MaxTreeSize {
 		return diag.New(diag.TooLarge, "storing files: together they have more than %d bytes", lock.MaxTreeSize)
 	}

@@ -95,8 +95,16 @@ func (l *Listing) Find(version string) (Version, bool) {
 
 // OriginOf returns the origin of one version of the listing.
 func (l *Listing) OriginOf(v Version) Origin {
-	return Origin{ID: l.ID, Version: v.Version, URL: l.URL, Ref: v.Ref, TagObject: v.TagObject,
-		Commit: v.Commit, Subdir: l.ID.Subdir, TagSum: l.TagSum}
+	return Origin{
+		ID:        l.ID,
+		Version:   v.Version,
+		URL:       l.URL,
+		Ref:       v.Ref,
+		TagObject: v.TagObject,
+		Commit:    v.Commit,
+		Subdir:    l.ID.Subdir,
+		TagSum:    l.TagSum,
+	}
 }
 
 // Moved is the error for a version whose tag has another commit than recorded.

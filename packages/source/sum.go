@@ -33,7 +33,12 @@ func sumOf(files []File) (string, error) { return lock.HashTree(treeOf(files)) }
 func treeOf(files []File) []lock.TreeFile {
 	out := make([]lock.TreeFile, len(files))
 	for i, f := range files {
-		out[i] = lock.TreeFile{Path: f.Path, Mode: lock.ModeRegular, Size: f.Size, Digest: f.Digest}
+		out[i] = lock.TreeFile{
+			Path:   f.Path,
+			Mode:   lock.ModeRegular,
+			Size:   f.Size,
+			Digest: f.Digest,
+		}
 		if f.Executable {
 			out[i].Mode = lock.ModeExecutable
 		}

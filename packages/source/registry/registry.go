@@ -111,7 +111,14 @@ func (s Source) Resolve(ctx context.Context, id lock.ID, query string) (source.O
 	case wire.StateYanked:
 		return source.Origin{}, stateError(id, l, "it was yanked, so only projects that locked it use it").WithReason("registry_yanked")
 	}
-	return source.Origin{ID: id, Version: version, Archive: l.Archive, Log: strconv.FormatInt(l.Log, 10), Sum: l.Sum, Time: e.Time}, nil
+	return source.Origin{
+		ID:      id,
+		Version: version,
+		Archive: l.Archive,
+		Log:     strconv.FormatInt(l.Log, 10),
+		Sum:     l.Sum,
+		Time:    e.Time,
+	}, nil
 }
 
 // noneSelectable states why the versions that were published last are not selected.
@@ -222,7 +229,12 @@ func (s Source) Revalidate(ctx context.Context, o source.Origin) error {
 		_, err := h.Prove(ctx, l)
 		return err
 	}
-	return h.Moved(ctx, client.Moved{ID: o.ID.String(), Version: o.Version, Log: o.Log, Archive: o.Archive}, l)
+	return h.Moved(ctx, client.Moved{
+		ID:      o.ID.String(),
+		Version: o.Version,
+		Log:     o.Log,
+		Archive: o.Archive,
+	}, l)
 }
 
 // State returns the state of a recorded release and its reason.

@@ -83,7 +83,8 @@ func gzipRefs(w http.ResponseWriter, r *http.Request, git http.Handler) {
 	kind := "advertisement"
 	head := pkt("# service=git-upload-pack\n") + "0000"
 	if isVersion2(r) {
-		kind, head = "result", ""
+		kind = "result"
+		head = ""
 	}
 	w.Header().Set("Content-Type", "application/x-git-upload-pack-"+kind)
 	w.Header().Set("Content-Encoding", "gzip")
@@ -119,7 +120,8 @@ func fetching(w http.ResponseWriter, r *http.Request, git http.Handler) (text st
 	b, _ := io.ReadAll(in)
 	if strings.Contains(string(b), "command=ls-refs") {
 		r.Header.Del("Content-Encoding")
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
+		r.Body = io.NopCloser(bytes.NewReader(b))
+		r.ContentLength = int64(len(b))
 		git.ServeHTTP(w, r)
 		return "", false
 	}
@@ -290,7 +292,8 @@ func (p *Pack) Zeros(mib int, first []byte) {
 	p.Raw(bytes.Repeat(again, mib-1))
 	// The last block, and the sum over the bytes: zeros add the first half to the second.
 	sum := adler32.Checksum(first)
-	low, high := uint64(sum&0xffff), uint64(sum>>16)
+	low := uint64(sum & 0xffff)
+	high := uint64(sum >> 16)
 	high = (high + low*(uint64(mib)<<20)) % 65521
 	p.Raw(binary.BigEndian.AppendUint32([]byte{3, 0}, uint32(high<<16|low)))
 }

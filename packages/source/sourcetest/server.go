@@ -39,7 +39,12 @@ func Serve(t testing.TB, root string) *Server {
 		t.Skip("git or its http-backend is missing")
 	}
 	s := &Server{T: t, Root: root}
-	git := &cgi.Handler{Path: backend, Env: Environ("GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1"), Stderr: io.Discard, Logger: log.New(io.Discard, "", 0)}
+	git := &cgi.Handler{
+		Path:   backend,
+		Env:    Environ("GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1"),
+		Stderr: io.Discard,
+		Logger: log.New(io.Discard, "", 0),
+	}
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, git) }))
 	t.Cleanup(h.Close)
 	s.URL = h.URL
