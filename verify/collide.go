@@ -26,7 +26,8 @@ func (w *walk) collide(rel string, c *collisions) {
 	if !ok || p.Ref.IsZero() {
 		return
 	}
-	ref, at := p.Ref.String(), int32(len(w.files))
+	ref := p.Ref.String()
+	at := int32(len(w.files))
 	if other, taken := w.taken(c.ids, c.hash(ref)); taken {
 		f := diag.Errorf(diag.AmbiguousItem, 0, 0, "%s gives the same id as %s: %s", w.root.Display(rel), w.root.Display(other), p.Ref)
 		w.finding(f, rel)

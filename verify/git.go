@@ -121,7 +121,9 @@ func openGit(batch *gitcmd.Batch, prefix string, list func(names ...string) ([]g
 		return true
 	})
 	g := newGitFiles(entries, top)
-	g.batch, g.list, g.projectFiles = batch, list, files
+	g.batch = batch
+	g.list = list
+	g.projectFiles = files
 	return g, nil
 }
 
@@ -147,8 +149,15 @@ func (g *GitFiles) ReadSibling(name string, limit int64) (data []byte, executabl
 }
 
 func newGitFiles(list []gitcmd.Entry, top string) *GitFiles {
-	g := &GitFiles{entries: list, at: make(map[string]int, len(list)), folders: map[string]bool{".": true},
-		others: map[string]bool{}, double: map[string]bool{}, ahead: map[int][]byte{}, order: make([]int, 0, len(list))}
+	g := &GitFiles{
+		entries: list,
+		at:      make(map[string]int, len(list)),
+		folders: map[string]bool{".": true},
+		others:  map[string]bool{},
+		double:  map[string]bool{},
+		ahead:   map[int][]byte{},
+		order:   make([]int, 0, len(list)),
+	}
 	last := "" // the directory of the last entry, which most entries share
 	for i, e := range list {
 		rel, below := strings.CutPrefix(e.Path, top+"/")

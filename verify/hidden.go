@@ -37,7 +37,8 @@ func unfitForBundle(it *resolve.Item) []diag.Finding {
 	b := hidden.Blob{Path: path.Join(space.Dir, it.Rel), Bytes: it.Bytes, Executable: it.Root.Executable(it.Rel)}
 	fs := hidden.Blobs(b, func(name string) bool { return it.Root.Exists(strings.TrimPrefix(name, space.Dir+"/")) })
 	for i := range fs {
-		fs[i].Path, fs[i].Severity = it.Path(), diag.SeverityWarning
+		fs[i].Path = it.Path()
+		fs[i].Severity = diag.SeverityWarning
 	}
 	return fs
 }

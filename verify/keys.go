@@ -62,7 +62,8 @@ func (r *Report) Keys(store *trust.Store, now time.Time) {
 		k, _ := store.Key(fp)
 		f, ok := k.Ending(now)
 		if u.locked > 0 {
-			f, ok = k.KeptByLock(u.locked, "file"), true
+			f = k.KeptByLock(u.locked, "file")
+			ok = true
 		}
 		if ok {
 			r.Findings = append(r.Findings, diag.WithPath([]diag.Finding{f}, u.path)...)

@@ -137,13 +137,16 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 		f.Path = lock.LockFile
 		r.add(p.soften(f.WithReason("relock")))
 	}
-	locked, gone := p.Lock.Items, []lock.Item(nil) // gone is what is not an item of the project now
+	// gone is what is not an item of the project now
+	locked := p.Lock.Items
+	gone := []lock.Item(nil)
 	for _, it := range p.Items {
 		n := 0
 		for n < len(locked) && lock.CompareRefs(locked[n].Ref, it.Ref) < 0 {
 			n++
 		}
-		gone, locked = append(gone, locked[:n]...), locked[n:]
+		gone = append(gone, locked[:n]...)
+		locked = locked[n:]
 		if len(locked) == 0 || locked[0].Ref != it.Ref {
 			stale("%s is not in the lock", it.Ref)
 			continue
@@ -154,7 +157,8 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 			r.Fail(lock.LockFile, err)
 		case diag.CodeOf(err) == diag.LockStale:
 			f := failure(lock.LockFile, err)
-			f.Line, f.Column = 1, 1
+			f.Line = 1
+			f.Column = 1
 			r.add(p.soften(f))
 		}
 	}
@@ -302,7 +306,12 @@ func (p LockParams) sum(r *Report, root *space.Root, b lock.Bundle) {
 	err := root.Tree(lock.MaxTreeFile, func(rel string, data []byte, executable bool) error {
 		p.hidden(r, root, hidden.Blob{Path: rel, Bytes: data, Executable: executable})
 		caps = append(caps, p.capsOf(rel, data)...)
-		f := lock.TreeFile{Path: rel, Mode: lock.ModeRegular, Size: int64(len(data)), Digest: item.DigestOf(data)}
+		f := lock.TreeFile{
+			Path:   rel,
+			Mode:   lock.ModeRegular,
+			Size:   int64(len(data)),
+			Digest: item.DigestOf(data),
+		}
 		if modes && executable || !modes && slices.Contains(b.Exec, rel) {
 			f.Mode = lock.ModeExecutable
 		}

@@ -37,7 +37,12 @@ func (w *walk) manifest(ctx context.Context, rel string) error {
 	defer done()
 	in := trust.Input{Space: string(w.root.Space), Embedded: w.root.Embedded(), Path: rel}
 	in = lockedManifest(w.root, rel, in)
-	params := bundle.VerifyParams{Tree: tree, ID: id, Judge: judge(w.p.Trust, in), JudgeCosignature: judgeBeside(w.p.Trust, in)}
+	params := bundle.VerifyParams{
+		Tree:             tree,
+		ID:               id,
+		Judge:            judge(w.p.Trust, in),
+		JudgeCosignature: judgeBeside(w.p.Trust, in),
+	}
 	if w.root.Space == space.Project && !w.root.Bundled() && (w.root.OnDisk() || w.p.Ignored != nil) {
 		params.LeftOut = LeftOut(w.p.Ignored)
 	}
@@ -48,7 +53,12 @@ func (w *walk) manifest(ctx context.Context, rel string) error {
 		w.finding(f, rel)
 		return ctx.Err()
 	}
-	file := File{Space: w.root.Label(), Path: w.root.Display(rel), Bundle: id, Digest: r.Digest}
+	file := File{
+		Space:  w.root.Label(),
+		Path:   w.root.Display(rel),
+		Bundle: id,
+		Digest: r.Digest,
+	}
 	file.Verdict, _ = r.Verdict.(trust.Verdict)
 	w.report.file(file, !w.p.CountOnly)
 	for _, f := range r.Findings {
@@ -84,7 +94,9 @@ func lockedManifest(root *space.Root, rel string, in trust.Input) trust.Input {
 func judgeBeside(store *trust.Store, in trust.Input) func(string, []byte, []byte, sign.Subject) bundle.Verdict {
 	return func(at string, body, sig []byte, sub sign.Subject) bundle.Verdict {
 		in := in
-		in.Path, in.Detached, in.DetachedOnly = at, sig, true
+		in.Path = at
+		in.Detached = sig
+		in.DetachedOnly = true
 		return judge(store, in)(body, sub)
 	}
 }
@@ -93,7 +105,8 @@ func judge(store *trust.Store, in trust.Input) func([]byte, sign.Subject) bundle
 	in = trust.ManifestInput(in)
 	return func(b []byte, sub sign.Subject) bundle.Verdict {
 		in := in
-		in.Bytes, in.Subject = b, sub
+		in.Bytes = b
+		in.Subject = sub
 		return store.Verify(in)
 	}
 }

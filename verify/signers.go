@@ -21,7 +21,12 @@ func Signers(store *trust.Store, root *space.Root, want item.Digest) (name strin
 	manifests, _ := resolve.Manifests(root)
 	for _, m := range manifests {
 		in := lockedManifest(root, m.Rel, trust.Input{Space: string(root.Space), Path: root.Display(m.Rel)})
-		r, err := bundle.Signed(bundle.VerifyParams{Tree: tree, ID: m.ID, Judge: judge(store, in), JudgeCosignature: judgeBeside(store, in)})
+		r, err := bundle.Signed(bundle.VerifyParams{
+			Tree:             tree,
+			ID:               m.ID,
+			Judge:            judge(store, in),
+			JudgeCosignature: judgeBeside(store, in),
+		})
 		if err == nil && r.Digest == want {
 			return m.ID, r.Signers(), nil
 		}

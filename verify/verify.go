@@ -147,7 +147,9 @@ func (r *Report) file(f File, keep bool) {
 func (r *Report) Merge(o *Report) {
 	r.Files = append(r.Files, o.Files...)
 	r.Findings = append(r.Findings, o.Findings...)
-	r.Judged, r.Trusted, r.Ignored = r.Judged+o.Judged, r.Trusted+o.Trusted, r.Ignored+o.Ignored
+	r.Judged = r.Judged + o.Judged
+	r.Trusted = r.Trusted + o.Trusted
+	r.Ignored = r.Ignored + o.Ignored
 	r.mergeKeys(o)
 }
 
@@ -361,7 +363,14 @@ func fileOf(it *resolve.Item) File {
 	if !it.Ref.IsZero() {
 		ref = it.Ref.String()
 	}
-	return File{Ref: ref, Space: it.Root.Label(), Path: it.Path(), Digest: it.Digest, Support: it.Support(), Verdict: it.Verdict}
+	return File{
+		Ref:     ref,
+		Space:   it.Root.Label(),
+		Path:    it.Path(),
+		Digest:  it.Digest,
+		Support: it.Support(),
+		Verdict: it.Verdict,
+	}
 }
 
 // findingsOf returns the reason of a refusing verdict, then warnings, findings
@@ -415,8 +424,11 @@ func verdictFinding(it *resolve.Item) diag.Finding {
 	f := diag.Errorf(it.Verdict.Code, 0, 0, "%s", it.Verdict.Reason())
 	for _, at := range it.Verdict.Findings {
 		if at.Code == f.Code {
-			f.Line, f.Column = at.Line, at.Column
-			f.Fix, f.Reason, f.Facts = at.Fix, at.Reason, at.Facts
+			f.Line = at.Line
+			f.Column = at.Column
+			f.Fix = at.Fix
+			f.Reason = at.Reason
+			f.Facts = at.Facts
 			if f.Code == diag.HiddenChars {
 				f.Message = at.Message // the reason repeats the line number
 			}
