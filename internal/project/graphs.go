@@ -199,6 +199,7 @@ func (p *Project) RunGraph(ctx context.Context, in exec.NativeCall) (map[string]
 	if err != nil {
 		return nil, err
 	}
+	defer p.numbers.Hold()() // runs below it take numbers, too
 	account := p.runAccount(ctx, g, it.Digest)
 	if account != nil {
 		params.Dispatcher, params.Settle, params.Settles = graphDispatcher{p, account}, account.settle, account.settles

@@ -25,6 +25,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/stdlib"
+	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
 	"github.com/ryeos/rye/trust"
 )
@@ -61,6 +62,7 @@ type Project struct {
 	ReadOnly    bool              // tools change no file
 	allowance   *readAllowance
 	prices      *readSettings // that replace the prices of provider items
+	numbers     *store.Brief  // of threads, for runs of graphs
 
 	// passed returns the metadata of embedded items for the processes that this one starts.
 	// It is made once, when the first of them starts: by then, the project has read every
@@ -81,6 +83,7 @@ const (
 // Open opens the project that Env names.
 func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	p := &Project{asking: context.WithoutCancel(ctx), Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, prices: &readSettings{id: "agent/prices"}}
+	p.numbers = store.NewBrief(store.Dir(p.Dirs.State), store.Params{Now: e.Now})
 
 	// Before anything is read from them.
 	if err := p.checkUserDirs(); err != nil {

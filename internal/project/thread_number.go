@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -52,12 +51,12 @@ func (p *Project) numberRun(ctx context.Context, id string, inputs map[string]an
 	if p.Dirs.State == "" {
 		return 0, nil
 	}
-	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now})
-	if err == nil {
+	defer p.numbers.Hold()()
+	err = p.numbers.Do(ctx, func(s *store.Store) (err error) {
 		name, nothing := handle.Name(inputs), ""
-		n, err = s.Number(ctx, store.Handle{ID: id, Project: p.Spaces.ProjectDir, Name: &name, Waiting: &nothing})
-		err = errors.Join(err, s.Close())
-	}
+		n, err = s.NewNumber(ctx, store.Handle{ID: id, Project: p.Spaces.ProjectDir, Name: &name, Waiting: &nothing})
+		return err
+	})
 	if diag.CodeOf(err) == diag.Cancelled {
 		return 0, err
 	}

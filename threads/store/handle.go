@@ -123,6 +123,12 @@ func (s *Store) Number(ctx context.Context, h Handle) (n int64, err error) {
 	if n > 0 || err != nil {
 		return n, err
 	}
+	return s.NewNumber(ctx, h)
+}
+
+// NewNumber is Number for a thread or run that began now: it does not look for its number before
+// it waits to write.
+func (s *Store) NewNumber(ctx context.Context, h Handle) (n int64, err error) {
 	err = s.write(ctx, "numbering a thread in", func(t *tx) error {
 		n, err = s.numbered(t, h)
 		return err
