@@ -98,7 +98,7 @@ func runBundlePublisher(ctx context.Context, c *cli.Call, o *publisherOptions) e
 	if err := h.Recorder().Documents(ctx, space.User, made); err != nil {
 		return err
 	}
-	if _, err := publish(h, o.inProject, made); err != nil {
+	if _, err := addDocuments(h, o.inProject, made); err != nil {
 		return err
 	}
 	// The project is opened again to judge the new document with the others.

@@ -61,7 +61,7 @@ func runBundleRevoke(ctx context.Context, c *cli.Call, o *bundleRevokeOptions) e
 	if err != nil {
 		return err
 	}
-	files, err := publish(h, o.inProject, file)
+	files, err := addDocuments(h, o.inProject, file)
 	if err != nil {
 		return err
 	}

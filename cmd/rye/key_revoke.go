@@ -67,7 +67,7 @@ func runKeyRevoke(ctx context.Context, c *cli.Call, o *revokeOptions) error {
 	if err != nil {
 		return err
 	}
-	places, err := publish(h, o.inProject, trust.File{Name: name, Data: b})
+	places, err := addDocuments(h, o.inProject, trust.File{Name: name, Data: b})
 	if err != nil {
 		return err
 	}
@@ -104,9 +104,9 @@ func revokedKey(h *project.Project, word string) (fp sign.Fingerprint, own bool,
 	return fp, info.Own, nil
 }
 
-// publish writes documents into the user's trust directory, and with inProject into
+// addDocuments writes documents into the user's trust directory, and with inProject into
 // the project's.
-func publish(h *project.Project, inProject bool, files ...trust.File) ([]string, error) {
+func addDocuments(h *project.Project, inProject bool, files ...trust.File) ([]string, error) {
 	var places []string
 	for _, f := range files {
 		at, err := trust.AddDocument(h.Dirs.Trust(), f.Name, f.Data)

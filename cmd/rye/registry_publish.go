@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/client"
+	"github.com/ryeos/rye/registry/publish"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -82,9 +83,9 @@ func runRegistryPublish(ctx context.Context, c *cli.Call, o *registryPublishOpti
 }
 
 // publishPacked publishes a packed bundle, or shows what the registry would answer.
-func publishPacked(ctx context.Context, c *cli.Call, h *project.Project, b *project.PackedBundle, dryRun bool) error {
+func publishPacked(ctx context.Context, c *cli.Call, h *project.Project, b *publish.PackedBundle, dryRun bool) error {
 	if dryRun {
-		note, err := h.JudgeBundle(ctx, b)
+		note, err := publish.JudgeBundle(ctx, h, b)
 		if note != "" {
 			c.UI.Note("%s", note)
 		}
@@ -101,7 +102,7 @@ func publishPacked(ctx context.Context, c *cli.Call, h *project.Project, b *proj
 			c.UI.Out("signed by %s", strings.Join(b.Signers, ", "))
 		})
 	}
-	r, err := h.PublishBundle(ctx, b)
+	r, err := publish.PublishBundle(ctx, h, b)
 	if err != nil {
 		return err
 	}
@@ -110,21 +111,21 @@ func publishPacked(ctx context.Context, c *cli.Call, h *project.Project, b *proj
 
 // packedBundle returns what is published: the bundle that an agent prepared, or that of a
 // directory.
-func packedBundle(ctx context.Context, c *cli.Call, h *project.Project, o *registryPublishOptions, dir, as string) (*project.PackedBundle, error) {
+func packedBundle(ctx context.Context, c *cli.Call, h *project.Project, o *registryPublishOptions, dir, as string) (*publish.PackedBundle, error) {
 	if o.prepared == "" {
-		return h.PackBundle(ctx, dir, as)
+		return publish.PackBundle(ctx, h, dir, as)
 	}
 	if c.Arg(0) != "" || as != "" {
 		return nil, diag.New(diag.Usage, "publishing a prepared bundle: --prepared names it whole, so DIR and --as have no meaning")
 	}
-	return h.PreparedBundle(ctx, o.prepared, func(b *project.PackedBundle) error { return reviewPrepared(c, b, o.dryRun) })
+	return publish.PreparedBundle(ctx, h, o.prepared, func(b *publish.PackedBundle) error { return reviewPrepared(c, b, o.dryRun) })
 }
 
 // maxShownFiles is the number of files of a bundle in the output for people.
 const maxShownFiles = 100
 
 // shownFiles returns the files of a bundle, one a line.
-func shownFiles(b *project.PackedBundle) string {
+func shownFiles(b *publish.PackedBundle) string {
 	list := b.Files
 	if more := len(list) - maxShownFiles; more > 0 {
 		list = append(list[:maxShownFiles:maxShownFiles], fmt.Sprintf("and %d more", more))
@@ -134,7 +135,7 @@ func shownFiles(b *project.PackedBundle) string {
 
 // reviewPrepared shows what an agent prepared, before a key signs it. At a terminal the user
 // is asked.
-func reviewPrepared(c *cli.Call, b *project.PackedBundle, dryRun bool) error {
+func reviewPrepared(c *cli.Call, b *publish.PackedBundle, dryRun bool) error {
 	if dryRun {
 		return nil // which shows it and sends nothing
 	}
@@ -196,7 +197,7 @@ func runRegistryPush(ctx context.Context, c *cli.Call, o *registryPushOptions) e
 	if err != nil {
 		return err
 	}
-	b, err := h.PackItem(ctx, project.ItemBundle{Ref: ref, As: o.as, Host: o.host, Namespace: o.namespace, Version: o.version})
+	b, err := publish.PackItem(ctx, h, publish.ItemBundle{Ref: ref, As: o.as, Host: o.host, Namespace: o.namespace, Version: o.version})
 	if err != nil {
 		return err
 	}
@@ -232,7 +233,7 @@ func registryStateCommand(action, usage, long string) *cli.Command {
 			if err != nil {
 				return err
 			}
-			r, err := h.SetReleaseState(ctx, action, c.Arg(0), c.Arg(1), reason)
+			r, err := publish.SetReleaseState(ctx, h, action, c.Arg(0), c.Arg(1), reason)
 			if err != nil {
 				return err
 			}
@@ -259,7 +260,7 @@ bundle of the namespace reads it, verifies it and remembers it.`,
 			if err != nil {
 				return err
 			}
-			r, err := h.SendRevocation(ctx, c.Arg(0), namespace, c.Arg(1))
+			r, err := publish.SendRevocation(ctx, h, c.Arg(0), namespace, c.Arg(1))
 			if err != nil {
 				return err
 			}
@@ -310,7 +311,7 @@ func runRegistryLogin(ctx context.Context, c *cli.Call, o *registryLoginOptions)
 	if o.method == "" {
 		return showProofs(ctx, c, h, o.namespace)
 	}
-	proof := project.RegistryProof{Method: o.method}
+	proof := publish.RegistryProof{Method: o.method}
 	if o.token != "" {
 		b, err := openat.ReadBounded(c.Path(o.token), openat.MaxText)
 		if err != nil {
@@ -318,7 +319,7 @@ func runRegistryLogin(ctx context.Context, c *cli.Call, o *registryLoginOptions)
 		}
 		proof.Token = strings.TrimSpace(string(b))
 	} else if o.method == wire.MethodOIDC {
-		proof.Token, err = h.DeviceToken(ctx, c.Arg(0), o.namespace, func(d client.DeviceCode) {
+		proof.Token, err = publish.DeviceToken(ctx, h, c.Arg(0), o.namespace, func(d client.DeviceCode) {
 			c.UI.Note("Registry %s asks its issuer %s who you are.", c.Arg(0), d.Issuer)
 			c.UI.Note("Open %s and enter the code %s until %s.", d.URI, d.Code, d.Expires.Local().Format(time.TimeOnly))
 			// Another registry, or an attacker in its name, could pass on the code of an application.
@@ -328,7 +329,7 @@ func runRegistryLogin(ctx context.Context, c *cli.Call, o *registryLoginOptions)
 			return err
 		}
 	}
-	b, err := h.BindNamespace(ctx, c.Arg(0), o.namespace, proof)
+	b, err := publish.BindNamespace(ctx, h, c.Arg(0), o.namespace, proof)
 	if err != nil {
 		return err
 	}
@@ -337,7 +338,7 @@ func runRegistryLogin(ctx context.Context, c *cli.Call, o *registryLoginOptions)
 
 // showProofs prints what the owner of a namespace publishes.
 func showProofs(ctx context.Context, c *cli.Call, h *project.Project, ns string) error {
-	key, txt, file, err := h.BindingKey(ctx)
+	key, txt, file, err := publish.BindingKey(ctx, h)
 	if err != nil {
 		return err
 	}
@@ -361,14 +362,18 @@ func registryKeyCommands() []*cli.Command {
 		registryKeyCommand("key-add", "add a key to a namespace", "FILE",
 			`FILE is the key document, which rye key export writes; the key needs the use release. Your
 key signs, and the new one is bound as long as yours: only a proof of the namespace makes
-a binding longer.`, (*project.Project).AddNamespaceKey),
+a binding longer.`, func(ctx context.Context, p *project.Project, host, ns, file string) (*publish.RegistryChange, error) {
+				return publish.AddNamespaceKey(ctx, p, host, ns, file)
+			}),
 		registryKeyCommand("key-remove", "remove a key from a namespace", "KEY",
 			`KEY is a fingerprint. What the key published stays. The last key that may publish cannot
-be removed.`, (*project.Project).RemoveNamespaceKey),
+be removed.`, func(ctx context.Context, p *project.Project, host, ns, file string) (*publish.RegistryChange, error) {
+				return publish.RemoveNamespaceKey(ctx, p, host, ns, file)
+			}),
 	}
 }
 
-func registryKeyCommand(name, usage, arg, long string, change func(p *project.Project, ctx context.Context, host, ns, arg string) (*project.RegistryChange, error)) *cli.Command {
+func registryKeyCommand(name, usage, arg, long string, change func(ctx context.Context, p *project.Project, host, ns, arg string) (*publish.RegistryChange, error)) *cli.Command {
 	var namespace, key string
 	example := map[string]string{"FILE": "leo.toml", "KEY": "b600306c…"}[arg]
 	return &cli.Command{
@@ -384,7 +389,7 @@ func registryKeyCommand(name, usage, arg, long string, change func(p *project.Pr
 			if err != nil {
 				return err
 			}
-			r, err := change(h, ctx, c.Arg(0), namespace, c.Arg(1))
+			r, err := change(ctx, h, c.Arg(0), namespace, c.Arg(1))
 			if err != nil {
 				return err
 			}
@@ -404,7 +409,7 @@ func registryLogoutCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := h.ForgetBindings(c.Arg(0)); err != nil {
+			if err := publish.ForgetBindings(h, c.Arg(0)); err != nil {
 				return err
 			}
 			return c.UI.Show(map[string]any{"host": c.Arg(0)}, func() { c.UI.Out("forgot the namespaces at %s", c.Arg(0)) })
@@ -428,13 +433,13 @@ names, each with the log entry that bound it, which rye verifies.`,
 			}
 			host := c.Arg(0)
 			if len(namespaces) == 0 {
-				for _, b := range h.RegistryBindings(host) {
+				for _, b := range publish.RegistryBindings(h, host) {
 					namespaces = append(namespaces, b.Namespace)
 				}
 			}
-			list := []*project.RegistryKeys{}
+			list := []*publish.RegistryKeys{}
 			for _, ns := range namespaces {
-				k, err := h.NamespaceKeys(ctx, host, ns)
+				k, err := publish.NamespaceKeys(ctx, h, host, ns)
 				if err != nil {
 					return err
 				}
@@ -445,7 +450,7 @@ names, each with the log entry that bound it, which rye verifies.`,
 	}
 }
 
-func showNamespaces(u *cli.UI, host string, list []*project.RegistryKeys, now time.Time) {
+func showNamespaces(u *cli.UI, host string, list []*publish.RegistryKeys, now time.Time) {
 	if len(list) == 0 {
 		u.Out("this account bound no namespace at %s; --namespace NS shows another one", host)
 		return

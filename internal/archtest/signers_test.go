@@ -22,7 +22,7 @@ func signers() map[string]string {
 		"internal/githook.sign":                "run.record",
 		"internal/project.WriteManifest":       "Recorder.Manifest",
 		"internal/project.SignFiles":           "Record of the same workspace",
-		"internal/project.signManifest":        "Recorder.Manifest",
+		"registry/publish.signManifest":        "Recorder.Manifest",
 		"cmd/rye.cosign":                       "Recorder.Manifest",
 		"cmd/rye.keyDocuments":                 "makeKeyOf and runKeyRotate, with Recorder.Documents",
 		"cmd/rye.succession":                   "runKeyRotate, with Recorder.Documents",

@@ -80,14 +80,14 @@ func (p *Project) skillFiles(ctx context.Context, it *resolve.Item) ([]interop.F
 		if item.DigestOf(b) != digest {
 			return diag.New(diag.HashMismatch, "exporting %s: %s changed while it was read", it.Ref, it.Root.Display(e.Rel))
 		}
-		out = append(out, interop.File{Path: strings.TrimPrefix(e.Rel, dir+"/"), Bytes: b, Executable: executable(it.Root, e.Rel)})
+		out = append(out, interop.File{Path: strings.TrimPrefix(e.Rel, dir+"/"), Bytes: b, Executable: Executable(it.Root, e.Rel)})
 		return nil
 	})
 	return out, err
 }
 
-// executable reports the permission of a file on disk, or what the storage records.
-func executable(root *space.Root, rel string) bool {
+// Executable reports the permission of a file on disk, or what the storage records.
+func Executable(root *space.Root, rel string) bool {
 	if !root.OnDisk() {
 		return root.Executable(rel)
 	}

@@ -26,9 +26,9 @@ func itemCheck(natives func() map[string]exec.Native) func(context.Context, *res
 	}
 }
 
-// checkSubmitted is the check of a bundle by itself: the items that its graphs call may be
+// CheckSubmitted is the check of a bundle by itself: the items that its graphs call may be
 // in bundles that it requires.
-func checkSubmitted(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []diag.Finding {
+func CheckSubmitted(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []diag.Finding {
 	return checkItem(ctx, r, it, draft.Rules{Graphs: graphItems{r: r, find: r.Inspect, partial: true}})
 }
 

@@ -28,11 +28,11 @@ import (
 // the user.
 func (e *Env) RegistryJudge() server.Judge {
 	return func(ctx context.Context, s server.Submission) (*server.Content, []diag.Finding, error) {
-		store, err := e.storeOf(s.Documents)
+		store, err := e.StoreOf(s.Documents)
 		if err != nil {
 			return nil, nil, err
 		}
-		files := sentFiles(s.Files)
+		files := SentFiles(s.Files)
 		root := space.NewFiles(space.Project, files)
 		spaces, err := space.Discover(space.Params{System: e.Stdlib, Layer: stdlib.Bundle})
 		if err != nil {
@@ -40,13 +40,13 @@ func (e *Env) RegistryJudge() server.Judge {
 		}
 		spaces.Roots = append([]*space.Root{root}, spaces.Roots...)
 		j := &registryJudge{submission: s, files: files, root: root, store: store,
-			resolver: resolve.New(resolve.Params{Spaces: spaces, Trust: store, Check: checkSubmitted, Lenient: true, NoCache: true})}
+			resolver: resolve.New(resolve.Params{Spaces: spaces, Trust: store, Check: CheckSubmitted, Lenient: true, NoCache: true})}
 		return j.judge(ctx)
 	}
 }
 
-// storeOf returns a store that trusts exactly the keys with these documents.
-func (e *Env) storeOf(documents []trust.File) (*trust.Store, error) {
+// StoreOf returns a store that trusts exactly the keys with these documents.
+func (e *Env) StoreOf(documents []trust.File) (*trust.Store, error) {
 	store, found := trust.Load(trust.Params{System: documents, Anchors: CompiledAnchors(), Now: e.Now, Floor: e.Released})
 	return store, diag.FromFindings("reading the keys of the namespace", found)
 }
@@ -193,7 +193,7 @@ type memoryFiles struct {
 	files map[string]wire.File
 }
 
-func sentFiles(list []wire.File) *memoryFiles {
+func SentFiles(list []wire.File) *memoryFiles {
 	m := &memoryFiles{files: map[string]wire.File{}}
 	for _, f := range list {
 		m.files[f.Path] = f

@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/registry/client"
+	"github.com/ryeos/rye/registry/publish"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -192,7 +193,7 @@ func (r registryItems) packages(ctx context.Context, params project.PackagesPara
 // itemOf returns the item of a release, judged as if the release were installed in the
 // user's space. An item with characters that a reader cannot see is refused.
 func (r registryItems) itemOf(ctx context.Context, release *packages.Release, from agent.RegistryRef) (*resolve.Item, error) {
-	resolver, err := r.p.ResolverOf(ctx, release)
+	resolver, err := publish.ResolverOf(ctx, r.p, release)
 	if err != nil {
 		return nil, err
 	}

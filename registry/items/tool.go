@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/registry/client"
+	"github.com/ryeos/rye/registry/publish"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/trust"
 )
@@ -200,7 +201,7 @@ func (c registryCall) pull(ctx context.Context) (any, error) {
 	if release.Unsafe() {
 		return nil, release.Refused
 	}
-	items, err := c.p.ReleaseItems(ctx, release)
+	items, err := publish.ReleaseItems(ctx, c.p, release)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +231,7 @@ func (c registryCall) prepare(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := c.p.KeepPrepared(b)
+	id, err := publish.KeepPrepared(c.p, b)
 	if err != nil {
 		return nil, err
 	}
@@ -238,10 +239,10 @@ func (c registryCall) prepare(ctx context.Context) (any, error) {
 		"note": joinNotes(note, "nothing is published. A person reviews it and publishes it with: rye registry publish --prepared "+id)}, nil
 }
 
-func (c registryCall) prepared(ctx context.Context) (b *project.PackedBundle, note string, err error) {
+func (c registryCall) prepared(ctx context.Context) (b *publish.PackedBundle, note string, err error) {
 	if c.text("ref") == "" {
 		if b, err = c.prepareDir(ctx); err == nil {
-			note, err = c.p.JudgeBundle(ctx, b)
+			note, err = publish.JudgeBundle(ctx, c.p, b)
 		}
 		return b, note, err
 	}
@@ -250,13 +251,13 @@ func (c registryCall) prepared(ctx context.Context) (b *project.PackedBundle, no
 	}
 	ref, err := item.ParseRef(c.text("ref"), "")
 	if err == nil {
-		b, err = c.p.PrepareItem(ctx, project.ItemBundle{Ref: ref, As: c.text("id"), Version: c.text("version")})
+		b, err = publish.PrepareItem(ctx, c.p, publish.ItemBundle{Ref: ref, As: c.text("id"), Version: c.text("version")})
 	}
 	return b, "its manifest is not signed yet, so the registry's checks run when a person publishes it", err
 }
 
 // prepareDir packs the bundle of a directory of the project.
-func (c registryCall) prepareDir(ctx context.Context) (*project.PackedBundle, error) {
+func (c registryCall) prepareDir(ctx context.Context) (*publish.PackedBundle, error) {
 	root, err := c.p.NeedProject()
 	if err != nil {
 		return nil, err
@@ -273,5 +274,5 @@ func (c registryCall) prepareDir(ctx context.Context) (*project.PackedBundle, er
 	if rel, err := filepath.Rel(base, real); err != nil || !filepath.IsLocal(rel) {
 		return nil, diag.New(diag.PathEscape, "preparing %q: it leads out of the project", c.text("dir"))
 	}
-	return c.p.PackBundle(ctx, real, "")
+	return publish.PackBundle(ctx, c.p, real, "")
 }

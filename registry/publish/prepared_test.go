@@ -1,4 +1,4 @@
-package project
+package publish
 
 import (
 	"fmt"
@@ -7,19 +7,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 )
 
 // A model can prepare any number of bundles: the newest are kept.
 func TestKeepPrepared(t *testing.T) {
-	p := &Project{Env: &Env{}}
+	p := &project.Project{Env: &project.Env{}}
 	p.Dirs.State = t.TempDir()
 	dir := filepath.Join(p.RegistryState(), preparedDir)
 	var last string
 	for i := range maxPrepared + 5 {
 		b := &PackedBundle{Host: "rye.example", ID: "acme/x", archive: fmt.Append(nil, i)}
 		b.Archive = item.DigestOf(b.archive).String()
-		id, err := p.KeepPrepared(b)
+		id, err := KeepPrepared(p, b)
 		if err != nil || !preparedName().MatchString(id) {
 			t.Fatal(id, err)
 		}

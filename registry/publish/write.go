@@ -1,4 +1,4 @@
-package project
+package publish
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -46,7 +47,7 @@ func (b *PackedBundle) Full() string { return "registry:" + b.Host + "/" + b.ID 
 
 // PackBundle packs the bundle in a directory under an id of a registry: as, or the name in
 // its rye.yaml. The version is that of its signed manifest.
-func (p *Project) PackBundle(ctx context.Context, dir, as string) (*PackedBundle, error) {
+func PackBundle(ctx context.Context, p *project.Project, dir, as string) (*PackedBundle, error) {
 	cache, err := p.Env.SourceCache()
 	if err != nil {
 		return nil, err
@@ -60,16 +61,16 @@ func (p *Project) PackBundle(ctx context.Context, dir, as string) (*PackedBundle
 	if err != nil {
 		return nil, err
 	}
-	return p.packSnapshot(ctx, snap, as)
+	return packSnapshot(ctx, p, snap, as)
 }
 
 // packSnapshot is PackBundle for files that were read.
-func (p *Project) packSnapshot(ctx context.Context, snap *source.Snapshot, as string) (*PackedBundle, error) {
-	return p.packed(ctx, snap, as, true)
+func packSnapshot(ctx context.Context, p *project.Project, snap *source.Snapshot, as string) (*PackedBundle, error) {
+	return packed(ctx, p, snap, as, true)
 }
 
 // packed is packSnapshot, also for a manifest that needs no signature yet.
-func (p *Project) packed(ctx context.Context, snap *source.Snapshot, as string, signed bool) (*PackedBundle, error) {
+func packed(ctx context.Context, p *project.Project, snap *source.Snapshot, as string, signed bool) (*PackedBundle, error) {
 	var err error
 	if as == "" {
 		if as, err = registryName(snap); err != nil {
@@ -91,7 +92,7 @@ func (p *Project) packed(ctx context.Context, snap *source.Snapshot, as string, 
 	if err := name.CheckVersion(b.Version); err != nil {
 		return nil, err
 	}
-	if err := p.notByAgents(ctx, b, snap); err != nil {
+	if err := notByAgents(ctx, p, b, snap); err != nil {
 		return nil, err
 	}
 	return b, b.pack(ctx, snap)
@@ -188,51 +189,51 @@ type RegistryChange struct {
 
 // PublishBundle sends a packed bundle with a statement that a release key of the user signs.
 // It is judged as the registry judges it before the key signs anything about its files.
-func (p *Project) PublishBundle(ctx context.Context, b *PackedBundle) (*RegistryChange, error) {
-	h, signer, err := p.openForChange(ctx, b.Host)
+func PublishBundle(ctx context.Context, p *project.Project, b *PackedBundle) (*RegistryChange, error) {
+	h, signer, err := openForChange(ctx, p, b.Host)
 	if err != nil {
 		return nil, err
 	}
 	// Without an answer of the registry the bundle is judged, and sending it will fail.
-	if _, err := p.judgeFor(ctx, b, wire.KeyText(sign.FingerprintOf(signer.Public()))); err != nil {
+	if _, err := judgeFor(ctx, p, b, wire.KeyText(sign.FingerprintOf(signer.Public()))); err != nil {
 		return nil, err
 	}
-	return p.sendChange(ctx, h, signer, wire.Statement{Registry: b.Host, Action: wire.ActionPublish, ID: b.ID, Version: b.Version, Body: b.Archive, Sum: b.Sum}, b.archive)
+	return sendChange(ctx, p, h, signer, wire.Statement{Registry: b.Host, Action: wire.ActionPublish, ID: b.ID, Version: b.Version, Body: b.Archive, Sum: b.Sum}, b.archive)
 }
 
 // JudgeBundle returns the error that the registry would return for a packed bundle, by the
 // code of the registry and by what it serves, without sending anything. Without the
 // registry only the bundle is judged, with the key as that of the namespace; the note
 // states why.
-func (p *Project) JudgeBundle(ctx context.Context, b *PackedBundle) (note string, err error) {
+func JudgeBundle(ctx context.Context, p *project.Project, b *PackedBundle) (note string, err error) {
 	key := b.Signers[0]
 	if p.Env.Key != "" {
-		if key, _, _, err = p.BindingKey(ctx); err != nil {
+		if key, _, _, err = BindingKey(ctx, p); err != nil {
 			return "", err
 		}
 	}
-	return p.judgeFor(ctx, b, key)
+	return judgeFor(ctx, p, b, key)
 }
 
 // judgeFor is JudgeBundle for the key that publishes.
-func (p *Project) judgeFor(ctx context.Context, b *PackedBundle, key string) (note string, err error) {
+func judgeFor(ctx context.Context, p *project.Project, b *PackedBundle, key string) (note string, err error) {
 	host, id, err := wire.ParseFull(b.Full())
 	if err != nil {
 		return "", err
 	}
 	v := server.Preview{Host: host, ID: id, Version: b.Version, Archive: b.archive, Sum: b.Sum, Key: key, Judge: p.Env.RegistryJudge(), Now: p.Env.Now()}
-	if why := p.askRegistry(ctx, &v); why != nil {
+	if why := askRegistry(ctx, p, &v); why != nil {
 		if c := diag.CodeOf(why).Class(); c == diag.ClassHistory || c == diag.ClassTrust && diag.CodeOf(why) != diag.KeyUnknown {
 			return "", why // a registry that cannot be believed
 		}
 		note = "only the bundle was judged, with " + key + " as the key of the namespace: " + why.Error()
-		v.Namespace, v.Lines, v.Revocations = p.ownNamespace(id.NS, key, v.Now), nil, nil
+		v.Namespace, v.Lines, v.Revocations = ownNamespace(p, id.NS, key, v.Now), nil, nil
 	}
 	return note, v.Check(ctx)
 }
 
 // askRegistry reads what a registry serves about a namespace and a bundle.
-func (p *Project) askRegistry(ctx context.Context, v *server.Preview) error {
+func askRegistry(ctx context.Context, p *project.Project, v *server.Preview) error {
 	h, err := p.Registries().Host(ctx, v.Host)
 	if err != nil {
 		return err
@@ -251,7 +252,7 @@ func (p *Project) askRegistry(ctx context.Context, v *server.Preview) error {
 }
 
 // ownNamespace is a namespace that only one key of the user has.
-func (p *Project) ownNamespace(ns, key string, now time.Time) *wire.Namespace {
+func ownNamespace(p *project.Project, ns, key string, now time.Time) *wire.Namespace {
 	out := &wire.Namespace{V: 1, Namespace: ns}
 	fp, err := wire.ParseKey(key)
 	if documents := p.Trust.Documents(fp); err == nil && len(documents) > 0 {
@@ -262,7 +263,7 @@ func (p *Project) ownNamespace(ns, key string, now time.Time) *wire.Namespace {
 
 // SetReleaseState changes the state of a published version: yank, unyank, unlist, relist or
 // delete.
-func (p *Project) SetReleaseState(ctx context.Context, action, id, version, reason string) (*RegistryChange, error) {
+func SetReleaseState(ctx context.Context, p *project.Project, action, id, version, reason string) (*RegistryChange, error) {
 	full, err := p.Env.FullRegistryID(id)
 	if err != nil {
 		return nil, err
@@ -274,11 +275,11 @@ func (p *Project) SetReleaseState(ctx context.Context, action, id, version, reas
 	if err != nil {
 		return nil, err
 	}
-	return p.changeRegistry(ctx, wire.Statement{Registry: host, Action: action, ID: name.String(), Version: version, Reason: reason}, nil)
+	return changeRegistry(ctx, p, wire.Statement{Registry: host, Action: action, ID: name.String(), Version: version, Reason: reason}, nil)
 }
 
 // SendRevocation sends a trust document that ends a key or a release of a namespace.
-func (p *Project) SendRevocation(ctx context.Context, host, ns, file string) (*RegistryChange, error) {
+func SendRevocation(ctx context.Context, p *project.Project, host, ns, file string) (*RegistryChange, error) {
 	if err := wire.CheckNamespace(ns); err != nil {
 		return nil, err
 	}
@@ -287,21 +288,21 @@ func (p *Project) SendRevocation(ctx context.Context, host, ns, file string) (*R
 		return nil, diag.New(diag.FileSystemError, "reading the revocation: %w", err)
 	}
 	body := wire.RenderBody(&wire.RevocationRequest{V: 1, Document: string(text)})
-	return p.changeRegistry(ctx, wire.Statement{Registry: host, Action: wire.ActionRevoke, ID: ns, Body: item.DigestOf(body).String()}, body)
+	return changeRegistry(ctx, p, wire.Statement{Registry: host, Action: wire.ActionRevoke, ID: ns, Body: item.DigestOf(body).String()}, body)
 }
 
 // changeRegistry signs a statement, records the signature, sends the statement and verifies
 // the receipt.
-func (p *Project) changeRegistry(ctx context.Context, st wire.Statement, body []byte) (*RegistryChange, error) {
-	h, signer, err := p.openForChange(ctx, st.Registry)
+func changeRegistry(ctx context.Context, p *project.Project, st wire.Statement, body []byte) (*RegistryChange, error) {
+	h, signer, err := openForChange(ctx, p, st.Registry)
 	if err != nil {
 		return nil, err
 	}
-	return p.sendChange(ctx, h, signer, st, body)
+	return sendChange(ctx, p, h, signer, st, body)
 }
 
 // openForChange returns a pinned registry and the key of a person that changes it.
-func (p *Project) openForChange(ctx context.Context, host string) (*client.Host, sign.Signer, error) {
+func openForChange(ctx context.Context, p *project.Project, host string) (*client.Host, sign.Signer, error) {
 	if err := p.NeedPin(host); err != nil {
 		return nil, nil, err
 	}
@@ -319,7 +320,7 @@ func (p *Project) openForChange(ctx context.Context, host string) (*client.Host,
 	return h, signer, nil
 }
 
-func (p *Project) sendChange(ctx context.Context, h *client.Host, signer sign.Signer, st wire.Statement, body []byte) (*RegistryChange, error) {
+func sendChange(ctx context.Context, p *project.Project, h *client.Host, signer sign.Signer, st wire.Statement, body []byte) (*RegistryChange, error) {
 	header, err := st.Sign(ctx, signer, p.Env.Now())
 	if err != nil {
 		return nil, err
@@ -357,7 +358,7 @@ type RegistryProof struct {
 
 // BindingKey returns the key that rye registry login binds, with the texts that prove a
 // namespace by DNS and by a file.
-func (p *Project) BindingKey(ctx context.Context) (key, txt, wellKnown string, err error) {
+func BindingKey(ctx context.Context, p *project.Project) (key, txt, wellKnown string, err error) {
 	signer, err := p.Keys.SignerFor(ctx, "release")
 	if err != nil {
 		return "", "", "", err
@@ -369,7 +370,7 @@ func (p *Project) BindingKey(ctx context.Context) (key, txt, wellKnown string, e
 
 // DeviceToken returns an ID token for a namespace ALIAS~OWNER, which a person permits at the
 // issuer of the registry.
-func (p *Project) DeviceToken(ctx context.Context, host, ns string, show func(client.DeviceCode)) (string, error) {
+func DeviceToken(ctx context.Context, p *project.Project, host, ns string, show func(client.DeviceCode)) (string, error) {
 	if err := p.NeedPin(host); err != nil {
 		return "", err
 	}
@@ -381,7 +382,7 @@ func (p *Project) DeviceToken(ctx context.Context, host, ns string, show func(cl
 }
 
 // AddNamespaceKey binds the key in a document to a namespace, by a key of it.
-func (p *Project) AddNamespaceKey(ctx context.Context, host, ns, file string) (*RegistryChange, error) {
+func AddNamespaceKey(ctx context.Context, p *project.Project, host, ns, file string) (*RegistryChange, error) {
 	text, err := openat.ReadRegular(p.Env.Path(file), doc.MaxDocument)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "reading the key document: %w", err)
@@ -391,30 +392,30 @@ func (p *Project) AddNamespaceKey(ctx context.Context, host, ns, file string) (*
 	if k == nil {
 		return nil, diag.New(diag.ValidationFailed, "reading %s: it is not a key document, which rye key export writes", file)
 	}
-	return p.changeKey(ctx, host, ns, wire.ActionKeyAdd, wire.KeyChange{V: 1, Key: wire.KeyText(k.Fingerprint), Document: string(text)})
+	return changeKey(ctx, p, host, ns, wire.ActionKeyAdd, wire.KeyChange{V: 1, Key: wire.KeyText(k.Fingerprint), Document: string(text)})
 }
 
 // RemoveNamespaceKey removes a key from a namespace, by a key of it.
-func (p *Project) RemoveNamespaceKey(ctx context.Context, host, ns, key string) (*RegistryChange, error) {
+func RemoveNamespaceKey(ctx context.Context, p *project.Project, host, ns, key string) (*RegistryChange, error) {
 	if !strings.HasPrefix(key, "ed25519:") {
 		key = "ed25519:" + key
 	}
 	if _, err := wire.ParseKey(key); err != nil {
 		return nil, diag.New(diag.Usage, "reading the key: %w", err)
 	}
-	return p.changeKey(ctx, host, ns, wire.ActionKeyRemove, wire.KeyChange{V: 1, Key: key})
+	return changeKey(ctx, p, host, ns, wire.ActionKeyRemove, wire.KeyChange{V: 1, Key: key})
 }
 
-func (p *Project) changeKey(ctx context.Context, host, ns, action string, change wire.KeyChange) (*RegistryChange, error) {
+func changeKey(ctx context.Context, p *project.Project, host, ns, action string, change wire.KeyChange) (*RegistryChange, error) {
 	if err := wire.CheckNamespace(ns); err != nil {
 		return nil, err
 	}
 	body := wire.RenderBody(&change)
-	return p.changeRegistry(ctx, wire.Statement{Registry: host, Action: action, ID: ns, Body: item.DigestOf(body).String()}, body)
+	return changeRegistry(ctx, p, wire.Statement{Registry: host, Action: action, ID: ns, Body: item.DigestOf(body).String()}, body)
 }
 
 // BindNamespace proves a namespace to a registry and binds the user's release key to it.
-func (p *Project) BindNamespace(ctx context.Context, host, ns string, proof RegistryProof) (*RegistryBinding, error) {
+func BindNamespace(ctx context.Context, p *project.Project, host, ns string, proof RegistryProof) (*RegistryBinding, error) {
 	if err := wire.CheckNamespace(ns); err != nil {
 		return nil, err
 	}
@@ -428,23 +429,23 @@ func (p *Project) BindNamespace(ctx context.Context, host, ns string, proof Regi
 		return nil, diag.New(diag.KeyUnknown, "binding namespace %s: there is no key document of %s", ns, fp.Short()).WithReason("registry_key_document")
 	}
 	body := wire.RenderBody(&wire.Binding{V: 1, Method: proof.Method, Document: string(documents[0].Data()), Token: proof.Token})
-	c, err := p.changeRegistry(ctx, wire.Statement{Registry: host, Action: wire.ActionBind, ID: ns, Body: item.DigestOf(body).String()}, body)
+	c, err := changeRegistry(ctx, p, wire.Statement{Registry: host, Action: wire.ActionBind, ID: ns, Body: item.DigestOf(body).String()}, body)
 	if err != nil {
 		return nil, err
 	}
 	out := &RegistryBinding{Host: host, Namespace: ns, Key: wire.KeyText(fp), Method: proof.Method, Log: c.Log, Time: p.Env.Now().UTC().Truncate(time.Second)}
-	all := slices.DeleteFunc(p.RegistryBindings(host), func(b RegistryBinding) bool { return b.Namespace == ns })
-	return out, p.writeBindings(host, append(all, *out))
+	all := slices.DeleteFunc(RegistryBindings(p, host), func(b RegistryBinding) bool { return b.Namespace == ns })
+	return out, writeBindings(p, host, append(all, *out))
 }
 
-func (p *Project) bindingsBase(host string) atomicfile.Base {
+func bindingsBase(p *project.Project, host string) atomicfile.Base {
 	return atomicfile.Private(path.Join(p.RegistryState(), client.DirName(host)))
 }
 
-func (p *Project) writeBindings(host string, list []RegistryBinding) error {
+func writeBindings(p *project.Project, host string, list []RegistryBinding) error {
 	b, err := json.MarshalIndent(list, "", "\t")
 	if err == nil {
-		err = p.bindingsBase(host).Write(bindingsName, append(b, '\n'), 0o600)
+		err = bindingsBase(p, host).Write(bindingsName, append(b, '\n'), 0o600)
 	}
 	if err != nil {
 		return diag.New(diag.FileSystemError, "keeping the namespaces of registry %s: %w", host, err)
@@ -453,8 +454,8 @@ func (p *Project) writeBindings(host string, list []RegistryBinding) error {
 }
 
 // RegistryBindings returns the namespaces that this account bound at a host.
-func (p *Project) RegistryBindings(host string) []RegistryBinding {
-	b, err := openat.ReadRegular(p.bindingsBase(host).Path(bindingsName), 1<<20)
+func RegistryBindings(p *project.Project, host string) []RegistryBinding {
+	b, err := openat.ReadRegular(bindingsBase(p, host).Path(bindingsName), 1<<20)
 	var out []RegistryBinding
 	if err != nil || json.Unmarshal(b, &out) != nil {
 		return nil // it only remembers what the registry knows
@@ -464,11 +465,11 @@ func (p *Project) RegistryBindings(host string) []RegistryBinding {
 
 // ForgetBindings forgets the namespaces that this account bound at a host. The registry
 // keeps the bindings.
-func (p *Project) ForgetBindings(host string) error {
+func ForgetBindings(p *project.Project, host string) error {
 	if err := p.NeedPin(host); err != nil {
 		return err
 	}
-	return p.writeBindings(host, []RegistryBinding{})
+	return writeBindings(p, host, []RegistryBinding{})
 }
 
 // RegistryKeys is a namespace with its keys, as the log of a registry proves them.
@@ -479,7 +480,7 @@ type RegistryKeys struct {
 }
 
 // NamespaceKeys returns the keys of a namespace whose log entries are proven.
-func (p *Project) NamespaceKeys(ctx context.Context, host, ns string) (*RegistryKeys, error) {
+func NamespaceKeys(ctx context.Context, p *project.Project, host, ns string) (*RegistryKeys, error) {
 	h, err := p.Registries().Host(ctx, host)
 	if err != nil {
 		return nil, err

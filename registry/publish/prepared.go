@@ -1,4 +1,4 @@
-package project
+package publish
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -40,17 +41,17 @@ func preparedName() *regexp.Regexp {
 }
 
 // KeepPrepared keeps a packed bundle for a person to publish, and returns its id.
-func (p *Project) KeepPrepared(b *PackedBundle) (string, error) {
+func KeepPrepared(p *project.Project, b *PackedBundle) (string, error) {
 	id := strings.TrimPrefix(b.Archive, "sha256:")[:preparedLen]
 	if err := atomicfile.Private(p.RegistryState()).Write(preparedDir+"/"+id+preparedExt, b.archive, 0o600); err != nil {
 		return "", diag.New(diag.FileSystemError, "keeping the prepared bundle %s: %w", b.Full(), err)
 	}
-	return id, p.dropPrepared(id)
+	return id, dropPrepared(p, id)
 }
 
 // dropPrepared removes the oldest prepared publications beyond the limit, never the one with
 // the id. They can be prepared again.
-func (p *Project) dropPrepared(keep string) error {
+func dropPrepared(p *project.Project, keep string) error {
 	dir := filepath.Join(p.RegistryState(), preparedDir)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -78,7 +79,7 @@ func (p *Project) dropPrepared(keep string) error {
 // PreparedBundle returns a prepared bundle. Everything about it is read from the archive and
 // checked again: the file is not evidence of what was prepared. Review is called with the
 // bundle before a key signs anything about it; its error ends the call.
-func (p *Project) PreparedBundle(ctx context.Context, id string, review func(*PackedBundle) error) (*PackedBundle, error) {
+func PreparedBundle(ctx context.Context, p *project.Project, id string, review func(*PackedBundle) error) (*PackedBundle, error) {
 	if !preparedName().MatchString(id) {
 		return nil, diag.New(diag.Usage, "reading the prepared bundle %q: an id has %d hexadecimal digits", id, preparedLen)
 	}
@@ -103,9 +104,9 @@ func (p *Project) PreparedBundle(ctx context.Context, id string, review func(*Pa
 	if err != nil {
 		return nil, err
 	}
-	b, err := p.packed(ctx, snap, "", false)
+	b, err := packed(ctx, p, snap, "", false)
 	if err == nil && len(b.Signers) == 0 {
-		err = p.onlyOwn(ctx, snap)
+		err = onlyOwn(ctx, p, snap)
 	}
 	if err == nil {
 		err = review(b)
@@ -113,13 +114,13 @@ func (p *Project) PreparedBundle(ctx context.Context, id string, review func(*Pa
 	if err != nil || len(b.Signers) > 0 {
 		return b, err
 	}
-	return p.signAndPack(ctx, snap) // prepared from one item: a person signs its manifest now
+	return signAndPack(ctx, p, snap) // prepared from one item: a person signs its manifest now
 }
 
 // ReleaseItems returns the items and support files of a release, with the verdicts that the
 // user's trust documents give.
-func (p *Project) ReleaseItems(ctx context.Context, release *packages.Release) ([]*resolve.Item, error) {
-	resolver, err := p.ResolverOf(ctx, release)
+func ReleaseItems(ctx context.Context, p *project.Project, release *packages.Release) ([]*resolve.Item, error) {
+	resolver, err := ResolverOf(ctx, p, release)
 	if err != nil {
 		return nil, err
 	}
@@ -145,14 +146,14 @@ func (p *Project) ReleaseItems(ctx context.Context, release *packages.Release) (
 
 // notByAgents returns an error if the key of an agent signed the manifest or a file of a
 // bundle: only what a person signed is published.
-func (p *Project) notByAgents(ctx context.Context, b *PackedBundle, snap *source.Snapshot) error {
+func notByAgents(ctx context.Context, p *project.Project, b *PackedBundle, snap *source.Snapshot) error {
 	release := &packages.Release{Snapshot: snap}
 	var err error
 	if release.Bundle.ID, err = lock.ParseID(b.Full()); err != nil {
 		return err
 	}
 	release.Bundle.Version = b.Version
-	items, err := p.ReleaseItems(ctx, release)
+	items, err := ReleaseItems(ctx, p, release)
 	if err != nil {
 		return err
 	}

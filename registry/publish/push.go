@@ -1,4 +1,4 @@
-package project
+package publish
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -35,31 +36,31 @@ type ItemBundle struct {
 
 // PackItem packs one item of the project as a bundle, whose manifest the user's release key
 // signs. The files of the project do not change.
-func (p *Project) PackItem(ctx context.Context, in ItemBundle) (*PackedBundle, error) {
-	snap, err := p.itemSnapshot(ctx, in)
+func PackItem(ctx context.Context, p *project.Project, in ItemBundle) (*PackedBundle, error) {
+	snap, err := itemSnapshot(ctx, p, in)
 	if err != nil {
 		return nil, err
 	}
-	return p.signAndPack(ctx, snap)
+	return signAndPack(ctx, p, snap)
 }
 
 // PrepareItem is PackItem without a signature of the manifest, which a person adds when the
 // prepared bundle is published.
-func (p *Project) PrepareItem(ctx context.Context, in ItemBundle) (*PackedBundle, error) {
-	snap, err := p.itemSnapshot(ctx, in)
+func PrepareItem(ctx context.Context, p *project.Project, in ItemBundle) (*PackedBundle, error) {
+	snap, err := itemSnapshot(ctx, p, in)
 	if err != nil {
 		return nil, err
 	}
-	b, err := p.packed(ctx, snap, "", false)
+	b, err := packed(ctx, p, snap, "", false)
 	if err != nil {
 		return nil, err
 	}
-	return b, p.onlyOwn(ctx, snap)
+	return b, onlyOwn(ctx, p, snap)
 }
 
 // itemSnapshot returns the files of a bundle with one item: the item, the files that belong
 // to it, a rye.yaml with its name, and a manifest without a signature.
-func (p *Project) itemSnapshot(ctx context.Context, in ItemBundle) (*source.Snapshot, error) {
+func itemSnapshot(ctx context.Context, p *project.Project, in ItemBundle) (*source.Snapshot, error) {
 	it, err := p.Resolver.Find(ctx, in.Ref)
 	if err != nil {
 		return nil, err
@@ -74,15 +75,15 @@ func (p *Project) itemSnapshot(ctx context.Context, in ItemBundle) (*source.Snap
 	if err := item.CheckVersion(version); err != nil {
 		return nil, diag.New(diag.VersionMismatch, "packing %s: %w", in.Ref, err).WithReason("push_version")
 	}
-	full, err := p.itemBundleID(in, version)
+	full, err := itemBundleID(p, in, version)
 	if err != nil {
 		return nil, err
 	}
-	requires, err := p.itemRequires(ctx, it)
+	requires, err := itemRequires(ctx, p, it)
 	if err != nil {
 		return nil, err
 	}
-	support, err := p.supportFiles(ctx, it)
+	support, err := supportFiles(ctx, p, it)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (p *Project) itemSnapshot(ctx context.Context, in ItemBundle) (*source.Snap
 	return source.InMemory(source.Origin{}, files, func(path string) bool { return executable[path] })
 }
 
-func executableFile(it *resolve.Item) bool { return executable(it.Root, it.Rel) }
+func executableFile(it *resolve.Item) bool { return project.Executable(it.Root, it.Rel) }
 
 // entrypoint returns what a manifest names as the item to run first.
 func entrypoint(ref item.Ref) string {
@@ -119,7 +120,7 @@ func entrypoint(ref item.Ref) string {
 
 // itemBundleID returns the id that an item is published under: NS/KIND.ID with dots for
 // slashes, and the major version from 2 on.
-func (p *Project) itemBundleID(in ItemBundle, version string) (string, error) {
+func itemBundleID(p *project.Project, in ItemBundle, version string) (string, error) {
 	if in.As != "" {
 		full, err := p.Env.FullRegistryID(in.As)
 		if err == nil {
@@ -140,7 +141,7 @@ func (p *Project) itemBundleID(in ItemBundle, version string) (string, error) {
 	if host == "" {
 		return "", fail("push_host", "it is not clear for which registry")
 	}
-	if bound := p.RegistryBindings(host); ns == "" && len(bound) == 1 {
+	if bound := RegistryBindings(p, host); ns == "" && len(bound) == 1 {
 		ns = bound[0].Namespace
 	}
 	if ns == "" {
@@ -158,7 +159,7 @@ func (p *Project) itemBundleID(in ItemBundle, version string) (string, error) {
 
 // itemRequires returns the bundles that an item needs. An item of the project that it needs
 // would be missing for others.
-func (p *Project) itemRequires(ctx context.Context, it *resolve.Item) (map[string]string, error) {
+func itemRequires(ctx context.Context, p *project.Project, it *resolve.Item) (map[string]string, error) {
 	elements := []*resolve.Item{it}
 	if it.Ref.Kind == item.Tool {
 		c, err := p.Executor.Walk(ctx, it.Ref)
@@ -193,7 +194,7 @@ func (p *Project) itemRequires(ctx context.Context, it *resolve.Item) (map[strin
 
 // supportFiles returns the files in the folder of a tool, and below, that are not items:
 // modules that it imports, for example. Each must be verified.
-func (p *Project) supportFiles(ctx context.Context, it *resolve.Item) (out []*resolve.Item, err error) {
+func supportFiles(ctx context.Context, p *project.Project, it *resolve.Item) (out []*resolve.Item, err error) {
 	if it.Ref.Kind != item.Tool {
 		return nil, nil
 	}
@@ -240,16 +241,16 @@ func treeOf(files map[string][]byte, executable map[string]bool) bundle.Tree {
 	for name, b := range files {
 		list = append(list, wire.File{Path: name, Executable: executable[name], Data: b})
 	}
-	tree, _, _ := verify.BundleTree(space.NewFiles(space.Project, sentFiles(list))) // files in memory open nothing
+	tree, _, _ := verify.BundleTree(space.NewFiles(space.Project, project.SentFiles(list))) // files in memory open nothing
 	return tree
 }
 
 // signAndPack signs the manifest of a bundle with one item and packs it.
-func (p *Project) signAndPack(ctx context.Context, snap *source.Snapshot) (*PackedBundle, error) {
-	if _, err := p.packed(ctx, snap, "", false); err != nil { // before the key signs anything
+func signAndPack(ctx context.Context, p *project.Project, snap *source.Snapshot) (*PackedBundle, error) {
+	if _, err := packed(ctx, p, snap, "", false); err != nil { // before the key signs anything
 		return nil, err
 	}
-	if err := p.onlyOwn(ctx, snap); err != nil {
+	if err := onlyOwn(ctx, p, snap); err != nil {
 		return nil, err
 	}
 	signer, err := p.Keys.SignerFor(ctx, "release")
@@ -264,7 +265,7 @@ func (p *Project) signAndPack(ctx context.Context, snap *source.Snapshot) (*Pack
 	for _, f := range list {
 		id, manifest := bundle.ManifestID(f.Path)
 		if manifest {
-			if f.Data, err = p.signManifest(ctx, id, f.Data, signer); err != nil {
+			if f.Data, err = signManifest(ctx, p, id, f.Data, signer); err != nil {
 				return nil, err
 			}
 		}
@@ -273,10 +274,10 @@ func (p *Project) signAndPack(ctx context.Context, snap *source.Snapshot) (*Pack
 	if snap, err = source.InMemory(source.Origin{}, files, func(path string) bool { return executable[path] }); err != nil {
 		return nil, err
 	}
-	return p.packSnapshot(ctx, snap, "")
+	return packSnapshot(ctx, p, snap, "")
 }
 
-func (p *Project) signManifest(ctx context.Context, id string, body []byte, signer sign.Signer) ([]byte, error) {
+func signManifest(ctx context.Context, p *project.Project, id string, body []byte, signer sign.Signer) ([]byte, error) {
 	out, _, err := sign.Sign(ctx, body, sign.Hash(), bundle.Subject(id), signer, p.Env.Now())
 	if err != nil {
 		return nil, err
@@ -288,13 +289,13 @@ func (p *Project) signManifest(ctx context.Context, id string, body []byte, sign
 // would sign without looking: one item and its files, each with a signature of a person that
 // the user trusts, a rye.yaml in its one form, and the manifest that rye makes of them. A
 // prepared bundle may be the work of an agent.
-func (p *Project) onlyOwn(ctx context.Context, snap *source.Snapshot) error {
+func onlyOwn(ctx context.Context, p *project.Project, snap *source.Snapshot) error {
 	files, err := filesOf(ctx, snap)
 	if err != nil {
 		return err
 	}
-	root := space.NewFiles(space.Project, sentFiles(files))
-	resolver, err := p.ResolverOf(ctx, &packages.Release{Snapshot: snap})
+	root := space.NewFiles(space.Project, project.SentFiles(files))
+	resolver, err := ResolverOf(ctx, p, &packages.Release{Snapshot: snap})
 	if err != nil {
 		return err
 	}
@@ -391,20 +392,20 @@ func isItemProjectFile(text []byte) bool {
 
 // ResolverOf returns a resolver over a release and the system bundle. It judges by the trust
 // documents that the release was judged by: those of the project may be older.
-func (p *Project) ResolverOf(ctx context.Context, release *packages.Release) (*resolve.Resolver, error) {
+func ResolverOf(ctx context.Context, p *project.Project, release *packages.Release) (*resolve.Resolver, error) {
 	files, err := filesOf(ctx, release.Snapshot)
 	if err != nil {
 		return nil, err
 	}
-	spaces := &space.Spaces{Roots: []*space.Root{space.NewFiles(space.User, sentFiles(nil))}}
+	spaces := &space.Spaces{Roots: []*space.Root{space.NewFiles(space.User, project.SentFiles(nil))}}
 	id := release.Bundle.ID.String()
-	spaces.AddLayers(space.Layer{Space: space.User, ID: id, Version: release.Bundle.Version, Show: id + "@" + release.Bundle.Version, Files: sentFiles(files), Manifest: release.Bundle.Manifest})
+	spaces.AddLayers(space.Layer{Space: space.User, ID: id, Version: release.Bundle.Version, Show: id + "@" + release.Bundle.Version, Files: project.SentFiles(files), Manifest: release.Bundle.Manifest})
 	system, err := space.Discover(space.Params{System: p.Env.Stdlib, Layer: stdlib.Bundle})
 	if err != nil {
 		return nil, err
 	}
 	spaces.Roots = append(spaces.Roots, system.Roots...)
-	return resolve.New(resolve.Params{Spaces: spaces, Trust: cmp.Or(release.Trust, p.Trust), Check: checkSubmitted, Lenient: true, NoCache: true}), nil
+	return resolve.New(resolve.Params{Spaces: spaces, Trust: cmp.Or(release.Trust, p.Trust), Check: project.CheckSubmitted, Lenient: true, NoCache: true}), nil
 }
 
 // filesOf returns the files of a snapshot.

@@ -1,4 +1,4 @@
-package project
+package publish
 
 import (
 	"maps"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/sign"
@@ -20,7 +21,7 @@ import (
 // user trusts: the archive may be the work of an agent.
 func TestOnlyOwn(t *testing.T) {
 	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
-	env := &Env{Stdlib: stdlib.FS(), Now: func() time.Time { return now }}
+	env := &project.Env{Stdlib: stdlib.FS(), Now: func() time.Time { return now }}
 	name, document, err := doc.NewKey(t.Context(), doc.KeyParams{Owner: "leo", NotBefore: now.AddDate(0, -1, 0), NotAfter: now.AddDate(1, 0, 0), Scope: testkit.Everything(), Now: now}, testkit.Key(1))
 	if err != nil {
 		t.Fatal(err)
@@ -29,11 +30,11 @@ func TestOnlyOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := env.storeOf([]trust.File{{Name: name, Data: document}, {Name: agent, Data: agentDocument}})
+	store, err := env.StoreOf([]trust.File{{Name: name, Data: document}, {Name: agent, Data: agentDocument}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Project{Env: env, Trust: store}
+	p := &project.Project{Env: env, Trust: store}
 	tool := func(id string) []byte {
 		text := "# version: 1.0.0\n# tool_type: script\n# executor_id: rye/core/runtimes/bash_runtime\n# category: " + filepath.Dir(id) + "\n# description: A tool.\necho\n"
 		b, _, err := sign.Sign(t.Context(), []byte(text), sign.Hash(), sign.Subject{Use: sign.UseItem, Kind: "tool", ID: id}, testkit.Key(1), now)
@@ -91,7 +92,7 @@ func TestOnlyOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.onlyOwn(t.Context(), snap); (err == nil) != (c.code == "") || err != nil && diag.CodeOf(err) != c.code {
+		if err := onlyOwn(t.Context(), p, snap); (err == nil) != (c.code == "") || err != nil && diag.CodeOf(err) != c.code {
 			t.Errorf("%s: %v %v", name, diag.CodeOf(err), err)
 		}
 	}
