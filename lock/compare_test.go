@@ -122,25 +122,3 @@ func TestStale(t *testing.T) {
 		}
 	}
 }
-
-func mods(words ...string) []Module {
-	var out []Module
-	for i := 0; i < len(words); i += 2 {
-		out = append(out, Module{ID: idOf(words[i]), Version: words[i+1]})
-	}
-	return out
-}
-
-// TestWhyCycle ends.
-func TestWhyCycle(t *testing.T) {
-	l := &Lock{Bundles: []Bundle{
-		{ID: idOf("github.com/x/a"), Version: "v1.0.0", Needs: mods("github.com/x/b", "v1.0.0")},
-		{ID: idOf("github.com/x/b"), Version: "v1.0.0", Needs: mods("github.com/x/a", "v1.0.0"), Require: "v1.0.0"},
-	}}
-	if path := l.Why("github.com/x/a"); len(path) != 2 || path[0].ID != "github.com/x/b" {
-		t.Errorf("%+v", path)
-	}
-	if tree := l.Tree(); len(tree) != 1 || len(tree[0].Children) != 1 {
-		t.Errorf("%+v", tree)
-	}
-}

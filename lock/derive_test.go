@@ -36,3 +36,12 @@ func TestUnderived(t *testing.T) {
 		}
 	}
 }
+
+// mods returns modules by pairs of id and version.
+func mods(words ...string) []Module {
+	var out []Module
+	for i := 0; i < len(words); i += 2 {
+		out = append(out, Module{ID: idOf(words[i]), Version: words[i+1]})
+	}
+	return out
+}

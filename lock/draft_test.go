@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/internal/mvs"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/lock/why"
 )
 
 // universe answers what versions require, for Draft.
@@ -72,23 +73,23 @@ func TestDraft(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant\n%q", got, want)
 	}
-	path := l.Why(c)
-	if len(path) != 2 || path[0].ID != a || path[1] != (lock.Step{ID: c, Wanted: "v1.5.0", Selected: "v1.5.0", From: a, Dropped: "v1.0.0"}) {
+	path := why.Path(l, c)
+	if len(path) != 2 || path[0].ID != a || path[1] != (why.Step{ID: c, Wanted: "v1.5.0", Selected: "v1.5.0", From: a, Dropped: "v1.0.0"}) {
 		t.Errorf("why that version: %+v", path)
 	}
-	if path := l.Why(d); len(path) != 1 || path[0].From != own {
+	if path := why.Path(l, d); len(path) != 1 || path[0].From != own {
 		t.Errorf("why of what a member requires: %+v", path)
 	}
-	if l.Why("github.com/no/x") != nil {
+	if why.Path(l, "github.com/no/x") != nil {
 		t.Error("what is not there has a reason")
 	}
-	tree := show(l.Tree(), "")
+	tree := show(why.Tree(l), "")
 	if want := a + " v1.1.0\n " + c + " v1.5.0\n  " + d + " v1.0.0\n " + c + " v1.5.0 seen\n" + b + " v1.0.0\n " + a + " v1.1.0 seen\n " + own + " \n  " + d + " v1.0.0\n"; tree != want {
 		t.Errorf("tree\n%s\nwant\n%s", tree, want)
 	}
 }
 
-func show(nodes []lock.Node, indent string) string {
+func show(nodes []why.Node, indent string) string {
 	var b strings.Builder
 	for _, n := range nodes {
 		b.WriteString(indent + n.ID + " " + n.Selected)

@@ -107,6 +107,9 @@ type Member struct {
 	Extra    []Field
 }
 
+// Name returns the bundle id, or the path if there is none.
+func (m Member) Name() string { return cmp.Or(m.ID.String(), m.Path) }
+
 // Item is one item of the project itself: an executable tool with its chain, a
 // directive or a configuration.
 type Item struct {

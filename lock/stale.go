@@ -25,10 +25,10 @@ func (m MemberFile) Key() ID {
 // and the head a hash of the other values.
 func (l *Lock) Stale(m *ProjectFile, members ...MemberFile) []diag.Finding {
 	s := staleness{l: l, m: m.effective()}
-	for _, id := range unionOfIDs(s.m.Require, l.required()) {
+	for _, id := range unionOfIDs(s.m.Require, s.required()) {
 		s.require(id)
 	}
-	for _, id := range unionOfIDs(s.m.Use, l.used()) {
+	for _, id := range unionOfIDs(s.m.Use, s.used()) {
 		s.use(id)
 	}
 	if m.Settings() != l.Manifest {
@@ -65,7 +65,7 @@ func (s *staleness) require(id ID) {
 	switch {
 	case !required:
 		s.add(diag.Position{}, "%s is locked as a requirement and is no longer required", id)
-	case entry == nil && !s.l.hasMember(id):
+	case entry == nil && !s.isMember(id):
 		s.add(at, "%s %s is required and not locked", id, want)
 	case entry != nil && entry.Require == "":
 		s.add(at, "%s %s is required, the lock has it only as a requirement of others", id, want)
@@ -108,13 +108,13 @@ func (s *staleness) members(members []MemberFile) {
 	}
 }
 
-func (l *Lock) hasMember(id ID) bool {
-	return slices.ContainsFunc(l.Members, func(m Member) bool { return m.ID == id })
+func (s *staleness) isMember(id ID) bool {
+	return slices.ContainsFunc(s.l.Members, func(m Member) bool { return m.ID == id })
 }
 
-func (l *Lock) required() map[ID]bool {
+func (s *staleness) required() map[ID]bool {
 	out := map[ID]bool{}
-	for _, b := range l.Bundles {
+	for _, b := range s.l.Bundles {
 		if b.Require != "" {
 			out[b.ID] = true
 		}
@@ -122,9 +122,9 @@ func (l *Lock) required() map[ID]bool {
 	return out
 }
 
-func (l *Lock) used() map[ID]bool {
+func (s *staleness) used() map[ID]bool {
 	out := map[ID]bool{}
-	for _, b := range l.Bundles {
+	for _, b := range s.l.Bundles {
 		if len(b.Use) > 0 {
 			out[b.ID] = true
 		}

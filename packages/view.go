@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/lock/why"
 )
 
 // Listed is one locked bundle and its state in the space.
@@ -87,17 +88,17 @@ func (e *Engine) loadLocked() (*state, error) {
 }
 
 // Tree returns the tree of requirements, from the lock alone.
-func (e *Engine) Tree(context.Context) ([]lock.Node, error) {
+func (e *Engine) Tree(context.Context) ([]why.Node, error) {
 	st, err := e.loadLocked()
 	if err != nil {
 		return nil, err
 	}
-	return st.lock.Tree(), nil
+	return why.Tree(st.lock), nil
 }
 
 // Why returns the shortest chain of requirements that leads to a bundle, from
 // the lock alone.
-func (e *Engine) Why(_ context.Context, name string) (string, []lock.Step, error) {
+func (e *Engine) Why(_ context.Context, name string) (string, []why.Step, error) {
 	st, err := e.loadLocked()
 	if err != nil {
 		return "", nil, err
@@ -106,7 +107,7 @@ func (e *Engine) Why(_ context.Context, name string) (string, []lock.Step, error
 	if err != nil {
 		return "", nil, err
 	}
-	return id.String(), st.lock.Why(id.String()), nil
+	return id.String(), why.Path(st.lock, id.String()), nil
 }
 
 // lockedID returns the id of the bundle or member in the lock that a name means.

@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/lock/why"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -143,7 +144,7 @@ func runTree(ctx context.Context, c *cli.Call, o *packageOptions) error {
 		return err
 	}
 	if nodes == nil {
-		nodes = []lock.Node{}
+		nodes = []why.Node{}
 	}
 	return c.UI.Show(map[string]any{"tree": nodes}, func() {
 		if len(nodes) == 0 {
@@ -153,7 +154,7 @@ func runTree(ctx context.Context, c *cli.Call, o *packageOptions) error {
 	})
 }
 
-func showTree(u *cli.UI, nodes []lock.Node, indent string) {
+func showTree(u *cli.UI, nodes []why.Node, indent string) {
 	for _, n := range nodes {
 		line := n.ID + " " + n.Selected
 		if n.Wanted != n.Selected && n.Wanted != "" && n.Selected != "" {
@@ -190,7 +191,7 @@ func runWhy(ctx context.Context, c *cli.Call, o *packageOptions) error {
 		return err
 	}
 	if steps == nil {
-		steps = []lock.Step{}
+		steps = []why.Step{}
 	}
 	return c.UI.Show(map[string]any{"id": id, "path": steps}, func() {
 		for i, s := range steps {

@@ -89,7 +89,7 @@ func layers() []layer {
 			{"internal/applet/wire", set()},
 		}},
 		{"Bundles of a project", []entry{
-			{"packages", set("internal/mvs", "packages/source", "resolve/space", "bundle", "lock", "trust", "sign", "policy", "item")},
+			{"packages", set("internal/mvs", "lock/why", "packages/source", "resolve/space", "bundle", "lock", "trust", "sign", "policy", "item")},
 			{"packages/source/registry", set("packages/source", "registry/client", "registry/wire", "trust/doc", "bundle", "lock", "sign", "item")},
 			{"packages/source/git", set("packages/source", "bundle", "lock", "item")},
 			{"packages/source", set("bundle", "lock", "item")},
@@ -127,6 +127,7 @@ func layers() []layer {
 			{"trust", set("trust/doc", "sign", "item")},
 			{"trust/doc", set("sign", "item")},
 			{"lock/sbom", set("lock", "item")},
+			{"lock/why", set("lock")},
 			{"internal/mvs", set("lock")},
 			{"lock", set("sign", "item")},
 			{"bundle", set("sign", "item")},

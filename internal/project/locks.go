@@ -143,7 +143,7 @@ func (sl *SpaceLock) Layers() ([]space.Layer, error) {
 		out = append(out, l)
 	}
 	for _, m := range sl.Lock.Members {
-		l := space.Layer{Space: sl.Space, ID: cmp.Or(m.ID.String(), m.Path), Needs: needed(m.Needs)}
+		l := space.Layer{Space: sl.Space, ID: m.Name(), Needs: needed(m.Needs)}
 		l.Base, l.Show = sl.folder(m.Path)
 		out = append(out, l)
 	}

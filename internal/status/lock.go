@@ -1,7 +1,6 @@
 package status
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -79,7 +78,7 @@ func ownBundles(p *project.Project) []string {
 		out = append(out, name)
 	}
 	for _, m := range p.Lock.Lock.Members {
-		out = append(out, cmp.Or(m.ID.String(), m.Path))
+		out = append(out, m.Name())
 	}
 	root := p.Spaces.Of(space.Project)
 	if root == nil {

@@ -95,7 +95,7 @@ func (w *writer) needed(mods []lock.Module) []string {
 
 func (w *writer) bundles(l *lock.Lock) error {
 	for _, m := range l.Members {
-		w.refs[cmp.Or(m.ID.String(), m.Path)] = memberRef(m)
+		w.refs[m.Name()] = memberRef(m)
 	}
 	for _, b := range l.Bundles {
 		w.refs[b.ID.String()] = purl(b)
@@ -164,7 +164,7 @@ func memberRef(m lock.Member) string { return "member:" + m.Path }
 func (w *writer) members(l *lock.Lock) {
 	for _, m := range l.Members {
 		ref := memberRef(m)
-		w.add(Component{Type: "application", Ref: ref, Name: cmp.Or(m.ID.String(), m.Path),
+		w.add(Component{Type: "application", Ref: ref, Name: m.Name(),
 			Properties: []Property{{"rye:folder", m.Path}, {"rye:manifest", m.Manifest}}}, w.needed(m.Needs)...)
 		w.needs[root] = append(w.needs[root], ref)
 	}

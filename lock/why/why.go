@@ -1,9 +1,13 @@
-package lock
+// Package why explains a lock: the requirements that lead to a bundle, and all of them as a
+// tree. It does not read rye.yaml and selects no version.
+package why
 
 import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/ryeos/rye/lock"
 )
 
 // Step is one edge of the requirement graph as the lock records it.
@@ -22,13 +26,14 @@ type Node struct {
 	Children []Node `json:"children,omitempty"`
 }
 
-// Why returns a path of requirements from the root, or a workspace member, to a
+// Path returns a path of requirements from the root, or a workspace member, to a
 // bundle: the shortest one to a bundle that requires the locked version, if there is
 // one. It is nil if the lock has no such bundle.
-func (l *Lock) Why(id string) []Step {
-	edges := l.edges()
-	from, depth := map[string]Step{}, map[string]int{}
-	queue := append([]string{""}, l.memberNames()...)
+func Path(l *lock.Lock, id string) []Step {
+	edges := edgesOf(l)
+	from := map[string]Step{}
+	depth := map[string]int{}
+	queue := append([]string{""}, memberNames(l)...)
 	for _, at := range queue {
 		depth[at] = 0
 	}
@@ -41,7 +46,8 @@ func (l *Lock) Why(id string) []Step {
 				last = append(last, s)
 			}
 			if _, known := depth[s.ID]; !known {
-				from[s.ID], depth[s.ID] = s, depth[at]+1
+				from[s.ID] = s
+				depth[s.ID] = depth[at] + 1
 				queue = append(queue, s.ID)
 			}
 		}
@@ -49,12 +55,20 @@ func (l *Lock) Why(id string) []Step {
 	if len(last) == 0 {
 		return nil
 	}
+	// A shorter way to a bundle that requires an older version does not explain the locked one.
 	slices.SortStableFunc(last, func(a, b Step) int {
-		return cmp.Or(order(a.Wanted == a.Selected, b.Wanted == b.Selected), cmp.Compare(depth[a.From], depth[b.From]))
+		selected := order(a.Wanted == a.Selected, b.Wanted == b.Selected)
+		return cmp.Or(selected, cmp.Compare(depth[a.From], depth[b.From]))
 	})
 	path := []Step{last[0]}
-	for s, ok := from[last[0].From]; ok && len(path) <= len(from); s, ok = from[s.From] {
+	at := last[0].From
+	for len(path) <= len(from) { // the bundle itself can be on the way: two bundles may require each other
+		s, ok := from[at]
+		if !ok {
+			break
+		}
 		path = append(path, s)
+		at = s.From
 	}
 	slices.Reverse(path)
 	return path
@@ -72,30 +86,26 @@ func order(a, b bool) int {
 }
 
 // memberNames returns the names of the members in Step.From.
-func (l *Lock) memberNames() []string {
+func memberNames(l *lock.Lock) []string {
 	var out []string
 	for _, m := range l.Members {
-		out = append(out, m.name())
+		out = append(out, m.Name())
 	}
 	return out
 }
 
-func (m Member) name() string {
-	return cmp.Or(m.ID.String(), m.Path)
-}
-
 // Tree returns the requirements of the root and the members, recursively. The needs
 // of each bundle appear once, at its first occurrence.
-func (l *Lock) Tree() []Node {
-	edges := l.edges()
+func Tree(l *lock.Lock) []Node {
+	edges := edgesOf(l)
 	seen := map[string]bool{}
 	var out []Node
 	for _, s := range edges[""] {
 		out = append(out, grow(s, edges, seen))
 	}
 	for _, m := range l.Members {
-		if !seen[m.name()] {
-			out = append(out, grow(Step{ID: m.name()}, edges, seen))
+		if !seen[m.Name()] {
+			out = append(out, grow(Step{ID: m.Name()}, edges, seen))
 		}
 	}
 	return out
@@ -113,20 +123,26 @@ func grow(s Step, edges map[string][]Step, seen map[string]bool) Node {
 	return n
 }
 
-// edges returns the requirements by the requiring bundle, sorted by id.
-func (l *Lock) edges() map[string][]Step {
+// edgesOf returns the requirements by the requiring bundle, sorted by id.
+func edgesOf(l *lock.Lock) map[string][]Step {
 	selected := map[string]string{}
 	for _, b := range l.Bundles {
 		selected[b.ID.String()] = b.Version
 	}
 	out := map[string][]Step{}
-	add := func(from, dropped string, m Module) {
+	add := func(from, dropped string, m lock.Module) {
 		id := m.ID.String()
-		out[from] = append(out[from], Step{ID: id, Wanted: m.Version, Selected: selected[id], From: from, Dropped: dropped})
+		out[from] = append(out[from], Step{
+			ID:       id,
+			Wanted:   m.Version,
+			Selected: selected[id],
+			From:     from,
+			Dropped:  dropped,
+		})
 	}
 	for _, b := range l.Bundles {
 		if b.Require != "" {
-			add("", "", Module{ID: b.ID, Version: b.Require})
+			add("", "", lock.Module{ID: b.ID, Version: b.Require})
 		}
 		for _, need := range b.Needs {
 			add(b.ID.String(), "", need)
@@ -137,11 +153,13 @@ func (l *Lock) edges() map[string][]Step {
 	}
 	for _, m := range l.Members {
 		for _, need := range m.Needs {
-			add(m.name(), "", need)
+			add(m.Name(), "", need)
 		}
 	}
 	for _, from := range slices.Sorted(maps.Keys(out)) {
-		slices.SortStableFunc(out[from], func(a, b Step) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Wanted, b.Wanted)) })
+		slices.SortStableFunc(out[from], func(a, b Step) int {
+			return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Wanted, b.Wanted))
+		})
 	}
 	return out
 }
