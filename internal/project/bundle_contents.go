@@ -37,7 +37,7 @@ func (p *Project) bundleContents() func(context.Context, *source.Snapshot) ([]pa
 					c.Body = item.DigestOf(sp.Body())
 				}
 				c.Signs = at.Ref
-				c.Ref, c.Type = itemOf(at, text)
+				c.Ref, c.Type = ItemOf(at, text)
 				c.Asks = ItemCaps(at, text)
 			}
 			out = append(out, c)
@@ -47,9 +47,9 @@ func (p *Project) bundleContents() func(context.Context, *source.Snapshot) ([]pa
 	}
 }
 
-// itemOf returns the ref of a file and, for a tool, its type. A support file has
+// ItemOf returns the ref of a file and, for a tool, its type. A support file has
 // none. A tool that cannot be read is shown as a tool.
-func itemOf(at extract.Match, text []byte) (item.Ref, string) {
+func ItemOf(at extract.Match, text []byte) (item.Ref, string) {
 	if at.Ref.Kind != item.Tool {
 		return at.Ref, ""
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/registry/client"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/server"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/resolve/space"
@@ -221,7 +222,7 @@ func judgeFor(ctx context.Context, p *project.Project, b *PackedBundle, key stri
 	if err != nil {
 		return "", err
 	}
-	v := server.Preview{Host: host, ID: id, Version: b.Version, Archive: b.archive, Sum: b.Sum, Key: key, Judge: p.Env.RegistryJudge(), Now: p.Env.Now()}
+	v := server.Preview{Host: host, ID: id, Version: b.Version, Archive: b.archive, Sum: b.Sum, Key: key, Judge: rules.RegistryJudge(p.Env), Now: p.Env.Now()}
 	if why := askRegistry(ctx, p, &v); why != nil {
 		if c := diag.CodeOf(why).Class(); c == diag.ClassHistory || c == diag.ClassTrust && diag.CodeOf(why) != diag.KeyUnknown {
 			return "", why // a registry that cannot be believed

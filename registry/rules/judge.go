@@ -1,4 +1,4 @@
-package project
+package rules
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/registry/server"
@@ -26,9 +27,9 @@ import (
 // RegistryJudge returns the judgement of a registry about a bundle: that of rye verify, with
 // the keys of the namespace as the only trusted ones. It reads no project and no file of
 // the user.
-func (e *Env) RegistryJudge() server.Judge {
+func RegistryJudge(e *project.Env) server.Judge {
 	return func(ctx context.Context, s server.Submission) (*server.Content, []diag.Finding, error) {
-		store, err := e.StoreOf(s.Documents)
+		store, err := StoreOf(e, s.Documents)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -40,14 +41,14 @@ func (e *Env) RegistryJudge() server.Judge {
 		}
 		spaces.Roots = append([]*space.Root{root}, spaces.Roots...)
 		j := &registryJudge{submission: s, files: files, root: root, store: store,
-			resolver: resolve.New(resolve.Params{Spaces: spaces, Trust: store, Check: CheckSubmitted, Lenient: true, NoCache: true})}
+			resolver: resolve.New(resolve.Params{Spaces: spaces, Trust: store, Check: project.CheckSubmitted, Lenient: true, NoCache: true})}
 		return j.judge(ctx)
 	}
 }
 
 // StoreOf returns a store that trusts exactly the keys with these documents.
-func (e *Env) StoreOf(documents []trust.File) (*trust.Store, error) {
-	store, found := trust.Load(trust.Params{System: documents, Anchors: CompiledAnchors(), Now: e.Now, Floor: e.Released})
+func StoreOf(e *project.Env, documents []trust.File) (*trust.Store, error) {
+	store, found := trust.Load(trust.Params{System: documents, Anchors: project.CompiledAnchors(), Now: e.Now, Floor: e.Released})
 	return store, diag.FromFindings("reading the keys of the namespace", found)
 }
 
@@ -165,8 +166,8 @@ func (j *registryJudge) items(ctx context.Context, c *server.Content) error {
 		if !inside || !known || at.Type.Ext == "" || strings.HasSuffix(f.Path, extract.DetachedExt) {
 			continue
 		}
-		c.Caps = append(c.Caps, ItemCaps(at, f.Data)...)
-		ref, _ := itemOf(at, f.Data)
+		c.Caps = append(c.Caps, project.ItemCaps(at, f.Data)...)
+		ref, _ := project.ItemOf(at, f.Data)
 		if ref.IsZero() {
 			continue
 		}
