@@ -402,7 +402,7 @@ func unknownCommand(path []*Command, word string, more ...string) *diag.Error {
 func unknownFlag(path []*Command, word string) *diag.Error {
 	shown, _, _ := strings.Cut(word, "=")
 	err := diag.New(diag.UnknownFlag, "reading arguments: %q has no flag %s", PathName(path), strconv.Quote(shown))
-	if near := Nearest(shown, flagWords(path)); near != "" {
+	if near := nearestFlag(shown, flagWords(path)); near != "" {
 		return err.WithReason("nearest").WithDetail("nearest", near).WithDetail("command", PathName(path))
 	}
 	if sub := path[len(path)-1].sub(strings.TrimLeft(shown, "-")); sub != nil {

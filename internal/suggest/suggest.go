@@ -49,8 +49,7 @@ func List(word string, candidates []string, n int) []string {
 
 // score rates a candidate, smaller is closer: twice the edit distance, one more
 // when the first letters differ. A beginning of the candidate comes before any
-// edit, a difference in case before both. A candidate that is the first half of the
-// word or more is close at any distance: language is lang.
+// edit, a difference in case before both.
 func score(word, cand string) (int, bool) {
 	if word == "" || cand == "" || len(word) > maxWord || len(cand) > maxWord {
 		return 0, false
@@ -65,22 +64,13 @@ func score(word, cand string) (int, bool) {
 	a, b := []rune(w), []rune(c)
 	d := distance(a, b)
 	longer := max(len(a), len(b))
-	if d > limit(longer) && !isStem(w, c) {
+	if d > limit(longer) {
 		return 0, false
 	}
 	if a[0] == b[0] {
 		return 2 * d, true
 	}
 	return 2*d + 1, true
-}
-
-// isStem reports whether a candidate is the first half of a word or more.
-func isStem(word, cand string) bool {
-	if len(cand) < 3 {
-		return false
-	}
-	isHalf := 2*len(cand) >= len(word)
-	return isHalf && strings.HasPrefix(word, cand)
 }
 
 // limit is the maximum number of typing errors in a word of n letters.
