@@ -186,7 +186,7 @@ func askRun(ctx context.Context, c *cli.Call, p *project.Project, id string) err
 		if !q.Approval {
 			return resumeRun(ctx, c, p, id, project.GraphOptions{}) // it asks here
 		}
-		about := project.Asked{Details: project.ChangeLines(ctx, p, id, q.Change)}
+		about := project.Asked{Tier: q.Tier, Rule: q.Rule, Details: project.ChangeLines(ctx, p, id, q.Change)}
 		yes, err := askAboutRisk(c)(project.WithAsked(ctx, about), q.Question)
 		if errors.Is(err, threads.ErrLeft) {
 			return nil

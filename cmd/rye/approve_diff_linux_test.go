@@ -170,3 +170,64 @@ config:
 		t.Errorf("the call wrote %q, %v", b, err)
 	}
 }
+
+// TestApprovalWordOfRun leaves the question about a T4 tool of a graph: rye approve needs the word
+// yes, as the first terminal did, and not only its key.
+func TestApprovalWordOfRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a graph two times")
+	}
+	t.Parallel()
+	s := changing(t, returns, map[string]string{
+		".ai/tools/team/wipe.sh": `# version: 1.0.0
+# tool_type: script
+# executor_id: rye/core/runtimes/bash_runtime
+# category: team
+# description: Wipes.
+# risk: T4
+echo wiped >>wiped
+`,
+		".ai/tools/team/clean.yaml": `version: "1.0.0"
+tool_type: graph
+executor_id: rye/core/runtimes/state_graph_runtime
+category: team
+description: Clean.
+config:
+  start: wipe
+  nodes:
+    wipe:
+      action: {item_id: team/wipe}
+`})
+	const asksWord = "Type yes and Enter"
+	x := s.at(nil, "graph", "run", "team/clean")
+	x.until(asksKeys) // the graph is a call, too
+	x.next()
+	x.send("y")
+	x.until(asksKeys)
+	x.next()
+	x.send("y")
+	x.until(asksWord)
+	x.send("\x1b")
+	x.until(asksKeys)
+	x.send("\x04")
+	x.status()
+	x = s.at(nil, "approve", "clean")
+	x.until(asksKeys)
+	x.next()
+	x.send("y")
+	x.until(asksWord)
+	if _, err := os.Stat(filepath.Join(s.dir, "wiped")); err == nil {
+		t.Fatal("the key alone ran the tool")
+	}
+	x.send("es\r")
+	x.next()
+	x.until(asksKeys) // about the graph
+	x.next()
+	x.send("y")
+	if status := x.status(); status != 0 {
+		t.Errorf("status %d: %q", status, x.out.String())
+	}
+	if b, err := os.ReadFile(filepath.Join(s.dir, "wiped")); err != nil || string(b) != "wiped\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+}

@@ -25,6 +25,8 @@ type Approval struct {
 type ApprovalNeed struct {
 	Question string
 	Timeout  time.Duration
+	Tier     string             // the class of the risk of the call
+	Rule     string             // why a person is asked
 	Change   *policy.FileChange // that the call makes in files, nil without one
 }
 
@@ -122,6 +124,8 @@ func (w *walker) needsApproval(ctx context.Context, in invocation, need *Approva
 		Expires:  expires.Format(time.RFC3339Nano),
 		To:       "person",
 		Approval: true,
+		Tier:     need.Tier,
+		Rule:     need.Rule,
 		Change:   need.Change,
 	}
 	w.mu.Lock()

@@ -154,6 +154,8 @@ type askData struct {
 	Expires  string   `json:"expires,omitempty"`
 	To       string   `json:"to"`
 	Approval bool     `json:"approval,omitempty"` // about a call of the node
+	Tier     string   `json:"tier,omitempty"`     // the class of its risk
+	Rule     string   `json:"rule,omitempty"`     // why a person is asked
 	// Change is the change of files that this call makes.
 	Change *policy.FileChange `json:"change,omitempty"`
 }

@@ -22,6 +22,8 @@ type OpenQuestion struct {
 	To       string   `json:"to"`
 	Approval bool     `json:"approval,omitempty"` // about a call: rye threads approve or deny
 
+	Tier   string             `json:"-"` // the class of the risk of a call
+	Rule   string             `json:"-"` // why a person is asked about it
 	Change *policy.FileChange `json:"-"` // that the call makes in files, nil without one
 }
 
@@ -93,7 +95,7 @@ func (w *walker) openQuestions(s *Suspension) []OpenQuestion {
 	out := s.Questions
 	add := func(d *askData, a *answerData) {
 		if d != nil && a == nil {
-			out = append(out, OpenQuestion{w.log.ID(), d.Node, d.Question, d.Choices, d.Schema, d.Expires, d.To, d.Approval, d.Change})
+			out = append(out, OpenQuestion{w.log.ID(), d.Node, d.Question, d.Choices, d.Schema, d.Expires, d.To, d.Approval, d.Tier, d.Rule, d.Change})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
@@ -113,7 +115,7 @@ func (s *Summary) Questions() []OpenQuestion {
 	}
 	for _, d := range s.asks {
 		if d.To == "person" {
-			out = append(out, OpenQuestion{s.ID, d.Node, d.Question, d.Choices, d.Schema, d.Expires, d.To, d.Approval, d.Change})
+			out = append(out, OpenQuestion{s.ID, d.Node, d.Question, d.Choices, d.Schema, d.Expires, d.To, d.Approval, d.Tier, d.Rule, d.Change})
 		}
 	}
 	return out

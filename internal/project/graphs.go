@@ -377,7 +377,14 @@ func (d graphDispatcher) confirmer(ctx context.Context, c graph.Call, live bool)
 			if aerr != nil {
 				return false, aerr
 			}
-			c.Approval.Needed = &graph.ApprovalNeed{Question: question, Timeout: time.Duration(allowance.Approvals.SuspendedTimeoutSeconds) * time.Second, Change: AskedOf(ctx).Change}
+			about := AskedOf(ctx)
+			c.Approval.Needed = &graph.ApprovalNeed{
+				Question: question,
+				Timeout:  time.Duration(allowance.Approvals.SuspendedTimeoutSeconds) * time.Second,
+				Tier:     about.Tier,
+				Rule:     about.Rule,
+				Change:   about.Change,
+			}
 		}
 		return yes, err
 	}
@@ -389,7 +396,13 @@ func (d graphDispatcher) confirmer(ctx context.Context, c graph.Call, live bool)
 func suspends(ctx context.Context, call policy.Call, d policy.Decision, timeout time.Duration) {
 	c, ok := ctx.Value(approvalKey{}).(*callApproval)
 	if ok && c.ref == call.Ref && d.Headless == "suspend" {
-		c.Needed = &graph.ApprovalNeed{Question: d.Question(), Timeout: timeout, Change: changeForLog(call.Change)}
+		c.Needed = &graph.ApprovalNeed{
+			Question: d.Question(),
+			Timeout:  timeout,
+			Tier:     d.Tier.String(),
+			Rule:     d.Rule(),
+			Change:   changeForLog(call.Change),
+		}
 	}
 }
 
