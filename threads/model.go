@@ -85,7 +85,11 @@ func (t *Thread) Model(ctx context.Context, params map[string]any, pause time.Du
 	if err := sleep(ctx, pause); err != nil {
 		return nil, err
 	}
-	if err := t.p.Execute(ctx, t.Service(), params); err != nil {
+	err := t.p.Execute(ctx, t.Service(), params)
+	if errors.Is(err, ErrLeft) { // the question was about the provider: no call waits for its answer
+		return nil, diag.New(diag.ApprovalRequired, "calling the model of %s: a person must permit the provider, and %s", t.id, ErrLeft)
+	}
+	if err != nil {
 		return nil, t.asFailure(err)
 	}
 	if a := t.recorded(keyOf(ctx)); a != nil {

@@ -231,3 +231,29 @@ config:
 		t.Errorf("%q, %v", b, err)
 	}
 }
+
+// TestModelQuestionLeft ends the input at the question about the provider: the error states that a
+// person must permit it.
+func TestModelQuestionLeft(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a thread")
+	}
+	t.Parallel()
+	s := changing(t, returns, nil)
+	x := s.at(nil, "run", "directive", "team/ask")
+	x.until(asksKeys)
+	x.send("\x04")
+	x.status()
+	logs, err := filepath.Glob(filepath.Join(s.dir, ".ai", "threads", "*", "transcript.jsonl"))
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("%q, %v", logs, err)
+	}
+	b, err := os.ReadFile(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, end, ended := strings.Cut(string(b), `"event":"thread_error"`)
+	if !ended || !strings.Contains(end, `"APPROVAL_REQUIRED"`) || !strings.Contains(end, "must permit the provider") {
+		t.Errorf("%s", end)
+	}
+}
