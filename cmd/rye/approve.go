@@ -22,9 +22,9 @@ func approveCommand(verb, decision string) *cli.Command {
 	decide := c.Run
 	c.Group, c.Args = "Items", "[THREAD [CALL]]"
 	c.Usage = "answer what threads and runs ask"
-	c.Long = `Without THREAD it lists the open questions of all projects of the user account, and at a
-terminal it asks the one that is chosen. With THREAD it shows the questions of this thread
-in full and asks them. Without a terminal, and with CALL, it answers at once, as
+	c.Long = `Without THREAD it lists the open questions of the threads of all projects of the user
+account and of the suspended runs of this project, and at a terminal it asks the one that
+is chosen. With THREAD it shows the questions of this thread in full and asks them. Without a terminal, and with CALL, it answers at once, as
 rye threads ` + verb + ` does; CALL is the call of a thread or the node of a run.`
 	c.Examples = []string{"rye " + verb, "rye " + verb + " triage-01jd", "rye " + verb + " triage-01jd call_4_1"}
 	c.Codes = append(c.Codes, diag.Usage)
@@ -46,7 +46,8 @@ rye threads ` + verb + ` does; CALL is the call of a thread or the node of a run
 	return c
 }
 
-// chooseOpen lists the open questions of all projects, and asks one at a terminal.
+// chooseOpen lists the open questions of all threads and of the runs of this project, and asks one
+// at a terminal.
 func chooseOpen(ctx context.Context, c *cli.Call) error {
 	p, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
@@ -57,6 +58,15 @@ func chooseOpen(ctx context.Context, c *cli.Call) error {
 		return err
 	}
 	list = slices.DeleteFunc(list, func(t project.ListedThread) bool { return t.Waiting == nil })
+	runs, err := waiting.Runs(ctx, p.Spaces.ProjectDir)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs { // the registry has those that paid for threads
+		if !slices.ContainsFunc(list, func(t project.ListedThread) bool { return t.ID == r.ID }) {
+			list = append(list, project.ListedRun(p.Spaces.ProjectDir, r))
+		}
+	}
 	slices.SortFunc(list, func(a, b project.ListedThread) int {
 		return cmp.Or(a.Waiting.Since.Compare(b.Waiting.Since), cmp.Compare(a.ID, b.ID))
 	})

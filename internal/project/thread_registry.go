@@ -43,6 +43,24 @@ type ListedThread struct {
 	Waiting *waiting.Wait `json:"waiting,omitempty"`
 }
 
+// ListedRun returns a run of a project as an entry of such a list.
+func ListedRun(project string, r waiting.Run) ListedThread {
+	started, _ := time.Parse(time.RFC3339Nano, r.Started) // rye wrote it
+	return ListedThread{
+		ID:      r.ID,
+		Kind:    "run",
+		Item:    r.Graph,
+		Project: project,
+		State:   r.State,
+		Reason:  r.Reason,
+		Parent:  r.Parent,
+		Root:    r.ID,
+		Started: started,
+		Number:  r.Number,
+		Waiting: r.Wait,
+	}
+}
+
 // Threads returns the threads of the project, the newest first, or those of all projects
 // of the user account.
 func (p *Project) Threads(ctx context.Context, all bool) ([]ListedThread, error) {

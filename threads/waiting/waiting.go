@@ -61,16 +61,45 @@ func ofRun(ctx context.Context, project, id string) (*Wait, error) {
 	if err != nil {
 		return nil, err
 	}
+	return ofSummary(s), nil
+}
+
+// Run is a run that waits for a person.
+type Run struct {
+	*graph.Summary
+
+	Wait *Wait
+}
+
+// Runs returns the suspended runs of a project that wait for a person. project can be "".
+func Runs(ctx context.Context, project string) ([]Run, error) {
+	if project == "" {
+		return nil, nil
+	}
+	all, err := graph.List(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	var out []Run
+	for _, s := range all {
+		if w := ofSummary(s); w != nil && s.State == graph.StateSuspended {
+			out = append(out, Run{s, w})
+		}
+	}
+	return out, nil
+}
+
+func ofSummary(s *graph.Summary) *Wait {
 	open := s.Questions()
 	if len(open) == 0 {
-		return nil, nil
+		return nil
 	}
 	kind := Question
 	if open[0].Approval {
 		kind = Approval
 	}
 	since, _ := time.Parse(time.RFC3339Nano, s.Updated) // rye wrote it
-	return newWait(kind, open[0].Node, open[0].Question, since, len(open)), nil
+	return newWait(kind, open[0].Node, open[0].Question, since, len(open))
 }
 
 // Encode returns the form of the registry, "" for nil.
