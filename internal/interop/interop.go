@@ -25,7 +25,7 @@ type Format string
 const (
 	Skill   Format = "skill"   // a folder with SKILL.md
 	Agent   Format = "agent"   // an agent of Claude Code
-	Command Format = "command" // a command of Claude Code, or a prompt of Codex
+	Command Format = "command" // a command of Claude Code, a prompt of Codex, or a workflow of Cline
 	Recipe  Format = "recipe"  // a recipe of goose
 	Rules   Format = "rules"   // AGENTS.md, CLAUDE.md, or a rule of Cursor, Copilot, Cline and others
 	Servers Format = "servers" // MCP servers of a client
@@ -121,6 +121,7 @@ var knownPaths = []struct {
 	{"**/.claude/rules/**/*.md", Rules},
 	{"**/.windsurf/rules/**/*.md", Rules},
 	{"**/.junie/guidelines.md", Rules},
+	{"**/.clinerules/workflows/**/*.md", Command},
 	{"**/.clinerules", Rules},
 	{"**/.clinerules-*", Rules},
 	{"**/.clinerules/**/*.md", Rules},

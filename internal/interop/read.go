@@ -58,7 +58,7 @@ func readMarkdown(s Source, file *File) (m markdown, loose string, err error) {
 	if !ok {
 		if line > 0 {
 			f := diag.Errorf(diag.ValidationFailed, line, 1, "the front matter has no closing line ---")
-			return m, "", diag.FromFindings("importing "+s.Path, diag.WithPath([]diag.Finding{f}, s.pathOf(file)))
+			return m, "", diag.FromFindings("importing "+s.Path, diag.WithPath([]diag.Finding{f}, s.PathOf(file)))
 		}
 		return m, "", nil
 	}
@@ -74,9 +74,9 @@ func readMarkdown(s Source, file *File) (m markdown, loose string, err error) {
 		fs[i].Line += line - 1
 	}
 	if m.fields = lines(string(meta)); len(m.fields) == 0 {
-		return m, "", diag.FromFindings("importing "+s.Path, diag.WithPath(fs, s.pathOf(file)))
+		return m, "", diag.FromFindings("importing "+s.Path, diag.WithPath(fs, s.PathOf(file)))
 	}
-	return m, fmt.Sprintf("%s:%d:%d: it is not YAML (%s): each line was read as a key and its value", s.pathOf(file), fs[0].Line, fs[0].Column, fs[0].Message), nil
+	return m, fmt.Sprintf("%s:%d:%d: it is not YAML (%s): each line was read as a key and its value", s.PathOf(file), fs[0].Line, fs[0].Column, fs[0].Message), nil
 }
 
 // afterComments returns the text below the empty lines and the comments at its beginning:
@@ -96,8 +96,8 @@ func afterComments(src []byte) []byte {
 	}
 }
 
-// pathOf returns the path of a file of a source as people read it.
-func (s Source) pathOf(file *File) string {
+// PathOf returns the path of a file of a source as people read it.
+func (s Source) PathOf(file *File) string {
 	if s.Dir {
 		return s.Path + "/" + file.Path
 	}

@@ -91,7 +91,7 @@ func nothingOf(p position, body string) string {
 	if named == nil {
 		return "it has no text"
 	}
-	return "it has no text but the name of " + strings.Join(named, " and ") + ", which is imported by itself"
+	return "it has no text but the name of " + strings.Join(named, " and ") + ": import that, too"
 }
 
 // leftInText lists the parts of a text that have a meaning for the other program only.

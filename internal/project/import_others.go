@@ -225,6 +225,19 @@ func signedAs(file, text []byte) bool {
 	})
 }
 
+// hiddenAt returns the findings about hidden characters of a converted file at their lines in the
+// source, which a person can edit, and in the item only if the source has them as escapes.
+func hiddenAt(s interop.Source, f interop.File, fs []diag.Finding, rel string) []diag.Finding {
+	line := bytes.Split(f.Bytes, []byte("\n"))[fs[0].Line-1]
+	for i := range s.Files {
+		src := &s.Files[i]
+		if there := hidden.Scan(src.Bytes); diag.Failed(there) && bytes.Contains(src.Bytes, line) {
+			return diag.WithPath(there, s.PathOf(src))
+		}
+	}
+	return diag.WithPath(fs, rel)
+}
+
 // checkImported returns the path of a file in the project, and whether it must be written:
 // an import that was interrupted continues, and one that was signed is not written again.
 func (p *Project) checkImported(s interop.Source, f interop.File) (rel string, new bool, err error) {
@@ -234,7 +247,7 @@ func (p *Project) checkImported(s interop.Source, f interop.File) (rel string, n
 	}
 	if utf8.Valid(f.Bytes) {
 		if fs := hidden.Scan(f.Bytes); diag.Failed(fs) {
-			return "", false, diag.FromFindings("importing "+s.Path, diag.WithPath(fs, rel))
+			return "", false, diag.FromFindings("importing "+s.Path, hiddenAt(s, f, fs, rel))
 		}
 	}
 	if line := privatekey.Line(f.Bytes, true); line > 0 {
