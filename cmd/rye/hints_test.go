@@ -149,6 +149,7 @@ func repairs() []string {
 		"LOCK_MISMATCH lock", "LOCK_MISMATCH sync", "LOCK_MISSING lock", "LOCK_STALE lock", "POLICY_DENIED lock",
 		"SCOPE bundle publisher", "SIGNER_CHANGED add", "SIGNER_CHANGED remove", "SOURCE_MOVED add",
 		"THREAD_STATE graph resume",
+		"THREAD_STATE threads answer", "THREAD_STATE threads approve", "THREAD_STATE threads deny", // each is named by the others only
 	}
 }
 

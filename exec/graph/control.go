@@ -142,7 +142,11 @@ func openQuestion(ctx context.Context, project, id, node string, approval bool) 
 	if err != nil {
 		return nil, nil, err
 	}
+	all := slices.Clone(s.asks)
 	s.asks = slices.DeleteFunc(s.asks, func(a askData) bool { return a.Approval != approval })
+	if len(s.asks) == 0 && len(all) > 0 {
+		return nil, nil, otherKind(s.ID, all[0])
+	}
 	if len(s.asks) == 0 {
 		return nil, nil, diag.New(diag.ThreadState, "answering %s: it has no open question", s.ID).WithReason("no_question").WithDetail("state", s.State)
 	}
@@ -161,6 +165,18 @@ func openQuestion(ctx context.Context, project, id, node string, approval bool) 
 		return nil, nil, diag.New(diag.ThreadState, "answering %s: the question %s is for the thread that started the run", s.ID, q.Node)
 	}
 	return s, q, nil
+}
+
+// otherKind is the error about an answer whose kind does not fit the open question of a run.
+func otherKind(run string, open askData) error {
+	about := "is about a call, which is approved or denied"
+	reason := "asks_call"
+	if !open.Approval {
+		about = "needs a value, not an approval"
+		reason = "asks_value"
+	}
+	return diag.New(diag.ThreadState, "answering %s: the open question of the node %s %s", run, open.Node, about).
+		WithReason(reason).WithDetail("id", run).WithDetail("node", open.Node)
 }
 
 // Answered reports whether a run has taken the answer in its inbox, and returns the

@@ -52,6 +52,8 @@ func leavesHints() map[situation]string {
 		{diag.Timeout, "still_running"}:                "rye threads list --active; raise --timeout",
 		{diag.ThreadState, "taken_over"}:               "rye threads show {id}",
 		{diag.ThreadState, "no_question"}:              "rye graph list",
+		{diag.ThreadState, "asks_call"}:                "rye threads approve {id} {node}, or rye threads deny {id} {node}",
+		{diag.ThreadState, "asks_value"}:               "rye threads answer {id} {node} VALUE",
 		{diag.Usage, "call_needed"}:                    "rye threads show {id}",
 		{diag.ThreadState, "thread_no_question"}:       "rye threads show {id}",
 		{diag.ThreadState, "answered"}:                 "rye graph resume {run_id}",
