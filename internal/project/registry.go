@@ -168,6 +168,9 @@ func (p *Project) rememberRevocations(texts [][]byte) (*trust.Store, error) {
 		return nil, err
 	}
 	p.Trust, _ = trust.Load(p.TrustParams) // opening reports the documents that cannot be used
+	keys := *p.Keys                        // a copy of the project keeps its keychain
+	keys.Trust = p.Trust
+	p.Keys = &keys
 	return p.Trust, nil
 }
 
