@@ -48,9 +48,11 @@ func TestBase(t *testing.T) {
 		"added": {func(l *lock.Lock) {
 			l.SetBundle(lock.Bundle{ID: idOf("github.com/a/b"), Version: "v1.0.0", Require: "v1.0.0"})
 		}, ""},
-		"smuggled in":   {func(l *lock.Lock) { l.SetBundle(lock.Bundle{ID: idOf("github.com/a/b"), Version: "v1.0.0"}) }, "github.com/a/b v1.0.0 is locked and nothing requires it"},
-		"a commit":      {edit("github.com/acme/top", func(b *lock.Bundle) { b.Require = "3f2c9d1e0a" }), ""},
-		"replaced":      {edit(idCore, func(b *lock.Bundle) { b.URL, b.Commit, b.Tree, b.Sum, b.Replace = "", "", "", "", lock.Replacement{Path: "../core"} }), ""},
+		"smuggled in": {func(l *lock.Lock) { l.SetBundle(lock.Bundle{ID: idOf("github.com/a/b"), Version: "v1.0.0"}) }, "github.com/a/b v1.0.0 is locked and nothing requires it"},
+		"a commit":    {edit("github.com/acme/top", func(b *lock.Bundle) { b.Require = "3f2c9d1e0a" }), ""},
+		"replaced": {edit(idCore, func(b *lock.Bundle) {
+			b.URL, b.Commit, b.Tree, b.Sum, b.Replace = "", "", "", "", lock.Replacement{Path: "../core"}
+		}), ""},
 		"narrowed":      {edit(idCore, func(b *lock.Bundle) { b.Use = []string{"tool:x"} }), ""},
 		"an item entry": {func(l *lock.Lock) { l.SetItem(lock.Item{Ref: item.Ref{Kind: item.Tool, ID: "x"}}) }, ""},
 	} {

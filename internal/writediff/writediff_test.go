@@ -3,6 +3,7 @@ package writediff_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -43,6 +44,9 @@ func TestLines(t *testing.T) {
 		{"a tab and an escape", "write", one("go", "\treturn\x1b[2K\u202e\r\n"), "--- /dev/null\n+++ b/go\n@@ -0,0 +1,1 @@\n+→   return\\u{1b}[2K\\u{202e}\\u{d}"},
 		{"a name of two lines", "write", one("x\ncapability  none", "y\n"), "--- /dev/null\n+++ b/x\\u{a}capability  none\n@@ -0,0 +1,1 @@\n+y"},
 	} {
+		if runtime.GOOS == "windows" && c.name == "a name of two lines" {
+			continue // no file can have it
+		}
 		if got := strings.Join(writediff.Lines(dir, &policy.FileChange{Applet: c.applet, Params: c.params}), "\n"); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
