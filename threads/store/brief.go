@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
 )
 
 // idle is the time after which a Brief closes a store that is not used.
@@ -19,15 +20,19 @@ type Brief struct {
 	dir string
 	p   Params
 
-	mu    sync.Mutex
+	mu   sync.Mutex
+	held int
+
+	turn  chan struct{} // has an element while a caller uses the fields below
 	s     *Store
-	held  int
 	timer *time.Timer
 	uses  int // a timer that was set before a later use does nothing
 }
 
 // NewBrief returns a Brief of the store in a directory.
-func NewBrief(dir string, p Params) *Brief { return &Brief{dir: dir, p: p} }
+func NewBrief(dir string, p Params) *Brief {
+	return &Brief{dir: dir, p: p, turn: make(chan struct{}, 1)}
+}
 
 // Hold keeps the store open between uses that follow soon. The last release closes it.
 func (b *Brief) Hold() (release func()) {
@@ -36,17 +41,28 @@ func (b *Brief) Hold() (release func()) {
 	b.mu.Unlock()
 	return func() {
 		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.held--; b.held == 0 {
+		b.held--
+		last := b.held == 0
+		b.mu.Unlock()
+		if last {
+			b.turn <- struct{}{}
 			_ = b.close() // what was written is durable
+			<-b.turn
 		}
 	}
 }
 
 // Do calls f with the store. The caller holds it. A store that was replaced since it was opened is opened again.
+// A call waits for earlier calls at most as long as a transaction waits for the gate.
 func (b *Brief) Do(ctx context.Context, f func(*Store) error) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	bounded, cancel := context.WithTimeout(ctx, busy)
+	defer cancel()
+	select {
+	case b.turn <- struct{}{}:
+	case <-bounded.Done():
+		return (&Store{base: atomicfile.Private(b.dir), file: b.p.file}).failed("waiting for", bounded.Err())
+	}
+	defer func() { <-b.turn }()
 	opened := b.s != nil
 	err := b.do(ctx, f)
 	if e := (*diag.Error)(nil); opened && errors.As(err, &e) && e.Reason == "store_replaced" {
@@ -71,8 +87,8 @@ func (b *Brief) do(ctx context.Context, f func(*Store) error) error {
 	b.uses++
 	uses := b.uses
 	b.timer = time.AfterFunc(idle, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
+		b.turn <- struct{}{}
+		defer func() { <-b.turn }()
 		if b.uses == uses {
 			_ = b.close()
 		}
@@ -80,7 +96,7 @@ func (b *Brief) do(ctx context.Context, f func(*Store) error) error {
 	return err
 }
 
-// close closes the store. The caller has the lock.
+// close closes the store. The caller has its turn.
 func (b *Brief) close() error {
 	if b.s == nil {
 		return nil

@@ -1,11 +1,15 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/filelock"
 )
 
 // Uses soon after each other have the same store. One that is idle or released is opened again, and
@@ -33,9 +37,9 @@ func TestBrief(t *testing.T) {
 		return same
 	}
 	use()
-	b.mu.Lock()
+	b.turn <- struct{}{}
 	b.timer.Stop() // not on a slow machine
-	b.mu.Unlock()
+	<-b.turn
 	if !use() {
 		t.Error("the second use opens the store again")
 	}
@@ -54,9 +58,9 @@ func TestBrief(t *testing.T) {
 		t.Error("a closed store is used")
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		b.mu.Lock()
+		b.turn <- struct{}{}
 		open := b.s != nil
-		b.mu.Unlock()
+		<-b.turn
 		if !open {
 			break
 		}
@@ -65,9 +69,9 @@ func TestBrief(t *testing.T) {
 		}
 	}
 	use()
-	b.mu.Lock()
+	b.turn <- struct{}{}
 	b.timer.Stop()
-	b.mu.Unlock()
+	<-b.turn
 	path := filepath.Join(dir, File)
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
 		if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
@@ -76,5 +80,51 @@ func TestBrief(t *testing.T) {
 	}
 	if use() {
 		t.Error("a removed store is used")
+	}
+}
+
+// A use that is cancelled does not wait for the use before it, which waits for the gate.
+func TestBriefCancelled(t *testing.T) {
+	b := NewBrief(t.TempDir(), Params{})
+	defer b.Hold()()
+	use := func(ctx context.Context, began func()) error {
+		defer b.Hold()()
+		return b.Do(ctx, func(s *Store) error {
+			began()
+			_, err := s.NewNumber(ctx, Handle{ID: "run", Project: b.dir})
+			return err
+		})
+	}
+	if err := use(t.Context(), func() {}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(b.dir, gate), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := filelock.Wait(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+
+	first, stop := context.WithCancel(t.Context())
+	waits := make(chan struct{})
+	ended := make(chan error, 1)
+	go func() { ended <- use(first, func() { close(waits) }) }()
+	<-waits
+	second, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := use(second, func() { t.Error("the second use did not wait") }); diag.CodeOf(err) != diag.Cancelled {
+		t.Errorf("the second use: %v", err)
+	}
+	select {
+	case err := <-ended:
+		t.Fatalf("the second use waited until the end of the first: %v", err)
+	default:
+	}
+	stop()
+	if err := <-ended; diag.CodeOf(err) != diag.Cancelled {
+		t.Errorf("the first use: %v", err)
 	}
 }
