@@ -28,7 +28,8 @@ func (w *walker) hooks(ctx context.Context, event string, more map[string]any) (
 		if h.Event != event || decided != nil && h.Layer < observers {
 			continue
 		}
-		scope := w.scope(w.root, w.step, nil)
+		step := w.startedSteps()
+		scope := w.scope(w.root, step, nil)
 		maps.Copy(scope, more)
 		yes, err := h.Cond.Eval(scope)
 		if err == nil && !yes {
@@ -36,7 +37,7 @@ func (w *walker) hooks(ctx context.Context, event string, more map[string]any) (
 		}
 		var decision map[string]any
 		if err == nil {
-			decision, err = w.hook(ctx, h, scope)
+			decision, err = w.hook(ctx, h, step, scope)
 		} else {
 			err = diag.New(diag.ValidationFailed, "reading its condition: %w", err).WithReason("graph_compare")
 		}
@@ -44,7 +45,7 @@ func (w *walker) hooks(ctx context.Context, event string, more map[string]any) (
 			return ctx.Err()
 		}
 		if err != nil {
-			w.report("hook "+h.ID, w.step, "failed", err.Error(), 0)
+			w.report("hook "+h.ID, step, "failed", err.Error(), 0)
 		}
 		var c error
 		if err == nil && h.Layer != observers {
@@ -111,8 +112,15 @@ func decisions(event string) []string {
 	return nil
 }
 
+// startedSteps returns how many nodes the run has started. Other branches start nodes meanwhile.
+func (w *walker) startedSteps() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.step
+}
+
 // hook calls the action of one hook with the permissions of the run.
-func (w *walker) hook(ctx context.Context, h *Hook, scope map[string]any) (map[string]any, error) {
+func (w *walker) hook(ctx context.Context, h *Hook, step int, scope map[string]any) (map[string]any, error) {
 	within, cancel := context.WithTimeout(ctx, hookTime)
 	defer cancel()
 	began := w.p.Now()
@@ -122,7 +130,7 @@ func (w *walker) hook(ctx context.Context, h *Hook, scope map[string]any) (map[s
 	}
 	f := &frame{base: map[string]any{}, own: map[string]any{}}
 	a := *h.Action
-	ref, t, err := w.resolve(within, f, &a, w.step, scope)
+	ref, t, err := w.resolve(within, f, &a, step, scope)
 	var data any
 	if err == nil {
 		var params map[string]any
@@ -133,7 +141,7 @@ func (w *walker) hook(ctx context.Context, h *Hook, scope map[string]any) (map[s
 				Params: params,
 				Held:   w.held,
 				RunID:  w.log.ID(),
-				Key:    w.key("hook "+h.ID, w.step, -1),
+				Key:    w.key("hook "+h.ID, step, -1),
 			})
 		}
 	}
