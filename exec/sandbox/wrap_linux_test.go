@@ -189,3 +189,38 @@ func TestStartErrors(t *testing.T) {
 		}
 	})
 }
+
+// TestHiddenIsRemoved removes a hidden file after the mounts were planned: nothing is left to
+// hide, and the program runs.
+func TestHiddenIsRemoved(t *testing.T) {
+	needs(t, Strict)
+	readable := project(t)
+	secret := filepath.Join(readable, "secret")
+	if err := os.WriteFile(secret, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := project(t)
+	cmd := proc.Cmd{Argv: []string{"sh", "-c", "ls " + readable + "; echo ran"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir}
+	grant := Grant{
+		Self:    executable(t),
+		Rung:    Strict,
+		Project: dir,
+		Read:    []string{dir, readable},
+		Hidden:  []string{secret},
+		Net:     "none",
+	}
+	_, end, err := Wrap(&cmd, grant, Probe())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(secret); err != nil {
+		t.Fatal(err)
+	}
+	res, err := proc.Run(t.Context(), cmd)
+	if err == nil {
+		err = end(&res)
+	}
+	if err != nil || !strings.HasSuffix(string(res.Stdout), "ran\n") {
+		t.Errorf("%q, %v", res.Stdout, err)
+	}
+}

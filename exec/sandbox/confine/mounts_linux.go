@@ -161,13 +161,19 @@ func bind(root int, src, dst string, s Step, attr uint64) error {
 	return mountAt(fd, dst, s.In, attr)
 }
 
-// mask mounts one of the empty files at dst, which is in the directory in.
+// mask mounts one of the empty files at dst, which is in the directory in. It hides nothing if
+// dst is below a read-only mount and was removed since the mounts were planned, as a
+// temporary file of another program in /etc can be.
 func mask(src, dst string, in Dir, attr uint64) error {
 	fd, err := openIn(atFDCWD, src, Dir{})
 	if err != nil {
 		return err
 	}
-	return mountAt(fd, dst, in, attr)
+	err = mountAt(fd, dst, in, attr)
+	if err == syscall.EROFS && in == (Dir{}) { // of making the mount point, which does not exist
+		return nil
+	}
+	return err
 }
 
 // mountAt mounts what fd is open on, and closes fd.
