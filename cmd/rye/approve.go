@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -24,8 +22,9 @@ func approveCommand(verb, decision string) *cli.Command {
 	c.Usage = "answer what threads and runs ask"
 	c.Long = `Without THREAD it lists the open questions of the threads of all projects of the user
 account and of the suspended runs of this project, and at a terminal it asks the one that
-is chosen. With THREAD it shows the questions of this thread in full and asks them. Without a terminal, and with CALL, it answers at once, as
-rye threads ` + verb + ` does; CALL is the call of a thread or the node of a run.`
+is chosen. With THREAD it shows the questions of this thread in full and asks them.
+Without a terminal, and with CALL, it answers at once, as rye threads ` + verb + ` does;
+CALL is the call of a thread or the node of a run.`
 	c.Examples = []string{"rye " + verb, "rye " + verb + " triage-01jd", "rye " + verb + " triage-01jd call_4_1"}
 	c.Codes = append(c.Codes, diag.Usage)
 	c.Run = func(ctx context.Context, c *cli.Call) error {
@@ -53,23 +52,10 @@ func chooseOpen(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	list, err := p.Threads(ctx, true)
+	list, err := project.Waiting(ctx, p, true)
 	if err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(t project.ListedThread) bool { return t.Waiting == nil })
-	runs, err := waiting.Runs(ctx, p.Spaces.ProjectDir)
-	if err != nil {
-		return err
-	}
-	for _, r := range runs { // the registry has those that paid for threads
-		if !slices.ContainsFunc(list, func(t project.ListedThread) bool { return t.ID == r.ID }) {
-			list = append(list, project.ListedRun(p.Spaces.ProjectDir, r))
-		}
-	}
-	slices.SortFunc(list, func(a, b project.ListedThread) int {
-		return cmp.Or(a.Waiting.Since.Compare(b.Waiting.Since), cmp.Compare(a.ID, b.ID))
-	})
 	if len(list) == 0 || !canAsk(c) {
 		return c.UI.Show(map[string]any{"waiting": list}, func() {
 			if len(list) == 0 {

@@ -245,25 +245,13 @@ func some(list []string) string {
 
 // waitingLine returns the line about the questions that wait for the person, nil without one.
 func waitingLine(ctx context.Context, c *cli.Call, h *project.Project) (*statusLine, error) {
-	list, err := h.Threads(ctx, false)
-	if err != nil {
+	list, err := project.Waiting(ctx, h, false)
+	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	var first *project.ListedThread
-	n := 0
-	for i := range list {
-		if t := &list[i]; t.Waiting != nil {
-			if n++; first == nil || t.Waiting.Since.Before(first.Waiting.Since) {
-				first = t
-			}
-		}
-	}
-	if n == 0 {
-		return nil, nil
-	}
-	text := first.Waiting.State(c.Now(), 40)
-	if n > 1 {
-		text += fmt.Sprintf(", and %d more", n-1)
+	text := list[0].Waiting.State(c.Now(), 40)
+	if more := len(list) - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
 	}
 	return &statusLine{"threads", text, "rye approve"}, nil
 }

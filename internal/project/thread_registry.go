@@ -1,9 +1,11 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,8 +45,33 @@ type ListedThread struct {
 	Waiting *waiting.Wait `json:"waiting,omitempty"`
 }
 
-// ListedRun returns a run of a project as an entry of such a list.
-func ListedRun(project string, r waiting.Run) ListedThread {
+// Waiting returns what waits for an answer of the person, the longest wait first: threads of the
+// project, or of all projects of the user account, and suspended runs of graphs of the
+// project. The registry of the account has only the runs that paid for threads.
+func Waiting(ctx context.Context, p *Project, all bool) ([]ListedThread, error) {
+	list, err := p.Threads(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(t ListedThread) bool { return t.Waiting == nil })
+	runs, err := waiting.Runs(ctx, p.Spaces.ProjectDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		isListed := slices.ContainsFunc(list, func(t ListedThread) bool { return t.ID == r.ID })
+		if !isListed {
+			list = append(list, listedRun(p.Spaces.ProjectDir, r))
+		}
+	}
+	slices.SortFunc(list, func(a, b ListedThread) int {
+		return cmp.Or(a.Waiting.Since.Compare(b.Waiting.Since), cmp.Compare(a.ID, b.ID))
+	})
+	return list, nil
+}
+
+// listedRun returns a run of a project as an entry of such a list.
+func listedRun(project string, r waiting.Run) ListedThread {
 	started, _ := time.Parse(time.RFC3339Nano, r.Started) // rye wrote it
 	return ListedThread{
 		ID:      r.ID,
