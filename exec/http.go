@@ -50,13 +50,13 @@ type ProviderCall struct {
 	Send func(ctx context.Context, url string, body []byte) (*httpstep.Reply, error)
 }
 
-// provide is the Native of the primitive for tools that call models.
-func (b httpBody) provide(ctx context.Context, in NativeCall) (map[string]any, error) {
+// call returns the request of a call, without what reports its events.
+func (b httpBody) call(ctx context.Context, in NativeCall) (*httpstep.Call, error) {
 	boundary, err := b.e.boundary(ctx)
 	if err != nil {
 		return nil, err
 	}
-	call := httpstep.Call{
+	return &httpstep.Call{
 		Ref:        in.Chain.Tool().Ref.String(),
 		Config:     in.Config,
 		Parameters: in.Parameters,
@@ -65,6 +65,14 @@ func (b httpBody) provide(ctx context.Context, in NativeCall) (map[string]any, e
 		Dir:        b.e.p.Dir,
 		Boundary:   boundary,
 		Now:        b.e.p.Now,
+	}, nil
+}
+
+// provide is the Native of the primitive for tools that call models.
+func (b httpBody) provide(ctx context.Context, in NativeCall) (map[string]any, error) {
+	call, err := b.call(ctx, in)
+	if err != nil {
+		return nil, err
 	}
 	return b.e.p.Provider(ctx, ProviderCall{in, call.Open})
 }
@@ -80,21 +88,11 @@ func (b httpBody) sendsDotenv() bool { return true }
 
 // send is the Native of the primitive.
 func (b httpBody) send(ctx context.Context, in NativeCall) (map[string]any, error) {
-	boundary, err := b.e.boundary(ctx)
+	call, err := b.call(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	call := httpstep.Call{
-		Ref:        in.Chain.Tool().Ref.String(),
-		Config:     in.Config,
-		Parameters: in.Parameters,
-		Env:        in.Env,
-		Public:     in.public,
-		Dir:        b.e.p.Dir,
-		Boundary:   boundary,
-		OnEvent:    in.OnLine,
-		Now:        b.e.p.Now,
-	}
+	call.OnEvent = in.OnLine
 	// Plan compiled the schema before: it has no error here.
 	if s, err := Schema(in.Chain.Tool()); s != nil && err == nil {
 		for _, name := range s.Properties() {

@@ -160,14 +160,26 @@ config:
 	x.shownBy("approval_diff_run")
 	x.next()
 	x.send("y")
-	x.until(asksKeys) // about the graph
+	x.permitGraph()
+	s.wrote("notes.txt", "one\n2\n")
+}
+
+// permitGraph answers the question about a graph itself, and waits for its end.
+func (x *terminal) permitGraph() {
+	x.t.Helper()
+	x.until(asksKeys)
 	x.next()
 	x.send("y")
 	if status := x.status(); status != 0 {
-		t.Errorf("status %d: %q", status, x.out.String())
+		x.t.Errorf("status %d: %q", status, x.out.String())
 	}
-	if b, err := os.ReadFile(filepath.Join(s.dir, "notes.txt")); err != nil || string(b) != "one\n2\n" {
-		t.Errorf("the call wrote %q, %v", b, err)
+}
+
+// wrote compares a file of the project.
+func (s *screen) wrote(name, want string) {
+	s.t.Helper()
+	if b, err := os.ReadFile(filepath.Join(s.dir, name)); err != nil || string(b) != want {
+		s.t.Errorf("the call wrote %q, %v", b, err)
 	}
 }
 
@@ -221,15 +233,8 @@ config:
 	}
 	x.send("es\r")
 	x.next()
-	x.until(asksKeys) // about the graph
-	x.next()
-	x.send("y")
-	if status := x.status(); status != 0 {
-		t.Errorf("status %d: %q", status, x.out.String())
-	}
-	if b, err := os.ReadFile(filepath.Join(s.dir, "wiped")); err != nil || string(b) != "wiped\n" {
-		t.Errorf("%q, %v", b, err)
-	}
+	x.permitGraph()
+	s.wrote("wiped", "wiped\n")
 }
 
 // TestModelQuestionLeft ends the input at the question about the provider: the error states that a

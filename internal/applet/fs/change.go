@@ -55,12 +55,10 @@ func Preview(p wire.Params, applet string, in map[string]any) ([]*Change, error)
 	if err != nil {
 		return nil, err
 	}
-	project, err := files.Open(p)
+	b, err := openBatch(p)
 	if err != nil {
 		return nil, err
 	}
-	defer project.Close()
-	b := batch{project: project}
 	defer b.close()
 	if err := b.check(contents); err != nil {
 		return nil, err

@@ -43,12 +43,10 @@ func runWrite(ctx context.Context, p wire.Params, in map[string]any) (any, error
 	if err != nil {
 		return nil, err
 	}
-	project, err := files.Open(p)
+	b, err := openBatch(p)
 	if err != nil {
 		return nil, err
 	}
-	defer project.Close()
-	b := batch{project: project}
 	defer b.close()
 	if err := b.write(ctx, contents); err != nil {
 		return nil, err
@@ -99,6 +97,15 @@ type batch struct {
 	staged  []*staged
 }
 
+// openBatch opens the project for a batch. The caller closes the batch.
+func openBatch(p wire.Params) (*batch, error) {
+	project, err := files.Open(p)
+	if err != nil {
+		return nil, err
+	}
+	return &batch{project: project}, nil
+}
+
 func (b *batch) close() {
 	for _, st := range b.staged {
 		st.drop()
@@ -106,6 +113,7 @@ func (b *batch) close() {
 	for _, e := range b.entries {
 		e.Close()
 	}
+	b.project.Close()
 }
 
 func (b *batch) write(ctx context.Context, contents []content) error {
