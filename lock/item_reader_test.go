@@ -19,8 +19,8 @@ func rounds(n int) int {
 	return n
 }
 
-// readAlike compares the lock and the findings that ParseLock returns with those of records of
-// all entries, and reports whether b is canonical. The items of a canonical text are read in one
+// readAlike compares the lock and the findings that ParseLock returns with the ones that records of
+// all entries give, and reports whether b is canonical. The items of a canonical text are read in one
 // pass.
 func readAlike(t *testing.T, b []byte) bool {
 	t.Helper()

@@ -103,7 +103,7 @@ type lockParser struct {
 	items   *itemReader // nil: make records of all entries
 	text    string
 	ordered bool              // each item so far is after the one before, in the order of Render
-	lines   map[entryName]int // of the entries; those of items only if they are not ordered
+	lines   map[entryName]int // of the entries; of items only if they are not ordered
 }
 
 func (p *lockParser) fault(code diag.Code, pos diag.Position, format string, args ...any) {

@@ -137,7 +137,7 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 		f.Path = lock.LockFile
 		r.add(p.soften(f.WithReason("relock")))
 	}
-	// gone is what is not an item of the project now
+	// gone are the locked items that the project no longer has
 	locked := p.Lock.Items
 	gone := []lock.Item(nil)
 	for _, it := range p.Items {

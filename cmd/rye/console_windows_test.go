@@ -41,7 +41,7 @@ type consoles struct {
 	script    atomic.Pointer[script]
 }
 
-// script is what the model of a run answers, each time when it may.
+// script is the model of a run. It answers when it may.
 type script struct {
 	model http.Handler
 	may   chan bool

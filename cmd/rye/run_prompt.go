@@ -30,7 +30,7 @@ func promptArgs(ctx context.Context, c *cli.Call, taken bool) ([]string, error) 
 	return []string{"directive", promptDirective().ID, "prompt=" + text}, nil
 }
 
-// continueWithPrompt continues an earlier thread with the text of a prompt. args are those of
+// continueWithPrompt continues an earlier thread with the text of a prompt. args come from
 // promptArgs.
 func continueWithPrompt(ctx context.Context, c *cli.Call, h *project.Project, o *runOptions, args []string) error {
 	if c.Args[0] != "prompt" {

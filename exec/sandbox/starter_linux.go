@@ -58,7 +58,7 @@ func (s *Starter) take(g Grant, l Ladder) (p *os.Process, ours int) {
 }
 
 // give sends a helper the descriptors of a program: its standard streams, the request, and
-// those of proc.Cmd.Files.
+// the files of proc.Cmd.Files.
 func give(socket int, files []*os.File) error {
 	fds := make([]int, len(files))
 	for i, f := range files {

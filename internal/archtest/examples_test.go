@@ -107,7 +107,7 @@ func sections(path, page string) []section {
 			all = append(all, section{path: path, title: m[2], level: len(m[1])})
 			continue
 		}
-		open := 7 // the deepest level that the line belongs to is that of the last heading
+		open := 7 // one more than the deepest level of a heading
 		for i := len(all) - 1; i >= 0; i-- {
 			if all[i].level < open {
 				all[i].text += line

@@ -156,7 +156,7 @@ func (m measure) worse(a, b float64) bool {
 	return a > b
 }
 
-// record returns what limits.txt records for a value: at least half a step is left
+// record returns the figure of limits.txt for a value: at least half a step is left
 // before it must change again. A value within the limit does not record one beyond it,
 // and how far a density is within its limit is not recorded.
 func (m measure) record(path string, today float64) float64 {

@@ -7,8 +7,8 @@ import (
 	"github.com/ryeos/rye/policy"
 )
 
-// Asked is what a person reads about a call: rule is what an answer for the whole thread
-// permits, and prefixes that for beginnings of commands, nil if it is not offered.
+// Asked is the question to a person about a call. An answer for the whole thread permits Rule; one
+// for beginnings of commands permits Prefixes, nil if it is not offered.
 type Asked struct {
 	Thread         string // whose call it is, "" outside of threads
 	Question, Rule string
@@ -22,7 +22,7 @@ type Asked struct {
 
 type askedKey struct{}
 
-// AskedOf returns what is known about the call that ctx asks about, without its question. It is
+// AskedOf returns the facts about the call that ctx asks about, without its question. They are
 // empty for other questions.
 func AskedOf(ctx context.Context) Asked {
 	if a, ok := ctx.Value(askedKey{}).(*Asked); ok {

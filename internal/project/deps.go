@@ -14,8 +14,8 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// ToolDependencies returns the wheels of a Python tool for its lock entry. Those of an entry
-// of the same bytes stay. Others are resolved only by commands that change the lock.
+// ToolDependencies returns the wheels of a Python tool for its lock entry. The wheels of an
+// entry of the same bytes stay. Others are resolved only by commands that change the lock.
 func ToolDependencies(ctx context.Context, p *Project, c *exec.Chain) ([]lock.Dep, error) {
 	tool := c.Tool()
 	block, err := exec.Script(tool)

@@ -165,7 +165,7 @@ type ToolServer struct {
 	Close   func()   // ends the server and its calls
 }
 
-// keys returns those of the named keys that the user has.
+// keys returns the named keys that the user has.
 func (e *Env) keys(names []string) (map[string]string, error) {
 	found, err := e.Keys().Find(names...)
 	out := map[string]string{}

@@ -133,7 +133,7 @@ func bashOutput() map[string]any {
 // Risk implements graph.Items.
 func (d graphItems) Risk(ctx context.Context) *policy.Risk { return riskOf(ctx, d.r) }
 
-// riskOf returns what programs do with their arguments, nil if the configuration cannot be
+// riskOf returns the risk of programs with their arguments, nil if the configuration cannot be
 // read: then every run that asks for it fails.
 func riskOf(ctx context.Context, r *resolve.Resolver) *policy.Risk {
 	risk, err := resolve.Risk(ctx, r)

@@ -15,7 +15,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// LeftOut returns those of the items that git's index holds and a sparse
+// LeftOut returns the items of refs that git's index holds and a sparse
 // checkout leaves out of the work tree. Git is asked only when an item is gone.
 func (p *Project) LeftOut(ctx context.Context, refs []item.Ref) map[item.Ref]bool {
 	out := map[item.Ref]bool{}

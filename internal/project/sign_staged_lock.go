@@ -18,7 +18,7 @@ import (
 // aheadLock is what is read of the index while items are signed.
 type aheadLock struct {
 	blobs   map[string][]byte   // of rye.yaml and rye.lock, by name, as far as the work tree has them
-	missing func() missingItems // of the lock of the work tree, if it is that of the index; else nil
+	missing func() missingItems // of the lock of the work tree, if the index has the same one; else nil
 }
 
 // missingItems are the entries of a lock whose items have no file in the index, by the

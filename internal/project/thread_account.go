@@ -117,7 +117,7 @@ func (p *Project) ToolDir() string {
 	return p.Spaces.ProjectDir
 }
 
-// refuseItems returns the error of the verbs that write items, nil if they may: those of a
+// refuseItems returns the error of the verbs that write items, nil if they may: the verbs of a
 // working copy would write into the project.
 func (p *Project) refuseItems() error {
 	if p.ReadOnly {

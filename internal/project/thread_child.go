@@ -27,7 +27,7 @@ func spawner(ctx context.Context) *threadRun {
 	return r
 }
 
-// ThreadDirective is the function of the tool with which a thread starts another one. The
+// ThreadDirective is the function of the tool with which a thread starts a new thread. The
 // new thread has the permissions of the caller as its first grants, so it may do no more.
 func (p *Project) ThreadDirective(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 	o, wait, err := p.childOptions(ctx, in)

@@ -50,7 +50,7 @@ func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Re
 	if exec.Idle(ctx) { // no line of the log would be before it
 		return envelope(nil, diag.New(diag.PermissionDenied, "calling %s: the program has answered, and calls rye between two calls of it", req.Name))
 	}
-	ctx = WithApprover(context.WithValue(ctx, startKey{}, nil), nil) // the call of the program is another one
+	ctx = WithApprover(context.WithValue(ctx, startKey{}, nil), nil) // the program makes a call of its own
 	req.Ask = b.r.o.Ask
 	args, _ := jsonx.ParseMessage(req.Args)
 	input, _ := args.(map[string]any)

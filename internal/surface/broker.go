@@ -10,7 +10,7 @@ import (
 )
 
 // OpenBroker opens the connection of a program to the verbs. The project, its lock, its
-// trust and the settings for agents are those of the program's caller.
+// trust and the settings for agents are the same as for the program's caller.
 func OpenBroker(ctx context.Context, p *project.Project, held policy.Held) (exec.Connection, error) {
 	b, err := agent.NewBroker(ctx, held, p.Env.Home(), p.ForBroker().Workspace)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// MCPParams returns what the functions for external MCP servers work with.
+// MCPParams returns the parameters of the functions for external MCP servers.
 func MCPParams(p *project.Project) mcpclient.Params {
 	return mcpclient.Params{
 		Resolver: p.Resolver, Pool: p.Env.Servers,

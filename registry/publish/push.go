@@ -392,7 +392,7 @@ func isItemProjectFile(text []byte) bool {
 }
 
 // ResolverOf returns a resolver over a release and the system bundle. It judges by the trust
-// documents that the release was judged by: those of the project may be older.
+// documents that the release was judged by: the documents of the project may be older.
 func ResolverOf(ctx context.Context, p *project.Project, release *packages.Release) (*resolve.Resolver, error) {
 	files, err := filesOf(ctx, release.Snapshot)
 	if err != nil {
