@@ -238,7 +238,7 @@ config:
 }
 
 // TestModelQuestionLeft ends the input at the question about the provider: the error states that a
-// person must permit it.
+// person must permit it, and names the command that asks again.
 func TestModelQuestionLeft(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a thread")
@@ -247,7 +247,10 @@ func TestModelQuestionLeft(t *testing.T) {
 	s := changing(t, returns, nil)
 	x := s.at(nil, "run", "directive", "team/ask")
 	x.until(asksKeys)
+	x.next()
 	x.send("\x04")
+	x.until("rye threads resume 1")
+	x.until("a person must permit the provider")
 	x.status()
 	logs, err := filepath.Glob(filepath.Join(s.dir, ".ai", "threads", "*", "transcript.jsonl"))
 	if err != nil || len(logs) != 1 {
@@ -260,5 +263,14 @@ func TestModelQuestionLeft(t *testing.T) {
 	_, end, ended := strings.Cut(string(b), `"event":"thread_error"`)
 	if !ended || !strings.Contains(end, `"APPROVAL_REQUIRED"`) || !strings.Contains(end, "must permit the provider") {
 		t.Errorf("%s", end)
+	}
+	// The command that the person read asks again.
+	x = s.at(nil, "threads", "resume", "1")
+	x.until(asksKeys)
+	x.next()
+	x.send("y")
+	x.until("thread ask 1 completed")
+	if status := x.status(); status != 0 {
+		t.Errorf("status %d: %q", status, x.out.String())
 	}
 }
