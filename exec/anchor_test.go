@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 )
 
 // A link or a device next to an anchored tool is an error with any extension; an

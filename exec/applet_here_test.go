@@ -9,7 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/proc"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 )
 
 // appletPlan is a plan of an applet, as the plan of a tool on the applet runtime is.

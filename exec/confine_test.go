@@ -12,7 +12,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/links"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/policy"
 )
 

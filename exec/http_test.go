@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/internal/httpfill"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 )
 
 // A dry run shows no value of a variable.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/proc"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/resolve"
 )
 

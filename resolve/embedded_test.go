@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 )
 
 // counted counts how often one file is opened.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"

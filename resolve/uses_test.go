@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 )

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 	"github.com/ryeos/rye/trust/doc"

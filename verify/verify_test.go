@@ -15,7 +15,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"

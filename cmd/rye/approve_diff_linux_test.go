@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ryeos/rye/internal/testkit"
-	"github.com/ryeos/rye/internal/testkit/vterm"
+	"github.com/ryeos/rye/internal/testing/testkit"
+	"github.com/ryeos/rye/internal/testing/vterm"
 )
 
 const asksAboutAll = "schema_version: \"1.0.0\"\ncategory: agent\ndescription: Ask.\napprovals:\n  auto_approve_up_to: {sandboxed: T1, unsandboxed: T1}\n"

@@ -11,18 +11,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ryeos/rye/internal/testkit"
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/internal/testing/testkit"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // asking is a project with a directive whose model calls bash, and a screen.
 func asking(t *testing.T, steps string) *screen {
 	t.Helper()
-	scenario, err := providertest.Parse("scenario", []byte("dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps:\n"+steps))
+	scenario, err := scripted.Parse("scenario", []byte("dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps:\n"+steps))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newScreen(t, &providertest.Server{Scenario: scenario}, map[string]string{
+	s := newScreen(t, &scripted.Server{Scenario: scenario}, map[string]string{
 		".ai/directives/team/ask.md": strings.NewReplacer("name=\"count\"", "name=\"ask\"", "{input:file}", "it").Replace(askingDirective),
 		"d/x/file":                   "",
 	})

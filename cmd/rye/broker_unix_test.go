@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/primary/agent"

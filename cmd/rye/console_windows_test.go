@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/internal/testkit"
-	"github.com/ryeos/rye/internal/testkit/vterm"
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/internal/testing/testkit"
+	"github.com/ryeos/rye/internal/testing/vterm"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // consoleMain starts a program with the streams of a console.
@@ -126,11 +126,11 @@ func (c *consoles) next() {
 // answers sets the answers of the model.
 func (c *consoles) answers(steps string) {
 	c.t.Helper()
-	scenario, err := providertest.Parse("scenario", []byte("dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps:\n"+steps))
+	scenario, err := scripted.Parse("scenario", []byte("dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps:\n"+steps))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.script.Store(&script{model: &providertest.Server{Scenario: scenario}, may: make(chan bool)})
+	c.script.Store(&script{model: &scripted.Server{Scenario: scenario}, may: make(chan bool)})
 }
 
 // window is a console in which rye runs.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // crashModelGraph has a directive between two tools, and returns what a model returned.
@@ -35,16 +35,16 @@ config:
 // crashModel answers the first request of a thread with the call of a tool, and one that
 // has its result with the end. It decides by the request, because a call that was in
 // flight at a kill is made again.
-type crashModel struct{ first, second *providertest.Server }
+type crashModel struct{ first, second *scripted.Server }
 
 func newCrashModel(t *testing.T) *crashModel {
 	t.Helper()
-	server := func(send string) *providertest.Server {
-		s, err := providertest.Parse("scenario", []byte("dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps: [{repeat: true, send: {calls: ["+send+"]}}]\n"))
+	server := func(send string) *scripted.Server {
+		s, err := scripted.Parse("scenario", []byte("dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps: [{repeat: true, send: {calls: ["+send+"]}}]\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &providertest.Server{Scenario: s}
+		return &scripted.Server{Scenario: s}
 	}
 	return &crashModel{
 		first:  server(`{id: call_tool, name: rye__bash__bash, input: {command: "echo tool >> effects"}}`),

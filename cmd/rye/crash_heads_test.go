@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/transcript"
 )

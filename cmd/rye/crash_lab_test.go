@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/extract"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 )
 
 // crashLab is a lab whose directories are below one root, so that a state of all

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 )
 
 // crashVerb is a command that is killed at each change of a file that it makes.

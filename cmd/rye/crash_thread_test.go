@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -39,7 +39,7 @@ echo effect >> effects
 
 // crashServer answers by the number of turns that a request has, and counts.
 type crashServer struct {
-	turns [len(crashTurns)]*providertest.Server
+	turns [len(crashTurns)]*scripted.Server
 
 	mu    sync.Mutex
 	calls [len(crashTurns)]int
@@ -49,11 +49,11 @@ type crashServer struct {
 func newCrashServer(t testing.TB) *crashServer {
 	s := &crashServer{}
 	for i, text := range crashTurns {
-		scenario, err := providertest.Parse("scenario", []byte("dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps:\n  - "+text+"\n"))
+		scenario, err := scripted.Parse("scenario", []byte("dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps:\n  - "+text+"\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.turns[i] = &providertest.Server{Scenario: scenario}
+		s.turns[i] = &scripted.Server{Scenario: scenario}
 	}
 	return s
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // exampleSet is a set of directives with recorded threads.
@@ -114,11 +114,11 @@ func (e *exampleSet) record(t *testing.T, l *lab, directives map[string]string) 
 				t.Fatal(err)
 			}
 		}
-		parsed, err := providertest.Parse("scenario", []byte(scenario))
+		parsed, err := scripted.Parse("scenario", []byte(scenario))
 		if err != nil {
 			t.Fatal(err)
 		}
-		server = &providertest.Server{Scenario: parsed}
+		server = &scripted.Server{Scenario: parsed}
 		l.must(append([]string{"test", "record", e.id + "/" + name, "--model", "scripted-1", "--replace"}, e.args...)...)
 		b := l.read(filepath.Join(l.dir, ".ai", "tests", filepath.FromSlash(e.id), name+".yaml"))
 		if err := os.MkdirAll(filepath.Dir(e.recording(name)), 0o755); err != nil {

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/policy"
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -158,9 +158,9 @@ func (s *dearServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.billed += reserved + policy.USD(2000*s.more)
 	s.mu.Unlock()
 	// $1 and $2 for a million tokens: 1,000 and 2,000 nano-USD for each.
-	usage := providertest.Usage{Input: (int64(reserved) - 2000*output) / 1000, Output: output + s.more}
-	read := providertest.Call{Name: "rye__file-system__read", Input: map[string]any{"file_path": fmt.Sprintf("f%d.md", n)}}
-	m := &providertest.Server{Scenario: &providertest.Scenario{Dialect: providertest.Chat, Steps: []providertest.Step{{Send: providertest.Send{Calls: []providertest.Call{read}, Usage: usage}}}}}
+	usage := scripted.Usage{Input: (int64(reserved) - 2000*output) / 1000, Output: output + s.more}
+	read := scripted.Call{Name: "rye__file-system__read", Input: map[string]any{"file_path": fmt.Sprintf("f%d.md", n)}}
+	m := &scripted.Server{Scenario: &scripted.Scenario{Dialect: scripted.Chat, Steps: []scripted.Step{{Send: scripted.Send{Calls: []scripted.Call{read}, Usage: usage}}}}}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	m.ServeHTTP(w, r)
 }

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // namedServer is a model that names each request by what its body has, answers by the name,
@@ -19,7 +19,7 @@ import (
 type namedServer struct {
 	name     func(body []byte) string
 	received func(name string, body []byte) // may be nil; one call at a time
-	answers  map[string]*providertest.Server
+	answers  map[string]*scripted.Server
 
 	mu    sync.Mutex
 	calls map[string]int
@@ -28,13 +28,13 @@ type namedServer struct {
 // newNamedServer takes one step of a scenario for each name.
 func newNamedServer(t *testing.T, steps map[string]string, name func(body []byte) string) *namedServer {
 	t.Helper()
-	s := &namedServer{name: name, answers: map[string]*providertest.Server{}, calls: map[string]int{}}
+	s := &namedServer{name: name, answers: map[string]*scripted.Server{}, calls: map[string]int{}}
 	for step, text := range steps {
-		scenario, err := providertest.Parse("scenario", []byte("dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps:\n  - {repeat: true, "+text+"}\n"))
+		scenario, err := scripted.Parse("scenario", []byte("dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps:\n  - {repeat: true, "+text+"}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.answers[step] = &providertest.Server{Scenario: scenario}
+		s.answers[step] = &scripted.Server{Scenario: scenario}
 	}
 	return s
 }

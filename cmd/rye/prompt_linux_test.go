@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 )
 
 // ptyChild has the arguments of the program that a test starts at a terminal.

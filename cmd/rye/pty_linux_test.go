@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 )
 
 // runAt runs a program at a pseudo-terminal and has write called with what it writes, until it

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/ryeos/rye/internal/testkit/vterm"
+	"github.com/ryeos/rye/internal/testing/vterm"
 )
 
 // screenOf runs a program at a pseudo-terminal and prints what an emulator of a terminal shows:

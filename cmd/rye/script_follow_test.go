@@ -13,8 +13,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/ryeos/rye/internal/bench/rulemodel"
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/internal/testing/bench/rulemodel"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // follower is a model that reads files from their start to their end: it does what the notes of
@@ -89,12 +89,12 @@ var (
 )
 
 // answer reads the whole conversation again, file by file, and returns the next call.
-func (f *follower) answer(r *rulemodel.Request) providertest.Send {
+func (f *follower) answer(r *rulemodel.Request) scripted.Send {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	calls := r.Calls
 	for _, name := range f.files {
-		var next *providertest.Call
+		var next *scripted.Call
 		var text string
 		var err error
 		if path, isShell := strings.CutPrefix(name, "bash:"); isShell {
@@ -104,25 +104,25 @@ func (f *follower) answer(r *rulemodel.Request) providertest.Send {
 		}
 		if err != nil {
 			f.bad = name + ": " + err.Error()
-			return providertest.Send{Text: f.bad}
+			return scripted.Send{Text: f.bad}
 		}
 		if next != nil {
 			return r.Do(*next)
 		}
 		f.read[name] = text
 	}
-	return providertest.Send{Text: "Done."}
+	return scripted.Send{Text: "Done."}
 }
 
 // followRead puts together what rye/file-system/read returned.
-func followRead(path string, calls []rulemodel.Call) (string, *providertest.Call, []rulemodel.Call, error) {
+func followRead(path string, calls []rulemodel.Call) (string, *scripted.Call, []rulemodel.Call, error) {
 	input := map[string]any{"file_path": path}
 	var lines []string
 	var short [][2]int // lines that were shortened, with their next column
 	offset, column := 1, 0
 	for {
 		if len(calls) == 0 {
-			return "", &providertest.Call{Name: "rye__file-system__read", Input: input}, nil, nil
+			return "", &scripted.Call{Name: "rye__file-system__read", Input: input}, nil, nil
 		}
 		text := calls[0].Result
 		calls = calls[1:]
@@ -164,9 +164,9 @@ func followRead(path string, calls []rulemodel.Call) (string, *providertest.Call
 }
 
 // followShell puts together what cat printed, with the artifacts that the results name.
-func followShell(path string, calls []rulemodel.Call) (string, *providertest.Call, []rulemodel.Call, error) {
+func followShell(path string, calls []rulemodel.Call) (string, *scripted.Call, []rulemodel.Call, error) {
 	if len(calls) == 0 {
-		return "", &providertest.Call{Name: "rye__bash__bash", Input: map[string]any{"command": "cat " + path}}, nil, nil
+		return "", &scripted.Call{Name: "rye__bash__bash", Input: map[string]any{"command": "cat " + path}}, nil, nil
 	}
 	text := statusNote.ReplaceAllString(calls[0].Result, "")
 	calls = calls[1:]
@@ -180,7 +180,7 @@ func followShell(path string, calls []rulemodel.Call) (string, *providertest.Cal
 			if err := json.Unmarshal([]byte(text[gap[2]:gap[3]]), &input); err != nil {
 				return "", nil, nil, err
 			}
-			return "", &providertest.Call{Name: "rye_artifact", Input: input}, nil, nil
+			return "", &scripted.Call{Name: "rye_artifact", Input: input}, nil, nil
 		}
 		note := pageNote.FindString(calls[0].Result)
 		part := strings.TrimSuffix(calls[0].Result, note)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/ryeos/rye/packages/source/sourcetest"
+	"github.com/ryeos/rye/internal/testing/sourcetest"
 )
 
 // peakMain runs a program and compares the memory of its whole process tree with a

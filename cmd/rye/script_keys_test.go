@@ -19,7 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ryeos/rye/bundle"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"

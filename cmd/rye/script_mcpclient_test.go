@@ -7,7 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/ryeos/rye/internal/mcpclient/mcptest"
+	"github.com/ryeos/rye/internal/testing/mcptest"
 )
 
 // cmdMCPServer starts the MCP server of the tests on the web and sets a variable

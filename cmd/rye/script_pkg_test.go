@@ -10,7 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/ryeos/rye/packages/source/sourcetest"
+	"github.com/ryeos/rye/internal/testing/sourcetest"
 )
 
 // cmdRelease publishes a bundle as its author would: it signs the items of a

@@ -22,11 +22,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/internal/testing/logtest"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/registry/log"
-	"github.com/ryeos/rye/registry/log/logtest"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust/doc"

@@ -18,9 +18,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ryeos/rye/internal/bench/rulemodel"
+	"github.com/ryeos/rye/internal/testing/bench/rulemodel"
 	"github.com/ryeos/rye/policy"
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -68,14 +68,14 @@ func newLongModel(parts int) *longModel {
 		}
 		return n
 	}
-	return &longModel{Model: rulemodel.New(providertest.Chat,
-		rulemodel.Marked{Marker: "Summarize the conversation below", Rule: func(r *rulemodel.Request) providertest.Send {
-			return providertest.Send{Text: fmt.Sprintf("All parts up to part-%03d.txt were read.", newest(r))}
+	return &longModel{Model: rulemodel.New(scripted.Chat,
+		rulemodel.Marked{Marker: "Summarize the conversation below", Rule: func(r *rulemodel.Request) scripted.Send {
+			return scripted.Send{Text: fmt.Sprintf("All parts up to part-%03d.txt were read.", newest(r))}
 		}},
-		rulemodel.Marked{Rule: func(r *rulemodel.Request) providertest.Send {
+		rulemodel.Marked{Rule: func(r *rulemodel.Request) scripted.Send {
 			n := newest(r)
 			if n == parts {
-				return r.Do(providertest.Call{Name: "directive_return", Input: map[string]any{"label": "read"}})
+				return r.Do(scripted.Call{Name: "directive_return", Input: map[string]any{"label": "read"}})
 			}
 			c := r.Do(r.Use("rye/file-system/read", map[string]any{"file_path": fmt.Sprintf("parts/part-%03d.txt", n+1)}))
 			c.Calls[0].ID = fmt.Sprintf("call_%d", n+1)

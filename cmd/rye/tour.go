@@ -16,7 +16,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/proc"
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 func tourCommand() *cli.Command {
@@ -50,7 +50,7 @@ type tour struct {
 	who     string // the person whose commands run; "" is the user
 	Steps   []tourStep
 
-	scripted *providertest.Server // the model, from its chapter on
+	scripted *scripted.Server // the model, from its chapter on
 	registryData,
 	registryURL string
 	serving []func() // what ends the model and the registry

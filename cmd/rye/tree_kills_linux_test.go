@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/linediff"
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // treeModel answers the threads of a tree as a model that wants the labels of two leaves,
@@ -50,12 +50,12 @@ func (s *treeModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.report(err.Error())
 	}
 	name, input := treeAnswer(req.Messages)
-	scenario, err := providertest.Parse("scenario", fmt.Appendf(nil, "dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps:\n  - {send: {calls: [{name: %s, input: %s}]}, fault: {delay_ms: 20}}\n", name, input))
+	scenario, err := scripted.Parse("scenario", fmt.Appendf(nil, "dialect: openai_chat\nusage: {input: 100, output: 20}\nsteps:\n  - {send: {calls: [{name: %s, input: %s}]}, fault: {delay_ms: 20}}\n", name, input))
 	if err != nil {
 		s.report(err.Error())
 		return
 	}
-	one := &providertest.Server{Scenario: scenario}
+	one := &scripted.Server{Scenario: scenario}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	one.ServeHTTP(w, r)
 	for _, p := range one.Problems() {

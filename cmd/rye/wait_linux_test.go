@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // screen is a project of a home without other variables, as atTerminal has it.
@@ -59,9 +59,9 @@ func (s *screen) rye(args ...string) string {
 }
 
 // limited is a model that refuses the first request for some seconds.
-func limited(t *testing.T, seconds int) *providertest.Server {
+func limited(t *testing.T, seconds int) *scripted.Server {
 	t.Helper()
-	scenario, err := providertest.Parse("scenario", fmt.Appendf(nil, `dialect: openai_chat
+	scenario, err := scripted.Parse("scenario", fmt.Appendf(nil, `dialect: openai_chat
 usage: {input: 100, output: 20}
 steps:
   - fault: {status: 429, type: rate_limit_error, message: "Slow down.", headers: {Retry-After: "%d"}}
@@ -70,7 +70,7 @@ steps:
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &providertest.Server{Scenario: scenario}
+	return &scripted.Server{Scenario: scenario}
 }
 
 var timeLeft = regexp.MustCompile(`waiting for the service  ([0-9hms]+)`)
@@ -142,11 +142,11 @@ func TestNoSummaryAtTerminal(t *testing.T) {
 	}
 	t.Parallel()
 	server := newShortServer(t)
-	scenario, err := providertest.Parse("scenario", []byte("dialect: openai_chat\nsteps:\n  - {repeat: true, fault: {status: 403, type: forbidden, message: \"no summaries \\x1b[2Jtoday\"}}\n"))
+	scenario, err := scripted.Parse("scenario", []byte("dialect: openai_chat\nsteps:\n  - {repeat: true, fault: {status: 403, type: forbidden, message: \"no summaries \\x1b[2Jtoday\"}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.answers["summary"] = &providertest.Server{Scenario: scenario}
+	server.answers["summary"] = &scripted.Server{Scenario: scenario}
 	s := newScreen(t, server, shortFiles())
 	x := atTerminal(t, s.dir, s.home, "run", "directive", "team/work")
 	x.until("context  2 older results became references, about")

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 )
 
 // A weekPage is a page that a newcomer follows in the first week. The pages of one home are

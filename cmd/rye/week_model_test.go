@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ryeos/rye/internal/mcpclient/mcptest"
+	"github.com/ryeos/rye/internal/testing/mcptest"
 )
 
 // weekModel is a server of models on this machine, as Ollama is one: it lists two models and

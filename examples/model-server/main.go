@@ -4,6 +4,6 @@
 // It calls no model and stores nothing.
 package main
 
-import "github.com/ryeos/rye/threads/provider/providertest"
+import "github.com/ryeos/rye/threads/provider/scripted"
 
-func main() { providertest.Main() }
+func main() { scripted.Main() }

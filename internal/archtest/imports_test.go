@@ -207,7 +207,7 @@ func TestImportFaults(t *testing.T) {
 		{"diag imports nothing", p("diag", module+"/internal/tree"), "diag may not import internal/tree"},
 		{"stdlib imports nothing", p("stdlib", module+"/diag"), "stdlib may not import diag"},
 		{"the program is not imported", p("primary", module+"/cmd/rye"), "primary may not import cmd/rye"},
-		{"a package for tests", p("cmd/rye", module+"/internal/testkit"), "cmd/rye may not import internal/testkit"},
+		{"a package for tests", p("cmd/rye", module+"/internal/testing/testkit"), "cmd/rye may not import internal/testing/testkit"},
 		{"unknown package", p("util"), "package util is not in a table"},
 		{"unknown leaf", p("internal/misc"), "package internal/misc is not in a table"},
 		{"module in the wrong package", p("trust", "gopkg.in/yaml.v3"), "trust may not import gopkg.in/yaml.v3"},

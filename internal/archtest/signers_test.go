@@ -43,8 +43,8 @@ func signers() map[string]string {
 		"cmd/rye.revocation":                   "Recorder.Documents",
 		"trust/doc.sign":                       "the callers of the exported functions of trust/doc",
 		"trust/doc.NewRotation":                "its callers",
-		"internal/testkit.Own":                 "tests only",
-		"internal/testkit.Signed":              "tests only",
+		"internal/testing/testkit.Own":         "tests only",
+		"internal/testing/testkit.Signed":      "tests only",
 	}
 }
 

@@ -73,6 +73,7 @@ func layers() []layer {
 			{"threads/models", set("threads/provider", "item")},
 			{"threads/attach", set()},
 			{"threads/provider", set("exec/httpstep")},
+			{"threads/provider/scripted", set()},
 			{"exec/httpstep", set("policy", "item")},
 			{"exec/sandbox", set("exec/sandbox/confine", "policy")},
 			{"exec/sandbox/confine", set()},
@@ -146,21 +147,20 @@ func layers() []layer {
 			{"examples", set()},
 		}},
 		{"Tests and measurement", []entry{
-			{"internal/testkit", set("resolve/space", "stdlib", "bundle", "trust", "trust/doc", "internal/extract", "sign", "item")},
-			{"internal/testkit/vterm", set()},
+			{"internal/testing/testkit", set("resolve/space", "stdlib", "bundle", "trust", "trust/doc", "internal/extract", "sign", "item")},
+			{"internal/testing/vterm", set()},
 			{"internal/selfhost", set()},
 			{"internal/archtest", set()},
 			{"docs/reference/format", set()},
-			{"packages/source/sourcetest", set("packages/source", "lock")},
-			{"registry/log/logtest", set()},
-			{"internal/mcpclient/mcptest", set()},
-			{"threads/provider/providertest", set()},
-			{"internal/applet/wiretest", set("internal/applet/wire")},
-			{"internal/bench", set("internal/bench/rulemodel", "threads/provider/providertest", "threads/store", "policy", "internal/filelock", "registry/log", "registry/log/logtest")}, // what is measured without the program
-			{"internal/winecheck", set()},
-			{"internal/bench/rulemodel", set("threads/provider/providertest")},
-			{"internal/bench/hello", set("mcpserve", "primary/agent")},      // a bare server that rye serve is compared with
-			{"examples/model-server", set("threads/provider/providertest")}, // for readers of the examples
+			{"internal/testing/sourcetest", set("packages/source", "lock")},
+			{"internal/testing/logtest", set()},
+			{"internal/testing/mcptest", set()},
+			{"internal/testing/wiretest", set("internal/applet/wire")},
+			{"internal/testing/bench", set("internal/testing/bench/rulemodel", "threads/provider/scripted", "threads/store", "policy", "internal/filelock", "registry/log", "internal/testing/logtest")}, // what is measured without the program
+			{"internal/testing/winecheck", set()},
+			{"internal/testing/bench/rulemodel", set("threads/provider/scripted")},
+			{"internal/testing/bench/hello", set("mcpserve", "primary/agent")}, // a bare server that rye serve is compared with
+			{"examples/model-server", set("threads/provider/scripted")},        // for readers of the examples
 		}},
 	}
 }
@@ -170,7 +170,7 @@ func everything() map[string]bool { return nil }
 
 // neverImported are packages that no package imports, not even cmd/rye. Tests may.
 func neverImported() map[string]bool {
-	return set("cmd/rye", "internal/archtest", "internal/testkit", "internal/testkit/vterm", "packages/source/sourcetest", "internal/mcpclient/mcptest", "internal/applet/wiretest")
+	return set("cmd/rye", "internal/archtest", "internal/testing/testkit", "internal/testing/vterm", "internal/testing/sourcetest", "internal/testing/mcptest", "internal/testing/wiretest")
 }
 
 // thirdParty maps the import path of a module, or of a part of it, to the only
@@ -178,8 +178,8 @@ func neverImported() map[string]bool {
 func thirdParty() map[string]map[string]bool {
 	return map[string]map[string]bool{
 		"filippo.io/edwards25519":                         set("sign"),
-		"github.com/creack/pty":                           set("internal/testkit"),
-		"github.com/modelcontextprotocol/go-sdk":          set("mcpserve", "internal/mcpclient", "internal/bench/hello"),
+		"github.com/creack/pty":                           set("internal/testing/testkit"),
+		"github.com/modelcontextprotocol/go-sdk":          set("mcpserve", "internal/mcpclient", "internal/testing/bench/hello"),
 		"github.com/JohannesKaufmann/html-to-markdown/v2": set("internal/applet/web"),
 		"github.com/rogpeppe/go-internal/diff":            set("internal/linediff"),
 		"github.com/sourcegraph/jsonrpc2":                 set("internal/applet/lsp"),
@@ -192,16 +192,16 @@ func thirdParty() map[string]map[string]bool {
 		"golang.org/x/crypto":                             set("sign"),
 		"golang.org/x/mod/module":                         set("item", "lock", "bundle"),
 		"golang.org/x/mod/semver":                         set("item", "lock", "bundle"),
-		"golang.org/x/mod/sumdb":                          set("registry/log", "registry/log/logtest"),
+		"golang.org/x/mod/sumdb":                          set("registry/log", "internal/testing/logtest"),
 		"golang.org/x/net/bpf":                            set("exec/sandbox"),
 		"golang.org/x/net/html":                           set("internal/applet/web"),
 		"golang.org/x/sync":                               everything(),
 		"github.com/go-git/go-git/v5":                     set("packages/source/git"),
 		"github.com/go-jose/go-jose/v4":                   set("registry/server"),
-		"golang.org/x/sys":                                set("exec/sandbox", "exec/sandbox/confine", "internal/proc", "internal/openat", "internal/termkeys", "internal/testkit", "internal/vtmode"),
+		"golang.org/x/sys":                                set("exec/sandbox", "exec/sandbox/confine", "internal/proc", "internal/openat", "internal/termkeys", "internal/testing/testkit", "internal/vtmode"),
 		"golang.org/x/term":                               set("internal/cli"),
 		"github.com/charmbracelet/x/ansi":                 set("internal/inline", "internal/mdterm"),
-		"github.com/charmbracelet/x/vt":                   set("internal/testkit/vterm"),
+		"github.com/charmbracelet/x/vt":                   set("internal/testing/vterm"),
 		"github.com/yuin/goldmark":                        set("internal/mdterm"),
 		"gopkg.in/yaml.v3":                                set("internal/yamlx"),
 		"modernc.org/sqlite":                              set("internal/sqlite"),

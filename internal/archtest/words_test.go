@@ -305,7 +305,7 @@ func wordSources(t *testing.T, root string) []wordSource {
 // wordsOf splits a file: Go into comments, literals and names, other files into
 // lines.
 func wordsOf(t *testing.T, name, text string) []wordSource {
-	inTest := strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") || strings.Contains(name, "internal/testkit/")
+	inTest := strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") || strings.Contains(name, "internal/testing/testkit/")
 	switch ext := path.Ext(name); {
 	case strings.HasPrefix(name, "internal/archtest/"), strings.Contains(name, "testdata/npm/"), strings.Contains(name, "testdata/upgrade/"):
 		return nil // the rules themselves; files of other projects and of earlier versions

@@ -40,12 +40,12 @@ func writers() map[string]string {
 		"cmd/rye/tour_registry.go":        "the registry of the tour, in a new directory",
 		"cmd/rye/tour.go":                 "the example project of the tour, in a new directory",
 		"cmd/rye/tour_chapters.go":        "the same directory of the tour",
-		"internal/bench":                  "measures the program in directories of its own",
-		"internal/testkit":                "tests only",
-		"internal/applet/wiretest":        "tests only",
-		"internal/mcpclient/mcptest":      "tests only",
-		"packages/source/sourcetest":      "tests only",
-		"threads/provider/providertest":   "the log of the program model-server",
+		"internal/testing/bench":          "measures the program in directories of its own",
+		"internal/testing/testkit":        "tests only",
+		"internal/testing/wiretest":       "tests only",
+		"internal/testing/mcptest":        "tests only",
+		"internal/testing/sourcetest":     "tests only",
+		"threads/provider/scripted":       "the log of the program model-server",
 	}
 }
 

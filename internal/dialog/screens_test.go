@@ -9,8 +9,8 @@ import (
 
 	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/termkeys"
-	"github.com/ryeos/rye/internal/testkit"
-	"github.com/ryeos/rye/internal/testkit/vterm"
+	"github.com/ryeos/rye/internal/testing/testkit"
+	"github.com/ryeos/rye/internal/testing/vterm"
 )
 
 // watched are keys of a person, and the screen before each of them.

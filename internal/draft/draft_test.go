@@ -8,7 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"

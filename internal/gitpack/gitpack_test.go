@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ryeos/rye/packages/source/sourcetest"
+	"github.com/ryeos/rye/internal/testing/sourcetest"
 )
 
 // repository returns a repository with a history that git stores as deltas, and the

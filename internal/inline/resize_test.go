@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/inline"
-	"github.com/ryeos/rye/internal/testkit/vterm"
+	"github.com/ryeos/rye/internal/testing/vterm"
 )
 
 // TestResized writes 200 lines while the terminal gets 20 other widths: each line is there once

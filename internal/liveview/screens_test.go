@@ -10,8 +10,8 @@ import (
 
 	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/liveview"
-	"github.com/ryeos/rye/internal/testkit"
-	"github.com/ryeos/rye/internal/testkit/vterm"
+	"github.com/ryeos/rye/internal/testing/testkit"
+	"github.com/ryeos/rye/internal/testing/vterm"
 	"github.com/ryeos/rye/threads/activity"
 	"github.com/ryeos/rye/threads/transcript"
 )

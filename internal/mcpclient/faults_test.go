@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/mcpclient/mcptest"
+	"github.com/ryeos/rye/internal/testing/mcptest"
 )
 
 func detail(err error, key string) string {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/ryeos/rye/internal/mcpclient/mcptest"
+	"github.com/ryeos/rye/internal/testing/mcptest"
 )
 
 // TestMain runs this binary as the server if it is started under that name.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/mcpclient/mcptest"
+	"github.com/ryeos/rye/internal/testing/mcptest"
 )
 
 // stdio returns the fixture as a server with flags.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/internal/proc"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 )
 
 // What was typed at a terminal is discarded, also a line that is not complete.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/atomicfile"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/stdlib"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"

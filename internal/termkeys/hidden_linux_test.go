@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/termkeys"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 )
 
 // A line is an answer, the end of the input is not: Ctrl-D ends the read at once, with and

@@ -15,10 +15,10 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/testing/sourcetest"
 	"github.com/ryeos/rye/internal/wheels"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
-	"github.com/ryeos/rye/packages/source/sourcetest"
 )
 
 // counting counts calls. It fails while fails is positive.

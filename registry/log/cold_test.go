@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/ryeos/rye/registry/log/logtest"
+	"github.com/ryeos/rye/internal/testing/logtest"
 )
 
 // A reader that has nothing yet proves an entry of a log of a million entries with at most

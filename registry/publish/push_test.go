@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/project"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/sign"

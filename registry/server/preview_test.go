@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/sign"
 )

@@ -15,27 +15,27 @@ import (
 	"github.com/ryeos/rye/exec/httpstep"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/message"
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 const plantedKey = "sk-planted-secret-1"
 
 // wired returns a provider of a dialect whose service is a scenario.
-func wired(t *testing.T, dialect, scenario string) (*Config, *providertest.Server, string) {
+func wired(t *testing.T, dialect, scenario string) (*Config, *scripted.Server, string) {
 	t.Helper()
 	idle := int64(60)
 	return wiredIdle(t, dialect, scenario, &idle)
 }
 
 // wiredIdle is wired with the idle_timeout, in seconds, that idle has at each call.
-func wiredIdle(t *testing.T, dialect, scenario string, idle *int64) (*Config, *providertest.Server, string) {
+func wiredIdle(t *testing.T, dialect, scenario string, idle *int64) (*Config, *scripted.Server, string) {
 	t.Helper()
-	s, err := providertest.Load("providertest/testdata/" + scenario + ".yaml")
+	s, err := scripted.Load("scripted/testdata/" + scenario + ".yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Dialect = dialect
-	server := &providertest.Server{Scenario: s}
+	server := &scripted.Server{Scenario: s}
 	h := httptest.NewServer(server)
 	t.Cleanup(func() { h.CloseClientConnections(); h.Close() })
 	text := strings.Replace(claude, "sonnet-2", "scripted", 1)
@@ -227,7 +227,7 @@ func TestScriptedFaults(t *testing.T) {
 }
 
 // checkFaults makes one call for each fault, then two that succeed.
-func checkFaults(t *testing.T, dialect string, c *Config, server *providertest.Server, wants []fault, idle *int64) {
+func checkFaults(t *testing.T, dialect string, c *Config, server *scripted.Server, wants []fault, idle *int64) {
 	t.Helper()
 	for i, w := range wants {
 		*idle = 60

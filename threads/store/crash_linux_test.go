@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 )
 
 // spendAll makes the operations of a thread with a child. Those that an earlier process

@@ -16,7 +16,7 @@ import (
 	ryexec "github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/jsonx"
-	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"

@@ -12,7 +12,7 @@ import (
 
 	"github.com/ryeos/rye/internal/applet/files"
 	"github.com/ryeos/rye/internal/applet/wire"
-	"github.com/ryeos/rye/internal/applet/wiretest"
+	"github.com/ryeos/rye/internal/testing/wiretest"
 	"github.com/ryeos/rye/policy"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/internal/applet/wire"
-	"github.com/ryeos/rye/internal/applet/wiretest"
+	"github.com/ryeos/rye/internal/testing/wiretest"
 )
 
 func picture(t *testing.T, width, height int) string {

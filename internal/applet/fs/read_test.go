@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/internal/applet/files"
-	"github.com/ryeos/rye/internal/applet/wiretest"
+	"github.com/ryeos/rye/internal/testing/wiretest"
 )
 
 // shown splits the output of read into ids and texts.

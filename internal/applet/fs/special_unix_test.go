@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/ryeos/rye/internal/applet/wiretest"
+	"github.com/ryeos/rye/internal/testing/wiretest"
 )
 
 // TestPipesDoNotHang reads, writes and searches a named pipe:

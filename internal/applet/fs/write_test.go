@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/internal/applet/files"
-	"github.com/ryeos/rye/internal/applet/wiretest"
+	"github.com/ryeos/rye/internal/testing/wiretest"
 )
 
 func TestWrite(t *testing.T) {

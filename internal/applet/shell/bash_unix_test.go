@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/applet/wire"
-	"github.com/ryeos/rye/internal/applet/wiretest"
+	"github.com/ryeos/rye/internal/testing/wiretest"
 )
 
 // TestMain runs eight tests at a time: most of them wait for programs that wait.

@@ -3,7 +3,7 @@ package telemetry
 import (
 	"testing"
 
-	"github.com/ryeos/rye/internal/applet/wiretest"
+	"github.com/ryeos/rye/internal/testing/wiretest"
 )
 
 type obj = wiretest.Object

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/internal/applet/wire"
-	"github.com/ryeos/rye/internal/applet/wiretest"
 	"github.com/ryeos/rye/internal/httpx"
+	"github.com/ryeos/rye/internal/testing/wiretest"
 )
 
 // runWith runs an applet with settings, in the file that exec writes for it.

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/testing/sourcetest"
 	"github.com/ryeos/rye/packages/source"
-	"github.com/ryeos/rye/packages/source/sourcetest"
 )
 
 // configured is a Params change: git's configuration of the user is this text.

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/testing/sourcetest"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
-	"github.com/ryeos/rye/packages/source/sourcetest"
 )
 
 // way is one transport over one protocol. Every way passes the same tests.

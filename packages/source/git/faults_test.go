@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/testing/sourcetest"
 	"github.com/ryeos/rye/packages/source"
-	"github.com/ryeos/rye/packages/source/sourcetest"
 )
 
 // eachHTTP runs a test for every transport over HTTP, with one version there.

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/testing/sourcetest"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
-	"github.com/ryeos/rye/packages/source/sourcetest"
 )
 
 const victimVar = "RYE_GITSOURCE_TEST_VICTIM"

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/packages/source/sourcetest"
+	"github.com/ryeos/rye/internal/testing/sourcetest"
 )
 
 // Loose refs take precedence over packed ones. Symbolic refs and refs that are not

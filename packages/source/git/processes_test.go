@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ryeos/rye/internal/testing/sourcetest"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
-	"github.com/ryeos/rye/packages/source/sourcetest"
 )
 
 const childVar = "RYE_GITSOURCE_TEST_CHILD"

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ryeos/rye/internal/testing/sourcetest"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
-	"github.com/ryeos/rye/packages/source/sourcetest"
 )
 
 // cpu returns what this process and the children it waited for have used; a

@@ -1,4 +1,4 @@
-package providertest
+package scripted
 
 import (
 	"flag"
@@ -64,6 +64,6 @@ func Main() {
 }
 
 func fail(text string) {
-	fmt.Fprintln(os.Stderr, "providertest:", text)
+	fmt.Fprintln(os.Stderr, "scripted:", text)
 	os.Exit(2)
 }

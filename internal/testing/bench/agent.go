@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ryeos/rye/internal/bench/rulemodel"
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/internal/testing/bench/rulemodel"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // longParts is the number of files that the long task reads. With the last turn, which
@@ -194,7 +194,7 @@ func (b *bench) agentTask(t *agentTask) error {
 		{Marker: "TASK-part", Rule: partRule},
 		{Marker: "TASK-" + t.name, Rule: t.rule},
 	}
-	model := rulemodel.New(providertest.Chat, rules...)
+	model := rulemodel.New(scripted.Chat, rules...)
 	server := httptest.NewServer(model)
 	defer server.Close()
 	dir := filepath.Join(b.work, "agent", t.name)

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // heldScenario is the one answer of a thread that is held until the bench releases it.
@@ -59,11 +59,11 @@ func (h *held) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
-	scenario, err := providertest.Parse("held", []byte(heldScenario))
+	scenario, err := scripted.Parse("held", []byte(heldScenario))
 	if err != nil {
 		panic(err) // the text above
 	}
-	(&providertest.Server{Scenario: scenario}).ServeHTTP(w, r)
+	(&scripted.Server{Scenario: scenario}).ServeHTTP(w, r)
 }
 
 // arrive waits until n requests have come.

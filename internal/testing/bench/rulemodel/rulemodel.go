@@ -1,5 +1,5 @@
 // Package rulemodel is a model service for benchmarks: it answers requests by rules, in
-// the dialects of package providertest. A rule reads what a model reads, and nothing
+// the dialects of package scripted. A rule reads what a model reads, and nothing
 // else: a task succeeds only if the texts that reach the model contain what it needs.
 //
 // It keeps no conversation: each answer follows from its request, so a request that is
@@ -13,11 +13,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // Rule returns the answer to a request.
-type Rule func(*Request) providertest.Send
+type Rule func(*Request) scripted.Send
 
 // Marked is a rule for the requests that contain a marker.
 type Marked struct {
@@ -28,7 +28,7 @@ type Marked struct {
 // Model serves rules.
 type Model struct {
 	dialect string
-	server  *providertest.Server
+	server  *scripted.Server
 	rules   []Marked
 
 	mu    sync.Mutex
@@ -53,7 +53,7 @@ type Stats struct {
 // request contains answers it.
 func New(dialect string, rules ...Marked) *Model {
 	m := &Model{dialect: dialect, rules: rules}
-	m.server = &providertest.Server{Scenario: &providertest.Scenario{Dialect: dialect}, Choose: m.choose}
+	m.server = &scripted.Server{Scenario: &scripted.Scenario{Dialect: dialect}, Choose: m.choose}
 	m.Reset()
 	return m
 }
@@ -92,12 +92,12 @@ func (m *Model) Problems() []string { return m.server.Problems() }
 func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.server.ServeHTTP(w, r) }
 
 // choose answers a request by the rule whose marker it contains.
-func (m *Model) choose(body []byte) *providertest.Step {
+func (m *Model) choose(body []byte) *scripted.Step {
 	r, err := read(m.dialect, body)
 	if err != nil {
 		return nil
 	}
-	send := providertest.Send{Text: "No rule is for this request."}
+	send := scripted.Send{Text: "No rule is for this request."}
 	all := r.All()
 	known := false
 	for _, x := range m.rules {
@@ -116,7 +116,7 @@ func (m *Model) choose(body []byte) *providertest.Step {
 	if text, lost := strings.CutPrefix(send.Text, LostText); lost {
 		m.stats.Lost = append(m.stats.Lost, text)
 	}
-	return &providertest.Step{Send: send}
+	return &scripted.Step{Send: send}
 }
 
 // bytesOfToken is how many bytes a token has on average.
@@ -124,7 +124,7 @@ const bytesOfToken = 4
 
 // count adds a request to the statistics and returns what the service bills: tokens of
 // four bytes. What begins like the request before is billed as cached.
-func (m *Model) count(r *Request, send providertest.Send) providertest.Usage {
+func (m *Model) count(r *Request, send scripted.Send) scripted.Usage {
 	// Several threads call one service: their conversations begin with other texts.
 	conversation := strings.Join(r.Texts[:min(2, len(r.Texts))], "\n")
 	last := m.last[conversation]
@@ -137,7 +137,7 @@ func (m *Model) count(r *Request, send providertest.Send) providertest.Usage {
 		arguments, _ := json.Marshal(c.Input) // maps of texts and numbers
 		written += len(c.Name) + max(len(arguments), len(c.Arguments))
 	}
-	u := providertest.Usage{
+	u := scripted.Usage{
 		CacheRead: int64(same / bytesOfToken),
 		Output:    int64(written/bytesOfToken + 1),
 	}
@@ -166,20 +166,20 @@ func commonPrefix(a, b []byte) int {
 
 // Use returns a call of an item of rye as a model that reads the request can make it:
 // by its own name where it is offered, else through rye_execute.
-func (r *Request) Use(id string, input map[string]any) providertest.Call {
+func (r *Request) Use(id string, input map[string]any) scripted.Call {
 	name := strings.ReplaceAll(id, "/", "__")
 	if r.Offers(name) {
-		return providertest.Call{Name: name, Input: input}
+		return scripted.Call{Name: name, Input: input}
 	}
-	return providertest.Call{Name: "rye_execute", Input: map[string]any{"item_type": "tool", "item_id": id, "parameters": input}}
+	return scripted.Call{Name: "rye_execute", Input: map[string]any{"item_type": "tool", "item_id": id, "parameters": input}}
 }
 
 // Do returns an answer that makes calls.
-func (r *Request) Do(calls ...providertest.Call) providertest.Send {
+func (r *Request) Do(calls ...scripted.Call) scripted.Send {
 	for i := range calls {
 		calls[i].ID = fmt.Sprintf("call_%d", len(r.Calls)+i+1)
 	}
-	return providertest.Send{Calls: calls}
+	return scripted.Send{Calls: calls}
 }
 
 // Last returns the newest call, the zero value if there is none.
@@ -195,6 +195,6 @@ const LostText = "LOST: "
 
 // Lost returns the answer of a model that cannot continue: what it needs was not in the
 // texts that it read.
-func Lost(format string, args ...any) providertest.Send {
-	return providertest.Send{Text: LostText + fmt.Sprintf(format, args...)}
+func Lost(format string, args ...any) scripted.Send {
+	return scripted.Send{Text: LostText + fmt.Sprintf(format, args...)}
 }

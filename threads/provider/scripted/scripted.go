@@ -1,4 +1,4 @@
-// Package providertest serves scripted answers of models over HTTP, in the dialects of
+// Package scripted serves scripted answers of models over HTTP, in the dialects of
 // package provider, from the published descriptions of the services. It shares no code
 // with the codecs. A scenario file lists what each request must contain and what is
 // answered, with the faults that services and networks have.
@@ -6,7 +6,7 @@
 // It decides nothing by the content of a request except whether the request is the
 // expected one and, for a step with the key for, whether it is of that thread. Choose
 // leaves that decision to the caller. It reaches no service.
-package providertest
+package scripted
 
 import (
 	"context"
@@ -113,7 +113,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	if e.Problem != "" {
 		// No policy repeats this status, so a test ends here.
-		s.fail(w, http.StatusUnprocessableEntity, "invalid_request_error", "providertest: "+e.Problem)
+		s.fail(w, http.StatusUnprocessableEntity, "invalid_request_error", "scripted: "+e.Problem)
 		return
 	}
 	if step.Meet > 0 && !s.meet(r.Context(), step.Meet) {

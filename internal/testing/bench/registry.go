@@ -19,8 +19,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ryeos/rye/internal/testing/logtest"
 	"github.com/ryeos/rye/registry/log"
-	"github.com/ryeos/rye/registry/log/logtest"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // threadScenario has the answers of three turns: two calls of a tool, and the outputs.
@@ -89,7 +89,7 @@ func threadDirective(name, model, outputs string) string {
 // modelServer answers with three turns again and again, or streams tokens.
 type modelServer struct {
 	mu   sync.Mutex
-	turn *providertest.Server
+	turn *scripted.Server
 	sent []time.Time // of each token
 	held *held
 }
@@ -105,11 +105,11 @@ func (s *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	if s.turn == nil || s.turn.Unused() == 0 {
-		scenario, err := providertest.Parse("scenario", []byte(threadScenario))
+		scenario, err := scripted.Parse("scenario", []byte(threadScenario))
 		if err != nil {
 			panic(err) // the text above
 		}
-		s.turn = &providertest.Server{Scenario: scenario}
+		s.turn = &scripted.Server{Scenario: scenario}
 	}
 	turn := s.turn
 	s.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ryeos/rye/internal/bench/rulemodel"
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/internal/testing/bench/rulemodel"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // The ids of the tools that the tasks use.
@@ -26,8 +26,8 @@ const (
 type object = map[string]any
 
 // finish returns the outputs of a directive.
-func finish(r *rulemodel.Request, outputs object) providertest.Send {
-	return r.Do(providertest.Call{Name: "directive_return", Input: outputs})
+func finish(r *rulemodel.Request, outputs object) scripted.Send {
+	return r.Do(scripted.Call{Name: "directive_return", Input: outputs})
 }
 
 const lineIDs = `\[LID:([^\]]+)\] *return a - b|"id": ?"([^"]+)"`
@@ -35,11 +35,11 @@ const lineIDs = `\[LID:([^\]]+)\] *return a - b|"id": ?"([^"]+)"`
 // fixRule fixes a bug. It calls a tool by the name that another program has for it, uses
 // a wrong parameter, edits a line by an id that does not exist, and first ends without
 // its outputs.
-func fixRule(r *rulemodel.Request) providertest.Send {
+func fixRule(r *rulemodel.Request) scripted.Send {
 	last := r.Last().Result
 	switch len(r.Calls) {
 	case 0:
-		return r.Do(providertest.Call{Name: "read_file", Input: object{"path": "calc.py"}})
+		return r.Do(scripted.Call{Name: "read_file", Input: object{"path": "calc.py"}})
 	case 1:
 		if !strings.Contains(last, "rye__file-system__read") && !strings.Contains(last, "rye_execute") {
 			return rulemodel.Lost("the name of the tool that reads a file, in %q", last)
@@ -71,7 +71,7 @@ func fixRule(r *rulemodel.Request) providertest.Send {
 		return rulemodel.Lost("the output of the test, in %q", last)
 	}
 	if !strings.Contains(r.All(), "I fixed the sum.") {
-		return providertest.Send{Text: "I fixed the sum."}
+		return scripted.Send{Text: "I fixed the sum."}
 	}
 	return finish(r, object{"result": "fixed"})
 }
@@ -79,7 +79,7 @@ func fixRule(r *rulemodel.Request) providertest.Send {
 const pythonFile = `[a-z]+\.py`
 
 // renameRule renames a function in all files that the search lists.
-func renameRule(r *rulemodel.Request) providertest.Send {
+func renameRule(r *rulemodel.Request) scripted.Send {
 	last := r.Last().Result
 	switch len(r.Calls) {
 	case 0:
@@ -105,12 +105,12 @@ const amount = `(?m)(?:^|[ \n\]"])[a-z]+,([0-9]+)`
 
 // reportRule adds up amounts of files that it reads in one answer, and writes a report.
 // Its first call of write has arguments that are not JSON.
-func reportRule(r *rulemodel.Request) providertest.Send {
+func reportRule(r *rulemodel.Request) scripted.Send {
 	switch len(r.Calls) {
 	case 0:
 		return r.Do(r.Use(globID, object{"pattern": "data/*.csv"}))
 	case 1:
-		var calls []providertest.Call
+		var calls []scripted.Call
 		for n := 1; n <= 6; n++ {
 			name := fmt.Sprintf("data/%d.csv", n)
 			if !strings.Contains(r.Last().Result, name) {
@@ -120,7 +120,7 @@ func reportRule(r *rulemodel.Request) providertest.Send {
 		}
 		return r.Do(calls...)
 	case 7:
-		return r.Do(providertest.Call{Name: r.Use(writeID, nil).Name, Arguments: `{"file_path": "report.md", "content": "sum",}`})
+		return r.Do(scripted.Call{Name: r.Use(writeID, nil).Name, Arguments: `{"file_path": "report.md", "content": "sum",}`})
 	case 8:
 		sum := 0
 		for _, c := range r.Calls[1:7] {
@@ -135,7 +135,7 @@ func reportRule(r *rulemodel.Request) providertest.Send {
 }
 
 // pageRule reads a page of a web server.
-func pageRule(r *rulemodel.Request) providertest.Send {
+func pageRule(r *rulemodel.Request) scripted.Send {
 	if len(r.Calls) == 0 {
 		return r.Do(r.Use("bench/page", object{"path": "news"}))
 	}
@@ -146,7 +146,7 @@ func pageRule(r *rulemodel.Request) providertest.Send {
 }
 
 // graphRule calls a graph.
-func graphRule(r *rulemodel.Request) providertest.Send {
+func graphRule(r *rulemodel.Request) scripted.Send {
 	if len(r.Calls) == 0 {
 		return r.Do(r.Use("bench/flow", object{"word": "hello"}))
 	}
@@ -157,9 +157,9 @@ func graphRule(r *rulemodel.Request) providertest.Send {
 }
 
 // mergeRule starts three threads in one answer and merges what they return.
-func mergeRule(r *rulemodel.Request) providertest.Send {
+func mergeRule(r *rulemodel.Request) scripted.Send {
 	if len(r.Calls) == 0 {
-		var calls []providertest.Call
+		var calls []scripted.Call
 		for _, part := range []string{"one", "two", "three"} {
 			calls = append(calls, r.Use(childID, object{"directive_id": "bench/part", "inputs": object{"part": part}}))
 		}
@@ -179,7 +179,7 @@ func mergeRule(r *rulemodel.Request) providertest.Send {
 const partName = `PART:(one|two|three)`
 
 // partRule does the work of one of the three threads.
-func partRule(r *rulemodel.Request) providertest.Send {
+func partRule(r *rulemodel.Request) scripted.Send {
 	part := regexp.MustCompile(partName).FindStringSubmatch(r.All())
 	if part == nil {
 		return rulemodel.Lost("the input")
@@ -191,7 +191,7 @@ const nextPart = `The next part is (part-[0-9]+\.txt)`
 
 // longRule reads files that name each other, until the last one. The conversation may be
 // shortened at any time, so it finds its position in whatever text it still has.
-func longRule(r *rulemodel.Request) providertest.Send {
+func longRule(r *rulemodel.Request) scripted.Send {
 	all := r.All()
 	if strings.Contains(all, "This is the last part.") {
 		return finish(r, object{"result": "read"})
@@ -208,16 +208,16 @@ func longRule(r *rulemodel.Request) providertest.Send {
 }
 
 // summaryRule summarizes the conversation of longRule.
-func summaryRule(r *rulemodel.Request) providertest.Send {
+func summaryRule(r *rulemodel.Request) scripted.Send {
 	found := regexp.MustCompile(nextPart).FindAllString(r.All(), -1)
 	if found == nil {
-		return providertest.Send{Text: "Parts were read."}
+		return scripted.Send{Text: "Parts were read."}
 	}
-	return providertest.Send{Text: "The parts before it were read. " + slices.Max(found) + "."}
+	return scripted.Send{Text: "The parts before it were read. " + slices.Max(found) + "."}
 }
 
 // imageRule reads an image and needs to see it.
-func imageRule(r *rulemodel.Request) providertest.Send {
+func imageRule(r *rulemodel.Request) scripted.Send {
 	if len(r.Calls) == 0 {
 		return r.Do(r.Use(readID, object{"file_path": "chart.png"}))
 	}
@@ -228,7 +228,7 @@ func imageRule(r *rulemodel.Request) providertest.Send {
 }
 
 // serverRule calls the tool of an MCP server.
-func serverRule(r *rulemodel.Request) providertest.Send {
+func serverRule(r *rulemodel.Request) scripted.Send {
 	if len(r.Calls) == 0 {
 		return r.Do(r.Use("mcp/hello/hello", object{}))
 	}
@@ -239,7 +239,7 @@ func serverRule(r *rulemodel.Request) providertest.Send {
 }
 
 // questionRule removes a directory, which a person must approve.
-func questionRule(r *rulemodel.Request) providertest.Send {
+func questionRule(r *rulemodel.Request) scripted.Send {
 	if len(r.Calls) == 0 {
 		return r.Do(r.Use(bashID, object{"command": "rm -r build && echo 'build is removed'"}))
 	}

@@ -1,4 +1,4 @@
-package providertest
+package scripted
 
 import (
 	"encoding/json"

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // The children that one answer starts: many that are held at their first request, and few that
@@ -58,7 +58,7 @@ type childServer struct {
 	held *held
 
 	mu       sync.Mutex
-	parents  map[string]*providertest.Server
+	parents  map[string]*scripted.Server
 	answered time.Time // when a parent got its first answer
 }
 
@@ -104,17 +104,17 @@ func (s *childServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *childServer) answer(scenario string) *providertest.Server {
-	parsed, err := providertest.Parse("scenario", []byte(scenario))
+func (s *childServer) answer(scenario string) *scripted.Server {
+	parsed, err := scripted.Parse("scenario", []byte(scenario))
 	if err != nil {
 		panic(err) // the text of this file
 	}
-	return &providertest.Server{Scenario: parsed}
+	return &scripted.Server{Scenario: parsed}
 }
 
 // children measures the threads that one answer of a model starts.
 func (b *bench) children() error {
-	s := &childServer{held: &held{}, parents: map[string]*providertest.Server{}}
+	s := &childServer{held: &held{}, parents: map[string]*scripted.Server{}}
 	server := httptest.NewServer(s)
 	defer server.Close()
 	dir := filepath.Join(b.work, "children")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // post sends a request and returns the body of the answer.
@@ -26,30 +26,30 @@ func post(t *testing.T, url, body string) string {
 }
 
 func TestModel(t *testing.T) {
-	rule := func(r *Request) providertest.Send {
+	rule := func(r *Request) scripted.Send {
 		if len(r.Calls) == 0 {
 			return r.Do(r.Use("rye/bash/bash", map[string]any{"command": "ls"}))
 		}
 		if r.Last().Result != "a.md" {
 			return Lost("a.md, in %q", r.Last().Result)
 		}
-		return providertest.Send{Text: "There is one file."}
+		return scripted.Send{Text: "There is one file."}
 	}
 	for _, c := range []struct{ dialect, path, first, second, want string }{
 		{
-			providertest.Chat, "/chat/completions",
+			scripted.Chat, "/chat/completions",
 			`{"model":"m","stream":true,"tools":[{"type":"function","function":{"name":"rye_execute","parameters":{}}}],"messages":[{"role":"user","content":"WORK"}`,
 			`,{"role":"assistant","content":"","tool_calls":[{"id":"1","type":"function","function":{"name":"rye_execute","arguments":"{}"}}]},{"role":"tool","tool_call_id":"1","content":"a.md"}`,
 			`rye_execute`,
 		},
 		{
-			providertest.Anthropic, "/v1/messages",
+			scripted.Anthropic, "/v1/messages",
 			`{"model":"m","stream":true,"max_tokens":9,"tools":[{"name":"rye__bash__bash","input_schema":{}}],"messages":[{"role":"user","content":"WORK"}`,
 			`,{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"rye__bash__bash","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"a.md"}]}]}`,
 			`rye__bash__bash`,
 		},
 		{
-			providertest.Responses, "/responses",
+			scripted.Responses, "/responses",
 			`{"model":"m","stream":true,"tools":[{"type":"function","name":"rye__bash__bash","parameters":{}}],"input":[{"type":"message","role":"user","content":"WORK"}`,
 			`,{"type":"function_call","call_id":"1","name":"rye__bash__bash","arguments":"{}"},{"type":"function_call_output","call_id":"1","output":"a.md"}`,
 			`rye__bash__bash`,
@@ -79,7 +79,7 @@ func TestModel(t *testing.T) {
 
 // TestLost shows that a rule which cannot read a result is counted.
 func TestLost(t *testing.T) {
-	m := New(providertest.Chat, Marked{"WORK", func(*Request) providertest.Send { return Lost("the output") }})
+	m := New(scripted.Chat, Marked{"WORK", func(*Request) scripted.Send { return Lost("the output") }})
 	m.AcceptAll()
 	server := httptest.NewServer(m)
 	defer server.Close()

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // Request is a request in a form that is the same for all dialects.
@@ -116,7 +116,7 @@ func read(dialect string, body []byte) (*Request, error) {
 		r.Texts = append(r.Texts, w.Instructions)
 	}
 	r.content(w.System)
-	if dialect == providertest.Responses {
+	if dialect == scripted.Responses {
 		r.items(w.Input)
 		return r, nil
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ryeos/rye/internal/bench/rulemodel"
-	"github.com/ryeos/rye/threads/provider/providertest"
+	"github.com/ryeos/rye/internal/testing/bench/rulemodel"
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // shellCommands is the work (-B: a cached file of the same second and size would hide the
@@ -21,7 +21,7 @@ var shellCommands = []string{"cat calc.py", "python3 -B test_calc.py", "sed -i '
 const peerTask = "TASK-peer: correct the bug in calc.py and run its test."
 
 // shellRule runs the commands, one a turn, by whatever tool runs commands.
-func shellRule(r *rulemodel.Request) providertest.Send {
+func shellRule(r *rulemodel.Request) scripted.Send {
 	if n := len(r.Calls); n < len(shellCommands) {
 		call, known := shellCall(r, shellCommands[n])
 		if !known {
@@ -32,24 +32,24 @@ func shellRule(r *rulemodel.Request) providertest.Send {
 	if !strings.Contains(r.Last().Result, "all is well") {
 		return rulemodel.Lost("the output of the test, in %q", r.Last().Result)
 	}
-	return providertest.Send{Text: "The bug is corrected."}
+	return scripted.Send{Text: "The bug is corrected."}
 }
 
 // shellCall returns the call that runs a command.
-func shellCall(r *rulemodel.Request, command string) (providertest.Call, bool) {
+func shellCall(r *rulemodel.Request, command string) (scripted.Call, bool) {
 	switch {
 	case r.Offers("Bash"):
-		return providertest.Call{Name: "Bash", Input: object{"command": command, "description": "Run a command"}}, true
+		return scripted.Call{Name: "Bash", Input: object{"command": command, "description": "Run a command"}}, true
 	case r.Offers("exec_command"):
-		return providertest.Call{Name: "exec_command", Input: object{"cmd": command}}, true
+		return scripted.Call{Name: "exec_command", Input: object{"cmd": command}}, true
 	case r.Offers("shell_command"):
-		return providertest.Call{Name: "shell_command", Input: object{"command": command}}, true
+		return scripted.Call{Name: "shell_command", Input: object{"command": command}}, true
 	case r.Offers("shell"):
-		return providertest.Call{Name: "shell", Input: object{"command": []any{"bash", "-c", command}}}, true
+		return scripted.Call{Name: "shell", Input: object{"command": []any{"bash", "-c", command}}}, true
 	case r.Offers("rye__bash__bash"), r.Offers("rye_execute"):
 		return r.Use(bashID, object{"command": command}), true
 	}
-	return providertest.Call{}, false
+	return scripted.Call{}, false
 }
 
 // peer is one program that does the work.
@@ -70,7 +70,7 @@ func (b *bench) peers() error {
 		codex = first(filepath.Join(packages, "@openai", "codex-*", "vendor", "*", "bin", "codex"))
 	}
 	fmt.Printf("\n| the same work | end | turns | first request | tokens a turn | identical beginning | time | processor time | memory |\n|---|---|---|---|---|---|---|---|---|\n")
-	own, err := b.peer("rye", providertest.Chat, func(string) peer {
+	own, err := b.peer("rye", scripted.Chat, func(string) peer {
 		return peer{argv: []string{b.rye, "run", "prompt", peerTask}}
 	})
 	if err != nil {
@@ -80,7 +80,7 @@ func (b *bench) peers() error {
 		fmt.Println("\nclaude and codex: left out, RYE_NPM_PROGRAMS names no folder with both")
 		return nil
 	}
-	other, err := b.peer("claude", providertest.Anthropic, func(url string) peer {
+	other, err := b.peer("claude", scripted.Anthropic, func(url string) peer {
 		return peer{
 			argv: []string{claude, "-p", peerTask, "--model", "claude-sonnet-4-5", "--allowedTools", "Bash", "--output-format", "json"},
 			env:  []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=sk-bench-12345678", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1"},
@@ -92,7 +92,7 @@ func (b *bench) peers() error {
 	if err != nil {
 		return err
 	}
-	other, err = b.peer("codex", providertest.Responses, func(url string) peer {
+	other, err = b.peer("codex", scripted.Responses, func(url string) peer {
 		return peer{
 			argv: []string{codex, "exec", "--json", "--skip-git-repo-check", "--ephemeral", "--ignore-user-config", "--sandbox", "danger-full-access", "--model", "gpt-5.1-codex",
 				"-c", fmt.Sprintf("openai_base_url=%q", url+"/v1"), peerTask},
