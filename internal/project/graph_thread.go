@@ -161,25 +161,6 @@ func (n *nodeThread) unused(ctx context.Context) error {
 	return n.owner.Release(context.WithoutCancel(ctx), threads.Failed, "")
 }
 
-// holdBelow sets the permissions of a thread that the caller's grants were not made for:
-// its loop may also run the steps, and call the model that the directive names. The
-// thread itself, and so the model and every program that it starts, gets neither.
-// A child whose directive declares nothing has what its caller has.
-func (out *PreparedThread) holdBelow(caller policy.Held, child bool) {
-	out.hold(caller)
-	last := len(out.Held) - 1 // the directive's
-	if child && !out.Directive.Permissions.Declared {
-		own := caller[len(caller)-1]
-		out.Held, out.inherited = caller, own.Caps
-		out.hookHeld[last], out.loopHeld[last] = also(own, out.stepCaps()), also(own, out.loopCaps())
-	}
-	var hooks, loop policy.Held
-	for _, g := range caller {
-		hooks, loop = hooks.With(also(g, out.stepCaps())), loop.With(also(g, out.loopCaps()))
-	}
-	out.hookHeld, out.loopHeld = hooks.With(out.hookHeld[last]), loop.With(out.loopHeld[last])
-}
-
 // directiveTarget describes a directive for the run of a graph.
 func (d graphDispatcher) directiveTarget(ctx context.Context, ref item.Ref) (graph.Target, error) {
 	it, err := d.p.Resolver.Find(ctx, ref)

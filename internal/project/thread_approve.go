@@ -17,9 +17,6 @@ import (
 	"github.com/ryeos/rye/threads"
 )
 
-// Decide asks the person who is present about a call of a thread.
-type Decide func(ctx context.Context, q Asked) (threads.Reply, error)
-
 // OpenAsked describes an open question of a thread to a person.
 func OpenAsked(ctx context.Context, p *Project, thread string, q *threads.OpenQuestion) Asked {
 	return Asked{Thread: thread, Question: q.Question, Rule: q.Rule, Prefixes: q.Prefixes, Tier: q.Tier, Change: q.Change,
@@ -43,26 +40,6 @@ func ChangeLines(ctx context.Context, p *Project, id string, c *policy.FileChang
 		return []string{hidden.Visible("the changes cannot be shown: " + err.Error())}
 	}
 	return p.Env.changes(toolsDir(p), c)
-}
-
-// AsksPerson asks about one call of a model, or of a program of a thread. ask is nil if no
-// person is present.
-// rests states that the thread may be suspended until a person answers.
-type AsksPerson func(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask) (*threads.Reply, error)
-
-type approverKey struct{}
-
-// WithApprover returns a context whose calls a thread asks about by a function; nil asks
-// about none.
-func WithApprover(ctx context.Context, person AsksPerson) context.Context {
-	return context.WithValue(ctx, approverKey{}, person)
-}
-
-// approver returns the function that asks about the call that ctx belongs to, nil outside of
-// threads.
-func approver(ctx context.Context) AsksPerson {
-	f, _ := ctx.Value(approverKey{}).(AsksPerson)
-	return f
 }
 
 // approver returns what asks a person about a call, after the hooks of the event: one denial
@@ -108,13 +85,6 @@ func (r *threadRun) approver(ctx context.Context, c *threads.ToolCall) AsksPerso
 	}
 }
 
-func replyOf(yes bool, err error) (threads.Reply, error) {
-	if yes {
-		return threads.Reply{Decision: threads.Once, By: "person"}, err
-	}
-	return threads.Reply{Decision: threads.Deny, By: "person"}, err
-}
-
 // beforeAsking runs the hooks of a question about a call.
 func (r *threadRun) beforeAsking(ctx context.Context, c *threads.ToolCall, tier string) error {
 	t := threads.From(ctx)
@@ -131,25 +101,6 @@ func (r *threadRun) beforeAsking(ctx context.Context, c *threads.ToolCall, tier 
 		return err
 	}
 	return diag.New(diag.PolicyDenied, "%s", cmp.Or(control.Feedback, control.Message, "the hook "+control.By+" denied the call")).WithReason("hook").WithDetail("hook", control.By)
-}
-
-// Confirm asks a person about a call. A thread records the question and the answer. The reply
-// is nil if no person can be asked now.
-func Confirm(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask) (*threads.Reply, error) {
-	if person := approver(ctx); person != nil {
-		return person(ctx, q, rests, ask)
-	}
-	within, cancel := ctx, func() {}
-	if q.Timeout > 0 {
-		within, cancel = context.WithTimeout(ctx, q.Timeout)
-	}
-	defer cancel()
-	yes, err := ask(within, q.Text)
-	if ctx.Err() == nil && within.Err() != nil {
-		return &threads.Reply{Decision: threads.Deny, By: threads.ByTimeout}, nil
-	}
-	r, err := replyOf(yes, err)
-	return &r, err
 }
 
 // The answers of persons to questions about calls are messages of the inbox.

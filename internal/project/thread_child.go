@@ -19,14 +19,6 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-type spawnerKey struct{}
-
-// spawner returns the thread whose call ctx is, nil if a person or a client makes it.
-func spawner(ctx context.Context) *threadRun {
-	r, _ := ctx.Value(spawnerKey{}).(*threadRun)
-	return r
-}
-
 // ThreadDirective is the function of the tool with which a thread starts a new thread. The
 // new thread has the permissions of the caller as its first grants, so it may do no more.
 func (p *Project) ThreadDirective(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
@@ -170,43 +162,6 @@ func limitFlags(v any) ([]string, error) {
 func asFlags(l threads.Limits) []string {
 	n := func(name string, v int64) string { return name + "=" + strconv.FormatInt(v, 10) }
 	return []string{n("turns", l.Turns), n("tokens", l.Tokens), "spend=" + l.Spend.String(), n("spawns", l.Spawns), n("depth", l.Depth), n("duration_seconds", l.DurationSeconds)}
-}
-
-// root returns the thread that began the tree of this one.
-func (r *threadRun) root() string {
-	if r.o.Child != nil {
-		return r.o.Child.Root
-	}
-	return r.stored().ID
-}
-
-// asChild reads from the registry where the thread of a token is in its tree, and its
-// share: a message that states other limits does not widen them. It does nothing for a
-// root.
-func (p *Project) asChild(ctx context.Context, o *ThreadOptions, prepared *PreparedThread) error {
-	if o.Token == nil || o.Token.Root == o.Token.Thread {
-		return nil
-	}
-	s := o.ledger
-	if s == nil {
-		opened, _, err := p.ledger(ctx)
-		if err != nil {
-			return err
-		}
-		defer opened.Close()
-		s = opened
-	}
-	share, err := s.Share(ctx, o.Token.Thread)
-	if err != nil {
-		return err
-	}
-	row, err := s.Find(ctx, p.Spaces.ProjectDir, o.Token.Thread)
-	if err != nil {
-		return err
-	}
-	o.Child = &threads.Spawned{By: row.Parent, Root: row.Root, Call: o.Call}
-	prepared.Limits.Spend, prepared.Limits.Depth, prepared.Limits.Spawns = share.Spend, share.Depth, share.Spawns
-	return nil
 }
 
 // childPolicy returns what becomes of the children of a thread that rests in a state:

@@ -23,11 +23,6 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// LoopID is the graph item that has the order of a turn.
-const LoopID = "rye/agent/threads/runner"
-
-func loopRef() item.Ref { return item.Ref{Kind: item.Tool, ID: LoopID} }
-
 // Call implements graph.Dispatcher. What a node calls below the directory of the steps
 // receives the input of a step; everything else is called as any tool.
 func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {

@@ -6,11 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/directive"
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/internal/tree"
@@ -19,81 +16,9 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
-	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/steps"
-	"github.com/ryeos/rye/threads/store"
-	"github.com/ryeos/rye/threads/token"
 	"github.com/ryeos/rye/threads/transcript"
 )
-
-// ThreadOptions are how a command starts or resumes a thread.
-type ThreadOptions struct {
-	ID              string // of the new thread; "" makes one
-	Ref             item.Ref
-	Args            []string
-	Params          map[string]any
-	Held            policy.Held
-	Token           *token.Claims // that the process of the thread got; nil at a terminal
-	Limits          []string      // NAME=VALUE, of a person
-	Narrow          []string      // NAME=VALUE, of a caller that may only lower what the directive has
-	Model, Provider string
-	Message         string // of the person
-	// Attach are images and files of the person, for the first message of a new thread, or for
-	// the next one of a thread that is resumed.
-	Attach []message.Block
-	// AnyPath permits inputs to name any file: a person gave them.
-	AnyPath       bool
-	attached      bool   // Attach has all attachments, and they are prepared
-	By            string // who resumes the thread, "" for a person
-	AcceptChanged bool
-	NoSuspend     bool // a thread that would be suspended ends with APPROVAL_REQUIRED
-	Ask           exec.Ask
-	Decide        Decide // asks about a call of the thread; nil: Ask does
-	Relayed       bool   // the process that waits for the thread asks a person about its calls
-	Attended      bool   // with Relayed: that process has a terminal
-	ToClient      bool   // Ask reaches the user of a client and not a terminal
-	// Answer asks the person what a suspended thread asks; nil if no person is present.
-	Answer    func(ctx context.Context, thread, question string) (string, error)
-	Observe   threads.Observer
-	Started   func(*PreparedThread, string) // called with the id before the first step
-	Plan      bool                          // nothing is started: a model may be missing
-	Below     *nodeThread                   // of a thread that a node of a graph starts
-	handOff   bool                          // another thread goes on with the work
-	follows   *threads.Carried              // the conversation that the new thread has; nil for none
-	Above     *threadRun                    // the thread of this process that starts the new one
-	Child     *threads.Spawned              // of a thread that another one started
-	Call      string                        // the key of the call that starts it, "" for none
-	Workspace string                        // here, read, worktree or copy; "" is where the caller works
-	// Permit asks the person whether tools may write in a directory that is not a project; nil
-	// if no person is present.
-	Permit func(ctx context.Context, question string) (bool, error)
-	Sees   *threads.WorkingCopy // what the tools of the process of a thread see
-	Carry  bool                 // a worktree begins with the uncommitted changes
-	Copy   string               // the id of the working copy that was made for the thread
-	// Replay answers the thread from a recording; nil calls a model.
-	Replay *threads.Replay
-	// NoFallback leaves out the other models of the directive.
-	NoFallback bool
-	// Facts replace those of this machine and day in the prompt; nil keeps them.
-	Facts *steps.Facts
-	// ledger is open from the token to the account of the thread, which takes it; nil opens it.
-	ledger *store.Store
-}
-
-// takeLedger returns the open ledger to a caller that closes it, or nil.
-func (o *ThreadOptions) takeLedger() *store.Store {
-	s := o.ledger
-	o.ledger = nil
-	return s
-}
-
-// closeLedger closes the ledger unless the account of the thread took it.
-func (o *ThreadOptions) closeLedger() error {
-	if s := o.takeLedger(); s != nil {
-		return s.Close()
-	}
-	return nil
-}
 
 // PreparedThread is a directive with everything that a thread of it would use.
 type PreparedThread struct {
@@ -114,33 +39,6 @@ type PreparedThread struct {
 	loopHeld  policy.Held
 	hookHeld  policy.Held // of the actions of hooks
 	inherited policy.Set  // of a child whose directive declares no permissions
-}
-
-// threadRun is a thread that this project runs.
-type threadRun struct {
-	*PreparedThread
-	p         *Project
-	o         *ThreadOptions
-	id        string
-	hooks     []steps.Hook
-	guards    []steps.Hook        // hooks of the user, which no item replaces
-	guardItem threads.Identity    // the file of the guards
-	headless  string              // approvals.headless of the allowance
-	money     *threadAccount      // nil before the thread has its account
-	carried   *threads.Carried    // from the thread that it continues, or nil
-	again     bool                // an earlier process began the thread
-	changes   []transcript.Change // items that changed since the thread started, when it is resumed
-	// attachments are the images and files of the first message, attached those that a person
-	// adds by resuming the thread.
-	attachments []message.Block
-	attached    []message.Block
-
-	mu      sync.Mutex
-	claimed map[string]bool // calls of the model that a program makes
-	items   stepItems
-	live    liveSteps
-	starts  startOrder  // of the threads that the newest answer starts
-	acted   atomic.Bool // see loopDispatcher
 }
 
 // PrepareThread verifies a directive with what it extends, checks its inputs, and
@@ -182,11 +80,6 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadOptions) (*Prepare
 		out.hold(o.Held)
 	}
 	return out, nil
-}
-
-// isChild reports whether another thread started the one that is prepared.
-func (o *ThreadOptions) isChild() bool {
-	return o.Child != nil || o.Above != nil || o.Token != nil && o.Token.Root != o.Token.Thread
 }
 
 // model selects the models of a thread, with their keys and the warnings of their prices.
@@ -323,4 +216,59 @@ func setLimits(l *threads.Limits, flags []string) error {
 		}
 	}
 	return nil
+}
+
+// holdBelow sets the permissions of a thread that the caller's grants were not made for:
+// its loop may also run the steps, and call the model that the directive names. The
+// thread itself, and so the model and every program that it starts, gets neither.
+// A child whose directive declares nothing has what its caller has.
+func (out *PreparedThread) holdBelow(caller policy.Held, child bool) {
+	out.hold(caller)
+	last := len(out.Held) - 1 // the directive's
+	if child && !out.Directive.Permissions.Declared {
+		own := caller[len(caller)-1]
+		out.Held, out.inherited = caller, own.Caps
+		out.hookHeld[last], out.loopHeld[last] = also(own, out.stepCaps()), also(own, out.loopCaps())
+	}
+	var hooks, loop policy.Held
+	for _, g := range caller {
+		hooks, loop = hooks.With(also(g, out.stepCaps())), loop.With(also(g, out.loopCaps()))
+	}
+	out.hookHeld, out.loopHeld = hooks.With(out.hookHeld[last]), loop.With(out.loopHeld[last])
+}
+
+// LoopID is the graph item that has the order of a turn.
+const LoopID = "rye/agent/threads/runner"
+
+func loopRef() item.Ref { return item.Ref{Kind: item.Tool, ID: LoopID} }
+
+// identityOf returns an item as logs of threads record it.
+func identityOf(it *resolve.Item) threads.Identity {
+	return threads.Identity{Ref: it.Ref.String(), Digest: it.Digest, Space: transcript.Space(it.Root.Space)}
+}
+
+// resilience returns config:agent/resilience.
+func (p *Project) resilience(ctx context.Context) (steps.Resilience, error) {
+	s, err := p.Resolver.Config(ctx, steps.ResilienceConfig)
+	if err != nil {
+		return steps.Resilience{}, err
+	}
+	cfg := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
+	out := steps.ReadResilience(cfg)
+	return out, diag.FromFindings("reading config:"+steps.ResilienceConfig, cfg.Findings())
+}
+
+// maxAttempts returns how often one call of a model may be made.
+func (p *Project) maxAttempts(ctx context.Context) (int64, error) {
+	cfg, err := p.resilience(ctx)
+	return cfg.MaxAttempts, err
+}
+
+// caps returns the capabilities that the directive declares. If it declares none, a child
+// has those of its caller, and another thread has none.
+func (r *PreparedThread) caps() policy.Set {
+	if !r.Directive.Permissions.Declared {
+		return r.inherited
+	}
+	return r.Directive.Permissions.Caps
 }

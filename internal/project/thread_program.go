@@ -27,10 +27,6 @@ type threadProgram struct {
 	held policy.Held     // of the caller, and the calls of the item as the last grant
 }
 
-type stepKey struct{}
-
-type callKey struct{}
-
 // ThroughThread makes the calls of a program pass the gates of the thread that ctx is of.
 // It changes nothing outside of a thread.
 func ThroughThread(ctx context.Context, b *agent.Broker, held policy.Held) {
@@ -76,20 +72,6 @@ func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Re
 		return b.model(ctx, id, false)
 	}
 	return b.aside(ctx, offered(ref), params)
-}
-
-// toolOfCall returns the tool that a program executes, "" for another verb or kind.
-func toolOfCall(verb string, input map[string]any) item.Ref {
-	kind, _ := input["item_type"].(string)
-	id, _ := input["item_id"].(string)
-	ref, err := item.ParseRef(id, item.Kind(kind))
-	if kind == "" {
-		ref, err = item.ParseRef(id, item.Tool)
-	}
-	if err != nil || ref.Kind != item.Tool || verb != string(policy.Execute) {
-		return item.Ref{}
-	}
-	return ref
 }
 
 func offered(ref item.Ref) threads.Offered {
@@ -187,50 +169,6 @@ func (b *threadProgram) aside(ctx context.Context, tool threads.Offered, input m
 	return (&captured{data: res.Data, isError: res.IsError}).envelope()
 }
 
-type capturedKey struct{}
-
-// captured is the result of a call as its program reads it: the whole, not what the model
-// reads.
-type captured struct {
-	set     bool
-	verb    bool
-	data    any
-	isError bool
-	err     error
-}
-
-// capture keeps the result of a call for the program that makes it.
-func capture(ctx context.Context, c *threads.ToolCall, res *threads.ToolResult, err error) {
-	got, _ := ctx.Value(capturedKey{}).(*captured)
-	if got == nil || got.set {
-		return
-	}
-	*got = captured{set: true, err: err, verb: c.Tool.Verb != ""}
-	if res != nil {
-		got.data, got.isError = res.Data, res.IsError
-	}
-}
-
-func (c *captured) envelope() *diag.Envelope {
-	m, _ := c.data.(map[string]any)
-	switch {
-	case c.err != nil:
-		return envelope(nil, c.err)
-	case c.isError:
-		e, _ := m["error"].(map[string]any)
-		code, _ := e["code"].(string)
-		text, _ := e["message"].(string)
-		details, _ := e["details"].(map[string]any)
-		if code == "" {
-			code = string(diag.ExecutionFailed)
-		}
-		return &diag.Envelope{Data: m["data"], Error: &diag.Failure{Code: diag.Code(code), Message: text, Details: details}}
-	case c.verb:
-		return envelope(m["data"], nil)
-	}
-	return envelope(c.data, nil)
-}
-
 // readAgain returns a result that the log has.
 func readAgain(content []message.Block, isError bool) *diag.Envelope {
 	var data any = content
@@ -241,43 +179,4 @@ func readAgain(content []message.Block, isError bool) *diag.Envelope {
 		}
 	}
 	return (&captured{data: data, isError: isError}).envelope()
-}
-
-func envelope(data any, err error) *diag.Envelope {
-	if err == nil {
-		return &diag.Envelope{Success: true, Data: data}
-	}
-	e := diag.Typed(err)
-	return &diag.Envelope{Error: &diag.Failure{Code: e.Code, Message: e.Error(), Retryable: e.Retryable, Details: e.Details}}
-}
-
-// dispatched records what a step that replaces dispatch decided about the calls that it
-// did not make, and makes those that no program can: of names that have no item.
-func (d loopDispatcher) dispatched(ctx context.Context, data map[string]any) error {
-	var out struct {
-		Results []steps.Result `json:"results"`
-		Pending []string       `json:"pending"`
-		Control any            `json:"control"`
-	}
-	raw, err := jsonx.Marshal(data)
-	if err == nil {
-		err = json.Unmarshal(raw, &out)
-	}
-	if err != nil {
-		return diag.New(diag.ExecutionFailed, "running the step dispatch: its results do not have the form of results: %w", err)
-	}
-	for _, c := range d.t.Pending() {
-		i := slices.IndexFunc(out.Results, func(r steps.Result) bool { return r.CallID == c.CallID })
-		switch {
-		case i >= 0:
-			err = d.t.Answer(ctx, c.CallID, out.Results[i].Content, out.Results[i].IsError)
-		case out.Control != nil || slices.Contains(out.Pending, c.CallID):
-		case c.Problem != "" || c.Ref == "":
-			_, err = d.t.Call(ctx, c.CallID)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

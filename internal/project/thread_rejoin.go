@@ -13,19 +13,6 @@ import (
 	"github.com/ryeos/rye/threads/store"
 )
 
-// modelCall is the call of a model that ctx belongs to.
-type modelCall struct {
-	key   string // equal when the call is repeated
-	again bool   // a process that was stopped had begun it
-}
-
-type modelCallKey struct{}
-
-func modelCallOf(ctx context.Context) modelCall {
-	c, _ := ctx.Value(modelCallKey{}).(modelCall)
-	return c
-}
-
 // joined returns the thread that a call started before the process of its caller was
 // stopped, nil if it started none. One that was ended because of its caller goes on in a
 // process of its own.

@@ -33,9 +33,3 @@ func (p *Project) recordedModel(ctx context.Context, out *PreparedThread, s *thr
 	out.Services = []*threads.Service{service}
 	return nil
 }
-
-// replayProvider replaces the execution of a provider item.
-func replayProvider(ctx context.Context, s *threads.Service, _ map[string]any) error {
-	_, err := threads.From(ctx).Attempt(ctx, s, nil, nil)
-	return err
-}

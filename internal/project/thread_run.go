@@ -6,13 +6,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/openat"
-	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/policy"
@@ -20,6 +20,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/handle"
 	"github.com/ryeos/rye/threads/heads"
+	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/token"
@@ -99,137 +100,6 @@ func (r *threadRun) startBelow(ctx context.Context) (*threads.Result, error) {
 	return res, errors.Join(err, below.unused(ctx))
 }
 
-// ResumeThread continues a thread at the step in flight.
-func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions) (*threads.Result, error) {
-	pending, err := p.pendingNext(id)
-	if err != nil {
-		return nil, err
-	}
-	id = p.EndOfChain(id)
-	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
-	if err != nil {
-		return nil, err
-	}
-	if s.Parent != "" && o.Below == nil {
-		return nil, diag.New(diag.ThreadState, "resuming %s: a node of the run %s started it, and that run continues it", id, s.Parent).
-			WithReason("below_run").WithDetail("run_id", s.Parent)
-	}
-	if s.Replay != "" {
-		// The rest would be answered by a model, after turns that none has answered.
-		return nil, diag.New(diag.ThreadState, "resuming %s: it is a replay of %s; replay that thread again", id, s.Replay)
-	}
-	if p, err = p.inCopyOf(id, s); err != nil {
-		return nil, err
-	}
-	ref, err := item.ParseRef(s.Directive.Ref, item.Directive)
-	if err != nil {
-		return nil, diag.New(diag.TranscriptBroken, "resuming %s: %w", id, err)
-	}
-	o.Ref, o.Params = ref, s.Inputs
-	if o.Child = s.Spawned; o.Child != nil { // what its caller had applies to its loop and hooks, too
-		for _, g := range s.Held {
-			if g.Source != s.Directive.Ref+" "+s.Directive.Digest.String() {
-				o.Held = o.Held.With(g)
-			}
-		}
-		s.Held = nil
-	}
-	if o.Model == "" {
-		o.Model, o.Provider = s.Model, s.Provider
-	}
-	prepared, err := p.PrepareThread(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	changes, err := p.changes(ctx, id, s, prepared, o)
-	if err != nil {
-		return nil, err
-	}
-	if prepared.Limits, err = p.resumedLimits(ctx, s.Limits, o.Limits); err != nil {
-		return nil, err
-	}
-	if o.Below != nil {
-		prepared.Limits.Spend = s.Limits.Spend // what the run reserved for it
-	}
-	// Resuming a thread does not widen it: what it was started with applies, too.
-	for _, g := range s.Held {
-		prepared.Held = prepared.Held.With(g)
-	}
-	o.Decide, o.Ask = oneQuestion(o.Decide, o.Ask)
-	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: id, carried: s.Carried, again: true, changes: changes}
-	r.attachments = s.Attachments
-	if r.attached, err = attachedNow(ctx, r); err != nil {
-		return nil, err
-	}
-	if pending != nil { // its process was stopped before the next thread had a log
-		r.id, r.carried, r.again = pending.Next, pending.Carried, false
-		return r.end(ctx)(r.followed(ctx))
-	}
-	params, err := r.params(ctx)
-	if err != nil {
-		return nil, err
-	}
-	text := o.Message
-	if o.handOff {
-		r.again, text = false, "" // the next thread reads it
-		params.Loop = func(_ context.Context, t *threads.Thread, _ *transcript.Log, _ []transcript.Line) error {
-			t.Ends(threads.Ending{State: threads.Continued})
-			return nil
-		}
-	}
-	if o.Started != nil {
-		o.Started(prepared, id)
-	}
-	// Two processes can have asked it to stop, and the second one after it had stopped.
-	if graph.Owner(ctx, p.Spaces.ProjectDir, id) < 0 {
-		if err := graph.Cancelled(p.Spaces.ProjectDir, id); err != nil {
-			return nil, err
-		}
-	}
-	res, err := threads.Resume(ctx, id, params, text)
-	return r.end(ctx)(r.follow(ctx, res, err))
-}
-
-// changes returns what changed of the directive, the loop and the steps since a thread started. It is an error if the person
-// did not accept it and it is not the work of an upgrade of rye.
-func (p *Project) changes(ctx context.Context, id string, s *threads.Started, now *PreparedThread, o *ThreadOptions) ([]transcript.Change, error) {
-	loopSteps, err := p.loopSteps(ctx, now.Loop)
-	if err != nil {
-		return nil, err
-	}
-	was := append([]threads.Identity{s.Directive, s.Loop}, s.Steps...)
-	is := append([]threads.Identity{identityOf(now.Item), identityOf(now.Loop)}, loopSteps...)
-	var out []transcript.Change
-	for _, w := range was {
-		i := slices.IndexFunc(is, func(x threads.Identity) bool { return x.Ref == w.Ref })
-		if i < 0 {
-			continue // the loop does not call it any more
-		}
-		if c, same := transcript.Changed(w.Ref, w.Digest, is[i].Digest, w.Space, is[i].Space); !same {
-			out = append(out, c)
-		}
-	}
-	accepted := o.AcceptChanged && !p.Env.Locked
-	if err := transcript.Unaccepted(id, "thread", out); err != nil && !accepted {
-		return nil, err.WithReason("thread_changed")
-	}
-	return out, nil
-}
-
-// identityOf returns an item as logs of threads record it.
-func identityOf(it *resolve.Item) threads.Identity {
-	return threads.Identity{Ref: it.Ref.String(), Digest: it.Digest, Space: transcript.Space(it.Root.Space)}
-}
-
-// resumedLimits returns the limits that a thread had, or those that a person gives it,
-// within the allowance.
-func (p *Project) resumedLimits(ctx context.Context, l threads.Limits, flags []string) (threads.Limits, error) {
-	if err := setLimits(&l, flags); err != nil {
-		return l, err
-	}
-	return p.withinAllowance(ctx, l)
-}
-
 // params returns what the kernel needs.
 func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 	p := r.p
@@ -298,23 +168,6 @@ func (r *threadRun) parent() string {
 		return ""
 	}
 	return r.o.Below.call.Child.Parent
-}
-
-// resilience returns config:agent/resilience.
-func (p *Project) resilience(ctx context.Context) (steps.Resilience, error) {
-	s, err := p.Resolver.Config(ctx, steps.ResilienceConfig)
-	if err != nil {
-		return steps.Resilience{}, err
-	}
-	cfg := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
-	out := steps.ReadResilience(cfg)
-	return out, diag.FromFindings("reading config:"+steps.ResilienceConfig, cfg.Findings())
-}
-
-// maxAttempts returns how often one call of a model may be made.
-func (p *Project) maxAttempts(ctx context.Context) (int64, error) {
-	cfg, err := p.resilience(ctx)
-	return cfg.MaxAttempts, err
 }
 
 func (r *threadRun) identity() threads.Directive {
@@ -530,22 +383,6 @@ func (p *Project) eventSources(ctx context.Context) (func(string) string, error)
 	return func(event string) string { return sources[event] }, nil
 }
 
-// executeProvider runs a provider item as every item is run.
-func (r *threadRun) executeProvider(ctx context.Context, s *threads.Service, _ map[string]any) error {
-	ctx = context.WithValue(ctx, threadRunKey{}, r)
-	chain, err := r.p.Executor.Chain(ctx, s.Provider)
-	if err != nil {
-		return err
-	}
-	plan, err := r.p.Executor.Plan(ctx, chain, r.loopHeld, map[string]any{})
-	if err != nil {
-		return err
-	}
-	plan.Ask = r.o.Ask
-	_, err = r.p.Executor.Run(ctx, plan, nil)
-	return err
-}
-
 // repeatable reports whether a call that a stopped process had started may start again.
 func (r *threadRun) repeatable(ctx context.Context, name string) bool {
 	ref, err := item.ParseRef(name, item.Tool)
@@ -572,4 +409,68 @@ func (p *Project) ThreadSummary(ctx context.Context, id string) (*threads.Summar
 		s.Error = &diag.Failure{Code: diag.ThreadState, Message: "orphaned: its process was stopped; rye threads resume continues it"}
 	}
 	return s, err
+}
+
+// root returns the thread that began the tree of this one.
+func (r *threadRun) root() string {
+	if r.o.Child != nil {
+		return r.o.Child.Root
+	}
+	return r.stored().ID
+}
+
+// asChild reads from the registry where the thread of a token is in its tree, and its
+// share: a message that states other limits does not widen them. It does nothing for a
+// root.
+func (p *Project) asChild(ctx context.Context, o *ThreadOptions, prepared *PreparedThread) error {
+	if o.Token == nil || o.Token.Root == o.Token.Thread {
+		return nil
+	}
+	s := o.ledger
+	if s == nil {
+		opened, _, err := p.ledger(ctx)
+		if err != nil {
+			return err
+		}
+		defer opened.Close()
+		s = opened
+	}
+	share, err := s.Share(ctx, o.Token.Thread)
+	if err != nil {
+		return err
+	}
+	row, err := s.Find(ctx, p.Spaces.ProjectDir, o.Token.Thread)
+	if err != nil {
+		return err
+	}
+	o.Child = &threads.Spawned{By: row.Parent, Root: row.Root, Call: o.Call}
+	prepared.Limits.Spend, prepared.Limits.Depth, prepared.Limits.Spawns = share.Spend, share.Depth, share.Spawns
+	return nil
+}
+
+// threadRun is a thread that this project runs.
+type threadRun struct {
+	*PreparedThread
+	p         *Project
+	o         *ThreadOptions
+	id        string
+	hooks     []steps.Hook
+	guards    []steps.Hook        // hooks of the user, which no item replaces
+	guardItem threads.Identity    // the file of the guards
+	headless  string              // approvals.headless of the allowance
+	money     *threadAccount      // nil before the thread has its account
+	carried   *threads.Carried    // from the thread that it continues, or nil
+	again     bool                // an earlier process began the thread
+	changes   []transcript.Change // items that changed since the thread started, when it is resumed
+	// attachments are the images and files of the first message, attached those that a person
+	// adds by resuming the thread.
+	attachments []message.Block
+	attached    []message.Block
+
+	mu      sync.Mutex
+	claimed map[string]bool // calls of the model that a program makes
+	items   stepItems
+	live    liveSteps
+	starts  startOrder  // of the threads that the newest answer starts
+	acted   atomic.Bool // see loopDispatcher
 }

@@ -2,13 +2,17 @@ package project
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/steps"
@@ -101,4 +105,85 @@ func (d loopDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target,
 		t.Pure = true
 	}
 	return t, err
+}
+
+// dispatched records what a step that replaces dispatch decided about the calls that it
+// did not make, and makes those that no program can: of names that have no item.
+func (d loopDispatcher) dispatched(ctx context.Context, data map[string]any) error {
+	var out struct {
+		Results []steps.Result `json:"results"`
+		Pending []string       `json:"pending"`
+		Control any            `json:"control"`
+	}
+	raw, err := jsonx.Marshal(data)
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
+	}
+	if err != nil {
+		return diag.New(diag.ExecutionFailed, "running the step dispatch: its results do not have the form of results: %w", err)
+	}
+	for _, c := range d.t.Pending() {
+		i := slices.IndexFunc(out.Results, func(r steps.Result) bool { return r.CallID == c.CallID })
+		switch {
+		case i >= 0:
+			err = d.t.Answer(ctx, c.CallID, out.Results[i].Content, out.Results[i].IsError)
+		case out.Control != nil || slices.Contains(out.Pending, c.CallID):
+		case c.Problem != "" || c.Ref == "":
+			_, err = d.t.Call(ctx, c.CallID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inboxKinds are the messages that the loop of a thread obeys. The graph of the loop takes
+// those to cancel.
+var inboxKinds = map[string]bool{"suspend": true, "handoff": true, "event": true}
+
+// inbox returns the messages for the step that reads them. A request to hand off waits for
+// the first answer of the model.
+func (r *threadRun) inbox(t *threads.Thread) (rows []any, taken []graph.Message, err error) {
+	all, err := graph.Inbox(r.p.Spaces.ProjectDir, t.ID())
+	if err != nil {
+		return nil, nil, err
+	}
+	rows = []any{}
+	for _, m := range all {
+		if !inboxKinds[m.Kind] || m.Kind == "handoff" && !t.MayContinue() {
+			continue
+		}
+		payload := m.Payload
+		if m.Kind == "event" {
+			payload = map[string]any{"event": m.Name, "payload": m.Payload}
+		}
+		rows = append(rows, map[string]any{"kind": m.Kind, "payload": payload, "by": m.By})
+		taken = append(taken, m)
+	}
+	return rows, taken, nil
+}
+
+// readInbox runs the step that reads the inbox, and removes what the log has then.
+func (d loopDispatcher) readInbox(ctx context.Context, params map[string]any) (map[string]any, error) {
+	rows, taken, err := d.r.inbox(d.t)
+	if err != nil {
+		return nil, err
+	}
+	p := map[string]any{}
+	for k, v := range params {
+		p[k] = v
+	}
+	p["inbox"] = rows
+	out, err := d.r.step(ctx, d.t, "cancel_checker", p)
+	if err == nil {
+		err = steps.CheckInbox(out.Data)
+	}
+	if err != nil || len(taken) == 0 {
+		return out.Data, err
+	}
+	if err := d.t.Flush(); err != nil {
+		return nil, err
+	}
+	return out.Data, graph.Take(d.r.p.Spaces.ProjectDir, d.t.ID(), taken)
 }

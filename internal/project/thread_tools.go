@@ -132,15 +132,6 @@ func ofLoop(id string) bool {
 	return strings.HasPrefix(id, steps.Dir) || strings.HasPrefix(id, "rye/primary/") || id == "rye/agent/threads/runner"
 }
 
-// caps returns the capabilities that the directive declares. If it declares none, a child
-// has those of its caller, and another thread has none.
-func (r *PreparedThread) caps() policy.Set {
-	if !r.Directive.Permissions.Declared {
-		return r.inherited
-	}
-	return r.Directive.Permissions.Caps
-}
-
 // define describes a tool by its item.
 func (r *threadRun) define(ctx context.Context, it *resolve.Item) (steps.Offer, error) {
 	schema := any(it.Meta.Schema)
