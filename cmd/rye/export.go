@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/importing"
 	"github.com/ryeos/rye/internal/interop"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -46,7 +47,7 @@ func runExportSkill(ctx context.Context, c *cli.Call, to string) error {
 	if to == "" {
 		to = path.Base(ref.ID)
 	}
-	done, err := h.ExportSkill(ctx, ref, c.Path(to))
+	done, err := importing.ExportSkill(ctx, h, ref, c.Path(to))
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/importing"
 	"github.com/ryeos/rye/internal/interop"
-	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/ryeos"
 	"github.com/ryeos/rye/primary"
 )
@@ -92,7 +92,7 @@ func runImport(ctx context.Context, c *cli.Call, o *importOptions) error {
 	for i, file := range o.legacyKeys {
 		keys[i] = c.Path(file)
 	}
-	done, err := envOf(c).Import(ctx, project.ImportCall{
+	done, err := importing.Project(ctx, envOf(c), importing.Call{
 		From: dir, To: to, LegacyKeys: keys, DryRun: o.dryRun,
 		Init: func(ctx context.Context, stage string) error {
 			at := *c
@@ -111,7 +111,7 @@ func runImport(ctx context.Context, c *cli.Call, o *importOptions) error {
 }
 
 // showImported prints the result. What rye sign would refuse decides the exit status.
-func showImported(c *cli.Call, done *project.Imported, to string, o *importOptions) error {
+func showImported(c *cli.Call, done *importing.Result, to string, o *importOptions) error {
 	counts := map[primary.ImportStatus]int{}
 	for _, rep := range done.Items {
 		cli.FillFixes(rep.Findings)
@@ -150,7 +150,7 @@ func showImported(c *cli.Call, done *project.Imported, to string, o *importOptio
 }
 
 // showImportChanges prints the rewrites and the omitted files.
-func showImportChanges(u *cli.UI, done *project.Imported) {
+func showImportChanges(u *cli.UI, done *importing.Result) {
 	for _, rep := range done.Items {
 		for _, f := range rep.Changes {
 			u.Out("%s  %s: %s", u.Style(cli.Green, "rewritten"), f.Location(), f.Message)
@@ -164,7 +164,7 @@ func showImportChanges(u *cli.UI, done *project.Imported) {
 }
 
 // importCommands returns the commands to run next.
-func importCommands(c *cli.Call, done *project.Imported, to string) []string {
+func importCommands(c *cli.Call, done *importing.Result, to string) []string {
 	at := ryeos.Quote(fromHere(c, to))
 	var out []string
 	if !done.HasKey {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/importing"
 	"github.com/ryeos/rye/internal/interop"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/ryeos"
@@ -18,11 +19,11 @@ func importOthers(ctx context.Context, c *cli.Call, o *importOptions) error {
 	if err != nil {
 		return err
 	}
-	call := project.OthersCall{Shown: func(p string) string { return fromHere(c, p) }, Format: interop.Format(o.from), ID: o.to, DryRun: o.dryRun}
+	call := importing.OthersCall{Shown: func(p string) string { return fromHere(c, p) }, Format: interop.Format(o.from), ID: o.to, DryRun: o.dryRun}
 	for _, word := range c.Args {
 		call.Paths = append(call.Paths, c.Path(word))
 	}
-	done, failed := h.ImportOthers(ctx, call)
+	done, failed := importing.Others(ctx, h, call)
 	findings := diag.FindingsOf(failed)
 	if failed != nil && (done == nil || !diag.Failed(findings)) {
 		return failed
@@ -55,7 +56,7 @@ func importOthers(ctx context.Context, c *cli.Call, o *importOptions) error {
 	})
 }
 
-func showOthers(u *cli.UI, f project.ImportedFrom, dryRun bool) {
+func showOthers(u *cli.UI, f importing.Imported, dryRun bool) {
 	if f.Format == "" { // a link
 		u.Out("%s", f.Path)
 	} else {

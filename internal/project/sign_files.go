@@ -79,9 +79,9 @@ func (h *Project) draftChecker(r *resolve.Resolver) *draft.Checker {
 	}
 }
 
-// checkDrafts loads files that are not written and not signed yet, by the code that will
+// CheckDrafts loads files that are not written and not signed yet, by the code that will
 // use them. files maps paths below .ai of the space of root to contents.
-func (h *Project) checkDrafts(ctx context.Context, root *space.Root, files map[string][]byte) ([]diag.Finding, error) {
+func (h *Project) CheckDrafts(ctx context.Context, root *space.Root, files map[string][]byte) ([]diag.Finding, error) {
 	mem := space.NewFiles(root.Space, withFiles{root, memory(files)})
 	spaces := *h.Spaces
 	spaces.Roots = slices.Clone(spaces.Roots)

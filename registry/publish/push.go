@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/importing"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -109,7 +110,7 @@ func itemSnapshot(ctx context.Context, p *project.Project, in ItemBundle) (*sour
 	return source.InMemory(source.Origin{}, files, func(path string) bool { return executable[path] })
 }
 
-func executableFile(it *resolve.Item) bool { return project.Executable(it.Root, it.Rel) }
+func executableFile(it *resolve.Item) bool { return importing.Executable(it.Root, it.Rel) }
 
 // entrypoint returns what a manifest names as the item to run first.
 func entrypoint(ref item.Ref) string {

@@ -1,4 +1,4 @@
-package project
+package importing
 
 import (
 	"context"
@@ -12,14 +12,15 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/importsource"
 	"github.com/ryeos/rye/internal/interop"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
 )
 
-// ExportedSkill is a skill that was written as a folder.
-type ExportedSkill struct {
+// Skill is a skill that was written as a folder.
+type Skill struct {
 	Ref   string   `json:"ref"`
 	Files []string `json:"files"` // relative to the folder
 }
@@ -28,22 +29,22 @@ type ExportedSkill struct {
 // not exist. It writes nothing if one file of the skill is not verified.
 // The signature covers SKILL.md only. A bundle manifest covers the other files of the folder; a
 // file that nothing covers is refused.
-func (p *Project) ExportSkill(ctx context.Context, ref item.Ref, to string) (*ExportedSkill, error) {
-	if ref.Kind != interop.KindSkill || !p.hasSkills(ctx) {
+func ExportSkill(ctx context.Context, p *project.Project, ref item.Ref, to string) (*Skill, error) {
+	if ref.Kind != interop.KindSkill || !hasSkills(ctx, p) {
 		return nil, diag.New(diag.Usage, "exporting %s: it is not an item of the kind skill", ref).WithReason("export_kind")
 	}
 	it, err := p.Resolver.Find(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	files, err := p.skillFiles(ctx, it)
+	files, err := skillFiles(ctx, p, it)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.New(diag.FileSystemError, "exporting %s: %s exists", ref, to).WithReason("export_exists")
 	}
-	base, out := atomicfile.Project(to), &ExportedSkill{Ref: ref.String()}
+	base, out := atomicfile.Project(to), &Skill{Ref: ref.String()}
 	for _, f := range files {
 		if err := base.Create(f.Path, f.Bytes, filePerm(f.Executable)); err != nil {
 			return nil, diag.Doing("exporting "+ref.String(), err)
@@ -54,7 +55,7 @@ func (p *Project) ExportSkill(ctx context.Context, ref item.Ref, to string) (*Ex
 }
 
 // skillFiles returns the verified files of a skill, the bytes that were judged.
-func (p *Project) skillFiles(ctx context.Context, it *resolve.Item) ([]interop.File, error) {
+func skillFiles(ctx context.Context, p *project.Project, it *resolve.Item) ([]interop.File, error) {
 	dir := path.Dir(it.Rel)
 	report, err := verify.Below(ctx, verify.Params{Resolver: p.Verifier(p.Spaces), Trust: p.Trust}, it.Root, dir)
 	if err != nil {

@@ -1,4 +1,4 @@
-package project
+package importing
 
 import (
 	"bytes"
@@ -21,6 +21,7 @@ import (
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/privatekey"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 )
@@ -34,8 +35,8 @@ type OthersCall struct {
 	DryRun bool
 }
 
-// ImportedFrom is what became of one source.
-type ImportedFrom struct {
+// Imported is the result for one source.
+type Imported struct {
 	Path   string         `json:"path"`
 	Format interop.Format `json:"format"`
 	Items  []string       `json:"items"`
@@ -46,9 +47,9 @@ type ImportedFrom struct {
 	Next   [][]string     `json:"-"`
 }
 
-// ImportOthers writes unsigned items into the project. A source that is damaged, or whose file
+// Others writes unsigned items into the project. A source that is damaged, or whose file
 // exists with other content, is a finding of the error; the others are written.
-func (p *Project) ImportOthers(ctx context.Context, call OthersCall) ([]ImportedFrom, error) {
+func Others(ctx context.Context, p *project.Project, call OthersCall) ([]Imported, error) {
 	sources, links, err := importsource.Read(importsource.Call{Paths: call.Paths, Shown: call.Shown, Project: p.Spaces.ProjectDir, Format: call.Format})
 	if err != nil {
 		return nil, err
@@ -61,10 +62,10 @@ func (p *Project) ImportOthers(ctx context.Context, call OthersCall) ([]Imported
 		return nil, diag.New(diag.Usage, "importing: --to names one item, and there are %d sources", len(sources))
 	}
 	base := atomicfile.Project(p.Spaces.ProjectDir)
-	out, fresh := []ImportedFrom{}, [][]interop.File{}
+	out, fresh := []Imported{}, [][]interop.File{}
 	var failed []diag.Finding
 	for _, s := range sources {
-		one, files, err := p.convert(ctx, s, call)
+		one, files, err := convert(ctx, p, s, call)
 		if err != nil && s.Found && diag.Typed(err).Reason == interop.NothingFound {
 			continue
 		}
@@ -82,9 +83,9 @@ func (p *Project) ImportOthers(ctx context.Context, call OthersCall) ([]Imported
 	}
 	for _, l := range links {
 		left := []interop.Note{{From: l.Path, Why: "a link to " + l.To + ", which is not followed"}}
-		out, fresh = append(out, ImportedFrom{Path: filepath.ToSlash(l.Path), Items: []string{}, Files: []string{}, Left: left}), append(fresh, nil)
+		out, fresh = append(out, Imported{Path: filepath.ToSlash(l.Path), Items: []string{}, Files: []string{}, Left: left}), append(fresh, nil)
 	}
-	refused, err := p.checkConverted(ctx, root, slices.Concat(fresh...))
+	refused, err := checkConverted(ctx, p, root, slices.Concat(fresh...))
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +139,7 @@ func readServers(file string, b []byte) (*interop.ServerList, error) {
 }
 
 // convert converts one source. It returns the files that are not in the project yet.
-func (p *Project) convert(ctx context.Context, s interop.Source, call OthersCall) (*ImportedFrom, []interop.File, error) {
+func convert(ctx context.Context, p *project.Project, s interop.Source, call OthersCall) (*Imported, []interop.File, error) {
 	if s.Fault != nil {
 		return nil, nil, s.Fault
 	}
@@ -154,14 +155,14 @@ func (p *Project) convert(ctx context.Context, s interop.Source, call OthersCall
 	if f == "" {
 		return nil, nil, diag.New(diag.Usage, "importing %s: its format is not known", s.Path).WithReason("import_format")
 	}
-	r, err := interop.Convert(f, s, interop.Options{ID: call.ID, Skills: p.hasSkills(ctx), Servers: readServers})
+	r, err := interop.Convert(f, s, interop.Options{ID: call.ID, Skills: hasSkills(ctx, p), Servers: readServers})
 	if err != nil {
 		return nil, nil, err
 	}
-	one := &ImportedFrom{Path: s.Path, Format: f, Items: append([]string{}, r.Items...), Files: []string{}, Mapped: append([]interop.Note{}, r.Mapped...), Left: append([]interop.Note{}, r.Left...), Next: r.Next}
+	one := &Imported{Path: s.Path, Format: f, Items: append([]string{}, r.Items...), Files: []string{}, Mapped: append([]interop.Note{}, r.Mapped...), Left: append([]interop.Note{}, r.Left...), Next: r.Next}
 	var fresh []interop.File
 	for _, file := range r.Files {
-		rel, isNew, err := p.checkImported(s, file)
+		rel, isNew, err := checkImported(p, s, file)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -187,8 +188,8 @@ func importFindings(path string, err error) []diag.Finding {
 }
 
 // withoutRefused leaves out the sources with a file that a finding is about.
-func withoutRefused(sources []ImportedFrom, files [][]interop.File, refused []diag.Finding) (out []ImportedFrom, fresh [][]interop.File) {
-	out = []ImportedFrom{}
+func withoutRefused(sources []Imported, files [][]interop.File, refused []diag.Finding) (out []Imported, fresh [][]interop.File) {
+	out = []Imported{}
 	for i, one := range sources {
 		if !slices.ContainsFunc(refused, func(f diag.Finding) bool { return slices.Contains(one.Files, f.Path) }) {
 			out, fresh = append(out, one), append(fresh, files[i])
@@ -199,12 +200,12 @@ func withoutRefused(sources []ImportedFrom, files [][]interop.File, refused []di
 
 // checkConverted loads the items of an import as their users will: what rye would refuse to
 // run is not written.
-func (p *Project) checkConverted(ctx context.Context, root *space.Root, fresh []interop.File) ([]diag.Finding, error) {
+func checkConverted(ctx context.Context, p *project.Project, root *space.Root, fresh []interop.File) ([]diag.Finding, error) {
 	files := map[string][]byte{}
 	for _, file := range fresh {
 		files[strings.TrimPrefix(file.Path, space.Dir+"/")] = file.Bytes
 	}
-	fs, err := p.checkDrafts(ctx, root, files)
+	fs, err := p.CheckDrafts(ctx, root, files)
 	if err != nil {
 		return nil, diag.Doing("importing", err)
 	}
@@ -212,7 +213,7 @@ func (p *Project) checkConverted(ctx context.Context, root *space.Root, fresh []
 }
 
 // hasSkills reports whether the project has a kind that keeps the folders of skills.
-func (p *Project) hasSkills(ctx context.Context) bool {
+func hasSkills(ctx context.Context, p *project.Project) bool {
 	e, err := p.Resolver.Extractor(ctx, interop.KindSkill)
 	return err == nil && e.ID == extract.IDParentDir && e.File == interop.SkillFile && e.Folder == "skills"
 }
@@ -240,7 +241,7 @@ func hiddenAt(s interop.Source, f interop.File, fs []diag.Finding, rel string) [
 
 // checkImported returns the path of a file in the project, and whether it must be written:
 // an import that was interrupted continues, and one that was signed is not written again.
-func (p *Project) checkImported(s interop.Source, f interop.File) (rel string, new bool, err error) {
+func checkImported(p *project.Project, s interop.Source, f interop.File) (rel string, new bool, err error) {
 	rel = path.Join(space.Dir, f.Path)
 	if err := bundle.CheckPath(rel); err != nil {
 		return "", false, diag.Doing("importing "+s.Path, err)

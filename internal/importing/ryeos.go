@@ -1,4 +1,4 @@
-package project
+package importing
 
 import (
 	"context"
@@ -12,14 +12,15 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/ryeos"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// ImportCall is one request to copy a project of the Python original.
-type ImportCall struct {
+// Call is one request to copy a project of the Python original.
+type Call struct {
 	From, To   string // directories, absolute
 	LegacyKeys []string
 	DryRun     bool // write nothing that stays
@@ -28,19 +29,19 @@ type ImportCall struct {
 	Init func(ctx context.Context, dir string) error
 }
 
-// Imported is the result of an import.
-type Imported struct {
+// Result is the result of an import.
+type Result struct {
 	Items  []primary.ImportReport
 	Others []string // paths of the files that are not items
 	Left   []ryeos.Left
 	HasKey bool // the user has a key to sign with
 }
 
-// Import copies the items of a project of the original and prepares them for their
+// Project copies the items of a project of the original and prepares them for their
 // first signatures. The copy is made in a temporary directory next to its final path and
 // renamed when it is complete. The original directory is only read.
-func (e *Env) Import(ctx context.Context, call ImportCall) (out *Imported, err error) {
-	if err := e.checkImport(call); err != nil {
+func Project(ctx context.Context, e *project.Env, call Call) (out *Result, err error) {
+	if err := checkImport(e, call); err != nil {
 		return nil, err
 	}
 	stage, err := importStage(call)
@@ -48,7 +49,7 @@ func (e *Env) Import(ctx context.Context, call ImportCall) (out *Imported, err e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
-	out = &Imported{}
+	out = &Result{}
 	if err := call.Init(ctx, stage); err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func (e *Env) Import(ctx context.Context, call ImportCall) (out *Imported, err e
 	if err != nil {
 		return nil, err
 	}
-	if err := e.In(stage).importItems(ctx, call, base, out); err != nil {
+	if err := importItems(ctx, e.In(stage), call, base, out); err != nil {
 		return nil, err
 	}
 	if call.DryRun {
@@ -86,7 +87,7 @@ func filePerm(executable bool) fs.FileMode {
 }
 
 // checkImport checks the directories of an import before anything is written.
-func (e *Env) checkImport(call ImportCall) error {
+func checkImport(e *project.Env, call Call) error {
 	fail := func(reason, format string, args ...any) *diag.Error {
 		return diag.New(diag.Usage, "importing "+call.From+": "+format, args...).WithReason(reason)
 	}
@@ -110,7 +111,7 @@ func (e *Env) checkImport(call ImportCall) error {
 }
 
 // importStage creates the temporary directory of an import.
-func importStage(call ImportCall) (string, error) {
+func importStage(call Call) (string, error) {
 	parent := filepath.Dir(call.To)
 	if call.DryRun {
 		parent = ""
@@ -128,13 +129,13 @@ func importStage(call ImportCall) (string, error) {
 	return stage, os.Chmod(stage, 0o755)
 }
 
-func importFailed(call ImportCall, err error) error {
+func importFailed(call Call, err error) error {
 	return diag.New(diag.FileSystemError, "importing %s to %s: %w", call.From, call.To, err)
 }
 
 // importItems prepares every item of the copy.
-func (e *Env) importItems(ctx context.Context, call ImportCall, base atomicfile.Base, out *Imported) error {
-	p, err := e.Open(ctx, Lenient)
+func importItems(ctx context.Context, e *project.Env, call Call, base atomicfile.Base, out *Result) error {
+	p, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -172,7 +173,7 @@ func (e *Env) importItems(ctx context.Context, call ImportCall, base atomicfile.
 }
 
 // noteTwice adds an error to each file whose id another file has.
-func (i *Imported) noteTwice(ids map[item.Ref][]string) {
+func (i *Result) noteTwice(ids map[item.Ref][]string) {
 	for k := range i.Items {
 		rep := &i.Items[k]
 		ref, err := item.ParseRef(rep.Ref, "")
@@ -187,7 +188,7 @@ func (i *Imported) noteTwice(ids map[item.Ref][]string) {
 }
 
 // Findings returns the work for a person.
-func (i *Imported) Findings() []diag.Finding {
+func (i *Result) Findings() []diag.Finding {
 	var out []diag.Finding
 	for _, rep := range i.Items {
 		out = append(out, rep.Findings...)
