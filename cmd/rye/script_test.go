@@ -20,8 +20,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/testing/mcptest"
+	"github.com/ryeos/rye/internal/testing/modelserver"
 	"github.com/ryeos/rye/internal/testing/testkit"
-	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // TestMain lets the scripts run this test binary as rye: a process of its own,
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 		"rye-next":     func() { os.Exit(runAs(func(w *cli.World) { w.Stdlib = nextStdlib() })) },
 		"rye-panics":   func() { os.Exit(runAs(func(w *cli.World) { w.Commands = withCommands(brokenCommands) })) },
 		"mcp-fixture":  mcptest.Main,
-		"model-server": scripted.Main,
+		"model-server": modelserver.Main,
 		"ledger-watch": ledgerWatch,
 		"rye-lock": func() {
 			os.Exit(runAs(func(w *cli.World) {

@@ -4,6 +4,6 @@
 // It calls no model and stores nothing.
 package main
 
-import "github.com/ryeos/rye/threads/provider/scripted"
+import "github.com/ryeos/rye/internal/testing/modelserver"
 
-func main() { scripted.Main() }
+func main() { modelserver.Main() }

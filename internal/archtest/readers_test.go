@@ -39,7 +39,7 @@ func readers() map[string]string {
 		"internal/testing/wiretest":                   "tests only",
 		"internal/testing/mcptest":                    "tests only",
 		"internal/testing/sourcetest":                 "tests only",
-		"threads/provider/scripted":                   "the scenario of the program model-server",
+		"internal/testing/modelserver":                "the scenario of the program model-server",
 		"internal/testing/testkit/console_windows.go": "tests only",
 	}
 }

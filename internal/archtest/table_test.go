@@ -156,12 +156,13 @@ func layers() []layer {
 			{"internal/testing/sourcetest", set("packages/source", "lock")},
 			{"internal/testing/logtest", set()},
 			{"internal/testing/mcptest", set()},
+			{"internal/testing/modelserver", set("threads/provider/scripted")},
 			{"internal/testing/wiretest", set("internal/applet/wire")},
 			{"internal/testing/bench", set("internal/testing/bench/rulemodel", "threads/provider/scripted", "threads/store", "policy", "internal/filelock", "registry/log", "internal/testing/logtest")}, // what is measured without the program
 			{"internal/testing/winecheck", set()},
 			{"internal/testing/bench/rulemodel", set("threads/provider/scripted")},
 			{"internal/testing/bench/hello", set("mcpserve", "primary/agent")}, // a bare server that rye serve is compared with
-			{"examples/model-server", set("threads/provider/scripted")},        // for readers of the examples
+			{"examples/model-server", set("internal/testing/modelserver")},     // for readers of the examples
 		}},
 	}
 }

@@ -45,7 +45,7 @@ func writers() map[string]string {
 		"internal/testing/wiretest":       "tests only",
 		"internal/testing/mcptest":        "tests only",
 		"internal/testing/sourcetest":     "tests only",
-		"threads/provider/scripted":       "the log of the program model-server",
+		"internal/testing/modelserver":    "the log of the program model-server",
 	}
 }
 

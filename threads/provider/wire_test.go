@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
+	"os"
 	"reflect"
 	"strconv"
 	"strings"
@@ -30,7 +31,12 @@ func wired(t *testing.T, dialect, scenario string) (*Config, *scripted.Server, s
 // wiredIdle is wired with the idle_timeout, in seconds, that idle has at each call.
 func wiredIdle(t *testing.T, dialect, scenario string, idle *int64) (*Config, *scripted.Server, string) {
 	t.Helper()
-	s, err := scripted.Load("scripted/testdata/" + scenario + ".yaml")
+	file := "scripted/testdata/" + scenario + ".yaml"
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scripted.Parse(file, content)
 	if err != nil {
 		t.Fatal(err)
 	}

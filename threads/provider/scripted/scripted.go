@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -398,13 +397,4 @@ func raw(v any) []byte {
 		return []byte("null")
 	}
 	return b
-}
-
-// Load reads a scenario file.
-func Load(path string) (*Scenario, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(path, b)
 }

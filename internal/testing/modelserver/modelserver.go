@@ -1,4 +1,8 @@
-package scripted
+// Package modelserver is the program of scripts and examples that answers as the service
+// of a model, by a scenario file.
+//
+// It decides nothing itself: package scripted reads the scenario and answers.
+package modelserver
 
 import (
 	"flag"
@@ -9,6 +13,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/ryeos/rye/threads/provider/scripted"
 )
 
 // Main is the program: it serves the scenario that its argument names until it is
@@ -23,14 +29,14 @@ func Main() {
 	if flag.NArg() != 1 {
 		fail("one scenario file is required")
 	}
-	s, err := Load(flag.Arg(0))
+	s, err := load(flag.Arg(0))
 	if err != nil {
 		fail(err.Error())
 	}
 	if *dialect != "" {
 		s.Dialect = *dialect
 	}
-	server := &Server{Scenario: s}
+	server := &scripted.Server{Scenario: s}
 	if *log != "" {
 		f, err := os.OpenFile(*log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
@@ -47,6 +53,7 @@ func Main() {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	h := &http.Server{Handler: server, ReadHeaderTimeout: time.Minute}
+	// A signal ends Serve, not the process: the count and the problems are printed after it.
 	go func() {
 		<-stop
 		h.Close()
@@ -64,6 +71,15 @@ func Main() {
 }
 
 func fail(text string) {
-	fmt.Fprintln(os.Stderr, "scripted:", text)
+	fmt.Fprintln(os.Stderr, "model-server:", text)
 	os.Exit(2)
+}
+
+// load reads a scenario file.
+func load(path string) (*scripted.Scenario, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return scripted.Parse(path, b)
 }
