@@ -54,16 +54,6 @@ are kept. The same files give the same manifest. SOURCE_DATE_EPOCH adds a date.`
 	}
 }
 
-// keyUsage is the text of --key.
-const keyUsage = "sign with this `KEY`: a fingerprint, an owner or a file"
-
-// envWithKey returns the environment with the key that --key names.
-func envWithKey(c *cli.Call, key string) *project.Env {
-	e := envOf(c)
-	e.Key = key
-	return e
-}
-
 // openBundle opens the directory that contains the bundle's .ai: arg, or the
 // project if arg is empty. The caller closes the tree.
 func openBundle(ctx context.Context, c *cli.Call, arg, key string) (h *project.Project, tree *bundle.FolderTree, dir string, err error) {

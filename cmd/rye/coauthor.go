@@ -9,21 +9,6 @@ import (
 	"github.com/ryeos/rye/internal/project"
 )
 
-// coauthorGap returns why others refuse the signatures of this user; nil if they
-// accept them, or if the user has no key.
-func coauthorGap(ctx context.Context, c *cli.Call, h *project.Project) *coauthor.Gap {
-	key, err := h.Keys.OwnKey("")
-	if err != nil {
-		return nil
-	}
-	top := h.Spaces.ProjectDir
-	if repo, err := envOf(c).Repo(ctx); err == nil && repo.WorkTree != "" {
-		top = repo.WorkTree
-	}
-	info, _ := h.Trust.Key(key)
-	return coauthor.Find(coauthor.Params{Top: top, Trust: h.TrustParams, Key: key, Owner: info.Owner})
-}
-
 // warnCoauthor prints the gap in a hook of git. It opens the project only if there may
 // be one.
 func warnCoauthor(ctx context.Context, c *cli.Call) {

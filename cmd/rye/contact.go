@@ -16,27 +16,6 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// inspect returns what a release contains, before any trust.
-func inspect(ctx context.Context, c *cli.Call, o *packageOptions, q packages.Query) (*packages.Inspection, error) {
-	look := *o
-	look.look = true
-	x, err := openPackages(ctx, c, &look)
-	if err != nil {
-		return nil, err
-	}
-	defer x.Close()
-	return x.Inspect(ctx, q)
-}
-
-// offeredBy returns the signer of a release as a key that the user may trust.
-func offeredBy(c *cli.Call, h *project.Project, in *packages.Inspection) (*offeredKey, error) {
-	offer, err := keychain.OfferOf(in, h.Keys.KnownDocument, c.Now())
-	if err != nil {
-		return nil, err
-	}
-	return &offeredKey{fingerprint: offer.Key.Fingerprint, public: offer.Key.Public, owner: offer.Key.Owner, document: offer.Document, wish: offer.Scope, remote: true}, nil
-}
-
 // unknownSigner returns the release in an error whose signer no trusted document
 // names.
 func unknownSigner(err error) (lock.Module, bool) {
@@ -125,30 +104,6 @@ func showContact(c *cli.Call, in *packages.Inspection, k *offeredKey) {
 		c.UI.Note("  executable   %s", strings.Join(in.Exec, ", "))
 	}
 	c.UI.Note("Compare the fingerprint with a second source, for example the publisher's site.")
-}
-
-// brought returns the items of a release with what they ask for.
-func brought(in *packages.Inspection) []string {
-	var out []string
-	for _, x := range in.Items {
-		kind, id, _ := strings.Cut(x.Ref, ":")
-		text := kind + " " + id
-		var asks []string
-		for _, a := range x.Asks {
-			if host, ok := strings.CutPrefix(a, "net:"); ok {
-				a = "network " + host
-			}
-			asks = append(asks, a)
-		}
-		if len(asks) > 0 {
-			text += " (" + strings.Join(asks, ", ") + ")"
-		}
-		out = append(out, text)
-	}
-	if len(out) == 0 {
-		return []string{"no items"}
-	}
-	return out
 }
 
 // askContact asks whether to write the grant, and permits the user to edit it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"time"
 
@@ -41,17 +40,6 @@ func checkSandbox(ctx context.Context, c *cli.Call) []checkResult {
 		out = append(out, checkResult{Name: "sandbox " + l.Name, Status: pick(l.OK || ladder.Best == sandbox.Strict, statusOK, statusWarn), Detail: detail})
 	}
 	return out
-}
-
-// rungText describes what the best rung of a system does.
-func rungText(l sandbox.Ladder) string {
-	switch l.Best {
-	case sandbox.Strict:
-		return "strict: programs get only the files, the network and the programs of their profile"
-	case sandbox.Landlock:
-		return "landlock: files and programs as in the profile; no sandbox.net hosts or loopback, and processes of the machine are visible"
-	}
-	return "basic: no file or network isolation on this system (" + runtime.GOOS + "); tools of risk T2 and T3 need an answer at a terminal"
 }
 
 func rungFix(r sandbox.Rung) string {

@@ -70,17 +70,6 @@ func runGraphResume(ctx context.Context, c *cli.Call, o *graphOptions, step bool
 	return resumeRun(ctx, c, p, id, opts)
 }
 
-// resumeRun continues a run of a graph.
-// A run that failed continues at the node that failed, as a new step.
-func resumeRun(ctx context.Context, c *cli.Call, p *project.Project, id string, o project.GraphOptions) error {
-	run, call, err := p.ResumeCall(ctx, id)
-	if err != nil {
-		return err
-	}
-	o.Resume = run
-	return callGraph(ctx, c, p, o, call)
-}
-
 // readSet reads the values of --set.
 func readSet(set []string) (map[string]any, error) {
 	if len(set) == 0 {

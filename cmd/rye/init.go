@@ -2,21 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
-	"github.com/ryeos/rye/internal/yamlx"
-	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/resolve/space"
 )
 
 // initOptions are the flags of rye init. The key that it can make takes the same
@@ -53,14 +46,6 @@ documents are copied to .ai/trust. It installs the version of rye that wrote it.
 			cli.String(&o.ci, "ci", "also write a workflow for `SYSTEM`: github or gitlab").OneOf(ciSystems()...),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error { return runInit(ctx, c, &o) },
-	}
-}
-
-// initLines are the lines that init adds to files of git, if they are missing.
-func initLines() map[string][]string {
-	return map[string][]string{
-		".gitattributes": {space.Dir + "/** -text", "rye.yaml -text", "*.lock -text", "*.sum -text", "rye.sum merge=union"},
-		".gitignore":     {space.Dir + "/threads/", space.Dir + "/cache/", space.Dir + "/knowledge/threads/", space.Dir + "/knowledge/graphs/"},
 	}
 }
 
@@ -158,14 +143,6 @@ func noteProviders(ctx context.Context, c *cli.Call, h *project.Project) {
 	}
 }
 
-// fromHere returns a path relative to the working directory.
-func fromHere(c *cli.Call, path string) string {
-	if rel, err := filepath.Rel(c.Dir, path); c.Dir != "" && err == nil {
-		return filepath.ToSlash(rel)
-	}
-	return path
-}
-
 // offerKey makes a key if the user accepts at a terminal, and reports whether it
 // did; elsewhere it prints the command.
 func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string) (bool, error) {
@@ -190,55 +167,4 @@ func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string
 	c.UI.Note("key %s, valid until %s", k.Fingerprint, k.NotAfter.Format("2006-01-02"))
 	c.UI.Note("Keep %s offline: anybody who has it can revoke this key.", k.Revocation)
 	return true, nil
-}
-
-// initProject creates what is missing in a directory, for a project with a name, and
-// returns the names of what it made.
-func initProject(dir, name string) ([]string, error) {
-	fail := func(err error) ([]string, error) { return nil, diag.Doing("making a project", err) }
-	if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
-		return fail(diag.New(diag.FileSystemError, "%s is a file, and not a directory", dir))
-	}
-	text := []byte(newManifest(name))
-	if _, fs := lock.ParseProjectFile(text); diag.Failed(fs) {
-		return fail(diag.FromFindings("writing rye.yaml", fs))
-	}
-	base := atomicfile.Project(dir)
-	var made []string
-	for _, k := range []string{"directives", "tools", "knowledge", "config"} {
-		p := space.Dir + "/" + k
-		_, missing := base.Stat(p)
-		if err := base.MkdirAll(p); err != nil {
-			return fail(err)
-		}
-		if missing != nil {
-			made = append(made, p)
-		}
-	}
-	switch err := base.Create("rye.yaml", text, 0o644); {
-	case err == nil:
-		made = append(made, "rye.yaml")
-	case !errors.Is(err, fs.ErrExist):
-		return fail(err)
-	}
-	for _, name := range []string{".gitattributes", ".gitignore"} {
-		changed, err := project.AddLines(dir, name, initLines()[name])
-		if err != nil {
-			return fail(err)
-		}
-		if changed {
-			made = append(made, name)
-		}
-	}
-	return made, nil
-}
-
-func newManifest(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if item.CheckID(string(r)) == nil || r == '-' || r == '.' {
-			return r
-		}
-		return '-'
-	}, name)
-	return "rye: 1\nname: " + yamlx.Scalar(name, 0) + "\n"
 }

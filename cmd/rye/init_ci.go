@@ -160,30 +160,6 @@ func workflow(system, version, dir string, roots []status.CIRoot) (string, error
 	return strings.NewReplacer("VERSION", version, "PROJECT ", in, "ROOTS", strings.Join(fps, ",")).Replace(string(b)), nil
 }
 
-// isPseudo reports whether a version is that of a commit without a tag: it ends with
-// a time of 14 digits and the first 12 digits of the commit.
-func isPseudo(v string) bool {
-	rest, commit, _ := cutLast(v, "-")
-	_, at, found := cutLast(strings.ReplaceAll(rest, ".", "-"), "-")
-	return found && len(commit) == 12 && strings.Trim(commit, "0123456789abcdef") == "" && len(at) == 14 && strings.Trim(at, "0123456789") == ""
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
-}
-
-// releaseTag returns the version of this build if it is a release, else "".
-func releaseTag(v cli.VersionInfo) string {
-	if !strings.HasPrefix(v.Version, "v") || strings.Contains(v.Version, "+") || isPseudo(v.Version) {
-		return ""
-	}
-	return v.Version
-}
-
 // installable returns what go install takes after the @ for this build: its release,
 // else its commit. A branch or "latest" would install another program next month.
 func installable(c *cli.Call) (string, error) {
@@ -203,13 +179,4 @@ func installable(c *cli.Call) (string, error) {
 	}
 	return "", diag.New(diag.Usage, "writing the workflow: this build of rye records no version and no commit, so CI could not install the same program").
 		WithReason("no_version")
-}
-
-// shellWord quotes a word for sh unless it is plain.
-func shellWord(s string) string {
-	plain := strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == ""
-	if plain && !strings.HasPrefix(s, "-") {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

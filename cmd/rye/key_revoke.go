@@ -104,40 +104,6 @@ func revokedKey(h *project.Project, word string) (fp sign.Fingerprint, own bool,
 	return fp, info.Own, nil
 }
 
-// addDocuments writes documents into the user's trust directory, and with inProject into
-// the project's.
-func addDocuments(h *project.Project, inProject bool, files ...trust.File) ([]string, error) {
-	var places []string
-	for _, f := range files {
-		at, err := trust.AddDocument(h.Dirs.Trust(), f.Name, f.Data)
-		if err != nil {
-			return places, err
-		}
-		places = append(places, at)
-	}
-	if !inProject {
-		return places, nil
-	}
-	more, err := publishInProject(h, files)
-	return append(places, more...), err
-}
-
-// publishInProject writes documents into the project's trust directory.
-func publishInProject(h *project.Project, files []trust.File) (places []string, err error) {
-	dir, err := h.ProjectTrust()
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range files {
-		at, err := trust.AddToProject(dir, f.Name, f.Data)
-		if err != nil {
-			return places, err
-		}
-		places = append(places, at)
-	}
-	return places, nil
-}
-
 // revocation finds the certificate, or signs a revocation.
 func revocation(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fingerprint, own bool, o *revokeOptions) (string, []byte, error) {
 	p := doc.RevocationParams{Key: fp, Reason: o.reason, Now: c.Now()}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -52,21 +51,4 @@ func chooseSSHKey(c *cli.Call, keys []sign.SSHKey) (sign.SSHKey, error) {
 		return sign.SSHKey{}, severalKeys
 	}
 	return keys[i], nil
-}
-
-// askSSHKey shows keys and asks for one. It returns -1 for an answer that is not one
-// of their numbers.
-func askSSHKey(c *cli.Call, keys []sign.SSHKey) (int, error) {
-	for i, k := range keys {
-		c.UI.Note("%d  %s  %s", i+1, sign.SSHFingerprint(k.Public), k.Comment)
-	}
-	answer, err := c.Ask("Which key? [1-" + strconv.Itoa(len(keys)) + "] ")
-	if err != nil {
-		return -1, err
-	}
-	n, err := strconv.Atoi(answer)
-	if err != nil || n < 1 || n > len(keys) {
-		return -1, nil //nolint:nilerr // the caller reports that nothing was chosen
-	}
-	return n - 1, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -41,11 +42,6 @@ At a terminal the items that are part of rye are only counted, so that your own 
 		Complete: completeKinds,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runList(ctx, c, &o) },
 	}
-}
-
-// spaceNames are the values of --space.
-func spaceNames() []string {
-	return []string{string(space.Project), string(space.User), string(space.System)}
 }
 
 // listed is one line of the list.
@@ -177,4 +173,32 @@ func kindNames(table *extract.Table) []string {
 		out = append(out, string(ext.Kind))
 	}
 	return out
+}
+
+// listBundles prints the locked bundles of a space and whether they are
+// installed. The empty name is the project.
+func listBundles(ctx context.Context, c *cli.Call, in space.Name) error {
+	x, err := openPackages(ctx, c, &packageOptions{space: in})
+	if err != nil {
+		return err
+	}
+	list, err := x.List(ctx)
+	if err != nil {
+		return err
+	}
+	return c.UI.Show(map[string]any{"bundles": list, "total": len(list)}, func() {
+		if len(list) == 0 {
+			c.UI.Note("No bundles.")
+			return
+		}
+		t := newTable("bundles")
+		for _, b := range list {
+			name := b.ID
+			if !b.Direct {
+				name += " (needed by others)"
+			}
+			t.Add(name, b.Version, b.State, strings.TrimPrefix(strings.TrimSpace(signedBy(b.Signers)), "signed by "))
+		}
+		c.UI.Table(t)
+	})
 }

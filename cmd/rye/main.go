@@ -6,26 +6,20 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/ryeos/rye/exec"
 	// The helper of the sandbox runs while packages are initialised, and never reaches
 	// main. It must be linked also if nothing else of the sandbox is.
 	_ "github.com/ryeos/rye/exec/sandbox/confine"
 	"github.com/ryeos/rye/internal/applet"
 	"github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/vtmode"
-	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/stdlib"
 )
 
@@ -66,23 +60,6 @@ func runApplet(ctx context.Context, w *cli.World) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return applet.Run(ctx, w.Args[1], applet.Params{
 		Stdin: w.Stdin, Stdout: w.Stdout, Stderr: w.Stderr, Getenv: w.Getenv, Environ: func() []string { return forPrograms(w.Environ()) }, Now: w.Now,
-	})
-}
-
-// forPrograms returns the environment of an applet without the boundary.
-func forPrograms(environ []string) []string {
-	return slices.DeleteFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, policy.BoundaryVar+"=") })
-}
-
-// appletHere runs an applet in this process.
-func appletHere(ctx context.Context, c exec.AppletCall) int {
-	getenv := func(name string) string {
-		value, _ := proc.Lookup(c.Env, name)
-		return value
-	}
-	return applet.Run(ctx, c.Name, applet.Params{
-		Stdin: bytes.NewReader(c.Stdin), Stdout: c.Stdout, Stderr: c.Live, Dir: c.Dir, Run: c.Run, Here: true,
-		Getenv: getenv, Environ: func() []string { return forPrograms(slices.Clone(c.Env)) },
 	})
 }
 

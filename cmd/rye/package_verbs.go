@@ -83,28 +83,6 @@ func runAdd(ctx context.Context, c *cli.Call, o *addOptions) error {
 	}
 }
 
-// confirmChanges returns a function that shows what bundles bring and asks the user
-// to accept it. Without a terminal only --yes accepts.
-func confirmChanges(c *cli.Call, x *project.Packages, yes bool, doing string) packages.Approve {
-	return func(wider []packages.Change) error {
-		switch {
-		case yes:
-			return nil
-		case c.UI.AsJSON || !c.Isatty(c.Stdin):
-			return packages.NotApproved(doing, wider)
-		}
-		x.Close() // removes the progress line
-		for _, w := range wider {
-			showChange(c.UI, w)
-		}
-		yes, err := c.Confirm("Accept these changes?")
-		if err != nil || yes {
-			return err
-		}
-		return packages.NotApproved(doing, wider)
-	}
-}
-
 func removeCommand() *cli.Command {
 	var o packageOptions
 	return &cli.Command{

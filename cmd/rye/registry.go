@@ -25,11 +25,6 @@ func registryCommand() *cli.Command {
 	}
 }
 
-// registryCodes are the codes of a registry that is refused.
-func registryCodes(own ...diag.Code) []diag.Code {
-	return append(own, diag.KeyUnknown, diag.LogProof, diag.LogEquivocation, diag.Rollback, diag.Stale, diag.RegistryError, diag.Network)
-}
-
 // registryAddOptions are the flags of rye registry add.
 type registryAddOptions struct {
 	logKey    string

@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"io"
 	"maps"
-	"os"
 	"runtime/debug"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -19,7 +16,6 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
-	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -168,48 +164,6 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	return runText(ctx, c, h, req)
 }
 
-// readParams reads --params: JSON, a file or stdin.
-func readParams(c *cli.Call, text string) (map[string]any, error) {
-	if text == "" {
-		return nil, nil
-	}
-	b := []byte(text)
-	var err error
-	switch {
-	case text == "-":
-		b, err = readBounded(c.Stdin)
-	case strings.HasPrefix(text, "@"):
-		var f *os.File
-		if f, err = os.Open(c.Path(text[1:])); err == nil {
-			defer f.Close()
-			b, err = readBounded(f)
-		}
-	}
-	if err != nil {
-		return nil, diag.New(cmp.Or(diag.CodeOf(err), diag.FileSystemError), "reading --params: %w", err)
-	}
-	v, fs := jsonx.ParseMessage(b)
-	if err := diag.FromFindings("reading --params", fs); err != nil {
-		return nil, err
-	}
-	m, ok := v.(map[string]any)
-	if !ok {
-		return nil, diag.New(diag.ParsingError, "reading --params: the top level is %s, an object is required", tree.TypeName(v))
-	}
-	return m, nil
-}
-
-// maxParams is the largest document that --params reads, in bytes.
-const maxParams = 16 << 20
-
-func readBounded(r io.Reader) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxParams+1))
-	if len(b) > maxParams {
-		return nil, diag.New(diag.TooLarge, "more than %d bytes", maxParams)
-	}
-	return b, err
-}
-
 func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call) error {
 	out := newToolOutput(c)
 	req.OnLine, req.Ask = out.line, askAboutOne(c)
@@ -277,33 +231,6 @@ func showDropped(u *cli.UI, stream string, n int64) {
 	if n > 0 {
 		u.Note("warning: %s is cut: %s over the limit (config.max_output of the runtime)", stream, plural(int(n), "byte"))
 	}
-}
-
-func orNone(list []string) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	return strings.Join(list, ", ")
-}
-
-// runMetadata is the metadata of a run as the envelope shows it.
-type runMetadata struct {
-	Command string `json:"command"`
-	*primary.Metadata
-}
-
-// showEnvelope prints the JSON envelope of a run, with the error of a failed one.
-func showEnvelope(u *cli.UI, run *primary.Run, err error) error {
-	doc := diag.Envelope{Success: err == nil, Metadata: runMetadata{u.Command, run.Metadata}}
-	if err == nil {
-		doc.Data = run.Data
-		return u.Document(doc)
-	}
-	doc.Error = cli.Failure(diag.Typed(err))
-	if derr := u.Document(doc); derr != nil {
-		return derr
-	}
-	return cli.Shown(err, nil)
 }
 
 // showToolResult prints the result of a tool: the text of {stdout} or {output}, or
@@ -375,18 +302,6 @@ func addConfig(t *cli.Table, config map[string]any) {
 		b, _ := jsonx.Marshal(config[key])
 		t.Add("config."+key, string(b))
 	}
-}
-
-// argumentLine joins arguments and quotes each one that contains spaces, so that a
-// user who reads a command before accepting it sees its real arguments.
-func argumentLine(argv []string) string {
-	out := make([]string, len(argv))
-	for i, a := range argv {
-		if out[i] = a; a == "" || strings.ContainsAny(a, " \t\n\r\"'`\\") {
-			out[i] = strconv.Quote(a)
-		}
-	}
-	return strings.Join(out, " ")
 }
 
 func runDirective(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call) error {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -91,16 +90,4 @@ func notRef(err error, args []string) error {
 		return e.WithReason("prompt_ref").WithDetail("name", args[0])
 	}
 	return err
-}
-
-// oneTerminal reports whether results and messages appear on the same screen.
-func oneTerminal(c *cli.Call) bool {
-	out, ok := c.World.Stdout.(*os.File)
-	msg, also := c.World.Stderr.(*os.File)
-	if !ok || !also || !c.Isatty(out) || !c.Isatty(msg) {
-		return false
-	}
-	a, aerr := out.Stat()
-	b, berr := msg.Stat()
-	return aerr == nil && berr == nil && os.SameFile(a, b)
 }

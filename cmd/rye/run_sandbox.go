@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/sandbox"
@@ -37,38 +35,6 @@ func addSandbox(t *cli.Table, s *exec.Confinement) {
 	for _, note := range s.Notes {
 		t.Add("not granted", note)
 	}
-}
-
-// profileLines returns what a profile permits, one line for each sort of access.
-func profileLines(p policy.Profile) []string {
-	var out []string
-	if p.Read != nil {
-		only := *p.Read
-		if p.Write != nil {
-			only = slices.DeleteFunc(slices.Clone(only), func(path string) bool { return slices.Contains(*p.Write, path) })
-		}
-		if len(only) > 0 {
-			out = append(out, "reads "+strings.Join(only, ", "))
-		}
-	}
-	if p.Write != nil {
-		out = append(out, "writes "+orNone(*p.Write))
-	}
-	network := "network " + p.Net
-	if p.Net == policy.NetHosts {
-		network = "network: " + strings.Join(p.Hosts, ", ")
-	}
-	out = append(out, network)
-	if p.Exec != nil {
-		out = append(out, "programs: "+orNone(*p.Exec))
-	}
-	var limits []string
-	for _, limit := range p.Limits.All() {
-		if *limit.Value != 0 {
-			limits = append(limits, fmt.Sprintf("%s %d", limit.Name, *limit.Value))
-		}
-	}
-	return append(out, "limits: "+strings.Join(limits, ", "))
 }
 
 // showSandbox prints the isolation of a run with -v.

@@ -120,11 +120,6 @@ func searchRegistryItems(ctx context.Context, c *cli.Call, h *project.Project, o
 	})
 }
 
-// build identifies this build of the program in the cache.
-func build(v cli.VersionInfo) string {
-	return fmt.Sprint(v.Version, " ", v.Revision, " ", v.Modified, " ", v.Go)
-}
-
 // showCaret prints the query with a mark below the position of a syntax error.
 func showCaret(u *cli.UI, err error) {
 	var e *diag.Error

@@ -9,12 +9,10 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/surface"
 	"github.com/ryeos/rye/mcpserve"
@@ -117,24 +115,6 @@ func newServer(c *cli.Call, v mcpserve.Verbs) *mcpserve.Server {
 		Verbs: toolsWarner{v, c.UI}, Name: "rye", Title: "rye", Version: c.Program.Version,
 		Logger: slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), Stderr: out, Home: envOf(c).Home(),
 	})
-}
-
-// visibleWriter writes to stderr and may be used by several goroutines.
-type visibleWriter struct {
-	mu sync.Mutex
-	u  *cli.UI
-}
-
-// Write writes each line with control characters made visible.
-func (w *visibleWriter) Write(b []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for line := range strings.Lines(string(b)) {
-		if _, err := w.u.Stderr.Write([]byte(hidden.Visible(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "  ")) + "\n")); err != nil {
-			return 0, err
-		}
-	}
-	return len(b), nil
 }
 
 func serveHTTP(ctx context.Context, c *cli.Call, o *serveOptions, allowed policy.Set) error {

@@ -9,12 +9,8 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/proc"
-	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
-
-// promptDirective is the directive that does what a text asks for.
-func promptDirective() item.Ref { return item.Ref{Kind: item.Directive, ID: "rye/agent/core/base"} }
 
 func hasPassphraseFile(c *cli.Call) bool { return c.Getenv(sign.EnvPassphraseFile) != "" }
 

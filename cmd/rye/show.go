@@ -191,10 +191,6 @@ func trustLine(it *resolve.Item) string {
 	return "signed by " + signerOf(it) + ", trusted by " + string(v.Tier)
 }
 
-func signerOf(it *resolve.Item) string {
-	return it.Verdict.Owner + " (" + it.Verdict.Signer.Short() + ")"
-}
-
 func chainCommand() *cli.Command {
 	return &cli.Command{
 		Name: "chain", Group: "Items",
@@ -258,20 +254,4 @@ func showPrograms(u *cli.UI, programs []exec.Interpreter) {
 			u.Out("interpreter %s  on this machine", in.Path)
 		}
 	}
-}
-
-func showChain(u *cli.UI, elements []primary.Element) {
-	t := newTable("chain")
-	for i, e := range elements {
-		arrow := ""
-		if i > 0 {
-			arrow = "->"
-		}
-		signer := e.Owner
-		if e.Status != "trusted" {
-			signer = string(e.Status)
-		}
-		t.Add(arrow, e.Ref, e.Space, e.Version, e.Digest.String()[:19], signer)
-	}
-	u.Table(t)
 }

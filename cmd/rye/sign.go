@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/ryeos/rye/diag"
@@ -12,14 +10,6 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 )
-
-// signOptions are the flags of rye sign.
-type signOptions struct {
-	staged, indexOnly, differing, all, check, upgrade, takeOver bool
-
-	key        string
-	legacyKeys []string
-}
 
 func signCommand() *cli.Command {
 	var o signOptions
@@ -155,114 +145,4 @@ func signingEnv(c *cli.Call, o *signOptions) *project.Env {
 	e := envOf(c)
 	e.Key = o.key
 	return e
-}
-
-// showSigned prints the reports. A refused file, or a stale one with --check,
-// decides the exit status.
-func showSigned(u *cli.UI, reports []primary.SignReport, o *signOptions) error {
-	counts := map[primary.SignStatus]int{}
-	var fs []diag.Finding
-	for _, r := range reports {
-		counts[r.Status]++
-		cli.FillFixes(r.Findings)
-		fs = append(fs, r.Findings...)
-		if r.Status == primary.Stale {
-			f := diag.Errorf(diag.Drift, 0, 0, "the current content of %s is not signed", r.Path).WithReason("sign")
-			if o.upgrade {
-				f = diag.Errorf(diag.Drift, 0, 0, "%s would be upgraded", r.Path).WithReason("upgrade")
-			}
-			f.Facts = map[string]any{"file": r.Path}
-			fs = append(fs, f)
-		}
-	}
-	data := map[string]any{"files": reports, "signed": counts[primary.Signed], "unchanged": counts[primary.Unchanged],
-		"stale": counts[primary.Stale], "refused": counts[primary.Refused], "skipped": counts[primary.Skipped]}
-	if o.upgrade {
-		data["upgraded"] = counts[primary.Upgraded]
-	}
-	err := diag.FromFindings("signing", fs)
-	human := func() {
-		many := manySigned(u, reports)
-		for _, r := range reports {
-			if many[r.Status] > 0 && plainReport(r) {
-				continue
-			}
-			if r.Status != primary.Unchanged || !r.Found || len(r.Findings) > 0 {
-				showSignLine(u, r)
-			}
-		}
-		for _, s := range []primary.SignStatus{primary.Signed, primary.Upgraded} {
-			if many[s] > 0 {
-				u.Out("%s  %s (-v lists them)", u.Style(cli.Green, fmt.Sprintf("%-9s", s)), project.Count(many[s], "file"))
-			}
-		}
-		u.Note("%s", signSummary(counts, o.upgrade, o.check))
-	}
-	return u.Report(err, data, fs, human)
-}
-
-// manySigned returns the number of reports of each status that are shown as one line.
-func manySigned(u *cli.UI, reports []primary.SignReport) map[primary.SignStatus]int {
-	many := map[primary.SignStatus]int{}
-	for _, r := range reports {
-		if plainReport(r) {
-			many[r.Status]++
-		}
-	}
-	for s, n := range many {
-		if u.Detailed || n <= project.LongList || s != primary.Signed && s != primary.Upgraded {
-			delete(many, s)
-		}
-	}
-	return many
-}
-
-// plainReport reports whether a report has nothing to show but the name of its file.
-func plainReport(r primary.SignReport) bool {
-	return len(r.Findings) == 0 && r.Replaces == nil && r.Diff == ""
-}
-
-func signSummary(n map[primary.SignStatus]int, upgrade, check bool) string {
-	if !upgrade {
-		done := fmt.Sprintf("%d signed, %d unchanged, %d refused", n[primary.Signed], n[primary.Unchanged], n[primary.Refused])
-		if n[primary.Skipped] > 0 {
-			done += fmt.Sprintf(", %d skipped", n[primary.Skipped])
-		}
-		return done
-	}
-	done := fmt.Sprintf("%d upgraded", n[primary.Upgraded])
-	if check {
-		done = fmt.Sprintf("%d would be upgraded", n[primary.Stale])
-	}
-	return fmt.Sprintf("%s, %d unchanged, %d skipped, %d refused", done, n[primary.Unchanged], n[primary.Skipped], n[primary.Refused])
-}
-
-func showSignLine(u *cli.UI, r primary.SignReport) {
-	style := map[primary.SignStatus]string{primary.Signed: cli.Green, primary.Upgraded: cli.Green, primary.Refused: cli.Red, primary.Stale: cli.Yellow, primary.Unchanged: cli.Dim, primary.Skipped: cli.Yellow}[r.Status]
-	name := r.Ref
-	if name == "" {
-		name = "(no item)"
-	}
-	if r.Support {
-		name += " (support file)"
-	}
-	if r.Diff != "" && !r.Asked {
-		u.Text(r.Diff)
-	}
-	u.Out("%s  %s  %s", u.Style(style, fmt.Sprintf("%-9s", r.Status)), name, u.Style(cli.Dim, r.Path))
-	if text := replaces(r, "  "); text != "" {
-		u.Out("%s", text)
-	}
-	for _, f := range r.Findings {
-		u.Finding(f)
-	}
-}
-
-// replaces describes the signature of another key that a new one replaces, "" if there
-// is none.
-func replaces(r primary.SignReport, before string) string {
-	if r.Replaces == nil || r.Status == primary.Refused {
-		return ""
-	}
-	return fmt.Sprintf("%sreplaces the signature of %s (%s)", before, r.Replaces.Key[:16], cmp.Or(r.Replaces.Owner, "unknown"))
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
-	"github.com/ryeos/rye/internal/startheap"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -90,16 +89,4 @@ func showSpawned(c *cli.Call, s *project.Spawned) {
 		return
 	}
 	c.UI.Out("%s %d %s", s.ThreadID, s.PID, s.State)
-}
-
-// threadProcessCommand is the process of a thread that rye spawn started.
-// It reads what to do from stdin, a pipe that is closed afterwards, on every system.
-func threadProcessCommand() *cli.Command {
-	return &cli.Command{
-		Name: "thread-process", Hidden: true, Usage: "run a thread that another process of rye describes on stdin",
-		Run: func(ctx context.Context, c *cli.Call) error {
-			startheap.Reserve(c.Getenv("GOGC"))
-			return envOf(c).RunThreadProcess(ctx, c.Stdin)
-		},
-	}
 }

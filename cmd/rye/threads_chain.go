@@ -12,15 +12,6 @@ import (
 	"github.com/ryeos/rye/threads/activity"
 )
 
-// openLast opens the project and finds the last thread of the chain of a thread.
-func openLast(ctx context.Context, c *cli.Call, m project.Mode) (*project.Project, string, error) {
-	p, id, err := openRun(ctx, c, m)
-	if err != nil {
-		return p, id, err
-	}
-	return p, p.EndOfChain(id), nil
-}
-
 func threadsChainCommand() *cli.Command {
 	return &cli.Command{
 		Name: "chain", Args: "THREAD", Usage: "list the threads that continue each other",

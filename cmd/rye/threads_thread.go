@@ -10,7 +10,6 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
-	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/activity"
 	"github.com/ryeos/rye/threads/waiting"
@@ -152,12 +151,6 @@ func runThreadsResult(ctx context.Context, c *cli.Call) error {
 	})
 }
 
-// resumeOptions are the flags of rye threads resume.
-type resumeOptions struct {
-	threadOptions
-	acceptChanged, locked bool
-}
-
 func threadsResumeCommand() *cli.Command {
 	var o resumeOptions
 	return &cli.Command{
@@ -200,61 +193,6 @@ func runThreadsResume(ctx context.Context, c *cli.Call, o *resumeOptions) error 
 		return resumeRun(ctx, c, p, id, project.GraphOptions{AcceptChanged: o.acceptChanged})
 	}
 	return resumeThread(ctx, c, p, id, o)
-}
-
-func resumeThread(ctx context.Context, c *cli.Call, p *project.Project, id string, o *resumeOptions) error {
-	opts := &project.ThreadOptions{Held: policy.Person(), Limits: o.limits, Message: o.message, AcceptChanged: o.acceptChanged, NoSuspend: o.noSuspend,
-		Ask: askAboutRisk(c), Decide: askAboutCall(c), Answer: askAboutThread(c)}
-	var err error
-	if opts.Attach, err = o.attachments(c); err != nil {
-		return err
-	}
-	return continueThread(ctx, c, p, id, opts, o.events)
-}
-
-// continueThread continues a thread, or a completed one in a new thread, and shows it.
-func continueThread(ctx context.Context, c *cli.Call, p *project.Project, id string, opts *project.ThreadOptions, events bool) error {
-	show := newWatcher(c, p, events)
-	defer show.stop()
-	opts.Observe, opts.Started = show.line, show.started
-	r, err := p.ContinueOrFollow(ctx, id, opts)
-	return show.end(r, err)
-}
-
-// decideThread answers what a thread asks, about a call or whether it may go on, and reports
-// whether the id is that of a thread. A suspended thread that goes on is continued here.
-func decideThread(ctx context.Context, c *cli.Call, p *project.Project, id, call, prefix string, r threads.Reply) (isThread bool, err error) {
-	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
-	if diag.CodeOf(err) == diag.ThreadNotFound {
-		return false, nil
-	}
-	if err != nil {
-		return true, err
-	}
-	if open, err := threads.OpenQuestions(p.Spaces.ProjectDir, id); err != nil || len(open) > 0 {
-		if err != nil {
-			return true, err
-		}
-		q, goesOn, err := p.DecideCall(ctx, id, call, r, prefix)
-		if q != nil {
-			c.UI.Note("%s: %s", r.Decision, q.Question)
-		}
-		if err != nil || !goesOn {
-			return true, err
-		}
-		return true, resumeThread(ctx, c, p, id, &resumeOptions{})
-	}
-	if s.Suspended == nil || s.Suspended.Ask == nil {
-		return true, diag.New(diag.ThreadState, "answering %s: it asks nothing", id).WithReason("thread_no_question").WithDetail("id", id)
-	}
-	if r.Decision != threads.Deny {
-		return true, resumeThread(ctx, c, p, id, &resumeOptions{})
-	}
-	res, err := p.DeclineThread(ctx, id)
-	if res == nil {
-		return true, err
-	}
-	return true, c.UI.Show(res, func() { c.UI.Out("%s %s", id, res.Status) })
 }
 
 // yesOrNo reads the answer to what a thread asks.

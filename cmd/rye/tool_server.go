@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -60,22 +59,4 @@ func serveTools(c *cli.Call) func(context.Context, project.ToolVerbs) (*project.
 			os.RemoveAll(dir)
 		}}, nil
 	}
-}
-
-// relayTools connects the input and output of this process with the server of a thread.
-func relayTools(w *cli.World) int {
-	conn, err := net.Dial("unix", w.Args[1])
-	if err != nil {
-		fmt.Fprintln(w.Stderr, "rye: error: reaching the tools of the thread:", err)
-		return 1
-	}
-	defer conn.Close()
-	go func() {
-		io.Copy(conn, w.Stdin)
-		conn.(*net.UnixConn).CloseWrite()
-	}()
-	if _, err := io.Copy(w.Stdout, conn); err != nil {
-		return 1
-	}
-	return 0
 }

@@ -66,24 +66,6 @@ func runTrustAccept(ctx context.Context, c *cli.Call, yes, forget bool) error {
 	return c.UI.Show(data, func() { c.UI.Out("accepted %s", plural(len(set.Documents), "document")) })
 }
 
-// confirm asks at the terminal.
-func confirm(c *cli.Call, question string) error {
-	if c.UI.AsJSON {
-		return diag.New(diag.Usage, "accepting: --json does not show the documents before it asks").WithReason("accept_json")
-	}
-	if !c.Isatty(c.Stdin) {
-		return diag.New(diag.Usage, "accepting: a person confirms it, and this process has no terminal").WithReason("accept_headless")
-	}
-	yes, err := c.Confirm(question)
-	if err != nil {
-		return err
-	}
-	if !yes {
-		return diag.New(diag.ApprovalDenied, "accepting: cancelled; nothing changed")
-	}
-	return nil
-}
-
 func forgetSet(c *cli.Call, h *project.Project) error {
 	was, err := trust.Forget(h.TrustParams)
 	if err != nil {

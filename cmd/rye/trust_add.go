@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/ed25519"
 	"slices"
 	"strings"
 	"time"
@@ -52,17 +51,6 @@ permitted more, and both days if the new one ends later.`,
 			cli.String(&o.fingerprint, "fingerprint", "whole `FINGERPRINT` that the key must have, in hex or SHA256:…")),
 		Run: func(ctx context.Context, c *cli.Call) error { return runTrustAdd(ctx, c, &o) },
 	}
-}
-
-// offeredKey is a key that the user may trust.
-type offeredKey struct {
-	fingerprint sign.Fingerprint
-	public      ed25519.PublicKey
-	owner       string // as written in the document, or the source of the key
-	document    []byte // nil for an ssh key
-	source      string // where an ssh key was read
-	wish        doc.Scope
-	remote      bool // it came from a host: its fingerprint must be confirmed
 }
 
 func runTrustAdd(ctx context.Context, c *cli.Call, o *trustAddOptions) error {

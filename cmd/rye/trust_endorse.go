@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -33,22 +31,6 @@ beginning of one, or an owner, of a key that the project or you already have.`,
 		Codes: []diag.Code{diag.ItemNotFound, diag.KeyUnknown, diag.Scope, diag.AuthRequired},
 		Flags: o.flags("endorsement"),
 		Run:   func(ctx context.Context, c *cli.Call) error { return runTrustEndorse(ctx, c, &o) },
-	}
-}
-
-// permissionOptions are the flags of a grant and of an endorsement.
-type permissionOptions struct {
-	kinds, namespaces, may []string
-	until, key, use        string // use is what the signer needs
-}
-
-func (o *permissionOptions) flags(what string) []cli.Flag {
-	return []cli.Flag{
-		cli.Lists(&o.kinds, "kinds", "`KINDS` of items, separated by commas; * is every kind"),
-		cli.Lists(&o.namespaces, "namespaces", "`GLOBS` over ids, such as acme/**"),
-		cli.Lists(&o.may, "may", "`USES` out of "+strings.Join(doc.Uses(), ",")+" (default sign,release,rotate)"),
-		cli.String(&o.until, "until", "end of the "+what+": a date, or a `LENGTH` such as 90d"),
-		cli.String(&o.key, "key", "sign the "+what+" with this own `KEY`"),
 	}
 }
 
@@ -114,16 +96,6 @@ func copyAnchor(h *project.Project, dir string, signer sign.Signer) error {
 	return err
 }
 
-// mustAnchor returns an error if the key lacks a use: its document would have no
-// effect.
-func mustAnchor(h *project.Project, signer sign.Signer, use string) error {
-	fp := sign.FingerprintOf(signer.Public())
-	if h.Trust.Anchors(fp, use) {
-		return nil
-	}
-	return diag.New(diag.Scope, "using key %s: it may not %s", fp.Short(), use).WithReason("missing_use").WithDetail("use", use)
-}
-
 // documentOf returns the key document in a file, or the document of a key that the
 // user or the project has.
 func documentOf(c *cli.Call, h *project.Project, word string) (*doc.Key, []byte, error) {
@@ -150,41 +122,4 @@ func documentOf(c *cli.Call, h *project.Project, word string) (*doc.Key, []byte,
 		}
 	}
 	return nil, nil, diag.New(diag.KeyUnknown, "finding key %s: its document is not available", fp.Short()).WithReason("name_file")
-}
-
-// anyKey returns the key with a fingerprint prefix or owner among all keys that
-// documents name, the project's included.
-func anyKey(h *project.Project, word string) (sign.Fingerprint, error) {
-	var found []sign.Fingerprint
-	match := func(fp sign.Fingerprint, owner string) {
-		if (strings.HasPrefix(fp.String(), strings.ToLower(word)) || owner == word) && !slices.Contains(found, fp) {
-			found = append(found, fp)
-		}
-	}
-	for _, k := range h.Trust.Keys() {
-		if k.Tier != trust.TierEmbedded {
-			match(k.Fingerprint, k.Owner)
-		}
-	}
-	for _, p := range h.Trust.Proposals() {
-		if p.Kind == doc.KindKey {
-			match(p.Fingerprint, p.Owner)
-		}
-	}
-	return theKey("finding", word, found)
-}
-
-// theKey returns the only key of those that a word can mean.
-func theKey(doing, word string, found []sign.Fingerprint) (sign.Fingerprint, error) {
-	switch len(found) {
-	case 0:
-		return sign.Fingerprint{}, diag.New(diag.ItemNotFound, "%s key %q: no key has this fingerprint or owner", doing, word).WithReason("trust_list")
-	case 1:
-		return found[0], nil
-	}
-	short := make([]string, len(found))
-	for i, fp := range found {
-		short[i] = fp.Short()
-	}
-	return sign.Fingerprint{}, diag.New(diag.ItemNotFound, "%s key %q: it can be %s", doing, word, strings.Join(short, ", ")).WithReason("trust_list")
 }

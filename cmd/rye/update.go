@@ -9,7 +9,6 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/packages"
-	"github.com/ryeos/rye/sign"
 )
 
 // updateOptions are the flags of rye update.
@@ -123,94 +122,4 @@ verified or installed.`,
 		Flags:    packageFlags(&o),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runInfo(ctx, c, &o) },
 	}
-}
-
-func runInfo(ctx context.Context, c *cli.Call, o *packageOptions) error {
-	look := *o
-	look.look = true
-	x, err := openPackages(ctx, c, &look)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
-	name, err := envOf(c).FullRegistryID(c.Arg(0))
-	if err != nil {
-		return err
-	}
-	in, err := x.Info(ctx, name)
-	if err != nil {
-		return err
-	}
-	out := struct {
-		*packages.Info
-		Release *packages.Inspection `json:"release,omitempty"`
-	}{Info: in}
-	q, err := packages.ParseQuery(name)
-	if err == nil && (in.Locked == "" || q.Version != "") {
-		if out.Release, err = x.Inspect(ctx, q); err != nil {
-			return err
-		}
-	}
-	x.Close() // removes the progress line
-	return c.UI.Show(out, func() {
-		showInfo(c.UI, in)
-		if out.Release != nil {
-			showRelease(c.UI, out.Release)
-		}
-	})
-}
-
-// showRelease prints what a release contains. Nothing of it was verified.
-func showRelease(u *cli.UI, in *packages.Inspection) {
-	u.Note("Not verified: these are the contents of %s.", in.Version)
-	t := newTable("release")
-	row := func(name string, values []string) {
-		for i, v := range values {
-			t.Add(pick(i == 0, name, ""), v)
-		}
-	}
-	row("release", []string{in.Name + " " + in.Version})
-	for i, s := range in.Signers {
-		label := sign.FingerprintGroups(s.Key)
-		if s.Owner != "" {
-			label += " (" + s.Owner + ")"
-		}
-		t.Add(pick(i == 0, "signer", ""), label)
-		document := pick(s.Document != nil, "; the repository has its key document", "; the repository has no key document of it")
-		t.Add("", pick(s.Verdict == "trusted", "trusted", "not trusted: "+s.Verdict+document))
-	}
-	row("items", brought(in))
-	row("asks for", in.Caps)
-	row("hosts", in.Hosts)
-	row("executable", in.Exec)
-	u.Table(t)
-}
-
-func showInfo(u *cli.UI, in *packages.Info) {
-	t := newTable("bundle")
-	row := func(name string, values ...string) {
-		for i, v := range values {
-			if v != "" {
-				t.Add(pick(i == 0, name, ""), v)
-			}
-		}
-	}
-	row("bundle", in.ID)
-	row("url", in.URL)
-	row("versions", strings.Join(in.Versions, ", "))
-	row("required", in.Require)
-	row("locked", strings.TrimSpace(in.Locked+" "+pick(in.State != "", "("+in.State+")", "")))
-	row("path", in.Path)
-	row("commit", in.Commit)
-	row("sum", in.Sum)
-	row("signed by", in.Signers...)
-	row("asks for", in.Caps...)
-	row("executable", in.Exec...)
-	for _, n := range in.Needs {
-		row("needs", n.String())
-	}
-	for _, r := range in.Rules {
-		row("rule", r.Key+" "+r.Value+" ("+r.Where()+")")
-	}
-	u.Table(t)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"runtime/debug"
 	"slices"
 
@@ -183,59 +182,4 @@ func verifyOne(ctx context.Context, c *cli.Call, src *project.VerifySource, p ve
 		return nil, err
 	}
 	return verify.Item(ctx, p.Resolver, it), nil
-}
-
-// verified shows a report; its worst finding decides the exit status.
-func verified(c *cli.Call, r *verify.Report) error {
-	if r.Files == nil {
-		r.Files = []verify.File{}
-	}
-	if r.Findings == nil {
-		r.Findings = []diag.Finding{}
-	}
-	err := diag.FromFindings("verifying", r.Findings)
-	human := func() {
-		if c.UI.Detailed {
-			t := newTable("verified")
-			for _, f := range r.Files {
-				t.Add(string(f.Verdict.Status), f.Path, f.Verdict.Owner)
-			}
-			c.UI.Table(t)
-		}
-		for _, f := range r.Findings {
-			c.UI.Finding(f)
-		}
-		for _, f := range r.Files {
-			showSteps(c.UI, f.Path, f.Steps)
-		}
-		c.UI.Out("%s", walkSummary(r))
-		if c.UI.Detailed && r.Ignored > 0 {
-			c.UI.Out("%s ignored: not items, or ignored by git", plural(r.Ignored, "file"))
-		}
-	}
-	return c.UI.Report(err, r, r.Findings, human)
-}
-
-// walkSummary counts files by verdict and states whether there are problems.
-func walkSummary(r *verify.Report) string {
-	errs, warns := 0, 0
-	for _, f := range r.Findings {
-		if f.Severity == diag.SeverityError {
-			errs++
-		} else {
-			warns++
-		}
-	}
-	s := fmt.Sprintf("%s verified, %d trusted", plural(r.Judged, "file"), r.Trusted)
-	if errs+warns == 0 {
-		return s
-	}
-	return fmt.Sprintf("%s, %s, %s", s, plural(errs, "error"), plural(warns, "warning"))
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return fmt.Sprintf("%d %s", n, noun)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 
@@ -21,6 +22,18 @@ import (
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/transcript"
 )
+
+// oneTerminal reports whether results and messages appear on the same screen.
+func oneTerminal(c *cli.Call) bool {
+	out, ok := c.World.Stdout.(*os.File)
+	msg, also := c.World.Stderr.(*os.File)
+	if !ok || !also || !c.Isatty(out) || !c.Isatty(msg) {
+		return false
+	}
+	a, aerr := out.Stat()
+	b, berr := msg.Stat()
+	return aerr == nil && berr == nil && os.SameFile(a, b)
+}
 
 // threadOptions are the flags of commands that run a thread.
 type threadOptions struct {

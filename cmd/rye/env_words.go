@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// keyUsage is the text of --key.
+const keyUsage = "sign with this `KEY`: a fingerprint, an owner or a file"
+
+// envWithKey returns the environment with the key that --key names.
+func envWithKey(c *cli.Call, key string) *project.Env {
+	e := envOf(c)
+	e.Key = key
+	return e
+}
+
+// processArgs are the words with which the process of a run or thread is started, with
+// the global flags of this call.
+func processArgs(c *cli.Call, command ...string) []string {
+	args := append(command, "--json")
+	if c.Offline {
+		args = append(args, "--offline")
+	}
+	if c.TrustRoot != "" {
+		args = append(args, "--trust-root", c.Path(c.TrustRoot))
+	}
+	return args
+}
+
+// fromHere returns a path relative to the working directory.
+func fromHere(c *cli.Call, path string) string {
+	if rel, err := filepath.Rel(c.Dir, path); c.Dir != "" && err == nil {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// isPseudo reports whether a version is that of a commit without a tag: it ends with
+// a time of 14 digits and the first 12 digits of the commit.
+func isPseudo(v string) bool {
+	rest, commit, _ := cutLast(v, "-")
+	_, at, found := cutLast(strings.ReplaceAll(rest, ".", "-"), "-")
+	return found && len(commit) == 12 && strings.Trim(commit, "0123456789abcdef") == "" && len(at) == 14 && strings.Trim(at, "0123456789") == ""
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// releaseTag returns the version of this build if it is a release, else "".
+func releaseTag(v cli.VersionInfo) string {
+	if !strings.HasPrefix(v.Version, "v") || strings.Contains(v.Version, "+") || isPseudo(v.Version) {
+		return ""
+	}
+	return v.Version
+}
+
+// spaceNames are the values of --space.
+func spaceNames() []string {
+	return []string{string(space.Project), string(space.User), string(space.System)}
+}
+
+// registryCodes are the codes of a registry that is refused.
+func registryCodes(own ...diag.Code) []diag.Code {
+	return append(own, diag.KeyUnknown, diag.LogProof, diag.LogEquivocation, diag.Rollback, diag.Stale, diag.RegistryError, diag.Network)
+}
+
+// build identifies this build of the program in the cache.
+func build(v cli.VersionInfo) string {
+	return fmt.Sprint(v.Version, " ", v.Revision, " ", v.Modified, " ", v.Go)
+}
+
+// promptDirective is the directive that does what a text asks for.
+func promptDirective() item.Ref { return item.Ref{Kind: item.Directive, ID: "rye/agent/core/base"} }

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/sign"
+)
+
+// brought returns the items of a release with what they ask for.
+func brought(in *packages.Inspection) []string {
+	var out []string
+	for _, x := range in.Items {
+		kind, id, _ := strings.Cut(x.Ref, ":")
+		text := kind + " " + id
+		var asks []string
+		for _, a := range x.Asks {
+			if host, ok := strings.CutPrefix(a, "net:"); ok {
+				a = "network " + host
+			}
+			asks = append(asks, a)
+		}
+		if len(asks) > 0 {
+			text += " (" + strings.Join(asks, ", ") + ")"
+		}
+		out = append(out, text)
+	}
+	if len(out) == 0 {
+		return []string{"no items"}
+	}
+	return out
+}
+
+// showRelease prints what a release contains. Nothing of it was verified.
+func showRelease(u *cli.UI, in *packages.Inspection) {
+	u.Note("Not verified: these are the contents of %s.", in.Version)
+	t := newTable("release")
+	row := func(name string, values []string) {
+		for i, v := range values {
+			t.Add(pick(i == 0, name, ""), v)
+		}
+	}
+	row("release", []string{in.Name + " " + in.Version})
+	for i, s := range in.Signers {
+		label := sign.FingerprintGroups(s.Key)
+		if s.Owner != "" {
+			label += " (" + s.Owner + ")"
+		}
+		t.Add(pick(i == 0, "signer", ""), label)
+		document := pick(s.Document != nil, "; the repository has its key document", "; the repository has no key document of it")
+		t.Add("", pick(s.Verdict == "trusted", "trusted", "not trusted: "+s.Verdict+document))
+	}
+	row("items", brought(in))
+	row("asks for", in.Caps)
+	row("hosts", in.Hosts)
+	row("executable", in.Exec)
+	u.Table(t)
+}
+
+func showInfo(u *cli.UI, in *packages.Info) {
+	t := newTable("bundle")
+	row := func(name string, values ...string) {
+		for i, v := range values {
+			if v != "" {
+				t.Add(pick(i == 0, name, ""), v)
+			}
+		}
+	}
+	row("bundle", in.ID)
+	row("url", in.URL)
+	row("versions", strings.Join(in.Versions, ", "))
+	row("required", in.Require)
+	row("locked", strings.TrimSpace(in.Locked+" "+pick(in.State != "", "("+in.State+")", "")))
+	row("path", in.Path)
+	row("commit", in.Commit)
+	row("sum", in.Sum)
+	row("signed by", in.Signers...)
+	row("asks for", in.Caps...)
+	row("executable", in.Exec...)
+	for _, n := range in.Needs {
+		row("needs", n.String())
+	}
+	for _, r := range in.Rules {
+		row("rule", r.Key+" "+r.Value+" ("+r.Where()+")")
+	}
+	u.Table(t)
+}

@@ -1,0 +1,20 @@
+package main
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/startheap"
+)
+
+// threadProcessCommand is the process of a thread that rye spawn started.
+// It reads what to do from stdin, a pipe that is closed afterwards, on every system.
+func threadProcessCommand() *cli.Command {
+	return &cli.Command{
+		Name: "thread-process", Hidden: true, Usage: "run a thread that another process of rye describes on stdin",
+		Run: func(ctx context.Context, c *cli.Call) error {
+			startheap.Reserve(c.Getenv("GOGC"))
+			return envOf(c).RunThreadProcess(ctx, c.Stdin)
+		},
+	}
+}

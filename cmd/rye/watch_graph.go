@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/dialog"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/liveview"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// eventPrinter prints the lines of the logs of a run and of the runs below it.
+func eventPrinter(c *cli.Call) func(string, *transcript.Line) {
+	var mu sync.Mutex // runs of branches write at the same time
+	return func(run string, l *transcript.Line) {
+		mu.Lock()
+		defer mu.Unlock()
+		_ = c.UI.Event(runEvent{run, l.Seq, l.Time, l.Event, l.Data}) // a reader that is gone does not end the run
+	}
+}
+
+// runEvent is a line of --events.
+type runEvent struct {
+	RunID string          `json:"run_id"`
+	Seq   int64           `json:"seq"`
+	Time  string          `json:"time"`
+	Event string          `json:"event"`
+	Data  json.RawMessage `json:"data"`
+}
+
+// startGraph starts a run in a process of its own.
+func startGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions, call primary.Call) error {
+	it, err := graphItem(ctx, p, call.Ref)
+	if err != nil {
+		return err
+	}
+	if !project.IsGraph(it) {
+		return notGraph("running", call.Ref)
+	}
+	o.Warn = func(f diag.Finding) { c.UI.Note("%s: warning: %s", f.Location(), f.Message) }
+	s, err := p.StartDetached(ctx, call, o, processArgs(c, "graph", "process"))
+	if err != nil {
+		return err
+	}
+	data := map[string]any{"run_id": s.ID, "pid": s.PID, "state": s.State}
+	return c.UI.Show(data, func() { c.UI.Out("%s %d %s", s.ID, s.PID, s.State) })
+}
+
+func notGraph(doing string, ref item.Ref) error {
+	return diag.New(diag.Usage, "%s %s: it is not a graph", doing, ref).WithReason("not_graph").WithDetail("ref", ref.String())
+}
+
+func onlyGraphs(ref item.Ref, flag string) error {
+	return diag.New(diag.Usage, "running %s: %s applies to graphs only", ref, flag).WithReason("only_graphs")
+}
+
+// runWatched is rye run of a graph in a process of its own, or with the lines of its log.
+func runWatched(ctx context.Context, c *cli.Call, p *project.Project, call primary.Call, async bool) error {
+	if !async {
+		c.UI.AsJSON, c.UI.Lines = true, true
+	}
+	it, err := graphItem(ctx, p, call.Ref)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !project.IsGraph(it) && async:
+		return onlyGraphs(call.Ref, "--async")
+	case !project.IsGraph(it):
+		return onlyGraphs(call.Ref, "--events")
+	case async:
+		return startGraph(ctx, c, p, project.GraphOptions{}, call)
+	}
+	return callGraph(ctx, c, p, project.GraphOptions{Event: eventPrinter(c)}, call)
+}
+
+// openLocked opens the project for a command that runs items, with its flag --locked.
+func openLocked(ctx context.Context, c *cli.Call, locked *bool) (*project.Project, error) {
+	e := envOf(c)
+	e.SetLocked(c.Given(locked), *locked)
+	p, err := e.Open(ctx, project.Strict)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.CheckLocked()
+}
+
+// callGraph runs a graph and prints its result.
+func callGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions, call primary.Call) error {
+	it, err := graphItem(ctx, p, call.Ref)
+	if err != nil {
+		return err
+	}
+	if !project.IsGraph(it) {
+		return notGraph("running", call.Ref)
+	}
+	if !o.NoSuspend {
+		call.Ask = askAboutOne(c) // about the graph itself
+	}
+	within, ends := graphContext(ctx, c, p, o)
+	defer ends()
+	run, err := p.Verbs.Tool(within, call)
+	ends()
+	if c.UI.AsJSON {
+		return showEnvelope(c.UI, run, err)
+	}
+	data, _ := run.Data.(map[string]any)
+	if data != nil {
+		showGraphResult(c, data)
+	}
+	return err
+}
+
+func graphItem(ctx context.Context, p *project.Project, ref item.Ref) (*resolve.Item, error) {
+	chain, err := p.Executor.Chain(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return chain.Tool(), nil
+}
+
+// graphContext adds to a context how a run of a graph reaches the person.
+// ends frees the terminal; it may be called again.
+func graphContext(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions) (within context.Context, ends func()) {
+	e := envOf(c)
+	ends = func() {}
+	if !c.UI.Quiet && o.Event == nil {
+		show := &graphWatcher{c: c, dir: p.Spaces.ProjectDir}
+		o.Watch, ends = show.line, show.stop
+		o.Progress = func(p graph.Progress) { // a snapshot has no line in the log
+			if p.Node == graph.SnapshotNode {
+				c.UI.Note("[%s] %s %s %s", p.Run[:max(strings.LastIndexByte(p.Run, '-'), 0)], p.Node, p.Status, p.Text)
+			}
+		}
+		o.Warn = func(f diag.Finding) { c.UI.Note("%s: warning: %s", f.Location(), f.Message) }
+	}
+	if e.Person.Asks && !c.UI.AsJSON && !o.NoSuspend {
+		o.Ask = func(ctx context.Context, q graph.Question) (any, string, error) {
+			return askGraph(ctx, c, q)
+		}
+	}
+	if ask := askAboutRisk(c); ask != nil && !o.NoSuspend {
+		o.Confirm = ask
+	}
+	return project.WithGraphOptions(ctx, o), ends
+}
+
+// graphWatcher shows a run while it works. It takes the terminal with the first line of a log:
+// a tool that is not a graph has none.
+type graphWatcher struct {
+	c   *cli.Call
+	dir string
+
+	mu    sync.Mutex
+	live  *live
+	ended bool
+}
+
+func (w *graphWatcher) line(run string, l *transcript.Line) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	if w.live == nil {
+		tree := activity.New(activity.Start{ThreadID: run})
+		if l.Event != "graph_started" { // it is resumed
+			var lines []transcript.Line
+			_ = transcript.NewReader(w.dir, run).Next(func(e *transcript.Line) error { // the run reports a log that cannot be read
+				if e.Seq < l.Seq {
+					lines = append(lines, *e)
+				}
+				return nil
+			})
+			tree.Before(lines)
+		}
+		w.live = newLive(w.c, w.dir, tree, liveview.Params{})
+	}
+	w.live.line(run, l)
+}
+
+// stop frees the terminal.
+func (w *graphWatcher) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.live != nil {
+		w.live.close()
+	}
+	w.live, w.ended = nil, true
+}
+
+// askGraph asks a question of a graph at the terminal until the answer is one, or until
+// ctx ends, because an answer came from elsewhere. The end of the input leaves it open.
+func askGraph(ctx context.Context, c *cli.Call, q graph.Question) (v any, by string, err error) {
+	d := &dialog.Question{From: label(c, q.Run), Text: q.Text}
+	for i, choice := range q.Choices {
+		if len(q.Choices) < 10 {
+			d.Choices = append(d.Choices, dialog.Choice{Key: rune('1' + i), Label: choice, Words: []string{choice}})
+		}
+	}
+	if len(d.Choices) == 0 {
+		if len(q.Choices) > 0 {
+			d.Text += " [" + strings.Join(q.Choices, "/") + "]"
+		}
+		d.Check = func(line string) string { _, why := q.Ask.Read(line); return why }
+	}
+	a, err := askAtTerminal(ctx, c, d)
+	switch {
+	case errors.Is(err, threads.ErrLeft):
+		return nil, "", graph.ErrNoAnswer
+	case err != nil:
+		return nil, "", err
+	}
+	text := a.Text
+	if a.Key != 0 {
+		text = q.Choices[a.Key-'1']
+	}
+	v, _ = q.Ask.Read(text)
+	return v, "person", nil
+}
+
+// showGraphResult prints the output of a run, and for a suspended one what wakes it.
+func showGraphResult(c *cli.Call, data map[string]any) {
+	if data["status"] == graph.StateSuspended {
+		showSuspended(c, data)
+		return
+	}
+	if data["output"] == nil {
+		return
+	}
+	b, err := jsonx.MarshalIndent(withoutFiles(data["output"]))
+	if err == nil {
+		c.UI.Raw(string(hidden.JSON(b)) + "\n")
+	}
+}
+
+func showSuspended(c *cli.Call, data map[string]any) {
+	id, _ := data["run_id"].(string)
+	c.UI.Out("suspended %s (%v)", id, data["reason"])
+	waiting, _ := data["waiting"].([]any)
+	switch data["reason"] {
+	case "ask":
+		if child, ok := data["child"].(string); ok {
+			c.UI.Note("answer it: rye threads answer %s VALUE", called(c, child))
+			return
+		}
+		for _, node := range waiting {
+			c.UI.Note("answer it: rye threads answer %s %v VALUE", called(c, id), node)
+		}
+	case "approval":
+		questions, _ := data["questions"].([]any)
+		for _, q := range questions {
+			q, _ := q.(map[string]any)
+			run, _ := q["run_id"].(string)
+			c.UI.Note("%v", q["question"])
+			c.UI.Note("permit or refuse it: rye threads approve|deny %s %v", called(c, run), q["node"])
+		}
+	case "wait":
+		if at, ok := data["wake_at"].(string); ok {
+			c.UI.Note("it waits until %s; then: rye graph resume %s", at, called(c, id))
+			return
+		}
+		c.UI.Note("send the event: rye threads send %s EVENT, or: rye graph resume %s", called(c, id), called(c, id))
+	default:
+		c.UI.Note("continue it: rye graph resume %s", called(c, id))
+	}
+}
+
+// resumeRun continues a run of a graph.
+// A run that failed continues at the node that failed, as a new step.
+func resumeRun(ctx context.Context, c *cli.Call, p *project.Project, id string, o project.GraphOptions) error {
+	run, call, err := p.ResumeCall(ctx, id)
+	if err != nil {
+		return err
+	}
+	o.Resume = run
+	return callGraph(ctx, c, p, o, call)
+}
