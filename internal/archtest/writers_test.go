@@ -28,7 +28,7 @@ func writers() map[string]string {
 		"internal/githook/merge.go":       "a new directory below the temporary directory of the system, for git merge-file",
 		"internal/cli/tty_unix.go":        "the terminal",
 		"internal/cli/tty_windows.go":     "the terminal",
-		"internal/importing/ryeos.go":      "a new directory next to the copy, which is renamed when it is complete",
+		"internal/importing/ryeos.go":     "a new directory next to the copy, which is renamed when it is complete",
 		"internal/project/thread_loop.go": "removes the copy of a conversation that a step has read",
 		"internal/project/thread_live.go": "the same for a step that stays",
 		"internal/project/cache.go":       "a private directory below the temporary directory of the system",

@@ -272,16 +272,6 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 	return out, nil
 }
 
-// VerifyRun verifies the log of a run.
-func (p *Project) VerifyRun(ctx context.Context, id string) (*transcript.Report, error) {
-	return transcript.Verify(ctx, transcript.Params{Project: p.Spaces.ProjectDir, ID: id, Keys: p.Keys.RuntimePublic, Heads: heads.Dir(p.Dirs.State)})
-}
-
-// AcceptLog has the log of a run continued from its present state, which is an earlier one than this account wrote.
-func (p *Project) AcceptLog(ctx context.Context, id string) (*transcript.Accepted, error) {
-	return transcript.Accept(ctx, transcript.Params{Project: p.Spaces.ProjectDir, ID: id, Now: p.Env.Now, Keys: p.Keys.RuntimePublic, Heads: heads.Dir(p.Dirs.State)})
-}
-
 // graphDispatcher calls items for graphs, by the verbs that every caller uses.
 type graphDispatcher struct {
 	p       *Project

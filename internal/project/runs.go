@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -144,38 +145,6 @@ func (p *Project) SendEvent(ctx context.Context, id, event string, payload any, 
 	return s, graph.Send(p.Spaces.ProjectDir, s.ID, m, p.Env.Now())
 }
 
-// endWait is how long EndRun waits for the process of the run.
-const endWait = 10 * time.Second
-
-// EndRun cancels a run, or kills it, with the runs that it called, and what child_policy
-// states of the threads that it started: state is that which the run shall have. The Summary is nil if the
-// process still ends the nodes in flight.
-func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary, error) {
-	id = p.EndOfChain(id) // the registry has the root of a chain
-	do, err := p.childPolicy(ctx, state)
-	if err != nil {
-		return nil, err
-	}
-	below := do == "cancel"
-	running, err := p.askToEnd(ctx, id, state)
-	if err != nil {
-		return nil, err
-	}
-	if running {
-		if err := transcript.Base(p.Spaces.ProjectDir, id).FreeWithin(ctx, transcript.LockFile, endWait); err != nil {
-			return nil, p.revokeTokens(ctx, chainRoot(p.Spaces.ProjectDir, id), below)
-		}
-	}
-	if err := p.revokeTokens(ctx, chainRoot(p.Spaces.ProjectDir, id), below); err != nil {
-		return nil, err
-	}
-	s, err := p.markRuns(ctx, id, state, running)
-	if err != nil {
-		return s, err
-	}
-	return s, p.rested(ctx, chainRoot(p.Spaces.ProjectDir, id), state)
-}
-
 // askToEnd asks the process of a run to stop, or kills it. running is false if it has
 // none.
 func (p *Project) askToEnd(ctx context.Context, id, state string) (running bool, err error) {
@@ -280,3 +249,16 @@ func (p *Project) RunResult(id string) (map[string]any, error) {
 	}
 	return data, nil
 }
+
+// VerifyRun verifies the log of a run.
+func (p *Project) VerifyRun(ctx context.Context, id string) (*transcript.Report, error) {
+	return transcript.Verify(ctx, transcript.Params{Project: p.Spaces.ProjectDir, ID: id, Keys: p.Keys.RuntimePublic, Heads: heads.Dir(p.Dirs.State)})
+}
+
+// AcceptLog has the log of a run continued from its present state, which is an earlier one than this account wrote.
+func (p *Project) AcceptLog(ctx context.Context, id string) (*transcript.Accepted, error) {
+	return transcript.Accept(ctx, transcript.Params{Project: p.Spaces.ProjectDir, ID: id, Now: p.Env.Now, Keys: p.Keys.RuntimePublic, Heads: heads.Dir(p.Dirs.State)})
+}
+
+// endWait is how long EndRun waits for the process of the run.
+const endWait = 10 * time.Second

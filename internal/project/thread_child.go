@@ -164,23 +164,6 @@ func asFlags(l threads.Limits) []string {
 	return []string{n("turns", l.Turns), n("tokens", l.Tokens), "spend=" + l.Spend.String(), n("spawns", l.Spawns), n("depth", l.Depth), n("duration_seconds", l.DurationSeconds)}
 }
 
-// childPolicy returns what becomes of the children of a thread that rests in a state:
-// cancel, allow or wait.
-func (p *Project) childPolicy(ctx context.Context, state string) (string, error) {
-	cfg, err := p.resilience(ctx)
-	switch state {
-	case threads.Killed:
-		return "cancel", err
-	case threads.Cancelled:
-		return cfg.OnParentCancel, err
-	case threads.Failed:
-		return cfg.OnParentError, err
-	case threads.Completed:
-		return cfg.OnParentComplete, err
-	}
-	return "allow", err
-}
-
 // rested does what child_policy states about the children of a thread that rests.
 func (p *Project) rested(ctx context.Context, id, state string) error {
 	ctx = context.WithoutCancel(ctx)
@@ -212,31 +195,6 @@ func childState(state string) string {
 	return threads.Cancelled
 }
 
-// children returns the threads of the project that a thread started and that have not
-// ended.
-func (p *Project) children(ctx context.Context, id string) (out []store.Row, err error) {
-	err = p.withStore(ctx, func(s *store.Store) error {
-		out, err = s.Children(ctx, id)
-		return err
-	})
-	return slices.DeleteFunc(out, func(r store.Row) bool { return r.Project != p.Spaces.ProjectDir || !r.Open() }), err
-}
-
-// withStore calls do with the store, if the user account has one.
-func (p *Project) withStore(ctx context.Context, do func(*store.Store) error) error {
-	if p.Dirs.State == "" {
-		return nil
-	}
-	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Existing: true})
-	if store.Missing(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(s), s.Close())
-}
-
 // endChildren ends threads, and each of them those below it. All are asked before the
 // first is waited for.
 func (p *Project) endChildren(ctx context.Context, children []store.Row, state string) error {
@@ -255,23 +213,4 @@ func (p *Project) endChildren(ctx context.Context, children []store.Row, state s
 		}
 	}
 	return all
-}
-
-// orphaned does what child_policy states about the children of a thread whose process was
-// stopped, without waiting for them.
-func (p *Project) orphaned(ctx context.Context, id string) error {
-	do, err := p.childPolicy(ctx, threads.Failed)
-	if err != nil || do != "cancel" {
-		return err
-	}
-	children, err := p.children(ctx, id)
-	if err != nil || len(children) == 0 {
-		return err
-	}
-	err = p.revokeTokens(ctx, id, true)
-	for _, c := range children {
-		_, aerr := p.askToEnd(ctx, c.Thread, threads.Cancelled)
-		err = errors.Join(err, aerr)
-	}
-	return err
 }

@@ -104,23 +104,6 @@ func (p *Project) dropCopies(ctx context.Context, copies []OldCopy) error {
 	return nil
 }
 
-// Failed returns an error if working copies are kept because they could not be removed.
-func (r *GCReport) Failed() error {
-	var failed []error
-	for _, c := range r.Copies {
-		if c.failed != nil {
-			failed = append(failed, c.failed)
-		}
-	}
-	switch len(failed) {
-	case 0:
-		return nil
-	case 1:
-		return diag.New(diag.FileSystemError, "1 working copy was not removed: %w", failed[0])
-	}
-	return diag.New(diag.FileSystemError, "%d working copies were not removed, the first one: %w", len(failed), failed[0])
-}
-
 // OldCopies returns the working copies of the project that gc removes soon, or now.
 func (p *Project) OldCopies(ctx context.Context) ([]OldCopy, error) {
 	found, err := p.copies()

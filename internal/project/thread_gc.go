@@ -11,13 +11,10 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/heads"
-	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -167,27 +164,6 @@ func (p *Project) damage(ctx context.Context, ids []string) (string, error) {
 	return "", nil
 }
 
-// logs returns what the logs of the project state, the one that began first at first.
-func (p *Project) logs(ctx context.Context, known map[string]*ListedThread) ([]loggedThread, error) {
-	ids, err := graph.IDs(p.Spaces.ProjectDir)
-	if err != nil {
-		return nil, err
-	}
-	exists := map[string]bool{}
-	for _, id := range ids {
-		exists[id] = true
-	}
-	logs := make([]loggedThread, len(ids))
-	for i, id := range ids {
-		logs[i] = p.loggedThread(ctx, id, exists)
-		logs[i].compare(known)
-	}
-	slices.SortFunc(logs, func(a, b loggedThread) int {
-		return cmp.Or(cmp.Compare(a.started, b.started), cmp.Compare(a.id[len(a.id)-26:]+a.id, b.id[len(b.id)-26:]+b.id))
-	})
-	return logs, nil
-}
-
 // treesOf returns the trees of logs, the one with the newest event first. Reason is why a
 // tree cannot be removed at any age: its working copy could not be applied any more.
 func treesOf(logs []loggedThread, copies []OldCopy) []OldTree {
@@ -239,88 +215,6 @@ func topOf(logs []loggedThread) func(id string) string {
 	return top
 }
 
-// loggedThread is what the log of a thread or run states.
-type loggedThread struct {
-	id      string
-	copy    string   // that its tools work in, "" for the project
-	near    []string // of the same tree, "" for none
-	started string
-	updated time.Time
-	reason  string // why it must stay
-	failed  bool   // the reason is only that it has not completed
-}
-
-// compare adds what the registry knows. A thread whose parent has completed cannot be
-// resumed: its money would be that of an account that is closed.
-func (l *loggedThread) compare(known map[string]*ListedThread) {
-	t := known[l.id]
-	if t == nil {
-		return
-	}
-	l.near = append(l.near, t.Parent)
-	up := known[t.Parent]
-	switch {
-	case t.State == threads.Running || t.State == threads.Suspended || t.State == store.Created:
-		l.reason = cmp.Or(l.reason, l.id+" is not settled")
-	case l.failed && t.Kind == "thread" && up != nil && up.State == threads.Completed:
-		l.reason = ""
-	}
-}
-
-func (p *Project) loggedThread(ctx context.Context, id string, exists map[string]bool) loggedThread {
-	dir := p.Spaces.ProjectDir
-	l := loggedThread{id: id}
-	s, err := graph.Status(ctx, dir, id)
-	if err != nil {
-		l.reason = id + " has no log that can be read"
-		return l
-	}
-	l.near = append(l.near, s.Parent)
-	l.started, l.copy = s.Started, s.Copy
-	l.updated, _ = time.Parse(time.RFC3339, s.Updated)
-	switch {
-	case graph.Owner(ctx, dir, id) >= 0:
-		l.reason = id + " is running"
-	case s.State == graph.StateSuspended:
-		l.reason = id + " is suspended"
-	case s.State != graph.StateCompleted && s.State != graph.StateContinued:
-		l.reason, l.failed = id+" can be resumed", true
-	}
-	started, err := threads.ReadStarted(dir, id)
-	if diag.CodeOf(err) == diag.ThreadNotFound {
-		return l // a run of a graph
-	}
-	t, terr := threads.Summarize(dir, id)
-	if err != nil || terr != nil {
-		l.reason, l.failed = id+" has no log that can be read", false
-		return l
-	}
-	l.copy = started.Workspace.Copy
-	l.near = append(l.near, started.Parent, started.Replay, t.Continues, t.Follows, t.ContinuedBy)
-	if started.Spawned != nil {
-		l.near = append(l.near, started.Spawned.By, started.Spawned.Root)
-	}
-	if started.Carried != nil {
-		l.near = append(l.near, started.Carried.Root)
-	}
-	if next := t.ContinuedBy; next != "" && !exists[next] && l.reason == "" {
-		l.reason = id + " can be resumed" // the next thread of its chain has no log yet
-	}
-	return l
-}
-
-// logRemoved is the reason of a thread that has completed and whose log was removed.
-const logRemoved = "removed"
-
-// isRemoved reports whether the log of a thread that has completed was removed.
-func isRemoved(t *ListedThread) bool {
-	if t.State != threads.Completed {
-		return false
-	}
-	_, err := os.Lstat(transcript.Base(t.Project, t.ID).Path("."))
-	return os.IsNotExist(err)
-}
-
 // ageText returns a length in days, as users write it, if it is a number of them.
 func ageText(d time.Duration) string {
 	const day = 24 * time.Hour
@@ -328,4 +222,21 @@ func ageText(d time.Duration) string {
 		return fmt.Sprintf("%dd", d/day)
 	}
 	return d.String()
+}
+
+// Failed returns an error if working copies are kept because they could not be removed.
+func (r *GCReport) Failed() error {
+	var failed []error
+	for _, c := range r.Copies {
+		if c.failed != nil {
+			failed = append(failed, c.failed)
+		}
+	}
+	switch len(failed) {
+	case 0:
+		return nil
+	case 1:
+		return diag.New(diag.FileSystemError, "1 working copy was not removed: %w", failed[0])
+	}
+	return diag.New(diag.FileSystemError, "%d working copies were not removed, the first one: %w", len(failed), failed[0])
 }

@@ -185,15 +185,6 @@ func (p *Project) listed(ctx context.Context, read func(*store.Store) ([]store.C
 	return out, nil
 }
 
-// ownProcess identifies this process as the owner of threads.
-func ownProcess() store.Process {
-	id, ok := proc.IdentityOf(os.Getpid())
-	if !ok {
-		return store.Process{PID: os.Getpid()}
-	}
-	return store.Process{PID: id.PID, Start: id.Start, Boot: id.Boot}
-}
-
 // isOrphan reports whether no process runs a thread that the registry has as running: its
 // log is free, and the process that registered it is gone. That process can have
 // registered a thread whose log it is about to open.
@@ -318,4 +309,16 @@ func (p *Project) settleOrphan(ctx context.Context, id string) error {
 		return err
 	}
 	return p.orphaned(ctx, id)
+}
+
+// logRemoved is the reason of a thread that has completed and whose log was removed.
+const logRemoved = "removed"
+
+// isRemoved reports whether the log of a thread that has completed was removed.
+func isRemoved(t *ListedThread) bool {
+	if t.State != threads.Completed {
+		return false
+	}
+	_, err := os.Lstat(transcript.Base(t.Project, t.ID).Path("."))
+	return os.IsNotExist(err)
 }

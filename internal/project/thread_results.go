@@ -3,11 +3,9 @@ package project
 import (
 	"context"
 	"encoding/json"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
-	"github.com/ryeos/rye/internal/redact"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -80,31 +78,4 @@ func (r *threadRun) resultTokens(ctx context.Context, name string) int64 {
 		return 0
 	}
 	return wholeOf(it.Meta.Fields["result_tokens"])
-}
-
-// redactor returns what removes the values of keys from all that a thread writes: the
-// keys of the providers, and every variable of the environment with the name of a
-// secret.
-func (p *Project) redactor(keys map[string]string) *redact.Filter {
-	values := map[string]string{}
-	for _, kv := range p.Env.Environ() {
-		if name, value, _ := strings.Cut(kv, "="); secretName(name) {
-			values[name] = value
-		}
-	}
-	for name, value := range keys {
-		values[name] = value
-	}
-	return redact.New(values)
-}
-
-// secretName reports whether a variable is named like a secret.
-func secretName(name string) bool {
-	name = strings.ToUpper(name)
-	for _, end := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"} {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
-	}
-	return false
 }

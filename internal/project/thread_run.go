@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -18,12 +17,10 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
-	"github.com/ryeos/rye/threads/handle"
 	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/store"
-	"github.com/ryeos/rye/threads/token"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -185,52 +182,6 @@ func (r *threadRun) identity() threads.Directive {
 	return d
 }
 
-// markRun records that a person ended a run, or a thread, that no process runs.
-func (p *Project) markRun(ctx context.Context, id, state string, params graph.Params) error {
-	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
-	if diag.CodeOf(err) == diag.ThreadNotFound {
-		return graph.Mark(ctx, id, state, params)
-	}
-	if err != nil {
-		return err
-	}
-	if err := threads.Mark(ctx, id, state, p.restParams(s, params)); err != nil {
-		return err
-	}
-	if err := noteWaiting(ctx, p, id); err != nil {
-		return err
-	}
-	return graph.Cancelled(p.Spaces.ProjectDir, id)
-}
-
-// restParams are what the end of a thread needs that no process runs.
-func (p *Project) restParams(s *threads.Started, params graph.Params) threads.Params {
-	return threads.Params{
-		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.Keys.RuntimePublic, Heads: params.Heads, Now: p.Env.Now, Redact: p.redactor(nil).Bytes,
-		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
-			// A process that was stopped may not have recorded a new maximum in the log.
-			return p.account(ctx, nil, store.Thread{ID: chainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model, Name: handle.Name(s.Inputs)}, store.Budget{Max: limit, Keep: true})
-		},
-	}
-}
-
-// DeclineThread ends a suspended thread: a person refused what it asks for.
-func (p *Project) DeclineThread(ctx context.Context, id string) (*threads.Result, error) {
-	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
-	if err != nil {
-		return nil, err
-	}
-	params, err := p.GraphParams(ctx, policy.Person())
-	if err != nil {
-		return nil, err
-	}
-	res, err := threads.Decline(ctx, id, p.restParams(s, params))
-	if res == nil {
-		return nil, err
-	}
-	return res, errors.Join(err, noteWaiting(ctx, p, id))
-}
-
 // account opens the account of the thread in the ledger of the user.
 func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (threads.Ledger, error) {
 	if r.o.Below != nil {
@@ -266,105 +217,6 @@ func (r *threadRun) registered() store.Thread {
 	th := r.stored()
 	th.Name = r.name(r.p)
 	return th
-}
-
-// ledger opens the ledger of the user, with the allowance that bounds it.
-func (p *Project) ledger(ctx context.Context) (*store.Store, policy.Allowance, error) {
-	a, _, err := p.Allowance(ctx)
-	if err != nil {
-		return nil, a, err
-	}
-	if p.Dirs.State == "" {
-		return nil, a, diag.New(diag.FileSystemError, "opening the ledger: the environment names no state directory that is the user's own").WithReason("no_state_directory")
-	}
-	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Process: ownProcess()})
-	return s, a, err
-}
-
-// account registers a thread in the ledger, in s if it is open.
-func (p *Project) account(ctx context.Context, s *store.Store, th store.Thread, b store.Budget) (*threadAccount, error) {
-	a, _, err := p.Allowance(ctx)
-	if err == nil && s == nil {
-		s, a, err = p.ledger(ctx)
-	}
-	if err != nil {
-		if s != nil {
-			err = errors.Join(err, s.Close())
-		}
-		return nil, err
-	}
-	th.Project, th.Kind = p.Spaces.ProjectDir, "thread"
-	b.Periods = a.Spend
-	owner, err := s.Register(ctx, th, b)
-	if err != nil {
-		_ = s.Close()
-		return nil, err
-	}
-	return &threadAccount{store: s, Owner: owner}, nil
-}
-
-// threadAccount is the account of a thread in the ledger.
-type threadAccount struct {
-	store *store.Store // nil if a run of a graph has opened it
-	*store.Owner
-	lost  func(error)   // the thread must not go on
-	token *token.Claims // nil without one
-	now   func() time.Time
-}
-
-// Keep implements threads.Ledger.
-func (a *threadAccount) Keep(ctx context.Context, lost func(error)) (stop func()) {
-	a.lost = lost
-	return a.Owner.Keep(ctx, lost)
-}
-
-// owned passes an error on, and reports the one of a thread that must not go on.
-func (a *threadAccount) owned(err error) error {
-	if a.lost != nil && (store.IsTakenOver(err) || diag.CodeOf(err) == diag.TokenInvalid) {
-		a.lost(err)
-	}
-	return err
-}
-
-// Reserve implements threads.Ledger.
-func (a *threadAccount) Reserve(ctx context.Context, id, model string, amount policy.USD) error {
-	if err := a.permitted(ctx); err != nil {
-		return err
-	}
-	return a.owned(a.Owner.Reserve(ctx, id, model, amount))
-}
-
-// Settle implements threads.Ledger.
-func (a *threadAccount) Settle(ctx context.Context, id string, actual policy.USD, assumed bool) error {
-	s, err := a.Owner.Settle(ctx, id, actual, assumed)
-	if err != nil {
-		return a.owned(err)
-	}
-	return s.Err()
-}
-
-// Recover implements threads.Ledger.
-func (a *threadAccount) Recover(ctx context.Context, sent func(id string) bool) error {
-	_, err := a.Owner.Recover(ctx, func(id string) store.Outcome { return store.Outcome{Sent: sent(id)} })
-	return err
-}
-
-// Pause implements threads.Ledger.
-func (a *threadAccount) Pause(ctx context.Context, reason string) error {
-	err := a.Suspend(ctx, reason)
-	if a.store == nil {
-		return err
-	}
-	return errors.Join(err, a.store.Close())
-}
-
-// Release implements threads.Ledger.
-func (a *threadAccount) Release(ctx context.Context, state, reason string) error {
-	err := a.Owner.Release(ctx, state, reason)
-	if a.store == nil {
-		return err
-	}
-	return errors.Join(err, a.store.Close())
 }
 
 // eventSources returns who may record each event of config:agent/events.

@@ -80,24 +80,6 @@ func (p *Project) realDir() (string, error) {
 	return dir, nil
 }
 
-// permitted returns TOKEN_INVALID, and ends the thread, if its token has expired or was
-// revoked. It is nil for a thread without one, which a person or a run started.
-// A thread that a person starts or resumes at a terminal has no token, but the permissions of
-// that person.
-//
-// Of the verdicts only REVOKED ends a running thread: a grant that is removed applies to the
-// next one.
-func (a *threadAccount) permitted(ctx context.Context) error {
-	if a == nil || a.token == nil {
-		return nil
-	}
-	err := a.token.Live(a.now())
-	if err == nil {
-		err = a.store.CheckToken(ctx, a.token.ID, a.token.Thread)
-	}
-	return a.owned(err)
-}
-
 // revokeTokens revokes the tokens of a thread, and with below those of all below it.
 func (p *Project) revokeTokens(ctx context.Context, thread string, below bool) error {
 	return p.withStore(ctx, func(s *store.Store) error { return s.Revoke(ctx, thread, below) })

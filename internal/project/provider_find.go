@@ -1,0 +1,110 @@
+package project
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/provider"
+)
+
+// foundProvider is a provider item as it is used.
+type foundProvider struct {
+	item   *resolve.Item
+	config *provider.Config
+	why    error // why it cannot be used here; nil if it can
+}
+
+// provider finds a provider item, and reports whether the allowance permits it and its
+// keys are present.
+func (p *Project) provider(ctx context.Context, id string) (*foundProvider, error) {
+	ref, err := item.ParseRef(id, item.Tool)
+	if err != nil {
+		return nil, diag.New(diag.Usage, "reading the provider %q: %w", id, err)
+	}
+	chain, err := p.Executor.Chain(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	it := chain.Tool()
+	if it.Meta.ToolType != exec.ProviderType {
+		return nil, diag.New(diag.ConfigError, "using %s as a provider: its tool_type is %q, not %s", it.Ref, it.Meta.ToolType, exec.ProviderType)
+	}
+	f := &foundProvider{item: it}
+	if f.config, err = p.pricedProvider(ctx, it); err != nil {
+		return nil, err
+	}
+	a, _, err := p.Allowance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	missing, err := p.missingKeys(f.config.Keys)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case f.config.Program != nil && p.notInstalled(f.config) != "":
+		f.why = diag.New(diag.AuthRequired, "using %s: %s is not installed, or not in the PATH", it.Ref, p.notInstalled(f.config)).WithReason("no_program")
+	case !a.AllowsProvider(it.Ref.ID):
+		f.why = diag.New(diag.PolicyDenied, "using %s: providers of config:%s does not permit it", it.Ref, policy.AllowanceID)
+	case len(missing) > 0:
+		f.why = diag.New(diag.AuthRequired, "using %s: the environment lacks %s", it.Ref, strings.Join(missing, ", ")).WithReason("no_provider").WithDetail("missing", missing)
+	}
+	return f, nil
+}
+
+// namedProvider returns the provider that a person or a directive names: by its id, or by the
+// last part of an id below ProviderDir, as the commands for providers accept it.
+func (p *Project) namedProvider(ctx context.Context, name string) (*foundProvider, error) {
+	f, err := p.provider(ctx, name)
+	if diag.CodeOf(err) != diag.ToolNotFound {
+		return f, err
+	}
+	s, err := p.FindProvider(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return p.provider(ctx, s.Ref)
+}
+
+// notInstalled returns the program of a provider if this machine does not have it.
+func (p *Project) notInstalled(c *provider.Config) string {
+	if c.Program == nil {
+		return ""
+	}
+	if _, err := proc.LookPath(c.Program.Command[0], p.outside(proc.Base(p.Env.Environ()))); err != nil {
+		return c.Program.Command[0]
+	}
+	return ""
+}
+
+// providerKeys returns the values of the keys of the providers of a thread.
+func (p *Project) providerKeys(ctx context.Context, services []*threads.Service) (map[string]string, error) {
+	out := map[string]string{}
+	for _, s := range services {
+		f, err := p.provider(ctx, s.Provider.ID)
+		if err != nil {
+			return nil, err
+		}
+		found, err := p.Env.keys(f.config.Keys)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(out, found)
+	}
+	return out, nil
+}
+
+// missingKeys returns the keys that the user does not have.
+func (p *Project) missingKeys(names []string) ([]string, error) {
+	found, err := p.Env.keys(names)
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return found[name] != "" }), err
+}

@@ -1,0 +1,155 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/store"
+	"github.com/ryeos/rye/threads/token"
+)
+
+// withStore calls do with the store, if the user account has one.
+func (p *Project) withStore(ctx context.Context, do func(*store.Store) error) error {
+	if p.Dirs.State == "" {
+		return nil
+	}
+	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Existing: true})
+	if store.Missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s), s.Close())
+}
+
+// ownProcess identifies this process as the owner of threads.
+func ownProcess() store.Process {
+	id, ok := proc.IdentityOf(os.Getpid())
+	if !ok {
+		return store.Process{PID: os.Getpid()}
+	}
+	return store.Process{PID: id.PID, Start: id.Start, Boot: id.Boot}
+}
+
+// ledger opens the ledger of the user, with the allowance that bounds it.
+func (p *Project) ledger(ctx context.Context) (*store.Store, policy.Allowance, error) {
+	a, _, err := p.Allowance(ctx)
+	if err != nil {
+		return nil, a, err
+	}
+	if p.Dirs.State == "" {
+		return nil, a, diag.New(diag.FileSystemError, "opening the ledger: the environment names no state directory that is the user's own").WithReason("no_state_directory")
+	}
+	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Process: ownProcess()})
+	return s, a, err
+}
+
+// account registers a thread in the ledger, in s if it is open.
+func (p *Project) account(ctx context.Context, s *store.Store, th store.Thread, b store.Budget) (*threadAccount, error) {
+	a, _, err := p.Allowance(ctx)
+	if err == nil && s == nil {
+		s, a, err = p.ledger(ctx)
+	}
+	if err != nil {
+		if s != nil {
+			err = errors.Join(err, s.Close())
+		}
+		return nil, err
+	}
+	th.Project, th.Kind = p.Spaces.ProjectDir, "thread"
+	b.Periods = a.Spend
+	owner, err := s.Register(ctx, th, b)
+	if err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return &threadAccount{store: s, Owner: owner}, nil
+}
+
+// threadAccount is the account of a thread in the ledger.
+type threadAccount struct {
+	store *store.Store // nil if a run of a graph has opened it
+	*store.Owner
+	lost  func(error)   // the thread must not go on
+	token *token.Claims // nil without one
+	now   func() time.Time
+}
+
+// Keep implements threads.Ledger.
+func (a *threadAccount) Keep(ctx context.Context, lost func(error)) (stop func()) {
+	a.lost = lost
+	return a.Owner.Keep(ctx, lost)
+}
+
+// owned passes an error on, and reports the one of a thread that must not go on.
+func (a *threadAccount) owned(err error) error {
+	if a.lost != nil && (store.IsTakenOver(err) || diag.CodeOf(err) == diag.TokenInvalid) {
+		a.lost(err)
+	}
+	return err
+}
+
+// Reserve implements threads.Ledger.
+func (a *threadAccount) Reserve(ctx context.Context, id, model string, amount policy.USD) error {
+	if err := a.permitted(ctx); err != nil {
+		return err
+	}
+	return a.owned(a.Owner.Reserve(ctx, id, model, amount))
+}
+
+// Settle implements threads.Ledger.
+func (a *threadAccount) Settle(ctx context.Context, id string, actual policy.USD, assumed bool) error {
+	s, err := a.Owner.Settle(ctx, id, actual, assumed)
+	if err != nil {
+		return a.owned(err)
+	}
+	return s.Err()
+}
+
+// Recover implements threads.Ledger.
+func (a *threadAccount) Recover(ctx context.Context, sent func(id string) bool) error {
+	_, err := a.Owner.Recover(ctx, func(id string) store.Outcome { return store.Outcome{Sent: sent(id)} })
+	return err
+}
+
+// Pause implements threads.Ledger.
+func (a *threadAccount) Pause(ctx context.Context, reason string) error {
+	err := a.Suspend(ctx, reason)
+	if a.store == nil {
+		return err
+	}
+	return errors.Join(err, a.store.Close())
+}
+
+// Release implements threads.Ledger.
+func (a *threadAccount) Release(ctx context.Context, state, reason string) error {
+	err := a.Owner.Release(ctx, state, reason)
+	if a.store == nil {
+		return err
+	}
+	return errors.Join(err, a.store.Close())
+}
+
+// permitted returns TOKEN_INVALID, and ends the thread, if its token has expired or was
+// revoked. It is nil for a thread without one, which a person or a run started.
+// A thread that a person starts or resumes at a terminal has no token, but the permissions of
+// that person.
+//
+// Of the verdicts only REVOKED ends a running thread: a grant that is removed applies to the
+// next one.
+func (a *threadAccount) permitted(ctx context.Context) error {
+	if a == nil || a.token == nil {
+		return nil
+	}
+	err := a.token.Live(a.now())
+	if err == nil {
+		err = a.store.CheckToken(ctx, a.token.ID, a.token.Thread)
+	}
+	return a.owned(err)
+}

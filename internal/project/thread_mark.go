@@ -1,0 +1,106 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/handle"
+	"github.com/ryeos/rye/threads/store"
+)
+
+// childPolicy returns what becomes of the children of a thread that rests in a state:
+// cancel, allow or wait.
+func (p *Project) childPolicy(ctx context.Context, state string) (string, error) {
+	cfg, err := p.resilience(ctx)
+	switch state {
+	case threads.Killed:
+		return "cancel", err
+	case threads.Cancelled:
+		return cfg.OnParentCancel, err
+	case threads.Failed:
+		return cfg.OnParentError, err
+	case threads.Completed:
+		return cfg.OnParentComplete, err
+	}
+	return "allow", err
+}
+
+// children returns the threads of the project that a thread started and that have not
+// ended.
+func (p *Project) children(ctx context.Context, id string) (out []store.Row, err error) {
+	err = p.withStore(ctx, func(s *store.Store) error {
+		out, err = s.Children(ctx, id)
+		return err
+	})
+	return slices.DeleteFunc(out, func(r store.Row) bool { return r.Project != p.Spaces.ProjectDir || !r.Open() }), err
+}
+
+// orphaned does what child_policy states about the children of a thread whose process was
+// stopped, without waiting for them.
+func (p *Project) orphaned(ctx context.Context, id string) error {
+	do, err := p.childPolicy(ctx, threads.Failed)
+	if err != nil || do != "cancel" {
+		return err
+	}
+	children, err := p.children(ctx, id)
+	if err != nil || len(children) == 0 {
+		return err
+	}
+	err = p.revokeTokens(ctx, id, true)
+	for _, c := range children {
+		_, aerr := p.askToEnd(ctx, c.Thread, threads.Cancelled)
+		err = errors.Join(err, aerr)
+	}
+	return err
+}
+
+// markRun records that a person ended a run, or a thread, that no process runs.
+func (p *Project) markRun(ctx context.Context, id, state string, params graph.Params) error {
+	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
+	if diag.CodeOf(err) == diag.ThreadNotFound {
+		return graph.Mark(ctx, id, state, params)
+	}
+	if err != nil {
+		return err
+	}
+	if err := threads.Mark(ctx, id, state, p.restParams(s, params)); err != nil {
+		return err
+	}
+	if err := noteWaiting(ctx, p, id); err != nil {
+		return err
+	}
+	return graph.Cancelled(p.Spaces.ProjectDir, id)
+}
+
+// restParams are what the end of a thread needs that no process runs.
+func (p *Project) restParams(s *threads.Started, params graph.Params) threads.Params {
+	return threads.Params{
+		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.Keys.RuntimePublic, Heads: params.Heads, Now: p.Env.Now, Redact: p.redactor(nil).Bytes,
+		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
+			// A process that was stopped may not have recorded a new maximum in the log.
+			return p.account(ctx, nil, store.Thread{ID: chainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model, Name: handle.Name(s.Inputs)}, store.Budget{Max: limit, Keep: true})
+		},
+	}
+}
+
+// DeclineThread ends a suspended thread: a person refused what it asks for.
+func (p *Project) DeclineThread(ctx context.Context, id string) (*threads.Result, error) {
+	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
+	if err != nil {
+		return nil, err
+	}
+	params, err := p.GraphParams(ctx, policy.Person())
+	if err != nil {
+		return nil, err
+	}
+	res, err := threads.Decline(ctx, id, p.restParams(s, params))
+	if res == nil {
+		return nil, err
+	}
+	return res, errors.Join(err, noteWaiting(ctx, p, id))
+}
