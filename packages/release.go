@@ -40,6 +40,48 @@ func (e *Engine) Release(ctx context.Context, q Query) (*Release, error) {
 
 // release is Release for a loaded state, without a version for the newest one.
 func (e *Engine) release(ctx context.Context, st *state, q Query) (*Release, error) {
+	s, err := e.permitted(st, q)
+	if err != nil {
+		return nil, err
+	}
+	o, err := e.p.Source.Resolve(ctx, q.ID, q.Version)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.learnRevocations(ctx); err != nil {
+		return nil, err
+	}
+	mod := lock.Module{ID: q.ID, Version: o.Version}
+	e.report(Fetching, mod)
+	snap, err := e.p.Source.Fetch(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return e.judged(ctx, s, mod, snap)
+}
+
+// Cached is Release for a version whose files are in the cache with a sum. It uses no network,
+// and does not prove that the log of a registry has the version.
+func (e *Engine) Cached(ctx context.Context, mod lock.Module, sum string) (*Release, error) {
+	st, err := e.load()
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.permitted(st, Query{ID: mod.ID, Version: mod.Version})
+	if err != nil {
+		return nil, err
+	}
+	snap, err := e.p.Cache.Open(sum)
+	if err != nil {
+		return nil, err
+	}
+	snap.Origin = source.Origin{ID: mod.ID, Version: mod.Version}
+	return e.judged(ctx, s, mod, snap)
+}
+
+// permitted returns the solver of a loaded state, or why the rules or the other ids of the
+// lock forbid the id.
+func (e *Engine) permitted(st *state, q Query) (*solver, error) {
 	s, err := e.solver(st, st.project)
 	if err != nil {
 		return nil, err
@@ -51,25 +93,21 @@ func (e *Engine) release(ctx context.Context, st *state, q Query) (*Release, err
 	if st.lock != nil {
 		draft.Bundles = slices.Clone(st.lock.Bundles)
 	}
-	was := st.previous(q.ID)
-	if was == nil {
+	if st.previous(q.ID) == nil {
 		draft.Bundles = append(draft.Bundles, lock.Bundle{ID: q.ID, Version: q.Version})
 	}
-	if err := s.compareIDs(draft); err != nil {
-		return nil, err
+	return s, s.compareIDs(draft)
+}
+
+// judged returns the verdict about the files of a release.
+func (e *Engine) judged(ctx context.Context, s *solver, mod lock.Module, snap *source.Snapshot) (*Release, error) {
+	out := &Release{
+		Trust:    e.p.Trust,
+		Bundle:   lock.Bundle{ID: mod.ID, Version: mod.Version},
+		Snapshot: snap,
+		Notes:    s.notes,
 	}
-	o, err := e.p.Source.Resolve(ctx, q.ID, q.Version)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.learnRevocations(ctx); err != nil {
-		return nil, err
-	}
-	out := &Release{Trust: e.p.Trust, Bundle: lock.Bundle{ID: q.ID, Version: o.Version}, Notes: s.notes}
-	e.report(Fetching, out.Bundle.Module())
-	if out.Snapshot, err = e.p.Source.Fetch(ctx, o); err != nil {
-		return nil, err
-	}
+	was := s.st.previous(mod.ID)
 	describe(&out.Bundle, out.Snapshot)
 	out.warnings, out.Refused = e.judgeRelease(ctx, &out.Bundle, was, out.Snapshot, s.rules(), false)
 	if out.Refused == nil {

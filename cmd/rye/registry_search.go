@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/registry/client"
 	"github.com/ryeos/rye/registry/items"
@@ -21,8 +22,8 @@ func registrySearchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "search", Usage: "search the bundles of registries", Args: "QUERY…",
 		Long: `Searches the default registry, or all that you pinned. The list of bundles is fetched and
-searched on this computer: the query does not leave it. Nothing in the result is
-verified; rye info ID shows a bundle, and rye add verifies it.`,
+searched on this computer: the query does not leave it. A description is shown after rye
+registry pull or rye add verified its signature; nothing else in the result is verified.`,
 		Examples: []string{"rye registry search issue tracker", "rye registry search pdf --registry rye.acme.io"},
 		Codes:    registryCodes(),
 		Flags: []cli.Flag{
@@ -34,7 +35,10 @@ verified; rye info ID shows a bundle, and rye add verifies it.`,
 			if err != nil {
 				return err
 			}
-			hits, err := items.SearchRegistry(ctx, h, host, strings.Join(c.Args, " "), max(1, limit))
+			hits, err := items.Search(ctx, h, items.Searched{
+				Hosts: items.Hosts(h, host),
+				Query: search.Query{Text: strings.Join(c.Args, " "), Limit: max(1, limit)},
+			})
 			if err != nil {
 				return err
 			}
@@ -43,7 +47,7 @@ verified; rye info ID shows a bundle, and rye add verifies it.`,
 	}
 }
 
-func showRegistryHits(u *cli.UI, hits *items.RegistryHits) {
+func showRegistryHits(u *cli.UI, hits *items.Hits) {
 	if hits.Note != "" {
 		u.Note("%s", hits.Note)
 	}

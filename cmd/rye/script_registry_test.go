@@ -49,6 +49,7 @@ func cmdRegTree(ts *testscript.TestScript, neg bool, args []string) {
 		"state":   t.state,                                 // ID VERSION STATE [REASON]
 		"rewrite": t.rewrite,                               // INDEX: the same log with another time in one entry
 		"move":    t.move,                                  // DIR ID VERSION: publishes it again under the same version
+		"list":    t.list,                                  // ID DESCRIPTION ITEM…: what searches find, by any text
 		"edit":    t.edit,                                  // ID OLD NEW: replaces text in an index
 		"keydoc":  t.keydoc,                                // NS FILE: serves a key document
 		"rotate":  t.rotate,                                // [FORGED]: a new log key, signed by the old one or by another
@@ -243,6 +244,30 @@ func (t *regTree) rewrite(args []string) {
 		}
 	}
 	t.setIndex(id, lines)
+}
+
+// list describes the newest version of a bundle for searches, with a text that no key signed.
+func (t *regTree) list(args []string) {
+	lines := t.index(t.id(args[0]))
+	newest := lines[len(lines)-1]
+	found := wire.Found{
+		ID:          newest.ID,
+		Version:     newest.Version,
+		Description: args[1],
+		Signers:     newest.Signers,
+		First:       newest.Published,
+		Published:   newest.Published,
+		State:       newest.State,
+	}
+	for _, ref := range args[2:] {
+		found.Items = append(found.Items, wire.FoundItem{Ref: ref, Description: args[1]})
+	}
+	b, err := wire.RenderSegment([]wire.Found{found})
+	t.ts.Check(err)
+	segment := wire.Segment{Digest: item.DigestOf(b).String(), Size: int64(len(b)), Bundles: 1}
+	manifest := &wire.SearchManifest{V: 1, Segments: []wire.Segment{segment}}
+	t.write(wire.SearchPath[1:]+segment.Path(), b)
+	t.write(wire.SearchPath[1:]+"/manifest.json", manifest.Render())
 }
 
 func (t *regTree) edit(args []string) {

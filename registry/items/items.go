@@ -18,7 +18,6 @@ import (
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
-	"github.com/ryeos/rye/registry/client"
 	"github.com/ryeos/rye/registry/publish"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/resolve"
@@ -40,36 +39,22 @@ func (r registryItems) Pinned() bool { return len(r.p.Trust.Registries()) > 0 }
 
 // Search implements agent.Registry.
 func (r registryItems) Search(ctx context.Context, q search.Query) (*agent.RegistryResult, error) {
-	bundles, notes, err := registryBundles(ctx, r.p, r.p.Trust.Registries())
+	found, err := Search(ctx, r.p, Searched{
+		Hosts: r.p.Trust.Registries(),
+		Query: q,
+		Items: true,
+	})
 	if err != nil {
 		return nil, err
 	}
-	type listed struct {
-		of foundBundle
-		wire.FoundItem
-		item.Ref
+	out := &agent.RegistryResult{
+		Hits:       []agent.RegistryHit{},
+		Total:      found.Total,
+		NextOffset: found.NextOffset,
+		Note:       found.Note,
 	}
-	var items []listed
-	var list []search.Described
-	for _, b := range bundles {
-		for _, x := range b.Items {
-			ref, err := item.ParseRef(x.Ref, "")
-			if err != nil {
-				continue // the bundle was checked
-			}
-			items = append(items, listed{b, x, ref})
-			list = append(list, search.Described{Ref: ref, Description: x.Description, Tags: x.Tags,
-				Body: append(slices.Clone(b.Caps), b.ID, b.Description), Signers: namedSigners(b.Found)})
-		}
-	}
-	a, err := search.NewCatalog(list).Search(q)
-	if err != nil {
-		return nil, err
-	}
-	out := &agent.RegistryResult{Hits: []agent.RegistryHit{}, Total: a.Total, NextOffset: a.NextOffset, Note: joinNotes(append(notes, a.Note)...)}
-	for _, f := range a.Found {
-		x := items[f.Number]
-		out.Hits = append(out.Hits, r.hit(x.of, x.Ref, x.Description, f.Score))
+	for _, h := range found.Hits {
+		out.Hits = append(out.Hits, agentHit(h))
 	}
 	return out, nil
 }
@@ -80,27 +65,30 @@ const (
 	maxHitSigners = 4
 )
 
-// hit describes an item. A model reads descriptions as instructions, so those of signers
-// that the user does not trust are left out.
-func (r registryItems) hit(b foundBundle, ref item.Ref, description string, score float64) agent.RegistryHit {
-	known := registryHit(r.p, b, score)
-	from := agent.RegistryRef{Ref: ref, Bundle: known.ID, Version: client.Printable(b.Version)}
-	out := agent.RegistryHit{Type: ref.Kind, ID: from.String(), Source: known.ID, Version: from.Version, Score: score, Trust: agent.Unverified,
-		Signers: []string{}, Caps: known.Caps[:min(len(known.Caps), maxHitCaps)], First: known.First, State: known.State}
-	usable := len(known.Signers) > 0
-	for i, s := range known.Signers {
-		usable = usable && s.Trust.Usable()
-		if i == maxHitSigners {
-			out.Signers = append(out.Signers, fmt.Sprintf("and %d more", len(known.Signers)-i))
-		}
-		if i >= maxHitSigners {
-			continue
-		}
+// agentHit renders the hit of an item for agents.
+func agentHit(h Hit) agent.RegistryHit {
+	from := agent.RegistryRef{Ref: h.Ref, Bundle: h.ID, Version: h.Version}
+	out := agent.RegistryHit{
+		Type:        h.Ref.Kind,
+		ID:          from.String(),
+		Source:      h.ID,
+		Version:     h.Version,
+		Score:       h.Score,
+		Trust:       agent.Unverified,
+		Signers:     []string{},
+		Caps:        h.Caps[:min(len(h.Caps), maxHitCaps)],
+		First:       h.First,
+		State:       h.State,
+		Description: "not shown, because no signature of it was verified",
+	}
+	for _, s := range h.Signers[:min(len(h.Signers), maxHitSigners)] {
 		out.Signers = append(out.Signers, strings.TrimSpace(s.Key+" "+string(s.Trust)+" "+s.Owner))
 	}
-	out.Description = "not shown, because the registry names no signer that the user trusts"
-	if usable {
-		out.Description = search.OneLine(client.Printable(description))
+	if more := len(h.Signers) - maxHitSigners; more > 0 {
+		out.Signers = append(out.Signers, fmt.Sprintf("and %d more", more))
+	}
+	if h.Description != "" {
+		out.Description = search.OneLine(h.Description)
 	}
 	return out
 }
@@ -162,10 +150,7 @@ func (r registryItems) bundleOf(word, version string) (packages.Query, error) {
 // those of the user's space, which would record it.
 func (r registryItems) release(ctx context.Context, q packages.Query) (*packages.Release, error) {
 	var out *packages.Release
-	for _, s := range []space.Name{space.Project, space.User} {
-		if s == space.Project && r.p.Spaces.ProjectDir == "" {
-			continue
-		}
+	for _, s := range recordingSpaces(r.p) {
 		x, err := r.packages(ctx, project.PackagesParams{Space: s, Look: true})
 		if err != nil {
 			return nil, err
@@ -185,9 +170,13 @@ func (r registryItems) release(ctx context.Context, q packages.Query) (*packages
 
 // packages opens the package manager of a space for one call of a server.
 func (r registryItems) packages(ctx context.Context, params project.PackagesParams) (*project.Packages, error) {
-	e := *r.p.Env
-	e.Locked, params.Serving = e.KeepsLock(), true
-	return e.Packages(ctx, params)
+	return servingPackages(ctx, *r.p.Env, params)
+}
+
+func servingPackages(ctx context.Context, env project.Env, params project.PackagesParams) (*project.Packages, error) {
+	env.Locked = env.KeepsLock()
+	params.Serving = true
+	return env.Packages(ctx, params)
 }
 
 // itemOf returns the item of a release, judged as if the release were installed in the
@@ -197,6 +186,11 @@ func (r registryItems) itemOf(ctx context.Context, release *packages.Release, fr
 	if err != nil {
 		return nil, err
 	}
+	return itemIn(ctx, resolver, from)
+}
+
+// itemIn is itemOf with the resolver of the release.
+func itemIn(ctx context.Context, resolver *resolve.Resolver, from agent.RegistryRef) (*resolve.Item, error) {
 	it, err := resolver.Inspect(ctx, from.Ref)
 	switch code := diag.CodeOf(err); {
 	case code == diag.ToolNotFound || code == diag.ItemNotFound || err == nil && (it.Root.Layer != from.Bundle || it.Support()):

@@ -3,179 +3,18 @@ package items
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
-	"github.com/ryeos/rye/internal/search"
-	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/client"
 	"github.com/ryeos/rye/registry/wire"
-	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/trust"
 )
-
-// RegistryHit is a bundle that a search in a registry found. Texts of publishers are
-// escaped.
-type RegistryHit struct {
-	ID          string           `json:"id"` // for projects
-	Version     string           `json:"version"`
-	Description string           `json:"description,omitempty"`
-	Items       []string         `json:"items"`
-	Caps        []string         `json:"caps"`
-	Signers     []RegistrySigner `json:"signers"`
-	First       string           `json:"first_published"`
-	State       string           `json:"state,omitempty"`
-	Score       float64          `json:"score"`
-}
-
-// RegistrySigner is a signer of a release, by the user's trust documents.
-type RegistrySigner struct {
-	Key   string         `json:"key"`
-	Trust trust.KeyState `json:"trust"`
-	Owner string         `json:"owner,omitempty"`
-}
-
-// RegistryHits is one page of the bundles that a search in registries found.
-type RegistryHits struct {
-	Hits  []RegistryHit `json:"hits"`
-	Total int           `json:"total"`
-	Note  string        `json:"note,omitempty"`
-}
-
-// SearchRegistry searches one registry, or all that the user pinned if the host is "". The
-// query does not leave this computer. No hit is verified: signers are what the registry
-// names.
-func SearchRegistry(ctx context.Context, p *project.Project, host, query string, limit int) (*RegistryHits, error) {
-	all, notes, err := registryBundles(ctx, p, searchedRegistries(p, host))
-	if err != nil {
-		return nil, err
-	}
-	var list []search.Described
-	for _, f := range all {
-		list = append(list, search.Described{Ref: item.Ref{Kind: "bundle", ID: f.ID}, Description: f.Description, Body: f.Words(), Signers: namedSigners(f.Found)})
-	}
-	a, err := search.NewCatalog(list).Search(search.Query{Text: query, Limit: limit})
-	if err != nil {
-		return nil, err
-	}
-	out := &RegistryHits{Hits: []RegistryHit{}, Total: a.Total, Note: joinNotes(append(notes, a.Note)...)}
-	for _, x := range a.Found {
-		out.Hits = append(out.Hits, registryHit(p, all[x.Number], x.Score))
-	}
-	return out, nil
-}
-
-// foundBundle is a bundle that a registry lists.
-type foundBundle struct {
-	host string
-	wire.Found
-}
-
-// joinNotes joins the notes that are not empty.
-func joinNotes(notes ...string) string {
-	return strings.Join(slices.DeleteFunc(notes, func(s string) bool { return s == "" }), "; ")
-}
-
-// searchedRegistries returns the host; if it is "", the default registry, else all that the
-// user pinned.
-func searchedRegistries(p *project.Project, host string) []string {
-	if host == "" {
-		host = p.DefaultRegistry()
-	}
-	if host == "" {
-		return p.Trust.Registries()
-	}
-	return []string{host}
-}
-
-// registryBundles returns the bundles that registries list. If some of several registries
-// cannot be searched, or a bundle is left out, the notes state why.
-func registryBundles(ctx context.Context, p *project.Project, hosts []string) (list []foundBundle, notes []string, err error) {
-	if len(hosts) == 0 {
-		return nil, nil, diag.New(diag.Usage, "searching registries: you pinned none").WithReason("registry_none")
-	}
-	all := p.Registries()
-	for _, name := range hosts {
-		found, wrong, err := listedBundles(ctx, all, name)
-		if wrong > 0 {
-			notes = append(notes, fmt.Sprintf("registry %s describes %d bundles with values that are not in their form: they were left out", name, wrong))
-		}
-		switch {
-		case err != nil && (len(hosts) == 1 || ctx.Err() != nil):
-			return nil, nil, err
-		case err != nil:
-			notes = append(notes, "registry "+name+" was not searched: "+diag.Typed(err).Message)
-		}
-		list = append(list, found...)
-	}
-	return list, notes, nil
-}
-
-// listedBundles returns the bundles of a registry, and the number of those whose description
-// has something else than its form, which might be a text for a model.
-func listedBundles(ctx context.Context, all *project.Registries, host string) (out []foundBundle, wrong int, err error) {
-	h, err := all.Host(ctx, host)
-	if err != nil {
-		return nil, 0, err
-	}
-	list, err := h.Bundles(ctx)
-	for _, f := range list {
-		if f.Check() != nil {
-			wrong++
-			continue
-		}
-		out = append(out, foundBundle{host, f})
-	}
-	return out, wrong, err
-}
-
-// namedSigners returns the keys that a registry names as the signers of a bundle.
-func namedSigners(f wire.Found) (out []sign.Fingerprint) {
-	for _, s := range f.Signers {
-		if fp, err := wire.ParseKey(s); err == nil {
-			out = append(out, fp)
-		}
-	}
-	return out
-}
-
-func registryHit(p *project.Project, x foundBundle, score float64) RegistryHit {
-	out := RegistryHit{ID: "registry:" + x.host + "/" + x.ID, Version: x.Version, Description: client.Printable(x.Description), Items: []string{},
-		Caps: []string{}, Signers: []RegistrySigner{}, First: client.Printable(x.First), Score: score}
-	if x.State != wire.StateOK {
-		out.State = client.Printable(x.State)
-	}
-	for _, i := range x.Items {
-		out.Items = append(out.Items, client.Printable(i.Ref))
-	}
-	for _, c := range x.Caps {
-		out.Caps = append(out.Caps, client.Printable(c))
-	}
-	for _, s := range x.Signers {
-		out.Signers = append(out.Signers, registrySigner(p, s))
-	}
-	return out
-}
-
-func registrySigner(p *project.Project, key string) RegistrySigner {
-	out := RegistrySigner{Key: client.Printable(key), Trust: trust.StateNotTrusted}
-	fp, err := wire.ParseKey(key)
-	if err != nil || fp == (sign.Fingerprint{}) {
-		return out
-	}
-	if k, ok := p.Trust.Key(fp); ok {
-		out.Trust, out.Owner = k.State, k.Owner
-	}
-	return out
-}
 
 // MonitorRegistry returns the log entries about a namespace since the last call, and as
 // findings those among them that none of the keys demanded, and the entries whose

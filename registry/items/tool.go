@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/registry/client"
@@ -68,22 +69,19 @@ func (c registryCall) search(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	limit, _ := c.params["limit"].(int64)
-	hits, err := SearchRegistry(ctx, c.p, "", query, int(cmp.Or(limit, 10)))
+	hits, err := Search(ctx, c.p, Searched{
+		Hosts: Hosts(c.p, ""),
+		Query: search.Query{Text: query, Limit: int(cmp.Or(limit, 10))},
+	})
 	if err != nil {
 		return nil, err
-	}
-	for i := range hits.Hits {
-		x := &hits.Hits[i]
-		if !allTrusted(x.Signers) {
-			x.Description = ""
-		}
 	}
 	return map[string]any{"hits": hits.Hits, "total": hits.Total, "note": hits.Note, "verified": false, "warning": untrustedNote}, nil
 }
 
 // allTrusted reports whether texts of these signers may be shown.
-func allTrusted(list []RegistrySigner) bool {
-	return len(list) > 0 && !slices.ContainsFunc(list, func(s RegistrySigner) bool { return !s.Trust.Usable() })
+func allTrusted(list []Signer) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(s Signer) bool { return !s.Trust.Usable() })
 }
 
 // maxShownVersions is the number of versions in the result of info.
@@ -91,13 +89,13 @@ const maxShownVersions = 20
 
 // shownVersion is a version whose log entries are proven.
 type shownVersion struct {
-	Version   string           `json:"version"`
-	State     string           `json:"state"`
-	Reason    string           `json:"reason,omitempty"` // of a signer that the user trusts
-	Published string           `json:"published"`
-	Log       int64            `json:"log"`
-	Signers   []RegistrySigner `json:"signers"`
-	Unproven  shownContents    `json:"unproven"`
+	Version   string        `json:"version"`
+	State     string        `json:"state"`
+	Reason    string        `json:"reason,omitempty"` // of a signer that the user trusts
+	Published string        `json:"published"`
+	Log       int64         `json:"log"`
+	Signers   []Signer      `json:"signers"`
+	Unproven  shownContents `json:"unproven"`
 }
 
 // shownContents is what only the registry states about a version: it is not in the log.
@@ -150,7 +148,7 @@ func (c registryCall) info(ctx context.Context) (any, error) {
 		if _, err := h.Prove(ctx, l); err != nil {
 			return nil, err
 		}
-		v := shownVersion{Version: l.Version, State: l.State, Published: l.Published, Log: l.Log, Signers: []RegistrySigner{}, Unproven: contentsOf(l)}
+		v := shownVersion{Version: l.Version, State: l.State, Published: l.Published, Log: l.Log, Signers: []Signer{}, Unproven: contentsOf(l)}
 		for _, s := range l.Signers {
 			v.Signers = append(v.Signers, registrySigner(c.p, s))
 		}
