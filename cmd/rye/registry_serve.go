@@ -9,7 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/registry/rules"
+	"github.com/ryeos/rye/registry/judge"
 	"github.com/ryeos/rye/registry/server"
 	"github.com/ryeos/rye/registry/wire"
 )
@@ -76,7 +76,7 @@ func registryParams(c *cli.Call, dir, host string) (server.Params, error) {
 	if dir == "" {
 		return server.Params{}, diag.New(diag.Usage, "reading flag --data: the directory of the registry is needed")
 	}
-	return server.Params{Dir: c.Path(dir), Host: host, Judge: rules.RegistryJudge(envOf(c)), Now: c.Now, Rand: c.Rand,
+	return server.Params{Dir: c.Path(dir), Host: host, Judge: judge.RegistryJudge(envOf(c)), Now: c.Now, Rand: c.Rand,
 		Note: func(text string) { c.UI.Note("%s", text) }}, nil
 }
 

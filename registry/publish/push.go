@@ -18,7 +18,7 @@ import (
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/packages/source"
-	"github.com/ryeos/rye/registry/rules"
+	"github.com/ryeos/rye/registry/judge"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -243,7 +243,7 @@ func treeOf(files map[string][]byte, executable map[string]bool) bundle.Tree {
 	for name, b := range files {
 		list = append(list, wire.File{Path: name, Executable: executable[name], Data: b})
 	}
-	tree, _, _ := verify.BundleTree(space.NewFiles(space.Project, rules.SentFiles(list))) // files in memory open nothing
+	tree, _, _ := verify.BundleTree(space.NewFiles(space.Project, judge.SentFiles(list))) // files in memory open nothing
 	return tree
 }
 
@@ -296,7 +296,7 @@ func onlyOwn(ctx context.Context, p *project.Project, snap *source.Snapshot) err
 	if err != nil {
 		return err
 	}
-	root := space.NewFiles(space.Project, rules.SentFiles(files))
+	root := space.NewFiles(space.Project, judge.SentFiles(files))
 	resolver, err := ResolverOf(ctx, p, &packages.Release{Snapshot: snap})
 	if err != nil {
 		return err
@@ -399,9 +399,9 @@ func ResolverOf(ctx context.Context, p *project.Project, release *packages.Relea
 	if err != nil {
 		return nil, err
 	}
-	spaces := &space.Spaces{Roots: []*space.Root{space.NewFiles(space.User, rules.SentFiles(nil))}}
+	spaces := &space.Spaces{Roots: []*space.Root{space.NewFiles(space.User, judge.SentFiles(nil))}}
 	id := release.Bundle.ID.String()
-	spaces.AddLayers(space.Layer{Space: space.User, ID: id, Version: release.Bundle.Version, Show: id + "@" + release.Bundle.Version, Files: rules.SentFiles(files), Manifest: release.Bundle.Manifest})
+	spaces.AddLayers(space.Layer{Space: space.User, ID: id, Version: release.Bundle.Version, Show: id + "@" + release.Bundle.Version, Files: judge.SentFiles(files), Manifest: release.Bundle.Manifest})
 	system, err := space.Discover(space.Params{System: p.Env.Stdlib, Layer: stdlib.Bundle})
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/packages/source"
-	"github.com/ryeos/rye/registry/rules"
+	"github.com/ryeos/rye/registry/judge"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/stdlib"
 	"github.com/ryeos/rye/trust"
@@ -31,7 +31,7 @@ func TestOnlyOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := rules.StoreOf(env, []trust.File{{Name: name, Data: document}, {Name: agent, Data: agentDocument}})
+	store, err := judge.StoreOf(env, []trust.File{{Name: name, Data: document}, {Name: agent, Data: agentDocument}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/registry/client"
+	"github.com/ryeos/rye/registry/judge"
 	"github.com/ryeos/rye/registry/rules"
-	"github.com/ryeos/rye/registry/server"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
@@ -222,7 +222,7 @@ func judgeFor(ctx context.Context, p *project.Project, b *PackedBundle, key stri
 	if err != nil {
 		return "", err
 	}
-	v := server.Preview{Host: host, ID: id, Version: b.Version, Archive: b.archive, Sum: b.Sum, Key: key, Judge: rules.RegistryJudge(p.Env), Now: p.Env.Now()}
+	v := rules.Preview{Host: host, ID: id, Version: b.Version, Archive: b.archive, Sum: b.Sum, Key: key, Judge: judge.RegistryJudge(p.Env), Now: p.Env.Now()}
 	if why := askRegistry(ctx, p, &v); why != nil {
 		if c := diag.CodeOf(why).Class(); c == diag.ClassHistory || c == diag.ClassTrust && diag.CodeOf(why) != diag.KeyUnknown {
 			return "", why // a registry that cannot be believed
@@ -234,7 +234,7 @@ func judgeFor(ctx context.Context, p *project.Project, b *PackedBundle, key stri
 }
 
 // askRegistry reads what a registry serves about a namespace and a bundle.
-func askRegistry(ctx context.Context, p *project.Project, v *server.Preview) error {
+func askRegistry(ctx context.Context, p *project.Project, v *rules.Preview) error {
 	h, err := p.Registries().Host(ctx, v.Host)
 	if err != nil {
 		return err

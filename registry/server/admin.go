@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -150,7 +151,7 @@ func ask(ctx context.Context, p Params, c Command) (*Reply, error) {
 	}
 	r, err := m.db.ExecContext(ctx, "INSERT INTO queue(request, reply, done) VALUES(?, '', 0)", string(b))
 	if err != nil {
-		return nil, unavailable("asking the process that serves the registry", err)
+		return nil, rules.Unavailable("asking the process that serves the registry", err)
 	}
 	number, err := r.LastInsertId()
 	if err != nil {
@@ -163,7 +164,7 @@ func ask(ctx context.Context, p Params, c Command) (*Reply, error) {
 		var reply string
 		var done bool
 		if err := m.db.QueryRowContext(ctx, "SELECT reply, done FROM queue WHERE id = ?", number).Scan(&reply, &done); err != nil && ctx.Err() == nil {
-			return nil, unavailable("asking the process that serves the registry", err)
+			return nil, rules.Unavailable("asking the process that serves the registry", err)
 		}
 		if done {
 			return readReply(reply)

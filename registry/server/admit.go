@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -38,7 +39,7 @@ func (s *Server) enter(ctx context.Context, slots chan struct{}) (leave func(), 
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case <-wait.C:
-		return nil, unavailable("accepting the request", errors.New("too many requests are in progress"))
+		return nil, rules.Unavailable("accepting the request", errors.New("too many requests are in progress"))
 	}
 }
 

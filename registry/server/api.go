@@ -212,7 +212,7 @@ func (s *Server) reportRequest(w http.ResponseWriter, h *http.Request) {
 		if len(r.Text) > maxReport || r.Text == "" {
 			return diag.New(diag.ValidationFailed, "reading the report: its text has %d bytes, 1 to %d are allowed", len(r.Text), maxReport)
 		}
-		if s.snapshot().version(r.ID, r.Version) == nil {
+		if s.snapshot().Version(r.ID, r.Version) == nil {
 			return diag.New(diag.VersionNotFound, "reading the report: %s %s was not published", r.ID, r.Version)
 		}
 		return s.meta.report(h.Context(), r, addressOf(h))

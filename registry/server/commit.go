@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -17,9 +18,9 @@ type commit struct {
 	ctx context.Context
 	// prepare checks the change against the state of the registry, which includes the
 	// changes before it, and returns its entry.
-	prepare func(m *model, index int64) (*log.Entry, *wire.Line, error)
+	prepare func(m *rules.State, index int64) (*log.Entry, *wire.Line, error)
 	// settled is called under the lock once the entry is durable. It may be nil.
-	settled func(m *model, line *wire.Line) error
+	settled func(m *rules.State, line *wire.Line) error
 	// statement is what the entry names by its digest, nil for an act of the operator.
 	statement *wire.Signed
 
@@ -37,7 +38,7 @@ type outcome struct {
 
 // change appends one entry to the log and returns the receipt. What the entry needs, such
 // as its archive, is durable before. The request is nil for an act of the operator.
-func (s *Server) change(ctx context.Context, r *request, prepare func(*model, int64) (*log.Entry, *wire.Line, error), settled func(*model, *wire.Line) error) (*wire.Receipt, error) {
+func (s *Server) change(ctx context.Context, r *request, prepare func(*rules.State, int64) (*log.Entry, *wire.Line, error), settled func(*rules.State, *wire.Line) error) (*wire.Receipt, error) {
 	c := &commit{
 		ctx:     ctx,
 		prepare: prepare,
@@ -116,17 +117,17 @@ func (s *Server) commitBatch(ctx context.Context, batch []*commit) {
 		refuse(batch, err)
 		return
 	}
-	next := s.model.clone()
+	next := s.model.Clone()
 	accepted, texts := s.prepare(next, batch)
 	if len(accepted) == 0 {
 		return
 	}
 	if err := s.writeStatements(accepted); err != nil {
-		refuse(accepted, unavailable("storing the statement", err))
+		refuse(accepted, rules.Unavailable("storing the statement", err))
 		return
 	}
 	if _, err := s.writer.Append(ctx, texts...); err != nil {
-		refuse(accepted, unavailable("writing the log", err))
+		refuse(accepted, rules.Unavailable("writing the log", err))
 		return
 	}
 	s.cosign(ctx) // before the index that needs the checkpoint
@@ -157,11 +158,11 @@ func (s *Server) writeStatements(batch []*commit) error {
 
 func (s *Server) outcome(ctx context.Context, proofs *log.Reader, c *commit, err error) outcome {
 	if err != nil {
-		return outcome{err: unavailable("writing the index; the change is in the log and will be visible later", err)}
+		return outcome{err: rules.Unavailable("writing the index; the change is in the log and will be visible later", err)}
 	}
 	p, err := proofs.Prove(ctx, c.index)
 	if err != nil {
-		return outcome{err: unavailable("proving the entry", err)}
+		return outcome{err: rules.Unavailable("proving the entry", err)}
 	}
 	return outcome{receipt: &wire.Receipt{
 		V:          1,
@@ -174,7 +175,7 @@ func (s *Server) outcome(ctx context.Context, proofs *log.Reader, c *commit, err
 }
 
 // prepare applies the changes of a batch to m, and answers those that are refused.
-func (s *Server) prepare(m *model, batch []*commit) (accepted []*commit, texts [][]byte) {
+func (s *Server) prepare(m *rules.State, batch []*commit) (accepted []*commit, texts [][]byte) {
 	size := s.writer.Tree().Size
 	for _, c := range batch {
 		index := size + int64(len(accepted))
@@ -188,9 +189,9 @@ func (s *Server) prepare(m *model, batch []*commit) (accepted []*commit, texts [
 		}
 		c.entry = e
 		c.index = index
-		m.apply(e, index, line)
+		m.Apply(e, index, line)
 		if e.Type == log.Release || e.Type == log.State {
-			c.line = m.version(e.ID, e.Version)
+			c.line = m.Version(e.ID, e.Version)
 		}
 		accepted = append(accepted, c)
 		texts = append(texts, c.text)
@@ -204,7 +205,7 @@ func (s *Server) repair(ctx context.Context) error {
 		return nil
 	}
 	if err := s.writeAll(ctx, s.model); err != nil {
-		return unavailable("writing the index of the changes before", err)
+		return rules.Unavailable("writing the index of the changes before", err)
 	}
 	s.dirty = nil
 	return nil
@@ -220,7 +221,7 @@ func (s *Server) writeBatch(ctx context.Context, batch []*commit) error {
 		switch c.entry.Type {
 		case log.Release, log.State:
 			bundles[c.entry.ID] = true
-			names[s.model.bundles[c.entry.ID].id.NS] = true
+			names[s.model.Bundles[c.entry.ID].ID.NS] = true
 		case log.Binding, log.Key, log.Publisher:
 			spaces[c.entry.Namespace] = true
 		case log.Revocation:
@@ -228,13 +229,13 @@ func (s *Server) writeBatch(ctx context.Context, batch []*commit) error {
 		}
 	}
 	for id := range bundles {
-		b := s.model.bundles[id]
-		if err := s.writePublic(wire.IndexPath+b.id.IndexPath(), b.index()); err != nil {
+		b := s.model.Bundles[id]
+		if err := s.writePublic(wire.IndexPath+b.ID.IndexPath(), b.Index()); err != nil {
 			return err
 		}
 	}
 	for ns := range names {
-		if err := s.writeChanged(wire.IndexPath+wire.NamespaceIndexPath(ns), s.model.names(ns)); err != nil {
+		if err := s.writeChanged(wire.IndexPath+wire.NamespaceIndexPath(ns), s.model.Names(ns)); err != nil {
 			return err
 		}
 	}
@@ -272,10 +273,3 @@ func refuse(batch []*commit, err error) {
 
 // retryLater is the wait that a client is asked for when the machine of the registry fails.
 const retryLater = 5 * time.Second
-
-// unavailable returns the error of a failure of this machine, such as a full disk.
-func unavailable(doing string, err error) error {
-	e := diag.New(diag.RegistryError, "%s: %w", doing, err)
-	e.Retryable = true
-	return e
-}

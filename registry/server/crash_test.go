@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -195,7 +196,7 @@ func afterCrash(t *testing.T, dir, where string, p prepared) bool {
 	if err != nil {
 		t.Fatal(where, err)
 	}
-	published := s.snapshot().version("acme/tools", "v1.1.0") != nil
+	published := s.snapshot().Version("acme/tools", "v1.1.0") != nil
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +324,7 @@ func pack(text string) (b []byte, sum string, err error) {
 	if b, err = wire.Pack([]wire.File{{Path: ".ai/knowledge/demo/x.md", Data: bytes.Repeat([]byte(text), 50)}}); err != nil {
 		return nil, "", err
 	}
-	_, sum, err = unpack(context.Background(), b)
+	_, sum, err = rules.Unpack(context.Background(), b)
 	return b, sum, err
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/testing/testkit"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -79,7 +80,7 @@ func TestPages(t *testing.T) {
 	f := newFixture(t)
 	f.grant("acme", 1)
 	const evil = "<script>alert(1)</script> <img src=x onerror=alert(1)> \u202egnp"
-	f.judge = func(ctx context.Context, s Submission) (*Content, []diag.Finding, error) {
+	f.judge = func(ctx context.Context, s rules.Submission) (*rules.Content, []diag.Finding, error) {
 		c, found, err := acceptAll(ctx, s)
 		c.Found.Description = evil
 		c.Caps = []string{"net:\"><script>"}
@@ -173,7 +174,7 @@ func TestPageMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, sum, err := unpack(t.Context(), b)
+	_, sum, err := rules.Unpack(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/trust/doc"
 )
@@ -28,7 +29,7 @@ func (s *Server) bind(ctx context.Context, r *request) (*wire.Receipt, error) {
 		return nil, err
 	}
 	quotas := []quota{}
-	if s.snapshot().namespaces[ns] == nil {
+	if s.snapshot().Namespaces[ns] == nil {
 		quotas = append(quotas, quota{"new " + r.address, s.config.Limits.NamespacesPerDay, 24 * time.Hour, "new namespaces from this address"})
 	}
 	if err := s.meta.admit(ctx, st.Nonce, quotas...); err != nil {
@@ -41,7 +42,7 @@ func (s *Server) bind(ctx context.Context, r *request) (*wire.Receipt, error) {
 		return nil, err
 	}
 	now := r.now.UTC().Truncate(time.Second)
-	return s.change(ctx, r, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
+	return s.change(ctx, r, func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
 		if err := checkKeys(m, ns, wire.KeyText(st.Key)); err != nil {
 			return nil, nil, err
 		}
@@ -50,7 +51,7 @@ func (s *Server) bind(ctx context.Context, r *request) (*wire.Receipt, error) {
 			Namespace: ns,
 			Method:    b.Method,
 			Key:       wire.KeyText(st.Key),
-			Until:     now.AddDate(bindingYears, 0, 0),
+			Until:     now.AddDate(rules.BindingYears, 0, 0),
 			Time:      now,
 			Statement: st.Digest,
 		}, nil, nil
@@ -59,21 +60,21 @@ func (s *Server) bind(ctx context.Context, r *request) (*wire.Receipt, error) {
 
 // ownStatement verifies a statement by the key that its own document describes.
 func (s *Server) ownStatement(ctx context.Context, r *request, text, endpoint string) (*doc.Key, error) {
-	var p problems
+	var p rules.Problems
 	st := r.statement
-	document, err := parseKey([]byte(text))
-	p.add(err)
-	p.add(st.Check(s.host, endpoint, r.now))
-	p.add(sameBody(r))
+	document, err := rules.ParseKey([]byte(text))
+	p.Add(err)
+	p.Add(st.Check(s.host, endpoint, r.now))
+	p.Add(sameBody(r))
 	if document != nil {
 		if document.Fingerprint != st.Key {
-			p.add(diag.New(diag.AuthFailed, "reading the key document: it is about another key than the statement"))
+			p.Add(diag.New(diag.AuthFailed, "reading the key document: it is about another key than the statement"))
 		}
-		p.add(st.Verify(document.Public))
-		p.add(releaseKey(document, r.now))
+		p.Add(st.Verify(document.Public))
+		p.Add(rules.ReleaseKey(document, r.now))
 	}
-	p.add(s.notBlocked(ctx, wire.KeyText(st.Key)))
-	return document, p.err("checking the statement")
+	p.Add(s.notBlocked(ctx, wire.KeyText(st.Key)))
+	return document, p.Err("checking the statement")
 }
 
 func sameBody(r *request) error {
@@ -83,14 +84,14 @@ func sameBody(r *request) error {
 	return nil
 }
 
-func checkKeys(m *model, ns, key string) error {
-	n := m.namespaces[ns]
-	if n.find(key) != nil {
+func checkKeys(m *rules.State, ns, key string) error {
+	n := m.Namespaces[ns]
+	if n.Find(key) != nil {
 		return nil
 	}
 	held := 0
-	for _, k := range n.all() {
-		if k.removed == nil {
+	for _, k := range n.All() {
+		if k.Removed == nil {
 			held++
 		}
 	}
@@ -103,7 +104,7 @@ func checkKeys(m *model, ns, key string) error {
 // storeDocument keeps a key document. The newest one of a key is used.
 func (s *Server) storeDocument(d *doc.Key) error {
 	if err := s.base.Write(documentFile(wire.KeyText(d.Fingerprint)), d.Data(), 0o644); err != nil {
-		return unavailable("storing the key document", err)
+		return rules.Unavailable("storing the key document", err)
 	}
 	return nil
 }
@@ -116,22 +117,22 @@ func (s *Server) changeKeys(ctx context.Context, r *request) (*wire.Receipt, err
 	if err != nil {
 		return nil, err
 	}
-	var p problems
-	p.add(s.signer(ctx, s.snapshot(), r, ns, "/keys"))
-	p.add(sameBody(r))
+	var p rules.Problems
+	p.Add(s.signer(ctx, s.snapshot(), r, ns, "/keys"))
+	p.Add(sameBody(r))
 	fp, err := wire.ParseKey(b.Key)
-	p.add(err)
+	p.Add(err)
 	var document *doc.Key
 	if st.Action == wire.ActionKeyAdd && err == nil {
-		if document, err = parseKey([]byte(b.Document)); err == nil {
-			err = releaseKey(document, r.now)
+		if document, err = rules.ParseKey([]byte(b.Document)); err == nil {
+			err = rules.ReleaseKey(document, r.now)
 		}
 		if err == nil && document.Fingerprint != fp {
 			err = diag.New(diag.ValidationFailed, "reading the key document: it is about another key than %s", b.Key)
 		}
-		p.add(err)
+		p.Add(err)
 	}
-	if err := p.err("changing the keys of " + ns); err != nil {
+	if err := p.Err("changing the keys of " + ns); err != nil {
 		return nil, err
 	}
 	if err := s.meta.admit(ctx, st.Nonce); err != nil {
@@ -142,7 +143,7 @@ func (s *Server) changeKeys(ctx context.Context, r *request) (*wire.Receipt, err
 			return nil, err
 		}
 	}
-	return s.change(ctx, r, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
+	return s.change(ctx, r, func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
 		if err := s.signer(ctx, m, r, ns, "/keys"); err != nil {
 			return nil, nil, err
 		}
@@ -158,7 +159,7 @@ func (s *Server) changeKeys(ctx context.Context, r *request) (*wire.Receipt, err
 	}, nil)
 }
 
-func keyEntry(m *model, r *request, ns, key string) (*log.Entry, *wire.Line, error) {
+func keyEntry(m *rules.State, r *request, ns, key string) (*log.Entry, *wire.Line, error) {
 	e := &log.Entry{
 		Type:      log.Key,
 		Namespace: ns,
@@ -169,17 +170,17 @@ func keyEntry(m *model, r *request, ns, key string) (*log.Entry, *wire.Line, err
 		Statement: r.statement.Digest,
 	}
 	if r.statement.Action == wire.ActionKeyAdd {
-		if m.namespaces[ns].find(key) != nil { // a key must not renew itself, or a different one
+		if m.Namespaces[ns].Find(key) != nil { // a key must not renew itself, or a different one
 			return nil, nil, diag.New(diag.ValidationFailed, "adding the key: %s is a key of the namespace %s; its binding is renewed by the proof of the namespace", key, ns)
 		}
 		return e, nil, checkKeys(m, ns, key)
 	}
 	e.Action = "remove"
-	n := m.namespaces[ns]
+	n := m.Namespaces[ns]
 	switch {
-	case n.find(key) == nil:
+	case n.Find(key) == nil:
 		return nil, nil, diag.New(diag.ValidationFailed, "removing the key: %s is not a key of the namespace %s", key, ns)
-	case !slices.ContainsFunc(n.keys, func(k *boundKey) bool { return k.key != key && k.active(r.now) }):
+	case !slices.ContainsFunc(n.Keys, func(k *rules.BoundKey) bool { return k.Key != key && k.Active(r.now) }):
 		return nil, nil, diag.New(diag.ValidationFailed, "removing the key: the namespace %s would have no key; add a new key first", ns)
 	}
 	return e, nil, nil
@@ -190,25 +191,25 @@ func (s *Server) grant(ctx context.Context, ns string, document []byte) (*wire.R
 	if err := wire.CheckNamespace(ns); err != nil {
 		return nil, err
 	}
-	d, err := parseKey(document)
+	d, err := rules.ParseKey(document)
 	if err != nil {
 		return nil, err
 	}
 	now := s.p.Now().UTC().Truncate(time.Second)
-	if err := releaseKey(d, now); err != nil {
+	if err := rules.ReleaseKey(d, now); err != nil {
 		return nil, err
 	}
 	if err := s.storeDocument(d); err != nil {
 		return nil, err
 	}
 	key := wire.KeyText(d.Fingerprint)
-	return s.change(ctx, nil, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
+	return s.change(ctx, nil, func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
 		return &log.Entry{
 			Type:      log.Binding,
 			Namespace: ns,
 			Method:    wire.MethodOperator,
 			Key:       key,
-			Until:     now.AddDate(bindingYears, 0, 0),
+			Until:     now.AddDate(rules.BindingYears, 0, 0),
 			Time:      now,
 		}, nil, checkKeys(m, ns, key)
 	}, nil)
@@ -220,8 +221,8 @@ func (s *Server) withdraw(ctx context.Context, ns, key string) (*wire.Receipt, e
 		return nil, err
 	}
 	now := s.p.Now().UTC().Truncate(time.Second)
-	return s.change(ctx, nil, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
-		if m.namespaces[ns].find(key) == nil {
+	return s.change(ctx, nil, func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
+		if m.Namespaces[ns].Find(key) == nil {
 			return nil, nil, diag.New(diag.ItemNotFound, "removing the key: %s is not a key of the namespace %s", key, ns)
 		}
 		return &log.Entry{
@@ -242,14 +243,14 @@ func (s *Server) revoke(ctx context.Context, r *request) (*wire.Receipt, error) 
 	if err != nil {
 		return nil, err
 	}
-	var p problems
-	p.add(s.signer(ctx, s.snapshot(), r, ns, "/revocation"))
-	p.add(sameBody(r))
+	var p rules.Problems
+	p.Add(s.signer(ctx, s.snapshot(), r, ns, "/revocation"))
+	p.Add(sameBody(r))
 	if !st.Revokes([]byte(b.Document)) {
-		p.add(diag.New(diag.ValidationFailed, "reading the body of the request: it is not version 1 of one with a revocation"))
+		p.Add(diag.New(diag.ValidationFailed, "reading the body of the request: it is not version 1 of one with a revocation"))
 	}
-	p.add(s.ownRevocation(ns, []byte(b.Document)))
-	if err := p.err("storing the revocation"); err != nil {
+	p.Add(s.ownRevocation(ns, []byte(b.Document)))
+	if err := p.Err("storing the revocation"); err != nil {
 		return nil, err
 	}
 	if err := s.meta.admit(ctx, st.Nonce); err != nil {
@@ -257,10 +258,10 @@ func (s *Server) revoke(ctx context.Context, r *request) (*wire.Receipt, error) 
 	}
 	digest := item.DigestOf([]byte(b.Document)).String()
 	if err := s.writePublic(wire.RevocationPath(digest), []byte(b.Document)); err != nil {
-		return nil, unavailable("storing the revocation", err)
+		return nil, rules.Unavailable("storing the revocation", err)
 	}
-	return s.change(ctx, r, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
-		if slices.ContainsFunc(m.revocations, func(x wire.Revocation) bool { return x.Digest == digest }) {
+	return s.change(ctx, r, func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
+		if slices.ContainsFunc(m.Revocations, func(x wire.Revocation) bool { return x.Digest == digest }) {
 			return nil, nil, diag.New(diag.ValidationFailed, "storing the revocation: the registry has it")
 		}
 		return &log.Entry{
@@ -282,9 +283,9 @@ func (s *Server) ownRevocation(ns string, text []byte) error {
 	if d == nil {
 		return diag.FromFindings("reading the revocation", found)
 	}
-	n := s.snapshot().namespaces[ns]
+	n := s.snapshot().Namespaces[ns]
 	bound := func(key string) bool {
-		return slices.ContainsFunc(n.all(), func(k *boundKey) bool { return k.key == key })
+		return slices.ContainsFunc(n.All(), func(k *rules.BoundKey) bool { return k.Key == key })
 	}
 	switch d.(type) {
 	case *doc.Revocation, *doc.Rotation:

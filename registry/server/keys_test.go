@@ -21,6 +21,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/testing/testkit"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust/doc"
@@ -171,7 +172,7 @@ func TestKeysRenewNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
-	end := f.now.AddDate(bindingYears, 0, 0)
+	end := f.now.AddDate(rules.BindingYears, 0, 0)
 	f.now = f.now.AddDate(0, 11, 0)
 	if err := f.changeKey(wire.ActionKeyAdd, "acme", 1, 1); diag.CodeOf(err) != diag.ValidationFailed {
 		t.Errorf("a key renewed itself: %v", err)

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +10,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/trust/doc"
 )
@@ -38,15 +37,15 @@ func (s *Server) load(ctx context.Context) error {
 }
 
 // readLog verifies the log and returns the model of its entries.
-func (s *Server) readLog(ctx context.Context) (*model, error) {
-	m := newModel(time.Duration(s.config.Limits.TransferDelayHours) * time.Hour)
+func (s *Server) readLog(ctx context.Context) (*rules.State, error) {
+	m := rules.NewState(time.Duration(s.config.Limits.TransferDelayHours) * time.Hour)
 	r := log.NewReader(logFiles{s.base}.Read, s.writer.Tree())
 	err := r.Check(ctx, func(index int64, b []byte) error {
 		e, err := log.ParseEntry(b)
 		if err != nil {
 			return fmt.Errorf("entry %d: %w", index, err)
 		}
-		m.apply(e, index, nil)
+		m.Apply(e, index, nil)
 		return nil
 	})
 	if err != nil {
@@ -57,31 +56,31 @@ func (s *Server) readLog(ctx context.Context) (*model, error) {
 
 // complete fills in the lines of m: from the index, or from the archives for lines that the
 // index lacks.
-func (s *Server) complete(ctx context.Context, m *model) error {
-	for name, b := range m.bundles {
-		if err := s.writable(name, b.id); err != nil {
+func (s *Server) complete(ctx context.Context, m *rules.State) error {
+	for name, b := range m.Bundles {
+		if err := s.writable(name, b.ID); err != nil {
 			s.p.Note("the registry serves no index of a bundle: " + err.Error())
 			continue
 		}
-		text, err := s.readPublic(wire.IndexPath+b.id.IndexPath(), wire.MaxIndex)
+		text, err := s.readPublic(wire.IndexPath+b.ID.IndexPath(), wire.MaxIndex)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return diag.New(diag.FileSystemError, "reading the index of %s: %w", b.id, err)
+			return diag.New(diag.FileSystemError, "reading the index of %s: %w", b.ID, err)
 		}
-		have, err := wire.ParseIndex(text, b.id)
+		have, err := wire.ParseIndex(text, b.ID)
 		if err != nil {
-			s.p.Note(fmt.Sprintf("the index of %s is damaged and is written again: %v", b.id, err))
+			s.p.Note(fmt.Sprintf("the index of %s is damaged and is written again: %v", b.ID, err))
 		}
-		for i, v := range b.versions {
+		for i, v := range b.Versions {
 			at := slices.IndexFunc(have, func(l *wire.Line) bool { return l.Version == v.Version })
 			if at >= 0 && fits(have[at], v) {
 				full := *have[at]
 				full.State = v.State
 				full.Reason = v.Reason
 				full.StateLog = v.StateLog
-				b.versions[i] = &full
+				b.Versions[i] = &full
 				continue
 			}
-			if b.versions[i], err = s.lineAgain(ctx, m, v); err != nil {
+			if b.Versions[i], err = s.lineAgain(ctx, m, v); err != nil {
 				return err
 			}
 		}
@@ -97,7 +96,7 @@ func fits(line, entry *wire.Line) bool {
 
 // lineAgain returns the line of an entry from its archive. Of a deleted version without
 // an archive it is what the entry states.
-func (s *Server) lineAgain(ctx context.Context, m *model, v *wire.Line) (*wire.Line, error) {
+func (s *Server) lineAgain(ctx context.Context, m *rules.State, v *wire.Line) (*wire.Line, error) {
 	full := *v
 	b, err := s.readPublic(archiveFile(v.Archive), wire.MaxArchive)
 	if errors.Is(err, fs.ErrNotExist) && v.State == wire.StateDeleted {
@@ -107,7 +106,7 @@ func (s *Server) lineAgain(ctx context.Context, m *model, v *wire.Line) (*wire.L
 	if err != nil {
 		return nil, diag.New(diag.RegistryError, "writing the line of %s %s again: its archive is missing: %w", v.ID, v.Version, err)
 	}
-	files, sum, err := unpack(ctx, b)
+	files, sum, err := rules.Unpack(ctx, b)
 	if err != nil || sum != v.Sum {
 		return nil, diag.New(diag.HashMismatch, "writing the line of %s %s again: its archive is not the one that was published: %w", v.ID, v.Version, err)
 	}
@@ -115,7 +114,7 @@ func (s *Server) lineAgain(ctx context.Context, m *model, v *wire.Line) (*wire.L
 	if err != nil {
 		return nil, err
 	}
-	content, _, err := s.p.Judge(ctx, Submission{
+	content, _, err := s.p.Judge(ctx, rules.Submission{
 		Host:    s.host,
 		ID:      id,
 		Version: v.Version,
@@ -127,81 +126,47 @@ func (s *Server) lineAgain(ctx context.Context, m *model, v *wire.Line) (*wire.L
 	if content == nil {
 		return nil, diag.New(diag.RegistryError, "writing the line of %s %s again: its manifest cannot be read", v.ID, v.Version)
 	}
-	content.fill(&full, int64(len(b)))
+	content.Fill(&full, int64(len(b)))
 	return &full, s.writeFound(id, content, &full, m)
 }
 
-// fill completes a line.
-func (c *Content) fill(l *wire.Line, size int64) {
-	l.Size, l.Requires, l.Caps, l.Exec, l.Items = size, unique(c.Requires), unique(c.Caps), unique(c.Exec), unique(c.Items)
-}
-
-func unique(list []string) []string {
-	out := slices.Clone(list)
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// unpack returns the files of an archive and the hash of their tree.
-func unpack(ctx context.Context, b []byte) (files []wire.File, sum string, err error) {
-	list, err := wire.Unpack(ctx, bytes.NewReader(b), func(f wire.File) error { files = append(files, f); return nil })
-	if err != nil {
-		return nil, "", err
-	}
-	sum, err = lock.HashTree(list)
-	return files, sum, err
-}
-
 // nameRevocations fills in the names of the documents.
-func (s *Server) nameRevocations(m *model) error {
-	for i := range m.revocations {
-		r := &m.revocations[i]
+func (s *Server) nameRevocations(m *rules.State) error {
+	for i := range m.Revocations {
+		r := &m.Revocations[i]
 		b, err := s.readPublic(r.URL, doc.MaxDocument)
 		if err != nil || item.DigestOf(b).String() != r.Digest {
 			return diag.New(diag.RegistryError, "reading the revocation %s: its text is missing or changed: %w", r.Digest, err)
 		}
-		name, key := revocationOf(b)
+		name, key := rules.RevocationOf(b)
 		if r.Name = name; key != "" {
-			m.revoked[key] = true
+			m.Revoked[key] = true
 		}
 	}
 	return nil
 }
 
-// revocationOf returns the name of a document that ends a key or a release, "" for one of a
-// later version of rye, and the key if it ends one.
-func revocationOf(text []byte) (name, key string) {
-	d, _ := doc.ParseAnyName(text)
-	if d == nil {
-		return "", ""
-	}
-	if k, ok := d.(*doc.Revocation); ok {
-		key = wire.KeyText(k.Fingerprint)
-	}
-	return d.Name(), key
-}
-
 // writeAll writes every static file that the model determines and that differs.
-func (s *Server) writeAll(ctx context.Context, m *model) error {
+func (s *Server) writeAll(ctx context.Context, m *rules.State) error {
 	if err := s.writeChanged(wire.DiscoveryPath, s.discovery()); err != nil {
 		return err
 	}
 	spaces := map[string]bool{}
-	for name, b := range m.bundles {
-		if s.writable(name, b.id) != nil {
+	for name, b := range m.Bundles {
+		if s.writable(name, b.ID) != nil {
 			continue // complete noted it: one bundle does not keep the others from being served
 		}
-		spaces[b.id.NS] = true
-		if err := s.writeChanged(wire.IndexPath+b.id.IndexPath(), b.index()); err != nil {
+		spaces[b.ID.NS] = true
+		if err := s.writeChanged(wire.IndexPath+b.ID.IndexPath(), b.Index()); err != nil {
 			return err
 		}
 	}
 	for ns := range spaces {
-		if err := s.writeChanged(wire.IndexPath+wire.NamespaceIndexPath(ns), m.names(ns)); err != nil {
+		if err := s.writeChanged(wire.IndexPath+wire.NamespaceIndexPath(ns), m.Names(ns)); err != nil {
 			return err
 		}
 	}
-	for ns := range m.namespaces {
+	for ns := range m.Namespaces {
 		if err := s.writeNamespace(m, ns); err != nil {
 			return err
 		}
@@ -214,27 +179,27 @@ func (s *Server) writeAll(ctx context.Context, m *model) error {
 	return err
 }
 
-func (s *Server) writeRevocations(m *model) error {
-	return s.writeChanged(wire.RevocationsPath, (&wire.Revocations{V: 1, Documents: m.revocations}).Render())
+func (s *Server) writeRevocations(m *rules.State) error {
+	return s.writeChanged(wire.RevocationsPath, (&wire.Revocations{V: 1, Documents: m.Revocations}).Render())
 }
 
 // writeNamespace writes the keys of a namespace.
-func (s *Server) writeNamespace(m *model, ns string) error {
-	n := m.namespaces[ns]
-	out := &wire.Namespace{V: 1, Namespace: ns, Publishers: n.publishers}
-	for _, k := range n.keys {
-		text, err := s.readDocument(k.key)
+func (s *Server) writeNamespace(m *rules.State, ns string) error {
+	n := m.Namespaces[ns]
+	out := &wire.Namespace{V: 1, Namespace: ns, Publishers: n.Publishers}
+	for _, k := range n.Keys {
+		text, err := s.readDocument(k.Key)
 		if err != nil {
 			return err
 		}
 		out.Keys = append(out.Keys, wire.BoundKey{
-			Key:      k.key,
+			Key:      k.Key,
 			Document: string(text),
-			Method:   k.method,
-			Log:      k.log,
-			From:     wire.TimeText(k.from),
-			Until:    wire.TimeText(k.until),
-			Removed:  k.removed,
+			Method:   k.Method,
+			Log:      k.Log,
+			From:     wire.TimeText(k.From),
+			Until:    wire.TimeText(k.Until),
+			Removed:  k.Removed,
 		})
 	}
 	slices.SortStableFunc(out.Keys, func(a, b wire.BoundKey) int { return int(a.Log - b.Log) })

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/sqlite"
 	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -247,7 +248,7 @@ func (t *Tree) restoreDocuments(base atomicfile.Base) error {
 			return err
 		}
 		for _, k := range n.Keys {
-			if d, err := parseKey([]byte(k.Document)); err != nil || wire.KeyText(d.Fingerprint) != k.Key {
+			if d, err := rules.ParseKey([]byte(k.Document)); err != nil || wire.KeyText(d.Fingerprint) != k.Key {
 				return diag.New(diag.SigInvalid, "restoring the keys of %s: the document of %s is invalid or names a different key", ns, k.Key)
 			}
 			if err := base.Write(documentFile(k.Key), []byte(k.Document), 0o644); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/sqlite"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -146,7 +147,7 @@ func machine(err error) error {
 	if err == nil || errors.As(err, &typed) {
 		return err
 	}
-	return unavailable("storing the request", err)
+	return rules.Unavailable("storing the request", err)
 }
 
 func count(t *sql.Tx, q quota, now time.Time) error {

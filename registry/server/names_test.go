@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -19,7 +20,7 @@ func TestNamesOfFiles(t *testing.T) {
 	f := newFixture(t)
 	f.grant("acme", 1)
 	r := f.mustPublish("acme/tools", "v1.0.0")
-	_, err := f.s.change(context.Background(), nil, func(*model, int64) (*log.Entry, *wire.Line, error) {
+	_, err := f.s.change(context.Background(), nil, func(*rules.State, int64) (*log.Entry, *wire.Line, error) {
 		e, err := log.ParseEntry([]byte(r.Entry))
 		if err == nil {
 			e.ID, e.Version = "acme/index.json/v2", "v2.0.0"
@@ -73,7 +74,7 @@ func TestSignersContinue(t *testing.T) {
 	f.grant("acme", 1)
 	f.grant("acme", 2)
 	var signers []string
-	f.judge = func(ctx context.Context, s Submission) (*Content, []diag.Finding, error) {
+	f.judge = func(ctx context.Context, s rules.Submission) (*rules.Content, []diag.Finding, error) {
 		c, found, err := acceptAll(ctx, s)
 		c.Signers = signers
 		return c, found, err

@@ -20,6 +20,7 @@ import (
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -109,7 +110,7 @@ type shownSpace struct {
 }
 
 // page serves what show returns.
-func (s *Server) page(show func(ctx context.Context, h *http.Request, m *model) (*shown, error)) http.HandlerFunc {
+func (s *Server) page(show func(ctx context.Context, h *http.Request, m *rules.State) (*shown, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, h *http.Request) {
 		v, err := show(h.Context(), h, s.snapshot())
 		switch {
@@ -158,10 +159,10 @@ func serveStyle(w http.ResponseWriter, _ *http.Request) {
 // shownNewest is the number of bundles on the first page.
 const shownNewest = 20
 
-func (s *Server) homePage(_ context.Context, _ *http.Request, m *model) (*shown, error) {
-	v := &shown{Title: s.host, Total: len(m.bundles)}
-	list := m.sorted()
-	slices.SortFunc(list, func(a, b *bundleState) int { return int(b.newest().Log - a.newest().Log) })
+func (s *Server) homePage(_ context.Context, _ *http.Request, m *rules.State) (*shown, error) {
+	v := &shown{Title: s.host, Total: len(m.Bundles)}
+	list := m.Sorted()
+	slices.SortFunc(list, func(a, b *rules.Bundle) int { return int(b.Newest().Log - a.Newest().Log) })
 	for _, b := range list {
 		if len(v.Newest) == shownNewest {
 			break
@@ -174,19 +175,19 @@ func (s *Server) homePage(_ context.Context, _ *http.Request, m *model) (*shown,
 }
 
 // listedFound returns the description of a bundle that lists may show.
-func (s *Server) listedFound(b *bundleState) (wire.Found, bool) {
-	if !b.listed() {
+func (s *Server) listedFound(b *rules.Bundle) (wire.Found, bool) {
+	if !b.Listed() {
 		return wire.Found{}, false
 	}
-	f, err := s.readFound(b.id)
+	f, err := s.readFound(b.ID)
 	if err != nil {
 		return f, false
 	}
-	f.Versions, f.State = len(b.versions), b.newest().State
+	f.Versions, f.State = len(b.Versions), b.Newest().State
 	return f, true
 }
 
-func (s *Server) findPage(_ context.Context, h *http.Request, m *model) (*shown, error) {
+func (s *Server) findPage(_ context.Context, h *http.Request, m *rules.State) (*shown, error) {
 	q := h.URL.Query().Get("q")
 	v := &shown{Title: "Search", Query: strings.ToValidUTF8(cuttext.Start(q, 200), "")}
 	s.find(m, v)
@@ -199,13 +200,13 @@ const maxHits = 50
 // catalog is what the search page finds bundles in, as of one model.
 type catalog struct {
 	mu    sync.Mutex
-	of    *model
+	of    *rules.State
 	ids   []wire.ID
 	items *search.Catalog
 }
 
 // find sets the bundles that match the query, the best first.
-func (s *Server) find(m *model, v *shown) {
+func (s *Server) find(m *rules.State, v *shown) {
 	if v.Query == "" {
 		return
 	}
@@ -218,14 +219,14 @@ func (s *Server) find(m *model, v *shown) {
 	v.Total = a.Total
 	v.Note = a.Note
 	for _, x := range a.Found {
-		if f, ok := s.listedFound(m.bundles[ids[x.Number].String()]); ok {
+		if f, ok := s.listedFound(m.Bundles[ids[x.Number].String()]); ok {
 			v.Hits = append(v.Hits, f)
 		}
 	}
 }
 
 // described returns the catalog of a model. It is made by the first search after a change.
-func (s *Server) described(m *model) ([]wire.ID, *search.Catalog) {
+func (s *Server) described(m *rules.State) ([]wire.ID, *search.Catalog) {
 	s.catalog.mu.Lock()
 	defer s.catalog.mu.Unlock()
 	if s.catalog.of == m {
@@ -233,9 +234,9 @@ func (s *Server) described(m *model) ([]wire.ID, *search.Catalog) {
 	}
 	var ids []wire.ID
 	var list []search.Described
-	for _, b := range m.sorted() {
+	for _, b := range m.Sorted() {
 		if f, ok := s.listedFound(b); ok {
-			ids = append(ids, b.id)
+			ids = append(ids, b.ID)
 			list = append(list, search.Described{Ref: item.Ref{Kind: "bundle", ID: f.ID}, Description: f.Description, Body: f.Words()})
 		}
 	}
@@ -244,34 +245,34 @@ func (s *Server) described(m *model) ([]wire.ID, *search.Catalog) {
 }
 
 // bundlePage shows one version of a bundle.
-func (s *Server) bundlePage(ctx context.Context, h *http.Request, m *model) (*shown, error) {
+func (s *Server) bundlePage(ctx context.Context, h *http.Request, m *rules.State) (*shown, error) {
 	name := h.PathValue("ns") + "/" + h.PathValue("name")
 	version := h.PathValue("version")
 	if major := h.PathValue("major"); major != "" {
 		name += "/" + major
-	} else if m.bundles[name+"/"+version] != nil {
+	} else if m.Bundles[name+"/"+version] != nil {
 		name = name + "/" + version
 		version = ""
 	}
-	b := m.bundles[name]
+	b := m.Bundles[name]
 	if b == nil {
 		return nil, fs.ErrNotExist
 	}
-	line := b.newest()
+	line := b.Newest()
 	if version != "" {
-		if line = m.version(name, version); line == nil {
+		if line = m.Version(name, version); line == nil {
 			return nil, fs.ErrNotExist
 		}
 	}
 	v := &shownBundle{
 		ID:       name,
-		Full:     b.id.Full(s.host),
+		Full:     b.ID.Full(s.host),
 		Line:     line,
-		Newest:   line == b.newest(),
-		Versions: slices.Clone(b.versions),
+		Newest:   line == b.Newest(),
+		Versions: slices.Clone(b.Versions),
 	}
 	slices.Reverse(v.Versions)
-	v.Found, _ = s.readFound(b.id)
+	v.Found, _ = s.readFound(b.ID)
 	v.Signers = s.signers(m, b)
 	if err := s.texts(ctx, v); err != nil {
 		return nil, err
@@ -280,8 +281,8 @@ func (s *Server) bundlePage(ctx context.Context, h *http.Request, m *model) (*sh
 }
 
 // signers returns who signed versions of a bundle, in the order of their first one.
-func (s *Server) signers(m *model, b *bundleState) (out []shownSigner) {
-	for _, v := range b.versions {
+func (s *Server) signers(m *rules.State, b *rules.Bundle) (out []shownSigner) {
+	for _, v := range b.Versions {
 		for _, k := range v.Signers {
 			i := slices.IndexFunc(out, func(x shownSigner) bool { return x.Key == k })
 			if i < 0 {
@@ -289,8 +290,8 @@ func (s *Server) signers(m *model, b *bundleState) (out []shownSigner) {
 				if d, err := s.keyDocument(k); err == nil {
 					x.Owner = d.Owner
 				}
-				if at := m.namespaces[b.id.NS].find(k); at != nil {
-					x.Bound = &wire.BoundKey{Method: at.method, Log: at.log, Until: wire.TimeText(at.until)}
+				if at := m.Namespaces[b.ID.NS].Find(k); at != nil {
+					x.Bound = &wire.BoundKey{Method: at.Method, Log: at.Log, Until: wire.TimeText(at.Until)}
 				}
 				i = len(out)
 				out = append(out, x)
@@ -380,7 +381,7 @@ func (s *Server) texts(ctx context.Context, v *shownBundle) error {
 func (s *Server) readTexts(ctx context.Context, digest string) (t archiveTexts, err error) {
 	in, err := os.Open(s.base.Path(publicDir + archiveFile(digest)))
 	if err != nil {
-		return t, unavailable("reading the archive", err)
+		return t, rules.Unavailable("reading the archive", err)
 	}
 	defer in.Close()
 	_, err = wire.Unpack(ctx, in, func(f wire.File) error {
@@ -394,7 +395,7 @@ func (s *Server) readTexts(ctx context.Context, digest string) (t archiveTexts, 
 }
 
 // entryPage shows a log entry with the proof that the newest checkpoint covers it.
-func (s *Server) entryPage(ctx context.Context, h *http.Request, _ *model) (*shown, error) {
+func (s *Server) entryPage(ctx context.Context, h *http.Request, _ *rules.State) (*shown, error) {
 	index, err := strconv.ParseInt(h.PathValue("index"), 10, 64)
 	s.mu.RLock()
 	tree := s.writer.Tree()
@@ -405,11 +406,11 @@ func (s *Server) entryPage(ctx context.Context, h *http.Request, _ *model) (*sho
 	r := log.NewReader(logFiles{s.base}.Read, tree)
 	text, err := r.Entry(ctx, index)
 	if err != nil {
-		return nil, unavailable("reading the entry", err)
+		return nil, rules.Unavailable("reading the entry", err)
 	}
 	p, err := r.Prove(ctx, index)
 	if err != nil {
-		return nil, unavailable("proving the entry", err)
+		return nil, rules.Unavailable("proving the entry", err)
 	}
 	return &shown{Title: "Log entry " + strconv.FormatInt(index, 10), Entry: &shownEntry{Index: index, Text: string(text), Proof: p.String()}}, nil
 }
@@ -423,26 +424,26 @@ func (s *Server) namespaceOrFile(w http.ResponseWriter, h *http.Request) {
 	s.page(s.namespacePage)(w, h)
 }
 
-func (s *Server) namespacePage(_ context.Context, h *http.Request, m *model) (*shown, error) {
+func (s *Server) namespacePage(_ context.Context, h *http.Request, m *rules.State) (*shown, error) {
 	ns := h.PathValue("ns")
-	n := m.namespaces[ns]
+	n := m.Namespaces[ns]
 	if n == nil {
 		return nil, fs.ErrNotExist
 	}
 	v := &shownSpace{Name: ns}
-	for _, k := range n.keys {
+	for _, k := range n.Keys {
 		v.Keys = append(v.Keys, wire.BoundKey{
-			Key:     k.key,
-			Method:  k.method,
-			Log:     k.log,
-			From:    wire.TimeText(k.from),
-			Until:   wire.TimeText(k.until),
-			Removed: k.removed,
+			Key:     k.Key,
+			Method:  k.Method,
+			Log:     k.Log,
+			From:    wire.TimeText(k.From),
+			Until:   wire.TimeText(k.Until),
+			Removed: k.Removed,
 		})
 	}
-	for _, b := range m.sorted() {
-		if b.id.NS == ns && b.listed() {
-			v.Names = append(v.Names, b.id.String())
+	for _, b := range m.Sorted() {
+		if b.ID.NS == ns && b.Listed() {
+			v.Names = append(v.Names, b.ID.String())
 		}
 	}
 	return &shown{Title: ns, Space: v}, nil

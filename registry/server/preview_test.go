@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/testing/testkit"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/sign"
 )
@@ -17,7 +18,7 @@ import (
 func (f *fixture) preview(id wire.ID, version, text string, key byte) error {
 	f.t.Helper()
 	b, sum := archive(f.t, text)
-	v := Preview{Host: testHost, ID: id, Version: version, Archive: b, Sum: sum, Key: wire.KeyText(sign.FingerprintOf(testkit.Key(key).Public())), Judge: f.params().Judge, Now: f.now}
+	v := rules.Preview{Host: testHost, ID: id, Version: version, Archive: b, Sum: sum, Key: wire.KeyText(sign.FingerprintOf(testkit.Key(key).Public())), Judge: f.params().Judge, Now: f.now}
 	v.Namespace = &wire.Namespace{}
 	if status, body, _ := f.get(wire.NamespacePath(id.NS)); status == 200 {
 		n, err := wire.ParseNamespace(body, id.NS)
@@ -55,7 +56,7 @@ func TestPreview(t *testing.T) {
 	f := newFixture(t)
 	f.grant("acme", 1)
 	f.mustPublish("acme/tools", "v1.0.0")
-	refuse := func(ctx context.Context, s Submission) (*Content, []diag.Finding, error) {
+	refuse := func(ctx context.Context, s rules.Submission) (*rules.Content, []diag.Finding, error) {
 		if s.Host != testHost || len(s.Documents) != 1 {
 			t.Errorf("it is judged for %s with %d documents", s.Host, len(s.Documents))
 		}
@@ -66,7 +67,7 @@ func TestPreview(t *testing.T) {
 	for _, c := range []struct {
 		name, id, version string
 		key               byte
-		judge             Judge
+		judge             rules.Judge
 		later             time.Duration
 		refused           bool
 	}{

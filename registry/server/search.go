@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -34,7 +35,7 @@ const maxTail = 64
 func foundFile(id wire.ID) string { return foundDir + "/" + id.String() + ".json" }
 
 // writeFound keeps the description of a new version. It can be made again from the archive.
-func (s *Server) writeFound(id wire.ID, c *Content, line *wire.Line, m *model) error {
+func (s *Server) writeFound(id wire.ID, c *rules.Content, line *wire.Line, m *rules.State) error {
 	f := c.Found
 	f.ID = line.ID
 	f.Version = line.Version
@@ -51,12 +52,12 @@ func (s *Server) writeFound(id wire.ID, c *Content, line *wire.Line, m *model) e
 }
 
 // found returns the description of a bundle as of now.
-func (s *Server) found(ctx context.Context, b *bundleState) (wire.Found, error) {
-	newest := b.newest()
-	f, err := s.readFound(b.id)
+func (s *Server) found(ctx context.Context, b *rules.Bundle) (wire.Found, error) {
+	newest := b.Newest()
+	f, err := s.readFound(b.ID)
 	if err != nil || f.Version != newest.Version {
 		if _, err = s.lineAgain(ctx, s.model, newest); err == nil {
-			f, err = s.readFound(b.id)
+			f, err = s.readFound(b.ID)
 		}
 		if errors.Is(err, fs.ErrNotExist) || newest.State == wire.StateDeleted {
 			f = wire.Found{
@@ -72,9 +73,9 @@ func (s *Server) found(ctx context.Context, b *bundleState) (wire.Found, error) 
 		}
 	}
 	f.State = newest.State
-	f.Versions = len(b.versions)
-	f.First = b.versions[0].Published
-	if !b.listed() {
+	f.Versions = len(b.Versions)
+	f.First = b.Versions[0].Published
+	if !b.Listed() {
 		f = wire.Found{
 			ID:      f.ID,
 			Version: f.Version,
@@ -133,30 +134,18 @@ func (s *Server) readFound(id wire.ID) (f wire.Found, err error) {
 	return f, json.Unmarshal(b, &f)
 }
 
-// newest returns the last version that resolution would use, else the last one.
-func (b *bundleState) newest() *wire.Line {
-	for _, states := range [][]string{{wire.StateOK}, {wire.StateYanked}, {wire.StateUnlisted}} {
-		for _, v := range slices.Backward(b.versions) {
-			if slices.Contains(states, v.State) {
-				return v
-			}
-		}
-	}
-	return b.versions[len(b.versions)-1]
-}
-
 // loadSearch writes all segments again.
-func (s *Server) loadSearch(ctx context.Context, m *model) (*searchIndex, error) {
+func (s *Server) loadSearch(ctx context.Context, m *rules.State) (*searchIndex, error) {
 	s.model = m // found asks for it
 	x := &searchIndex{members: map[string]bool{}}
 	var all []wire.Found
-	for _, b := range m.sorted() {
-		if !b.listed() || s.writable(b.versions[0].ID, b.id) != nil {
+	for _, b := range m.Sorted() {
+		if !b.Listed() || s.writable(b.Versions[0].ID, b.ID) != nil {
 			continue
 		}
 		f, err := s.found(ctx, b)
 		if err != nil {
-			return nil, diag.New(diag.RegistryError, "describing %s for the search: %w", b.id, err)
+			return nil, diag.New(diag.RegistryError, "describing %s for the search: %w", b.ID, err)
 		}
 		all = append(all, f)
 		x.members[f.ID] = true
@@ -189,7 +178,7 @@ func (x *searchIndex) grow(s *Server) (err error) {
 // update describes the bundles that changed.
 func (x *searchIndex) update(ctx context.Context, s *Server, ids map[string]bool) error {
 	for id := range ids {
-		f, err := s.found(ctx, s.model.bundles[id])
+		f, err := s.found(ctx, s.model.Bundles[id])
 		if err != nil {
 			return err
 		}

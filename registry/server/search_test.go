@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -38,7 +39,7 @@ func TestLongDescription(t *testing.T) {
 	f := newFixture(t)
 	f.grant("acme", 1)
 	f.mustPublish("acme/before", "v1.0.0")
-	f.judge = func(ctx context.Context, s Submission) (*Content, []diag.Finding, error) {
+	f.judge = func(ctx context.Context, s rules.Submission) (*rules.Content, []diag.Finding, error) {
 		c, found, err := acceptAll(ctx, s)
 		c.Found.Description = strings.Repeat("é", wire.MaxLine)
 		for range 2000 {
@@ -82,31 +83,31 @@ func TestLongIndex(t *testing.T) {
 	line := func(n int) *wire.Line {
 		return &wire.Line{V: 1, ID: "acme/tools", Version: "v1.0.0", State: wire.StateOK, Items: []string{strings.Repeat("x", n)}}
 	}
-	if err := fitsIndex(nil, line(wire.MaxLine-stateBytes)); diag.CodeOf(err) != diag.TooLarge {
+	if err := rules.FitsIndex(nil, line(wire.MaxLine-rules.StateBytes)); diag.CodeOf(err) != diag.TooLarge {
 		t.Errorf("a long line: %v", err)
 	}
-	b := &bundleState{}
+	b := &rules.Bundle{}
 	for range wire.MaxIndex/wire.MaxLine - 1 {
-		b.versions = append(b.versions, line(wire.MaxLine-2*stateBytes))
+		b.Versions = append(b.Versions, line(wire.MaxLine-2*rules.StateBytes))
 	}
-	if err := fitsIndex(&bundleState{versions: b.versions[1:]}, b.versions[0]); err != nil { // so each version before fits too
+	if err := rules.FitsIndex(&rules.Bundle{Versions: b.Versions[1:]}, b.Versions[0]); err != nil { // so each version before fits too
 		t.Fatal(err)
 	}
-	b.versions = append(b.versions, line(wire.MaxLine-2*stateBytes))
-	if err := fitsIndex(b, line(1<<16)); err != nil {
+	b.Versions = append(b.Versions, line(wire.MaxLine-2*rules.StateBytes))
+	if err := rules.FitsIndex(b, line(1<<16)); err != nil {
 		t.Error(err)
 	}
-	if err := fitsIndex(b, line(1<<18)); diag.CodeOf(err) != diag.TooLarge {
+	if err := rules.FitsIndex(b, line(1<<18)); diag.CodeOf(err) != diag.TooLarge {
 		t.Errorf("a long index: %v", err)
 	}
-	for _, v := range b.versions {
+	for _, v := range b.Versions {
 		at := int64(1 << 40)
 		v.State, v.Reason, v.StateLog = wire.StateUnlisted, strings.Repeat("<", wire.MaxReason), &at
 		if len(v.Render()) > wire.MaxLine {
 			t.Fatalf("a line with a state has %d bytes", len(v.Render()))
 		}
 	}
-	if n := len(b.index()); n > wire.MaxIndex {
+	if n := len(b.Index()); n > wire.MaxIndex {
 		t.Errorf("an index with states has %d bytes", n)
 	}
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/filelock"
 	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
-	"github.com/ryeos/rye/trust"
 )
 
 // The parts of the directory of a registry.
@@ -41,32 +41,11 @@ const (
 	databaseFile = "registry.db"
 )
 
-// Submission is a bundle that a key wants to publish.
-type Submission struct {
-	Host      string // of the registry, which the name of the bundle contains
-	ID        wire.ID
-	Version   string
-	Files     []wire.File
-	Documents []trust.File // keys of the namespace, and what is known to end them
-}
-
-// Content is what a bundle contains, for its index line and for searches.
-type Content struct {
-	Manifest                    string // the digest of its file
-	Signers                     []string
-	Requires, Caps, Exec, Items []string
-	Found                       wire.Found
-}
-
-// Judge verifies a bundle as clients do, with the keys of its namespace as the only trusted
-// ones. It reports every problem. Content is nil only if the manifest cannot be read.
-type Judge func(ctx context.Context, s Submission) (*Content, []diag.Finding, error)
-
 // Params configure a registry.
 type Params struct {
 	Dir   string
 	Host  string // of its ids; "" uses the recorded one
-	Judge Judge
+	Judge rules.Judge
 	Now   func() time.Time
 	Rand  io.Reader // nil: the machine's
 	// Lookup and Fetch read what proves a namespace. Nil uses the network.
@@ -91,7 +70,7 @@ type Server struct {
 	shown  atomic.Pointer[cachedFile] // the checkpoint that is served, nil without witnesses: the file
 
 	mu                              sync.RWMutex // for the model
-	model                           *model
+	model                           *rules.State
 	dirty                           error // why the files of the model are older than the log
 	search                          *searchIndex
 	stall                           time.Duration  // how long a body may make no progress

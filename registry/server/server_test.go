@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust/doc"
@@ -36,7 +37,7 @@ type fixture struct {
 	txt  map[string][]string
 	web  map[string]string
 	// judge replaces the judgement of bundles.
-	judge     Judge
+	judge     rules.Judge
 	witnesses []Witness
 }
 
@@ -54,7 +55,7 @@ func newFixture(t testing.TB) *fixture {
 
 func (f *fixture) params() Params {
 	return Params{Dir: f.dir, Host: testHost, Witnesses: f.witnesses, Now: func() time.Time { return f.now }, Note: func(s string) { f.t.Log(s) },
-		Judge: func(ctx context.Context, s Submission) (*Content, []diag.Finding, error) {
+		Judge: func(ctx context.Context, s rules.Submission) (*rules.Content, []diag.Finding, error) {
 			if f.judge != nil {
 				return f.judge(ctx, s)
 			}
@@ -77,8 +78,8 @@ func (f *fixture) params() Params {
 
 // acceptAll is a judge that accepts every bundle as signed by the first key of its
 // namespace.
-func acceptAll(_ context.Context, s Submission) (*Content, []diag.Finding, error) {
-	c := &Content{Manifest: item.DigestOf([]byte(s.ID.String() + s.Version)).String(), Items: []string{"tool:demo/x"},
+func acceptAll(_ context.Context, s rules.Submission) (*rules.Content, []diag.Finding, error) {
+	c := &rules.Content{Manifest: item.DigestOf([]byte(s.ID.String() + s.Version)).String(), Items: []string{"tool:demo/x"},
 		Found: wire.Found{Description: "prints <b>hello</b> & more", Kinds: []string{"tool"}, Items: []wire.FoundItem{}, Caps: []string{}, Hosts: []string{}}}
 	c.Signers = []string{wire.KeyText(sign.FingerprintOf(testkit.Key(1).Public()))}
 	return c, nil, nil
@@ -251,25 +252,25 @@ func (f *fixture) check() (entries int64) {
 		}
 		return b, nil
 	}
-	m := newModel(time.Hour)
+	m := rules.NewState(time.Hour)
 	err = log.NewReader(src, c.Tree).Check(context.Background(), func(i int64, b []byte) error {
 		e, err := log.ParseEntry(b)
 		if err == nil {
-			m.apply(e, i, nil)
+			m.Apply(e, i, nil)
 		}
 		return err
 	})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	for id, b := range m.bundles {
-		_, text, _ := f.get(wire.IndexPath + b.id.IndexPath())
-		lines, err := wire.ParseIndex(text, b.id)
-		if err != nil || len(lines) != len(b.versions) {
-			f.t.Fatalf("%s: %d lines instead of %d: %v", id, len(lines), len(b.versions), err)
+	for id, b := range m.Bundles {
+		_, text, _ := f.get(wire.IndexPath + b.ID.IndexPath())
+		lines, err := wire.ParseIndex(text, b.ID)
+		if err != nil || len(lines) != len(b.Versions) {
+			f.t.Fatalf("%s: %d lines instead of %d: %v", id, len(lines), len(b.Versions), err)
 		}
 		for i, l := range lines {
-			if !fits(l, b.versions[i]) || l.State != b.versions[i].State {
+			if !fits(l, b.Versions[i]) || l.State != b.Versions[i].State {
 				f.t.Errorf("the line of %s %s is not that of its entry", id, l.Version)
 			}
 			if status, body, _ := f.get(archiveFile(l.Archive)); l.State != wire.StateDeleted && (status != 200 || item.DigestOf(body).String() != l.Archive) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -29,7 +30,7 @@ func (s *Server) changeState(ctx context.Context, r *request) (*wire.Receipt, er
 	if err := s.meta.admit(ctx, st.Nonce); err != nil {
 		return nil, err
 	}
-	return s.change(ctx, r, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
+	return s.change(ctx, r, func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
 		if err := s.signer(ctx, m, r, id.NS, "/state"); err != nil {
 			return nil, nil, err
 		}
@@ -51,8 +52,8 @@ func (s *Server) changeState(ctx context.Context, r *request) (*wire.Receipt, er
 }
 
 // nextState returns the state of a version after an action of its publisher.
-func nextState(m *model, host string, id wire.ID, version, action string, now time.Time) (string, error) {
-	v := m.version(id.String(), version)
+func nextState(m *rules.State, host string, id wire.ID, version, action string, now time.Time) (string, error) {
+	v := m.Version(id.String(), version)
 	if v == nil {
 		return "", diag.New(diag.VersionNotFound, "changing the state of %s %s: it was not published", id, version)
 	}
@@ -68,7 +69,7 @@ func nextState(m *model, host string, id wire.ID, version, action string, now ti
 	if err != nil {
 		return "", err
 	}
-	switch needed := m.dependants(host, id, version); {
+	switch needed := m.Dependants(host, id, version); {
 	case v.State == wire.StateDeleted:
 		return "", diag.New(diag.ValidationFailed, "deleting %s %s: it was deleted before", id, version)
 	case now.After(published.Add(deleteWithin)):
@@ -81,8 +82,8 @@ func nextState(m *model, host string, id wire.ID, version, action string, now ti
 
 // afterState removes the archive of a deleted version if no other version has the same. One
 // that a publication in progress holds is left: the end of that one removes it.
-func (s *Server) afterState(m *model, line *wire.Line) error {
-	if line.State != wire.StateDeleted || m.uses(line.Archive) || s.held[line.Archive] > 0 {
+func (s *Server) afterState(m *rules.State, line *wire.Line) error {
+	if line.State != wire.StateDeleted || m.Uses(line.Archive) || s.held[line.Archive] > 0 {
 		return nil
 	}
 	if err := s.base.Remove(publicDir + archiveFile(line.Archive)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -99,8 +100,8 @@ func (s *Server) deleteByOperator(ctx context.Context, id wire.ID, version, reas
 	if err := wire.CheckReason(reason); err != nil {
 		return nil, err
 	}
-	return s.change(ctx, nil, func(m *model, _ int64) (*log.Entry, *wire.Line, error) {
-		v := m.version(id.String(), version)
+	return s.change(ctx, nil, func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
+		v := m.Version(id.String(), version)
 		switch {
 		case v == nil:
 			return nil, nil, diag.New(diag.VersionNotFound, "deleting %s %s: it was not published", id, version)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 )
 
@@ -81,7 +82,7 @@ func (s *Server) static(w http.ResponseWriter, h *http.Request) {
 		s.missing(w, h)
 		return
 	case err != nil:
-		s.fail(w, h, unavailable("reading a file", err))
+		s.fail(w, h, rules.Unavailable("reading a file", err))
 		return
 	}
 	header := w.Header()
@@ -107,7 +108,7 @@ var nosniff = []string{"nosniff"}
 func (s *Server) serveFile(w http.ResponseWriter, h *http.Request, file string) {
 	f, err := os.Open(file)
 	if err != nil {
-		s.fail(w, h, unavailable("reading a file", err))
+		s.fail(w, h, rules.Unavailable("reading a file", err))
 		return
 	}
 	defer f.Close()
@@ -117,7 +118,7 @@ func (s *Server) serveFile(w http.ResponseWriter, h *http.Request, file string) 
 // missing answers for a path without a file. The archive of a deleted version is gone.
 func (s *Server) missing(w http.ResponseWriter, h *http.Request) {
 	if digest, ok := archiveDigest(h.URL.Path); ok {
-		if v := s.snapshot().deleted(digest); v != nil {
+		if v := s.snapshot().Deleted(digest); v != nil {
 			writeFailure(w, http.StatusGone, diag.New(diag.VersionNotFound, "reading the archive: %s %s was deleted: %s", v.ID, v.Version, orNone(v.Reason)).WithDetail("tombstone", v))
 			return
 		}
@@ -148,18 +149,6 @@ func archiveDigest(p string) (string, bool) {
 	rest, ok := strings.CutPrefix(p, wire.ArchivePath+"/sha256/")
 	name, ok2 := strings.CutSuffix(path.Base(rest), ".tgz")
 	return "sha256:" + name, ok && ok2
-}
-
-// deleted returns a deleted version with an archive, or nil.
-func (m *model) deleted(archive string) *wire.Line {
-	for _, b := range m.bundles {
-		for _, v := range b.versions {
-			if v.Archive == archive && v.State == wire.StateDeleted {
-				return v
-			}
-		}
-	}
-	return nil
 }
 
 // fileCache keeps small files in memory, for as long as size and time on disk are the same.

@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/log"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/sign"
 )
@@ -112,12 +113,12 @@ func (t *Tree) Verify(ctx context.Context) (*TreeReport, error) {
 		Findings: []diag.Finding{},
 	}
 	files := func(_ context.Context, p string, limit int64) ([]byte, error) { return t.read(p, limit) }
-	m := newModel(0)
+	m := rules.NewState(0)
 	signed := wire.NewStatements(files, t.Host, keyIn)
 	err = log.NewReader(t.source, c.Tree).Check(ctx, func(i int64, b []byte) error {
 		e, err := log.ParseEntry(b)
 		if err == nil {
-			m.apply(e, i, nil)
+			m.Apply(e, i, nil)
 			if err := signed.Check(ctx, e); err != nil {
 				r.add(diag.LogProof, wire.StatementPath(e.Statement), "it is not the signed statement of log entry %d: %v", i, err)
 			}
@@ -128,19 +129,19 @@ func (t *Tree) Verify(ctx context.Context) (*TreeReport, error) {
 		r.add(diag.LogProof, wire.LogPath, "%v", err)
 		return r, nil
 	}
-	r.Bundles = len(m.bundles)
-	for _, b := range m.sorted() {
+	r.Bundles = len(m.Bundles)
+	for _, b := range m.Sorted() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		r.Versions += len(b.versions)
+		r.Versions += len(b.Versions)
 		t.checkIndex(ctx, r, b)
 	}
-	for ns, n := range m.namespaces {
+	for ns, n := range m.Namespaces {
 		t.checkNamespace(r, ns, n)
 	}
 	entries := map[int64]string{}
-	for _, x := range m.revocations {
+	for _, x := range m.Revocations {
 		entries[x.Log] = x.Digest
 	}
 	if err := wire.CheckRevocations(ctx, files, entries, func(path string, code diag.Code, why string) { r.add(code, path, "%s", why) }); err != nil {
@@ -151,25 +152,25 @@ func (t *Tree) Verify(ctx context.Context) (*TreeReport, error) {
 
 // keyIn returns the key in the key document of a namespace, which must be signed by it.
 func keyIn(document []byte) (sign.Fingerprint, ed25519.PublicKey, error) {
-	k, err := parseKey(document)
+	k, err := rules.ParseKey(document)
 	if err != nil {
 		return sign.Fingerprint{}, nil, err
 	}
 	return k.Fingerprint, k.Public, nil
 }
 
-func (t *Tree) checkIndex(ctx context.Context, r *TreeReport, b *bundleState) {
-	p := wire.IndexPath + b.id.IndexPath()
+func (t *Tree) checkIndex(ctx context.Context, r *TreeReport, b *rules.Bundle) {
+	p := wire.IndexPath + b.ID.IndexPath()
 	text, err := t.read(p, wire.MaxIndex)
 	var lines []*wire.Line
 	if err == nil {
-		lines, err = wire.ParseIndex(text, b.id)
+		lines, err = wire.ParseIndex(text, b.ID)
 	}
 	if err != nil {
 		r.add(diag.RegistryError, p, "%v", err)
 		return
 	}
-	for i, want := range b.versions {
+	for i, want := range b.Versions {
 		if i >= len(lines) || !fits(lines[i], want) {
 			r.add(diag.LogProof, p, "the line of %s is not the one of log entry %d", want.Version, want.Log)
 			continue
@@ -182,8 +183,8 @@ func (t *Tree) checkIndex(ctx context.Context, r *TreeReport, b *bundleState) {
 			t.checkArchive(ctx, r, l)
 		}
 	}
-	if len(lines) > len(b.versions) {
-		r.add(diag.LogProof, p, "%d lines have no log entry", len(lines)-len(b.versions))
+	if len(lines) > len(b.Versions) {
+		r.add(diag.LogProof, p, "%d lines have no log entry", len(lines)-len(b.Versions))
 	}
 }
 
@@ -198,12 +199,12 @@ func (t *Tree) checkArchive(ctx context.Context, r *TreeReport, l *wire.Line) {
 		r.add(diag.HashMismatch, p, "the archive of %s %s has the digest %s", l.ID, l.Version, d)
 		return
 	}
-	if _, sum, err := unpack(ctx, b); err != nil || sum != l.Sum {
+	if _, sum, err := rules.Unpack(ctx, b); err != nil || sum != l.Sum {
 		r.add(diag.HashMismatch, p, "the tree of %s %s has the hash %q, the log has %q: %v", l.ID, l.Version, sum, l.Sum, err)
 	}
 }
 
-func (t *Tree) checkNamespace(r *TreeReport, ns string, n *namespace) {
+func (t *Tree) checkNamespace(r *TreeReport, ns string, n *rules.Namespace) {
 	p := wire.NamespacePath(ns)
 	b, err := t.read(p, wire.MaxNamespace)
 	var have *wire.Namespace
@@ -214,25 +215,25 @@ func (t *Tree) checkNamespace(r *TreeReport, ns string, n *namespace) {
 		r.add(diag.RegistryError, p, "%v", err)
 		return
 	}
-	for _, k := range n.keys {
-		i := slices.IndexFunc(have.Keys, func(x wire.BoundKey) bool { return x.Key == k.key && x.Log == k.log })
+	for _, k := range n.Keys {
+		i := slices.IndexFunc(have.Keys, func(x wire.BoundKey) bool { return x.Key == k.Key && x.Log == k.Log })
 		if i < 0 {
-			r.add(diag.LogProof, p, "the key %s of log entry %d is missing", k.key, k.log)
+			r.add(diag.LogProof, p, "the key %s of log entry %d is missing", k.Key, k.Log)
 			continue
 		}
-		if d, err := parseKey([]byte(have.Keys[i].Document)); err != nil || wire.KeyText(d.Fingerprint) != k.key {
-			r.add(diag.SigInvalid, p, "the document of %s is invalid or names a different key: %v", k.key, err)
+		if d, err := rules.ParseKey([]byte(have.Keys[i].Document)); err != nil || wire.KeyText(d.Fingerprint) != k.Key {
+			r.add(diag.SigInvalid, p, "the document of %s is invalid or names a different key: %v", k.Key, err)
 		}
 	}
 }
 
 // strangers reports archives and indexes that no log entry has.
-func (t *Tree) strangers(r *TreeReport, m *model) error {
+func (t *Tree) strangers(r *TreeReport, m *rules.State) error {
 	known := map[string]bool{}
-	for _, b := range m.bundles {
-		known[wire.IndexPath+b.id.IndexPath()] = true
-		known[wire.IndexPath+wire.NamespaceIndexPath(b.id.NS)] = true
-		for _, v := range b.versions {
+	for _, b := range m.Bundles {
+		known[wire.IndexPath+b.ID.IndexPath()] = true
+		known[wire.IndexPath+wire.NamespaceIndexPath(b.ID.NS)] = true
+		for _, v := range b.Versions {
 			known[archiveFile(v.Archive)] = v.State != wire.StateDeleted || known[archiveFile(v.Archive)]
 		}
 	}

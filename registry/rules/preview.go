@@ -1,4 +1,4 @@
-package server
+package rules
 
 import (
 	"context"
@@ -29,73 +29,75 @@ type Preview struct {
 // serves, by the code that a registry runs. It does not know quotas, blocked keys, the
 // limits of the operator and names that are refused as imitations.
 func (v Preview) Check(ctx context.Context) error {
-	m := newModel(0)
-	var p problems
+	m := NewState(0)
+	var p Problems
 	documents, err := v.namespace(m, &p)
 	if err != nil {
 		return err
 	}
+	// A bundle without versions is unknown to the server, too, and has no signers to continue.
 	if len(v.Lines) > 0 {
-		m.bundles[v.ID.String()] = &bundleState{id: v.ID, versions: v.Lines}
+		m.Bundles[v.ID.String()] = &Bundle{ID: v.ID, Versions: v.Lines}
 	}
-	p.add(m.mayChange(v.ID.NS, v.Key, v.Now))
-	p.add(m.unused(v.ID, v.Version))
-	content := judgeArchive(ctx, v.Judge, m, Submission{
+	p.Add(m.MayChange(v.ID.NS, v.Key, v.Now))
+	p.Add(m.Unused(v.ID, v.Version))
+	content := JudgeArchive(ctx, v.Judge, m, Submission{
 		Host:      v.Host,
 		ID:        v.ID,
 		Version:   v.Version,
 		Documents: documents,
 	}, v.Archive, v.Sum, &p)
 	if content != nil {
-		line := lineOf(&log.Entry{
+		line := LineOf(&log.Entry{
 			ID:        v.ID.String(),
 			Version:   v.Version,
 			Sum:       v.Sum,
-			Signers:   unique(content.Signers),
+			Signers:   Unique(content.Signers),
 			Publisher: v.Key,
 			Time:      v.Now,
 		}, 0)
-		content.fill(line, int64(len(v.Archive)))
-		p.add(fitsIndex(m.bundles[v.ID.String()], line))
+		content.Fill(line, int64(len(v.Archive)))
+		p.Add(FitsIndex(m.Bundles[v.ID.String()], line))
 	}
-	return p.err(fmt.Sprintf("publishing %s %s", v.ID, v.Version))
+	return p.Err(fmt.Sprintf("publishing %s %s", v.ID, v.Version))
 }
 
-// namespace adds the keys of the namespace to a model, and returns their documents.
-func (v Preview) namespace(m *model, p *problems) (documents []trust.File, err error) {
+// namespace adds the keys of the namespace to a state, and returns their documents.
+func (v Preview) namespace(m *State, p *Problems) (documents []trust.File, err error) {
+	// MayChange reports a namespace that is not bound.
 	if len(v.Namespace.Keys) == 0 {
 		return nil, nil
 	}
 	n := m.ownNamespace(v.ID.NS)
 	for _, k := range v.Namespace.Keys {
-		b := &boundKey{
-			key:     k.Key,
-			method:  k.Method,
-			log:     k.Log,
-			removed: k.Removed,
+		b := &BoundKey{
+			Key:     k.Key,
+			Method:  k.Method,
+			Log:     k.Log,
+			Removed: k.Removed,
 		}
-		if b.from, err = wire.ParseTime(k.From); err == nil {
-			b.until, err = wire.ParseTime(k.Until)
+		if b.From, err = wire.ParseTime(k.From); err == nil {
+			b.Until, err = wire.ParseTime(k.Until)
 		}
 		if err != nil {
 			return nil, err
 		}
-		n.keys = append(n.keys, b)
-		d, err := parseKey([]byte(k.Document))
+		n.Keys = append(n.Keys, b)
+		d, err := ParseKey([]byte(k.Document))
 		if err == nil && k.Key == v.Key {
-			p.add(releaseKey(d, v.Now))
+			p.Add(ReleaseKey(d, v.Now))
 		}
-		if err == nil && b.active(v.Now) {
+		if err == nil && b.Active(v.Now) {
 			documents = append(documents, trust.File{Name: d.Name(), Data: []byte(k.Document)})
 		}
 	}
 	for _, text := range v.Revocations {
-		name, key := revocationOf(text)
+		name, key := RevocationOf(text)
 		if name != "" {
 			documents = append(documents, trust.File{Name: name, Data: text})
 		}
 		if key != "" {
-			m.revoked[key] = true
+			m.Revoked[key] = true
 		}
 	}
 	return documents, nil

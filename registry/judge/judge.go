@@ -1,4 +1,4 @@
-package rules
+package judge
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
-	"github.com/ryeos/rye/registry/server"
+	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -27,8 +27,8 @@ import (
 // RegistryJudge returns the judgement of a registry about a bundle: that of rye verify, with
 // the keys of the namespace as the only trusted ones. It reads no project and no file of
 // the user.
-func RegistryJudge(e *project.Env) server.Judge {
-	return func(ctx context.Context, s server.Submission) (*server.Content, []diag.Finding, error) {
+func RegistryJudge(e *project.Env) rules.Judge {
+	return func(ctx context.Context, s rules.Submission) (*rules.Content, []diag.Finding, error) {
 		store, err := StoreOf(e, s.Documents)
 		if err != nil {
 			return nil, nil, err
@@ -54,14 +54,14 @@ func StoreOf(e *project.Env, documents []trust.File) (*trust.Store, error) {
 
 // registryJudge judges one bundle.
 type registryJudge struct {
-	submission server.Submission
+	submission rules.Submission
 	files      *memoryFiles
 	root       *space.Root
 	store      *trust.Store
 	resolver   *resolve.Resolver
 }
 
-func (j *registryJudge) judge(ctx context.Context) (*server.Content, []diag.Finding, error) {
+func (j *registryJudge) judge(ctx context.Context) (*rules.Content, []diag.Finding, error) {
 	manifests, err := resolve.Manifests(j.root)
 	if err != nil {
 		return nil, nil, err
@@ -103,7 +103,7 @@ func (j *registryJudge) judge(ctx context.Context) (*server.Content, []diag.Find
 	if f := j.named(r.Manifest); f != nil {
 		found = append(found, *f)
 	}
-	c := &server.Content{Manifest: r.Digest.String(), Signers: packages.SignerTexts(r.Signers())}
+	c := &rules.Content{Manifest: r.Digest.String(), Signers: packages.SignerTexts(r.Signers())}
 	found = append(found, j.requirements(c)...)
 	j.found(c, r.Manifest.Description)
 	return c, found, j.items(ctx, c)
@@ -126,7 +126,7 @@ func (j *registryJudge) named(m *bundle.Manifest) *diag.Finding {
 }
 
 // requirements reads rye.yaml.
-func (j *registryJudge) requirements(c *server.Content) []diag.Finding {
+func (j *registryJudge) requirements(c *rules.Content) []diag.Finding {
 	text, _, err := j.files.ReadSibling(lock.ProjectFileName, lock.MaxProjectFile)
 	if err != nil {
 		return []diag.Finding{diag.Errorf(diag.BundleFileMissing, 0, 0, "the bundle has no %s, so its requirements are not signed", lock.ProjectFileName)}
@@ -145,7 +145,7 @@ func (j *registryJudge) requirements(c *server.Content) []diag.Finding {
 	return diag.WithPath(fs, lock.ProjectFileName)
 }
 
-func (j *registryJudge) found(c *server.Content, description string) {
+func (j *registryJudge) found(c *rules.Content, description string) {
 	c.Found = wire.Found{Description: description, Kinds: []string{}, Items: []wire.FoundItem{}, Caps: []string{}, Hosts: []string{}, Signers: []string{}}
 	for _, f := range j.submission.Files {
 		if f.Executable {
@@ -155,7 +155,7 @@ func (j *registryJudge) found(c *server.Content, description string) {
 }
 
 // items lists the items of the bundle and what they ask for.
-func (j *registryJudge) items(ctx context.Context, c *server.Content) error {
+func (j *registryJudge) items(ctx context.Context, c *rules.Content) error {
 	table, err := j.resolver.Table(ctx)
 	if err != nil {
 		return err
