@@ -32,9 +32,9 @@ func Parts() project.Parts {
 // config.func.
 func natives(p *project.Project) map[string]exec.Native {
 	out := map[string]exec.Native{}
-	maps.Copy(out, agent.Natives(func(ctx context.Context) (*agent.Workspace, error) { return p.Workspace(ctx) }))
+	maps.Copy(out, agent.Natives(p.Workspace))
 	maps.Copy(out, mcpclient.Natives(surface.MCPParams(p)))
-	out["graph"] = p.RunGraph
+	out["graph"] = p.GraphRuntime(project.ThreadDirectives{})
 	out["graphs"] = p.GraphsTool
 	out["registry"] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 		return items.RegistryTool(ctx, p, in)

@@ -6,9 +6,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/jsonx"
-	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
-	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
@@ -24,30 +22,31 @@ type nodeThread struct {
 	owner *store.Owner // of the new thread's account, before the thread takes it
 }
 
-// follow has a thread do the work of a directive as the child of a run. A thread that an
-// earlier process had started continues.
-func (d graphDispatcher) follow(ctx context.Context, c graph.Call) (any, error) {
-	if d.account == nil || c.Child == nil {
-		return nil, diag.New(diag.ExecutionFailed, "calling %s: a hook, and a graph that a thread calls, cannot start a thread", c.Ref).WithReason("thread_in_thread")
+// ThreadDirectives implements Directives.
+type ThreadDirectives struct{}
+
+// Follow implements Directives.
+func (ThreadDirectives) Follow(ctx context.Context, p *Project, c *DirectiveCall) (any, error) {
+	o := &ThreadOptions{
+		Ref:           c.Ref,
+		Params:        c.Params,
+		Held:          c.Held,
+		Ask:           c.Ask,
+		ToClient:      !AtTerminal(ctx),
+		AcceptChanged: c.AcceptChanged,
+		Observe:       observeNode(p, c),
+		Below:         &nodeThread{run: c.Account, call: c.Call},
 	}
-	dir := d.p.Spaces.ProjectDir
-	o := &ThreadOptions{Ref: c.Ref, Params: c.Params, Held: c.Held, Ask: d.confirmer(ctx, c, true), ToClient: !AtTerminal(ctx), Observe: d.observe(ctx, c.Child.Run)}
-	o.Below = &nodeThread{run: d.account, call: c}
-	if call, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
-		o.AcceptChanged = call.AcceptChanged
-	}
-	// What the thread calls is not called by the node.
-	ctx = agent.WithoutAsking(context.WithValue(ctx, graphChildKey{}, (*graph.Child)(nil)))
-	ctx = context.WithValue(ctx, approvalKey{}, &callApproval{Approval: &graph.Approval{}})
-	s, err := threads.ReadStarted(dir, c.Child.Run)
+	ctx = belowNode(ctx)
+	s, err := threads.ReadStarted(p.Spaces.ProjectDir, c.Child.Run)
 	var r *threads.Result
 	switch {
 	case err == nil && s.State == threads.Completed:
-		return d.recorded(ctx, c)
+		return recordedNode(ctx, p, c)
 	case err == nil:
-		r, err = d.p.ResumeThread(ctx, c.Child.Run, o)
+		r, err = p.ResumeThread(ctx, c.Child.Run, o)
 	case diag.CodeOf(err) == diag.ThreadNotFound: // or stopped before its first line
-		r, err = d.p.StartThread(ctx, o)
+		r, err = p.StartThread(ctx, o)
 	}
 	if err != nil {
 		return nil, err
@@ -55,22 +54,22 @@ func (d graphDispatcher) follow(ctx context.Context, c graph.Call) (any, error) 
 	return followed(c, r.Status, r.Outputs, r.Text, r.Cost)
 }
 
-// recorded returns the result of a thread that completed before the process of its run
+// recordedNode returns the result of a thread that completed before the process of its run
 // was stopped.
-func (d graphDispatcher) recorded(ctx context.Context, c graph.Call) (any, error) {
-	s, err := d.p.ThreadSummary(ctx, c.Child.Run)
+func recordedNode(ctx context.Context, p *Project, c *DirectiveCall) (any, error) {
+	s, err := p.ThreadSummary(ctx, c.Child.Run)
 	if err != nil {
 		return nil, err
 	}
 	// The process can have been stopped before the account was released.
-	if err := d.account.end(ctx, s.ID, s.State); err != nil {
+	if err := c.Account.end(ctx, s.ID, s.State); err != nil {
 		return nil, err
 	}
 	return followed(c, s.State, s.Outputs, s.Text, s.Cost)
 }
 
 // followed is the result of a node that had a directive followed.
-func followed(c graph.Call, state string, outputs map[string]any, text string, cost threads.Cost) (any, error) {
+func followed(c *DirectiveCall, state string, outputs map[string]any, text string, cost threads.Cost) (any, error) {
 	if outputs == nil {
 		outputs = map[string]any{}
 	}
@@ -78,21 +77,16 @@ func followed(c graph.Call, state string, outputs map[string]any, text string, c
 	return jsonx.Object(map[string]any{"thread_id": c.Child.Run, "state": state, "outputs": outputs, "text": text, "cost": cost})
 }
 
-// observe returns what receives the lines of a thread if the caller of the run reads
-// events; those of the loop are left out, as rye run directive does.
-func (d graphDispatcher) observe(ctx context.Context, thread string) threads.Observer {
-	call, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
-	if !ok {
+// observeNode returns the function that receives the lines of a thread if the caller of the run
+// reads events; those of the loop are left out, as rye run directive does.
+func observeNode(p *Project, c *DirectiveCall) threads.Observer {
+	if c.Event == nil {
 		return nil
 	}
-	event := call.event()
-	if event == nil {
-		return nil
-	}
-	loop := d.p.DebugEvents()
+	loop := p.DebugEvents()
 	return func(l transcript.Line) {
 		if !loop(l.Event) {
-			event(thread, &l)
+			c.Event(c.Child.Run, &l)
 		}
 	}
 }
@@ -159,13 +153,4 @@ func (n *nodeThread) unused(ctx context.Context) error {
 		return nil
 	}
 	return n.owner.Release(context.WithoutCancel(ctx), threads.Failed, "")
-}
-
-// directiveTarget describes a directive for the run of a graph.
-func (d graphDispatcher) directiveTarget(ctx context.Context, ref item.Ref) (graph.Target, error) {
-	it, err := d.p.Resolver.Find(ctx, ref)
-	if err != nil {
-		return graph.Target{}, err
-	}
-	return graph.Target{Digest: it.Digest, Space: transcript.Space(it.Root.Space), Thread: true}, nil
 }

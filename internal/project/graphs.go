@@ -170,8 +170,14 @@ type parsedGraph struct {
 	findings []diag.Finding
 }
 
-// RunGraph is the function of the runtime of graphs.
-func (p *Project) RunGraph(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+// GraphRuntime returns the function of the runtime of graphs. directives runs the threads of nodes.
+func (p *Project) GraphRuntime(directives Directives) exec.Native {
+	return func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+		return p.runGraph(ctx, in, directives)
+	}
+}
+
+func (p *Project) runGraph(ctx context.Context, in exec.NativeCall, directives Directives) (map[string]any, error) {
 	it := in.Chain.Tool()
 	g, findings := ParseGraph(it)
 	if g == nil {
@@ -202,7 +208,7 @@ func (p *Project) RunGraph(ctx context.Context, in exec.NativeCall) (map[string]
 	defer p.numbers.Hold()() // runs below it take numbers, too
 	account := p.runAccount(ctx, g, it.Digest)
 	if account != nil {
-		params.Dispatcher, params.Settle, params.Settles = graphDispatcher{p, account}, account.settle, account.settles
+		params.Dispatcher, params.Settle, params.Settles = graphDispatcher{p, account, directives}, account.settle, account.settles
 	}
 	if o.Warn != nil && child == nil && o.Resume == "" {
 		for _, f := range findings {
@@ -276,6 +282,8 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 type graphDispatcher struct {
 	p       *Project
 	account *runAccount // of the run; nil if it cannot start threads
+	// directives is nil in a dispatcher without an account.
+	directives Directives
 }
 
 // Target implements graph.Dispatcher.
