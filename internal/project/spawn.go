@@ -55,7 +55,7 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 	if p, err = inAccount(p); err != nil {
 		return nil, err
 	}
-	prepared, err := p.PrepareThread(ctx, o)
+	prepared, err := p.PrepareThread(ctx, o.request())
 	if err != nil {
 		return nil, err
 	}

@@ -187,7 +187,7 @@ func (p *Project) changedTools(ctx context.Context, f *testfile.File) ([]testfil
 // scratchThread runs a replay whose log is temporary, and returns its result and events. A
 // thread that fails has a result; the error is of a thread that has none.
 func (p *Project) scratchThread(ctx context.Context, o *ThreadOptions) (*threads.Result, []threads.Event, error) {
-	prepared, err := p.PrepareThread(ctx, o)
+	prepared, err := p.PrepareThread(ctx, o.request())
 	if err != nil {
 		return nil, nil, err
 	}

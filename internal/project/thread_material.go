@@ -326,7 +326,7 @@ func (p *Project) RenderThread(ctx context.Context, o *ThreadOptions) (*Rendered
 	if err != nil {
 		return nil, err
 	}
-	prepared, err := p.PrepareThread(ctx, o)
+	prepared, err := p.PrepareThread(ctx, o.request())
 	if err != nil {
 		return nil, err
 	}

@@ -89,3 +89,25 @@ func (o *ThreadOptions) closeLedger() error {
 func (o *ThreadOptions) isChild() bool {
 	return o.Child != nil || o.Above != nil || o.Token != nil && o.Token.Root != o.Token.Thread
 }
+
+// request returns the options that decide about the directive, its limits, permissions and models.
+func (o *ThreadOptions) request() *ThreadRequest {
+	r := &ThreadRequest{
+		Ref:        o.Ref,
+		Args:       o.Args,
+		Params:     o.Params,
+		Held:       o.Held,
+		Limits:     o.Limits,
+		Narrow:     o.Narrow,
+		Model:      o.Model,
+		Provider:   o.Provider,
+		NoFallback: o.NoFallback,
+		Plan:       o.Plan,
+		Below:      o.Below != nil || o.Token != nil || o.Child != nil,
+		Child:      o.isChild(),
+	}
+	if o.Replay != nil {
+		r.Recorded = o.Replay.Started
+	}
+	return r
+}

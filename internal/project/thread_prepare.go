@@ -20,6 +20,24 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
+// ThreadRequest is a directive, and how its caller wants a thread of it.
+type ThreadRequest struct {
+	Ref      item.Ref
+	Args     []string
+	Params   map[string]any
+	Held     policy.Held
+	Limits   []string // NAME=VALUE, of a person
+	Narrow   []string // NAME=VALUE, of a caller that may only lower what the directive has
+	Model    string   // "" for the one of the directive
+	Provider string   // "" for any that has the model
+	// NoFallback leaves out the other models of the directive.
+	NoFallback bool
+	Plan       bool             // nothing is started: a model may be missing
+	Recorded   *threads.Started // the start of a recording that answers the thread; nil calls a model
+	Below      bool             // a node of a graph, or the process of a token, starts it
+	Child      bool             // another thread starts it
+}
+
 // PreparedThread is a directive with everything that a thread of it would use.
 type PreparedThread struct {
 	*primary.Prepared
@@ -43,7 +61,7 @@ type PreparedThread struct {
 
 // PrepareThread verifies a directive with what it extends, checks its inputs, and
 // selects limits, permissions and model. It starts nothing.
-func (p *Project) PrepareThread(ctx context.Context, o *ThreadOptions) (*PreparedThread, error) {
+func (p *Project) PrepareThread(ctx context.Context, o *ThreadRequest) (*PreparedThread, error) {
 	prepared, err := p.Verbs.Directive(ctx, primary.Call{Ref: o.Ref, Held: o.Held, Args: o.Args, Params: o.Params})
 	if err != nil {
 		return nil, err
@@ -74,8 +92,8 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadOptions) (*Prepare
 	if err := primary.CheckDraft(o.Held, out.Loop); err != nil {
 		return nil, err
 	}
-	if o.Below != nil || o.Token != nil || o.Child != nil {
-		out.holdBelow(o.Held, o.isChild())
+	if o.Below {
+		out.holdBelow(o.Held, o.Child)
 	} else {
 		out.hold(o.Held)
 	}
@@ -83,12 +101,12 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadOptions) (*Prepare
 }
 
 // model selects the models of a thread, with their keys and the warnings of their prices.
-func (p *Project) model(ctx context.Context, out *PreparedThread, o *ThreadOptions) (err error) {
+func (p *Project) model(ctx context.Context, out *PreparedThread, o *ThreadRequest) (err error) {
 	if out.Attempts, err = p.maxAttempts(ctx); err != nil {
 		return err
 	}
-	if o.Replay != nil {
-		return p.recordedModel(ctx, out, o.Replay.Started)
+	if o.Recorded != nil {
+		return p.recordedModel(ctx, out, o.Recorded)
 	}
 	if out.Services, err = p.services(ctx, out.Directive.Model, o); err != nil {
 		if !o.Plan {

@@ -17,7 +17,7 @@ import (
 
 // services returns the models of a thread: the one that the caller or the directive
 // asks for, then its fallbacks.
-func (p *Project) services(ctx context.Context, m directive.Model, o *ThreadOptions) ([]*threads.Service, error) {
+func (p *Project) services(ctx context.Context, m directive.Model, o *ThreadRequest) ([]*threads.Service, error) {
 	s, err := p.Resolver.Config(ctx, steps.AgentConfig)
 	if err != nil {
 		return nil, err

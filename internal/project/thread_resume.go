@@ -49,7 +49,7 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 	if o.Model == "" {
 		o.Model, o.Provider = s.Model, s.Provider
 	}
-	prepared, err := p.PrepareThread(ctx, o)
+	prepared, err := p.PrepareThread(ctx, o.request())
 	if err != nil {
 		return nil, err
 	}

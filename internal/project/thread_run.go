@@ -29,7 +29,7 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (res *threa
 	if p, err = inAccount(p); err != nil {
 		return nil, err
 	}
-	prepared, err := p.PrepareThread(ctx, o)
+	prepared, err := p.PrepareThread(ctx, o.request())
 	if err != nil {
 		return nil, err
 	}

@@ -294,10 +294,10 @@ func (s *summarizer) prepare(ctx context.Context, id, text string, most policy.U
 		ID: id, Ref: ref, Held: s.r.o.Held, Params: map[string]any{"conversation": text},
 		Limits: []string{"spend=" + most.String(), "tokens=" + strconv.FormatInt(tokens, 10)}, Provider: own.Provider.ID, NoSuspend: true,
 	}
-	prepared, err := s.r.p.PrepareThread(ctx, o)
+	prepared, err := s.r.p.PrepareThread(ctx, o.request())
 	if err != nil {
 		o.Model = own.Model
-		prepared, err = s.r.p.PrepareThread(ctx, o)
+		prepared, err = s.r.p.PrepareThread(ctx, o.request())
 	}
 	return prepared, o, err
 }
