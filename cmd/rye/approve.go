@@ -61,7 +61,7 @@ func chooseOpen(ctx context.Context, c *cli.Call) error {
 			if len(list) == 0 {
 				c.UI.Out("nothing waits for you")
 			}
-			t := newTable("waiting")
+			t := cli.NewTable("waiting")
 			for i := range list {
 				x := &list[i]
 				t.Add(numberCell(x.Number), bareRef(x.Item), x.Waiting.Short(waiting.MaxText), age(c, x.Waiting.Since), x.Name, x.ID, x.Waiting.ID)

@@ -61,7 +61,7 @@ func showAudit(u *cli.UI, a *packages.Audit) {
 			u.Out("    first seen %s", b.FirstSeen.UTC().Format(time.DateOnly))
 		}
 	}
-	t := newTable("rules")
+	t := cli.NewTable("rules")
 	for _, r := range a.Rules {
 		t.Add("rule", r.Key, r.Value, r.Where())
 	}
@@ -75,7 +75,7 @@ func showAudit(u *cli.UI, a *packages.Audit) {
 			warns++
 		}
 	}
-	u.Out("%s audited, %s, %s", plural(len(a.Bundles), "bundle"), plural(errs, "error"), plural(warns, "warning"))
+	u.Out("%s audited, %s, %s", cli.Plural(len(a.Bundles), "bundle"), cli.Plural(errs, "error"), cli.Plural(warns, "warning"))
 }
 
 // signerLabel returns a key, its owner, and why it is not trusted.

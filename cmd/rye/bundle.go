@@ -132,16 +132,16 @@ func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) e
 	m, _ := bundle.Parse(body)
 	file := bundle.ManifestPath(id)
 	return c.UI.Show(map[string]any{"bundle": m, "path": file, "digest": digest, "removed": removed, "left_out": left, "key_document": document}, func() {
-		c.UI.Out("%s %s: %s listed in %s", m.ID, m.Version, plural(len(m.Files), "file"), file)
+		c.UI.Out("%s %s: %s listed in %s", m.ID, m.Version, cli.Plural(len(m.Files), "file"), file)
 		showKeyDocument(c.UI, dir, key, document)
 		for _, f := range localRequirements(dir) {
 			c.UI.Note("%s:%d:%d: %s: rye bundle publish refuses it, because users do not have it", f.Path, f.Line, f.Column, f.Message)
 		}
 		if len(left) > 0 {
-			c.UI.Note("left out: %s, which are records of runs or ignored by git", plural(len(left), "file"))
+			c.UI.Note("left out: %s, which are records of runs or ignored by git", cli.Plural(len(left), "file"))
 		}
 		if len(removed) > 0 {
-			c.UI.Note("removed %s of the previous manifest: ask the signers to run rye bundle sign %s again", plural(len(removed), "signature"), id)
+			c.UI.Note("removed %s of the previous manifest: ask the signers to run rye bundle sign %s again", cli.Plural(len(removed), "signature"), id)
 		}
 	})
 }

@@ -94,7 +94,7 @@ func runBundlePublish(ctx context.Context, c *cli.Call, o *publishOptions) error
 }
 
 func showPublished(u *cli.UI, r *release.Release, p *published) {
-	u.Out("%s: %s verified, signed by %s", r, plural(p.Files, "file"), trustedSigners(p.By))
+	u.Out("%s: %s verified, signed by %s", r, cli.Plural(p.Files, "file"), trustedSigners(p.By))
 	at := p.Commit[:12]
 	switch {
 	case p.Created && p.Signed:

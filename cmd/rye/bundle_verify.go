@@ -62,7 +62,7 @@ func runBundleVerify(ctx context.Context, c *cli.Call, asUser bool) error {
 			c.UI.Finding(f)
 		}
 		showSignatures(c.UI, v)
-		c.UI.Out("%s: %s checked, %d missing, %d extra, %d changed", v.id, plural(v.FilesChecked, "file"), len(v.Missing), len(v.Extra), len(v.Changed))
+		c.UI.Out("%s: %s checked, %d missing, %d extra, %d changed", v.id, cli.Plural(v.FilesChecked, "file"), len(v.Missing), len(v.Extra), len(v.Changed))
 		if v.NewUser != nil {
 			c.UI.Out("a new user who trusts %s adds and verifies it: %s", v.NewUser.Key, strings.Join(v.NewUser.Items, ", "))
 		}
@@ -98,7 +98,7 @@ func addAsNewUser(ctx context.Context, c *cli.Call, dir string, v *verifiedBundl
 		return nil, err
 	}
 	if len(differ) > 0 {
-		c.UI.Note("The commit %s is added. It lacks the changes of %s: %s", commit[:12], plural(len(differ), "file"), strings.Join(differ[:min(len(differ), 3)], ", "))
+		c.UI.Note("The commit %s is added. It lacks the changes of %s: %s", commit[:12], cli.Plural(len(differ), "file"), strings.Join(differ[:min(len(differ), 3)], ", "))
 	}
 	out, err := newuser.Add(ctx, newuser.Params{Program: e.Self, WorkTree: repo.WorkTree, Folder: folder, Commit: commit, Key: v.Signatures[first].Key.String(), Environ: e.Environ()})
 	if typed := diag.Typed(err); err != nil && typed.Code == diag.Unsigned && len(differ) > 0 {
@@ -228,7 +228,7 @@ func showMadeBundles(u *cli.UI, list []madeBundle) {
 		u.Note("No bundles. rye bundle create ID makes this project a bundle; rye list --bundles lists installed ones.")
 		return
 	}
-	t := newTable("own bundles")
+	t := cli.NewTable("own bundles")
 	for _, b := range list {
 		t.Add(b.ID, b.Version, strconv.Itoa(b.Files), trustedSigners(b.Signatures), b.State)
 	}
@@ -287,7 +287,7 @@ func runBundleInspect(ctx context.Context, c *cli.Call) error {
 		for _, fp := range in.Claimed {
 			c.UI.Out("claims to be signed by %s", fp)
 		}
-		t := newTable("files")
+		t := cli.NewTable("files")
 		for _, f := range in.Manifest.Files {
 			t.Add(f.Path, f.Mode(), f.Digest.String()[:19])
 		}

@@ -99,7 +99,7 @@ func cacheInfoCommand() *cli.Command {
 				return err
 			}
 			return c.UI.Show(in, func() {
-				t := newTable("cache")
+				t := cli.NewTable("cache")
 				t.Add("directory", in.Dir)
 				t.Add("bundles", fmt.Sprintf("%d, %s", in.Snapshots, bytesText(in.SnapshotBytes)))
 				t.Add("remotes", fmt.Sprintf("%d, %s", in.Remotes, bytesText(in.RemoteBytes)))
@@ -161,8 +161,8 @@ func runCacheGC(ctx context.Context, c *cli.Call, o *cacheGCOptions) error {
 		return err
 	}
 	return c.UI.Show(freed, func() {
-		verb := pick(p.DryRun, "would free", "freed")
-		c.UI.Out("%s %s: %s, %s, %s", verb, bytesText(freed.Bytes), plural(freed.Snapshots, "bundle"), plural(freed.Remotes, "remote"), plural(freed.Wheels, "Python package"))
+		verb := cli.Pick(p.DryRun, "would free", "freed")
+		c.UI.Out("%s %s: %s, %s, %s", verb, bytesText(freed.Bytes), cli.Plural(freed.Snapshots, "bundle"), cli.Plural(freed.Remotes, "remote"), cli.Plural(freed.Wheels, "Python package"))
 	})
 }
 
@@ -194,6 +194,6 @@ func runCacheVerify(ctx context.Context, c *cli.Call, o *cacheVerifyOptions) err
 		for _, f := range got.Findings {
 			c.UI.Finding(f)
 		}
-		c.UI.Out("%s verified, %d broken", plural(got.Snapshots, "bundle"), len(got.Findings))
+		c.UI.Out("%s verified, %d broken", cli.Plural(got.Snapshots, "bundle"), len(got.Findings))
 	})
 }

@@ -174,7 +174,7 @@ func parameterOfFlag(ctx context.Context, c *cli.Call, name, value string) strin
 	}
 	for _, p := range parametersOf(ctx, h.Resolver, it) {
 		if p.name == name || p.name == strings.ReplaceAll(name, "-", "_") {
-			return p.name + "=" + shellWord(cmp.Or(value, "VALUE"))
+			return p.name + "=" + cli.ShellArgument(cmp.Or(value, "VALUE"))
 		}
 	}
 	return ""

@@ -68,7 +68,7 @@ func showAllowance(ctx context.Context, c *cli.Call, h *project.Project, origin 
 		return err
 	}
 	value, origins := map[string]any{}, map[string]string{}
-	t := newTable(pick(origin, "origins", "config"))
+	t := cli.NewTable(cli.Pick(origin, "origins", "config"))
 	for _, o := range values {
 		value[o.Key], origins[o.Key] = o.Value, o.File
 		b, err := jsonx.Marshal(o.Value)
@@ -88,7 +88,7 @@ func showAllowance(ctx context.Context, c *cli.Call, h *project.Project, origin 
 func showSettings(u *cli.UI, s *resolve.Settings, origin bool) {
 	values, origins := map[string]any{}, s.Origins()
 	leaves(values, s.Root, "", origins)
-	t := newTable(pick(origin, "origins", "config"))
+	t := cli.NewTable(cli.Pick(origin, "origins", "config"))
 	for _, path := range slices.Sorted(maps.Keys(values)) {
 		b, err := jsonx.Marshal(values[path])
 		if err != nil {

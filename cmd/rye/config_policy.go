@@ -38,7 +38,7 @@ func runConfigPolicy(ctx context.Context, c *cli.Call) error {
 		if len(list) == 0 {
 			c.UI.Note("No rules.")
 		}
-		t := newTable("policy")
+		t := cli.NewTable("policy")
 		for _, r := range list {
 			t.Add(r.Key, r.Value, c.UI.Style(cli.Dim, r.Where()))
 		}

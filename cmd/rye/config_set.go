@@ -69,7 +69,7 @@ func confirmSettings(c *cli.Call, change *project.SettingChange) error {
 		return diag.New(diag.ApprovalRequired, "setting values of %s: a person confirms it at a terminal", change.Ref).
 			WithReason("setting_headless").WithDetail("ref", change.Ref.String())
 	}
-	t := newTable("change")
+	t := cli.NewTable("change")
 	for _, s := range change.Settings {
 		old := s.Old
 		if old == "" {

@@ -132,7 +132,7 @@ func showShadowings(u *cli.UI, pairs []shadowing) {
 		u.Note("Nothing shadows anything.")
 		return
 	}
-	t := newTable("shadowed")
+	t := cli.NewTable("shadowed")
 	for _, p := range pairs {
 		t.Add(p.Above.Ref, p.Above.Path, string(p.Above.Status), p.Below.Path)
 	}

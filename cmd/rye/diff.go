@@ -46,7 +46,7 @@ func showBundleDiff(u *cli.UI, d *packages.Diff) {
 	}
 	u.Note("%s %s -> %s, not verified", d.ID, d.From, d.To)
 	for _, f := range d.Files {
-		u.Out("%s %s", pick(f.Op == lock.Added, "new", string(f.Op)), f.Name)
+		u.Out("%s %s", cli.Pick(f.Op == lock.Added, "new", string(f.Op)), f.Name)
 		if f.Text == "" {
 			u.Out("    %s is not text", f.Path)
 			continue

@@ -97,7 +97,7 @@ func countStatus(results []checkResult, status string) int {
 // showDoctor prints the report for people.
 func showDoctor(u *cli.UI, results []checkResult) {
 	colour := map[string]string{statusOK: cli.Green, statusWarn: cli.Yellow, statusFail: cli.Red}
-	t := newTable("doctor")
+	t := cli.NewTable("doctor")
 	for _, r := range results {
 		t.Add(u.Style(colour[r.Status], r.Status), r.Name, r.Detail)
 		if r.Fix != "" && r.Status != statusOK {
@@ -106,8 +106,8 @@ func showDoctor(u *cli.UI, results []checkResult) {
 	}
 	u.Table(t)
 	u.Out("")
-	u.Out("%s: %d ok, %s, %d failed", plural(len(results), "check"),
-		countStatus(results, statusOK), plural(countStatus(results, statusWarn), "warning"), countStatus(results, statusFail))
+	u.Out("%s: %d ok, %s, %d failed", cli.Plural(len(results), "check"),
+		countStatus(results, statusOK), cli.Plural(countStatus(results, statusWarn), "warning"), countStatus(results, statusFail))
 }
 
 func checkVersion(_ context.Context, c *cli.Call) []checkResult {

@@ -46,7 +46,7 @@ func checkChains(ctx context.Context, c *cli.Call) []checkResult {
 	}
 	hits, misses := h.Resolver.CacheStats()
 	return []checkResult{
-		{"system tools", statusOK, fmt.Sprintf("%s from tool to primitive, every element verified", plural(chains, "chain")), ""},
+		{"system tools", statusOK, fmt.Sprintf("%s from tool to primitive, every element verified", cli.Plural(chains, "chain")), ""},
 		{"metadata cache", statusOK, fmt.Sprintf("%d hits, %d misses in this run", hits, misses), ""},
 	}
 }

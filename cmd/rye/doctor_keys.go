@@ -77,5 +77,5 @@ func checkSSHAgent(ctx context.Context, c *cli.Call, h *project.Project) checkRe
 	if n == 0 {
 		return checkResult{name, statusOK, "it has no key of yours; `rye key agent-add` adds one", ""}
 	}
-	return checkResult{name, statusOK, "it has " + plural(n, "key") + " of yours", ""}
+	return checkResult{name, statusOK, "it has " + cli.Plural(n, "key") + " of yours", ""}
 }

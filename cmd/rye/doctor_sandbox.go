@@ -37,7 +37,7 @@ func checkSandbox(ctx context.Context, c *cli.Call) []checkResult {
 				detail = l.Why
 			}
 		}
-		out = append(out, checkResult{Name: "sandbox " + l.Name, Status: pick(l.OK || ladder.Best == sandbox.Strict, statusOK, statusWarn), Detail: detail})
+		out = append(out, checkResult{Name: "sandbox " + l.Name, Status: cli.Pick(l.OK || ladder.Best == sandbox.Strict, statusOK, statusWarn), Detail: detail})
 	}
 	return out
 }

@@ -56,6 +56,6 @@ func runExportSkill(ctx context.Context, c *cli.Call, to string) error {
 		for _, f := range done.Files {
 			c.UI.Out("%s", f)
 		}
-		c.UI.Note("%s: %s written to %s", done.Ref, plural(len(done.Files), "file"), to)
+		c.UI.Note("%s: %s written to %s", done.Ref, cli.Plural(len(done.Files), "file"), to)
 	})
 }

@@ -39,7 +39,7 @@ func showRuns(c *cli.Call, runs []*graph.Summary) {
 		c.UI.Out("no runs")
 		return
 	}
-	t := newTable("runs")
+	t := cli.NewTable("runs")
 	for _, r := range runs {
 		state := r.State
 		if r.Reason != "" {
@@ -83,7 +83,7 @@ func showLog(c *cli.Call, l *graph.Log, state bool) {
 		c.UI.Raw(string(hidden.JSON(b)) + "\n")
 		return
 	}
-	t := newTable("steps")
+	t := cli.NewTable("steps")
 	for _, s := range l.Steps {
 		t.Add(fmt.Sprintf("%4d", s.Seq), s.Time, s.Event, s.Text)
 	}

@@ -111,7 +111,7 @@ func installMerge(ctx context.Context, c *cli.Call) ([]githook.Installed, error)
 }
 
 func showHooks(c *cli.Call, done []githook.Installed) {
-	t := newTable("hooks")
+	t := cli.NewTable("hooks")
 	for _, d := range done {
 		path := d.Path
 		if d.Chains != "" {
@@ -259,7 +259,7 @@ func hookCommit(ctx context.Context, c *cli.Call, name string, o *hookRunOptions
 	}
 	if name == "pre-merge-commit" && signed > 0 {
 		// git merge has written the tree of its commit before it runs the hook.
-		return diag.New(diag.Drift, "committing the merge: the index now has %s that git merge would leave out, so it stops", plural(signed, "more signature")).
+		return diag.New(diag.Drift, "committing the merge: the index now has %s that git merge would leave out, so it stops", cli.Plural(signed, "more signature")).
 			WithReason("merge_signed")
 	}
 	return nil

@@ -134,8 +134,8 @@ func showImported(c *cli.Call, done *importing.Result, to string, o *importOptio
 			}
 		}
 		c.UI.Note("%s%s: %d ready, %d rewritten, %d held, %d to repair, %s",
-			pick(o.dryRun, "would be copied to ", "copied to "), fromHere(c, to),
-			counts[primary.Ready], counts[primary.Rewritten], counts[primary.Held], counts[primary.Broken], plural(len(done.Others), "other file"))
+			cli.Pick(o.dryRun, "would be copied to ", "copied to "), fromHere(c, to),
+			counts[primary.Ready], counts[primary.Rewritten], counts[primary.Held], counts[primary.Broken], cli.Plural(len(done.Others), "other file"))
 		for _, line := range next {
 			c.UI.Note("next: %s", line)
 		}
@@ -158,7 +158,7 @@ func showImportChanges(u *cli.UI, done *importing.Result) {
 	}
 	for _, l := range done.Left {
 		if !l.Reason.ForPerson() {
-			u.Out("%s  %s (%s)", u.Style(cli.Dim, "left out "), l.Path, plural(l.Files, "file"))
+			u.Out("%s  %s (%s)", u.Style(cli.Dim, "left out "), l.Path, cli.Plural(l.Files, "file"))
 		}
 	}
 }

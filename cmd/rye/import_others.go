@@ -63,7 +63,7 @@ func showOthers(u *cli.UI, f importing.Imported, dryRun bool) {
 		u.Out("%s %s", f.Path, u.Style(cli.Dim, "("+string(f.Format)+")"))
 	}
 	for _, file := range f.Files {
-		label := pick(dryRun, "would write", "wrote      ")
+		label := cli.Pick(dryRun, "would write", "wrote      ")
 		if slices.Contains(f.Kept, file) {
 			label = "unchanged  "
 		}

@@ -151,7 +151,7 @@ func workflow(system, version, dir string, roots []status.CIRoot) (string, error
 	}
 	in := ""
 	if dir != "" {
-		in = "-C " + shellWord(dir) + " "
+		in = "-C " + cli.ShellArgument(dir) + " "
 	}
 	var fps []string
 	for _, r := range roots {

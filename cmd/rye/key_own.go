@@ -91,7 +91,7 @@ func showOwnKeys(u *cli.UI, keys []ownKey) {
 		u.Note("You have no key of your own; rye key new makes one.")
 		return
 	}
-	t := newTable("keys")
+	t := cli.NewTable("keys")
 	for _, k := range keys {
 		state := string(k.State)
 		if k.Default {

@@ -65,12 +65,12 @@ func showCheckedLog(u *cli.UI, rep *auditlog.Report) {
 		u.Finding(f)
 	}
 	if rep.Err() == nil {
-		u.Out("%s recorded, the chain is valid", plural(rep.Total, "signature"))
+		u.Out("%s recorded, the chain is valid", cli.Plural(rep.Total, "signature"))
 	}
 }
 
 func showSignatureLog(u *cli.UI, rep *auditlog.Report) {
-	t := newTable("signatures")
+	t := cli.NewTable("signatures")
 	for _, e := range rep.Entries {
 		t.Add(strconv.FormatInt(e.Seq, 10), e.Time, e.Surface, e.Use, loggedName(e), e.Space, e.Key[:shortKey], e.Project)
 	}

@@ -155,7 +155,7 @@ func showItems(u *cli.UI, items []listed) {
 		u.Note("No items.")
 		return
 	}
-	t := newTable("list")
+	t := cli.NewTable("list")
 	for _, i := range items {
 		name := any(i.Ref)
 		if i.Shadowed {
@@ -191,7 +191,7 @@ func listBundles(ctx context.Context, c *cli.Call, in space.Name) error {
 			c.UI.Note("No bundles.")
 			return
 		}
-		t := newTable("bundles")
+		t := cli.NewTable("bundles")
 		for _, b := range list {
 			name := b.ID
 			if !b.Direct {

@@ -71,9 +71,9 @@ func (v *live) show(o liveview.Params, color bool) {
 	}
 	v.hideTyped()
 	o.Whole = func(log string, call int) string {
-		return fmt.Sprintf("rye threads show %s --call %d", called(v.c, log), call)
+		return fmt.Sprintf("rye threads show %s --call %d", cli.RunWord(v.c, log), call)
 	}
-	o.Named = func(id string) string { return label(v.c, id) }
+	o.Named = func(id string) string { return cli.RunLabel(v.c, id) }
 	v.view = liveview.New(o)
 	v.view.Start()
 }

@@ -101,7 +101,7 @@ func removeServer(ctx context.Context, c *cli.Call, s *mcpStore) error {
 	}
 	noteStaleServerLock(c, s.project, refs)
 	return c.UI.Show(map[string]any{"name": l.Name, "removed": removed}, func() {
-		c.UI.Out("removed MCP server %s and %s", l.Name, plural(len(l.Files), "tool"))
+		c.UI.Out("removed MCP server %s and %s", l.Name, cli.Plural(len(l.Files), "tool"))
 	})
 }
 

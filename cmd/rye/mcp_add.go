@@ -162,7 +162,7 @@ func addServer(ctx context.Context, c *cli.Call, o *mcpAddOptions, s *mcpStore, 
 	if err := s.Write(ctx, server.Name, files); err != nil {
 		return nil, err
 	}
-	c.UI.Out("added MCP server %s: %s, %s", server.Name, s.root.Display(mcpclient.ServerPath(server.Name)), plural(len(offer.Tools), "tool"))
+	c.UI.Out("added MCP server %s: %s, %s", server.Name, s.root.Display(mcpclient.ServerPath(server.Name)), cli.Plural(len(offer.Tools), "tool"))
 	if len(offer.Tools) > 0 {
 		c.UI.Note("run one: rye run %s", mcpclient.ToolRef(server.Name, offer.Tools[0].Name))
 	}
@@ -282,7 +282,7 @@ func describedServers(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error
 		}
 	}
 	if s.Transport == "" {
-		s.Transport = pick(s.URL != "", mcpclient.HTTP, mcpclient.Stdio)
+		s.Transport = cli.Pick(s.URL != "", mcpclient.HTTP, mcpclient.Stdio)
 	}
 	s.Env, s.Headers = map[string]string{}, map[string]string{}
 	for _, word := range o.env {

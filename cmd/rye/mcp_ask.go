@@ -11,7 +11,7 @@ import (
 
 // connectServer connects to a server and returns its tools.
 func connectServer(ctx context.Context, c *cli.Call, s *mcpStore, server *mcpclient.Server) (*mcpclient.Offer, error) {
-	c.UI.Note("%s MCP server %s …", pick(server.Transport == mcpclient.Stdio, "starting", "connecting to"), server.Name)
+	c.UI.Note("%s MCP server %s …", cli.Pick(server.Transport == mcpclient.Stdio, "starting", "connecting to"), server.Name)
 	offer, err := mcpclient.Ask(ctx, surface.McpOptions(s.project), server, c.Environ())
 	if err != nil {
 		showMcpStderr(c.UI, err)

@@ -124,7 +124,7 @@ func acceptServer(ctx context.Context, c *cli.Call, s *mcpStore, r refreshed) er
 }
 
 func showUnchanged(u *cli.UI, r refreshed) {
-	u.Out("MCP server %s has not changed: %s", r.name, plural(len(r.offer.Tools), "tool"))
+	u.Out("MCP server %s has not changed: %s", r.name, cli.Plural(len(r.offer.Tools), "tool"))
 }
 
 // showRefreshed prints the changes of a server.

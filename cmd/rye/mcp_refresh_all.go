@@ -96,7 +96,7 @@ func confirmServers(c *cli.Call, yes bool, changed []refreshed) error {
 	if !c.Isatty(c.Stdin) || c.UI.AsJSON {
 		return diag.New(diag.ConsentRequired, "%s: a person confirms it, and this process has no terminal", doing).WithReason("mcp_review")
 	}
-	c.UI.Out("changes of %s:", plural(len(changed), "MCP server"))
+	c.UI.Out("changes of %s:", cli.Plural(len(changed), "MCP server"))
 	for _, r := range changed {
 		c.UI.Out("  %s: %d added, %d changed, %d removed", r.name, len(r.diff.Added), len(r.diff.Changed), len(r.diff.Removed))
 	}
@@ -147,7 +147,7 @@ func showAllRefreshed(u *cli.UI, all []refreshed) error {
 	}
 	data := map[string]any{"servers": refreshedData(all), "count": len(all), "accepted": accepted, "failed": len(errs)}
 	human := func() {
-		u.Out("%s: changes of %d accepted, %d failed", plural(len(all), "MCP server"), accepted, len(errs))
+		u.Out("%s: changes of %d accepted, %d failed", cli.Plural(len(all), "MCP server"), accepted, len(errs))
 	}
 	if err := diag.Join("refreshing the MCP servers", errs); err != nil {
 		if !u.AsJSON {

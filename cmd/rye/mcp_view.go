@@ -12,7 +12,7 @@ import (
 // showMcpServer prints the command or the address of a server.
 func showMcpServer(u *cli.UI, s *mcpclient.Server, dir string) {
 	u.Out("%s", u.Style(cli.Bold, "MCP server "+s.Name))
-	t := newTable("server")
+	t := cli.NewTable("server")
 	if s.Transport == mcpclient.Stdio {
 		t.Add("  command", argumentLine(append([]string{s.Command}, s.Args...)))
 		t.Add("  folder", strings.TrimSuffix(dir+"/"+s.Cwd, "/"))
@@ -28,7 +28,7 @@ func showMcpServer(u *cli.UI, s *mcpclient.Server, dir string) {
 	}
 	if s.Sandbox != nil {
 		for i, line := range profileLines(*s.Sandbox) {
-			t.Add(pick(i == 0, "  sandbox", ""), line)
+			t.Add(cli.Pick(i == 0, "  sandbox", ""), line)
 		}
 	}
 	t.Add("  timeout", s.Timeout.String())
@@ -38,12 +38,12 @@ func showMcpServer(u *cli.UI, s *mcpclient.Server, dir string) {
 // showMcpOffer prints what a server offers, in full if the user is about to
 // approve it.
 func showMcpOffer(u *cli.UI, o *mcpclient.Offer, asked bool) {
-	t := newTable("offer")
+	t := cli.NewTable("offer")
 	if o.Software != "" {
 		t.Add("  software", o.Software)
 	}
 	t.Add("  protocol", o.Server.Protocol)
-	t.Add("  tools", plural(len(o.Tools), "tool"))
+	t.Add("  tools", cli.Plural(len(o.Tools), "tool"))
 	u.Table(t)
 	if asked || u.Detailed {
 		for _, tool := range o.Tools {
@@ -59,10 +59,10 @@ func showMcpOffer(u *cli.UI, o *mcpclient.Offer, asked bool) {
 
 // showMcpTools prints the first line of each description.
 func showMcpTools(u *cli.UI, tools []mcpclient.Tool) {
-	t := newTable("mcp tools")
+	t := cli.NewTable("mcp tools")
 	for _, tool := range tools {
 		line, rest := firstLineOf(tool.Description)
-		t.Add("    "+tool.Name, line+pick(rest, " …", ""))
+		t.Add("    "+tool.Name, line+cli.Pick(rest, " …", ""))
 	}
 	u.Table(t)
 	if len(tools) > 0 {
@@ -146,7 +146,7 @@ func showMcpList(u *cli.UI, listed []mcpclient.Listed, tools bool) {
 		u.Note("No MCP servers. rye mcp add NAME -- COMMAND adds one.")
 		return
 	}
-	t := newTable("servers")
+	t := cli.NewTable("servers")
 	for _, l := range listed {
 		how, state := "", u.Style(cli.Green, "signed")
 		if l.Server != nil {
@@ -158,10 +158,10 @@ func showMcpList(u *cli.UI, listed []mcpclient.Listed, tools bool) {
 		case l.Shadow:
 			state = u.Style(cli.Dim, "shadowed")
 		}
-		t.Add(l.Name, l.Space, plural(len(l.Files), "tool"), state, how)
+		t.Add(l.Name, l.Space, cli.Plural(len(l.Files), "tool"), state, how)
 		for _, tool := range l.Tools {
 			line, _ := firstLineOf(tool.Description)
-			t.Add("  "+tool.Name, "", "", pick(tool.Err == nil, cli.Styled(""), u.Style(cli.Red, "refused")), line)
+			t.Add("  "+tool.Name, "", "", cli.Pick(tool.Err == nil, cli.Styled(""), u.Style(cli.Red, "refused")), line)
 		}
 	}
 	u.Table(t)

@@ -200,7 +200,7 @@ func syncWheels(ctx context.Context, c *cli.Call, o *packageOptions) error {
 	}
 	n, err := h.SyncWheels(ctx)
 	if n > 0 {
-		c.UI.Note("fetched %s of Python tools", plural(n, "package"))
+		c.UI.Note("fetched %s of Python tools", cli.Plural(n, "package"))
 	}
 	return err
 }

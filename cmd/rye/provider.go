@@ -60,7 +60,7 @@ func showProviders(u *cli.UI, all []*project.ProviderState) {
 		u.Note("No providers.")
 		return
 	}
-	t := newTable("providers")
+	t := cli.NewTable("providers")
 	for _, s := range all {
 		t.Add(providerName(s.Ref), s.State, providerDetail(s))
 	}
@@ -142,7 +142,7 @@ func showPrices(u *cli.UI, list []project.ModelPrices) {
 		u.Note("No providers.")
 		return
 	}
-	t := newTable("prices")
+	t := cli.NewTable("prices")
 	for _, m := range list {
 		t.Add(providerName(m.Provider), m.Model, m.Prices["input"], m.Prices["cache_read"], m.Prices["cache_write_5m"], m.Prices["output"], m.AsOf, m.Source, m.Problem)
 		for _, a := range m.Above {

@@ -77,7 +77,7 @@ func confirmCost(c *cli.Call, yes bool, ref string, worst policy.USD) error {
 
 func showTry(c *cli.Call, r *project.TryReport, err error) error {
 	human := func() {
-		t := newTable("test call")
+		t := cli.NewTable("test call")
 		for _, call := range r.Calls {
 			cost := call.Cost.String()
 			if call.Assumed {

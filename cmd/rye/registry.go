@@ -123,7 +123,7 @@ func showRegistries(u *cli.UI, list []project.PinnedRegistry) {
 		u.Out("no registry is pinned; rye registry add HOST pins one")
 		return
 	}
-	t := newTable("registries")
+	t := cli.NewTable("registries")
 	for _, r := range list {
 		state := "in use"
 		switch {

@@ -121,7 +121,7 @@ func runAdmin(ctx context.Context, c *cli.Call, o *adminOptions, do server.Comma
 		if r.Receipt != nil {
 			c.UI.Out("log entry %d", r.Receipt.Index)
 		}
-		t := newTable("registry reports")
+		t := cli.NewTable("registry reports")
 		for _, x := range r.Reports {
 			t.Add(fmt.Sprint(x.Number), x.At.Format(time.DateOnly), x.ID, x.Version, x.Text)
 		}

@@ -93,7 +93,7 @@ func publishPacked(ctx context.Context, c *cli.Call, h *project.Project, b *publ
 			return err
 		}
 		return c.UI.Show(b, func() {
-			c.UI.Out("would publish %s %s: %s, %d bytes", b.Full(), b.Version, plural(len(b.Files), "file"), b.Bytes)
+			c.UI.Out("would publish %s %s: %s, %d bytes", b.Full(), b.Version, cli.Plural(len(b.Files), "file"), b.Bytes)
 			for f := range strings.SplitSeq(shownFiles(b), "\n") {
 				c.UI.Out("  %s", f)
 			}
@@ -139,7 +139,7 @@ func reviewPrepared(c *cli.Call, b *publish.PackedBundle, dryRun bool) error {
 	if dryRun {
 		return nil // which shows it and sends nothing
 	}
-	c.UI.Note("An agent prepared %s %s, %s:", b.Full(), b.Version, plural(len(b.Files), "file"))
+	c.UI.Note("An agent prepared %s %s, %s:", b.Full(), b.Version, cli.Plural(len(b.Files), "file"))
 	for f := range strings.SplitSeq(shownFiles(b), "\n") {
 		c.UI.Note("  %s", f)
 	}

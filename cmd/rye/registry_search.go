@@ -53,7 +53,7 @@ func showRegistryHits(u *cli.UI, hits *items.Hits) {
 	}
 	for _, x := range hits.Hits {
 		u.Out("%s", strings.TrimRight(x.ID+" "+x.Version+"  "+x.State, " "))
-		t := newTable("bundle of a registry")
+		t := cli.NewTable("bundle of a registry")
 		if x.Description != "" {
 			t.Add("  about", x.Description)
 		}
@@ -197,7 +197,7 @@ owner of the key is unknown.`,
 				return err
 			}
 			return c.UI.Show(r, func() {
-				c.UI.Out("%s: %d log entries, %s verified", r.Host, r.Entries, plural(r.Releases, "release"))
+				c.UI.Out("%s: %d log entries, %s verified", r.Host, r.Entries, cli.Plural(r.Releases, "release"))
 				c.UI.Out("log key %s", r.Key)
 			})
 		},

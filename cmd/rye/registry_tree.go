@@ -31,7 +31,7 @@ way. The registry may be in use. Repeated calls copy what is new, so DIR can be 
 			if err != nil {
 				return err
 			}
-			return c.UI.Report(nil, map[string]int{"copied": n}, nil, func() { c.UI.Out("copied %s", plural(n, "file")) })
+			return c.UI.Report(nil, map[string]int{"copied": n}, nil, func() { c.UI.Out("copied %s", cli.Plural(n, "file")) })
 		},
 	}
 }
@@ -76,7 +76,7 @@ func showRegistryTree(c *cli.Call, r *server.TreeReport) error {
 		for _, f := range r.Findings {
 			c.UI.Finding(f)
 		}
-		c.UI.Out("%s: %d log entries, %s, %s", r.Host, r.Entries, plural(r.Bundles, "bundle"), plural(r.Versions, "version"))
+		c.UI.Out("%s: %d log entries, %s, %s", r.Host, r.Entries, cli.Plural(r.Bundles, "bundle"), cli.Plural(r.Versions, "version"))
 	})
 }
 

@@ -229,7 +229,7 @@ func toolStatus(err error, r *exec.Result) error {
 // showDropped reports that the output of a tool was cut.
 func showDropped(u *cli.UI, stream string, n int64) {
 	if n > 0 {
-		u.Note("warning: %s is cut: %s over the limit (config.max_output of the runtime)", stream, plural(int(n), "byte"))
+		u.Note("warning: %s is cut: %s over the limit (config.max_output of the runtime)", stream, cli.Plural(int(n), "byte"))
 	}
 }
 
@@ -265,7 +265,7 @@ func showToolText(u *cli.UI, data map[string]any) bool {
 func showDryRun(u *cli.UI, run *primary.Run) {
 	p := run.Plan
 	u.Out("%s would run; nothing started", run.Metadata.Ref)
-	t := newTable("dry run")
+	t := cli.NewTable("dry run")
 	if p.Native != nil {
 		t.Add("program", "none: "+p.Chain.Primitive().Ref.ID+" runs in this process")
 		addConfig(t, p.Native.Config)

@@ -70,7 +70,7 @@ func askAboutThread(c *cli.Call) func(ctx context.Context, thread, question stri
 		return nil
 	}
 	return func(ctx context.Context, thread, question string) (string, error) {
-		a, err := askAtTerminal(ctx, c, &dialog.Question{From: label(c, thread), Text: question, Choices: []dialog.Choice{
+		a, err := askAtTerminal(ctx, c, &dialog.Question{From: cli.RunLabel(c, thread), Text: question, Choices: []dialog.Choice{
 			{Key: 'y', Label: "yes", Help: "the thread continues", Words: []string{"yes"}, Permits: true},
 			{Key: 'n', Label: "no", Help: "the thread ends", Words: []string{"no"}},
 			{Key: 'l', Label: "later", Help: "the thread stays suspended", Words: []string{"later"}},
@@ -94,7 +94,7 @@ func askAboutCall(c *cli.Call) project.Decide {
 // callQuestion describes what a person can answer about a call.
 func callQuestion(c *cli.Call, q project.Asked) *dialog.Question {
 	out := &dialog.Question{
-		From: label(c, q.Thread), Why: q.Rule, Text: q.Question, Details: q.Details, Escape: 'n', Queue: q.Queue,
+		From: cli.RunLabel(c, q.Thread), Why: q.Rule, Text: q.Question, Details: q.Details, Escape: 'n', Queue: q.Queue,
 		Choices: []dialog.Choice{{Key: 'y', Label: "once", Help: "this call runs, this one time", Words: []string{"yes", threads.Once}, Permits: true}},
 	}
 	if policy.NeedsWord(q.Tier, q.Rule) {

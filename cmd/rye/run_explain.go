@@ -58,7 +58,7 @@ func showWhere(t *cli.Table, p *project.ThreadPlan) {
 }
 
 func showPlan(u *cli.UI, p *project.ThreadPlan, whole bool) {
-	t := newTable("plan")
+	t := cli.NewTable("plan")
 	t.Add("directive", fmt.Sprintf("%s, signed by %s, %s", p.Ref, p.Directive.Owner, p.Directive.Space))
 	for _, e := range p.Extends {
 		t.Add("extends", fmt.Sprintf("%s, signed by %s, %s", e.Ref, e.Owner, e.Space))

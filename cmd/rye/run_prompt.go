@@ -82,7 +82,7 @@ func notRef(err error, args []string) error {
 		ref, _ := e.Details["ref"].(string)
 		words := []string{"rye", "run", ref}
 		for _, w := range args[1:] {
-			words = append(words, shellWord(w))
+			words = append(words, cli.ShellArgument(w))
 		}
 		return e.WithReason("named_run").WithDetail("command", strings.Join(words, " "))
 	}

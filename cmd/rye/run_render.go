@@ -37,7 +37,7 @@ func renderThread(ctx context.Context, c *cli.Call, h *project.Project, req prim
 			}
 		}
 		c.UI.Out("--- tools")
-		tools := newTable("tools of a prompt")
+		tools := cli.NewTable("tools of a prompt")
 		for _, t := range r.Prompt.Tools {
 			tools.Add(t.Name, firstRunes(t.Description, 100))
 		}

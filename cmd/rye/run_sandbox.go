@@ -16,7 +16,7 @@ func addSandbox(t *cli.Table, s *exec.Confinement) {
 	}
 	t.Add("risk", fmt.Sprintf("%s (%s): %s", s.Rating.Tier, s.Rating.Tier.Name(), s.Rating.Why))
 	for i, capability := range s.Calls {
-		t.Add(pick(i == 0, "may call", ""), string(capability))
+		t.Add(cli.Pick(i == 0, "may call", ""), string(capability))
 	}
 	switch {
 	case s.Unconfined && s.Rating.Class != policy.T4:
@@ -30,7 +30,7 @@ func addSandbox(t *cli.Table, s *exec.Confinement) {
 		return
 	}
 	for i, line := range profileLines(s.Shown()) {
-		t.Add(pick(i == 0, "sandbox", ""), line)
+		t.Add(cli.Pick(i == 0, "sandbox", ""), line)
 	}
 	for _, note := range s.Notes {
 		t.Add("not granted", note)
@@ -52,7 +52,7 @@ func showSandbox(u *cli.UI, s *exec.Sandbox) {
 		u.Verbose("sandbox: not granted: %s", note)
 	}
 	for _, conn := range s.Connections {
-		u.Verbose("sandbox: %s %s:%d, %d bytes out, %d in", pick(conn.Allowed, "connected to", "refused"), conn.Host, conn.Port, conn.BytesOut, conn.BytesIn)
+		u.Verbose("sandbox: %s %s:%d, %d bytes out, %d in", cli.Pick(conn.Allowed, "connected to", "refused"), conn.Host, conn.Port, conn.BytesOut, conn.BytesIn)
 	}
 }
 

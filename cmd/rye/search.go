@@ -109,7 +109,7 @@ func searchRegistryItems(ctx context.Context, c *cli.Call, h *project.Project, o
 		if res.Note != "" {
 			c.UI.Note("%s", res.Note)
 		}
-		t := newTable("search registry")
+		t := cli.NewTable("search registry")
 		for _, x := range res.Hits {
 			t.Add(string(x.Type)+":"+x.ID, x.State, strings.Join(x.Signers, ", "), fmt.Sprintf("%.2f", x.Score), x.Description)
 		}
@@ -156,7 +156,7 @@ func showHits(u *cli.UI, res *search.Result, offset int) {
 }
 
 func hitTable(u *cli.UI, hits []search.Hit) *cli.Table {
-	t := newTable("search")
+	t := cli.NewTable("search")
 	for _, h := range hits {
 		name := any(h.Ref().String())
 		switch {

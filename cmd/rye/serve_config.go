@@ -113,10 +113,10 @@ func readToken(file string) (string, error) {
 	fi, err := os.Stat(file)
 	if err != nil {
 		return "", diag.New(diag.Usage, "reading the token: %w", err).
-			WithReason("token_missing").WithDetail("file", shellWord(file))
+			WithReason("token_missing").WithDetail("file", cli.ShellArgument(file))
 	}
 	if runtime.GOOS != "windows" && fi.Mode().Perm()&0o077 != 0 {
-		return "", diag.New(diag.Usage, "reading the token: other users may read %s", file).WithReason("token_mode").WithDetail("file", shellWord(file))
+		return "", diag.New(diag.Usage, "reading the token: other users may read %s", file).WithReason("token_mode").WithDetail("file", cli.ShellArgument(file))
 	}
 	if !fi.Mode().IsRegular() || fi.Size() > 4096 {
 		return "", diag.New(diag.Usage, "reading the token: %s is not a regular file of at most 4096 bytes", file)

@@ -88,7 +88,7 @@ func runShow(ctx context.Context, c *cli.Call) error {
 }
 
 func showItem(u *cli.UI, v *itemView, it *resolve.Item) {
-	t := newTable("show")
+	t := cli.NewTable("show")
 	row := func(name, value string) {
 		if value != "" {
 			t.Add(u.Style(cli.Dim, name), value)

@@ -21,9 +21,9 @@ func showChanges(u *cli.UI, r *packages.Result) {
 	}
 	switch {
 	case len(r.Installed) > 0:
-		u.Note("%s installed", plural(len(r.Installed), "bundle"))
+		u.Note("%s installed", cli.Plural(len(r.Installed), "bundle"))
 	case len(r.Removed) > 0:
-		u.Note("%s removed from the space", plural(len(r.Removed), "bundle"))
+		u.Note("%s removed from the space", cli.Plural(len(r.Removed), "bundle"))
 	case len(r.Changes)+len(r.Wrote) == 0:
 		u.Note("Nothing to do.")
 	}
@@ -41,7 +41,7 @@ func showChange(u *cli.UI, c packages.Change) {
 		u.Out("%s %s %s", u.Style(cli.Yellow, "~"), c.ID, c.To)
 	}
 	showItemChanges(u, c)
-	showLines(u, "asks for", pick(c.From == "", c.Caps, c.NewCaps))
+	showLines(u, "asks for", cli.Pick(c.From == "", c.Caps, c.NewCaps))
 	showLines(u, "new executable", c.NewExec)
 	showLines(u, "new host", c.NewHosts)
 	showLines(u, "new signer", c.NewSigners)
@@ -65,7 +65,7 @@ func showItemChanges(u *cli.UI, c packages.Change) {
 			hidden++
 			continue
 		}
-		u.Out("    %s%s", pick(x.Op == lock.Added, "new ", string(x.Op)+" "), itemNote(x))
+		u.Out("    %s%s", cli.Pick(x.Op == lock.Added, "new ", string(x.Op)+" "), itemNote(x))
 	}
 	if hidden > 0 {
 		u.Out("    and %d more: rye diff %s %s", hidden, c.ID, c.To)

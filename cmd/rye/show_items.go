@@ -15,7 +15,7 @@ func signerOf(it *resolve.Item) string {
 }
 
 func showChain(u *cli.UI, elements []primary.Element) {
-	t := newTable("chain")
+	t := cli.NewTable("chain")
 	for i, e := range elements {
 		arrow := ""
 		if i > 0 {
@@ -52,7 +52,7 @@ func verified(c *cli.Call, r *verify.Report) error {
 	err := diag.FromFindings("verifying", r.Findings)
 	human := func() {
 		if c.UI.Detailed {
-			t := newTable("verified")
+			t := cli.NewTable("verified")
 			for _, f := range r.Files {
 				t.Add(string(f.Verdict.Status), f.Path, f.Verdict.Owner)
 			}
@@ -66,7 +66,7 @@ func verified(c *cli.Call, r *verify.Report) error {
 		}
 		c.UI.Out("%s", walkSummary(r))
 		if c.UI.Detailed && r.Ignored > 0 {
-			c.UI.Out("%s ignored: not items, or ignored by git", plural(r.Ignored, "file"))
+			c.UI.Out("%s ignored: not items, or ignored by git", cli.Plural(r.Ignored, "file"))
 		}
 	}
 	return c.UI.Report(err, r, r.Findings, human)
@@ -82,9 +82,9 @@ func walkSummary(r *verify.Report) string {
 			warns++
 		}
 	}
-	s := fmt.Sprintf("%s verified, %d trusted", plural(r.Judged, "file"), r.Trusted)
+	s := fmt.Sprintf("%s verified, %d trusted", cli.Plural(r.Judged, "file"), r.Trusted)
 	if errs+warns == 0 {
 		return s
 	}
-	return fmt.Sprintf("%s, %s, %s", s, plural(errs, "error"), plural(warns, "warning"))
+	return fmt.Sprintf("%s, %s, %s", s, cli.Plural(errs, "error"), cli.Plural(warns, "warning"))
 }

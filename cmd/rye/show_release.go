@@ -35,10 +35,10 @@ func brought(in *packages.Inspection) []string {
 // showRelease prints what a release contains. Nothing of it was verified.
 func showRelease(u *cli.UI, in *packages.Inspection) {
 	u.Note("Not verified: these are the contents of %s.", in.Version)
-	t := newTable("release")
+	t := cli.NewTable("release")
 	row := func(name string, values []string) {
 		for i, v := range values {
-			t.Add(pick(i == 0, name, ""), v)
+			t.Add(cli.Pick(i == 0, name, ""), v)
 		}
 	}
 	row("release", []string{in.Name + " " + in.Version})
@@ -47,9 +47,9 @@ func showRelease(u *cli.UI, in *packages.Inspection) {
 		if s.Owner != "" {
 			label += " (" + s.Owner + ")"
 		}
-		t.Add(pick(i == 0, "signer", ""), label)
-		document := pick(s.Document != nil, "; the repository has its key document", "; the repository has no key document of it")
-		t.Add("", pick(s.Verdict == "trusted", "trusted", "not trusted: "+s.Verdict+document))
+		t.Add(cli.Pick(i == 0, "signer", ""), label)
+		document := cli.Pick(s.Document != nil, "; the repository has its key document", "; the repository has no key document of it")
+		t.Add("", cli.Pick(s.Verdict == "trusted", "trusted", "not trusted: "+s.Verdict+document))
 	}
 	row("items", brought(in))
 	row("asks for", in.Caps)
@@ -59,11 +59,11 @@ func showRelease(u *cli.UI, in *packages.Inspection) {
 }
 
 func showInfo(u *cli.UI, in *packages.Info) {
-	t := newTable("bundle")
+	t := cli.NewTable("bundle")
 	row := func(name string, values ...string) {
 		for i, v := range values {
 			if v != "" {
-				t.Add(pick(i == 0, name, ""), v)
+				t.Add(cli.Pick(i == 0, name, ""), v)
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func showInfo(u *cli.UI, in *packages.Info) {
 	row("url", in.URL)
 	row("versions", strings.Join(in.Versions, ", "))
 	row("required", in.Require)
-	row("locked", strings.TrimSpace(in.Locked+" "+pick(in.State != "", "("+in.State+")", "")))
+	row("locked", strings.TrimSpace(in.Locked+" "+cli.Pick(in.State != "", "("+in.State+")", "")))
 	row("path", in.Path)
 	row("commit", in.Commit)
 	row("sum", in.Sum)

@@ -149,6 +149,6 @@ func noteLeft(c *cli.Call, s *githook.Report) {
 		c.UI.Note("rye: %s is up to date", lock.LockFile)
 	}
 	for _, path := range s.Left {
-		c.UI.Note("rye: %s has edits that are not staged: the commit holds it %s, the file stays as it is", path, pick(filepath.Base(path) == lock.LockFile, "up to date", "signed"))
+		c.UI.Note("rye: %s has edits that are not staged: the commit holds it %s, the file stays as it is", path, cli.Pick(filepath.Base(path) == lock.LockFile, "up to date", "signed"))
 	}
 }

@@ -85,7 +85,7 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 // line its id, as before threads had numbers.
 func showSpawned(c *cli.Call, s *project.Spawned) {
 	if c.Isatty != nil && c.Isatty(c.Stdout) && c.UI.Number(s.ThreadID) > 0 {
-		c.UI.Out("%s  process %d  %s", label(c, s.ThreadID), s.PID, s.State)
+		c.UI.Out("%s  process %d  %s", cli.RunLabel(c, s.ThreadID), s.PID, s.State)
 		return
 	}
 	c.UI.Out("%s %d %s", s.ThreadID, s.PID, s.State)

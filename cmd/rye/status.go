@@ -74,11 +74,11 @@ func runStatus(ctx context.Context, c *cli.Call, check bool) error {
 	if !c.UI.AsJSON {
 		showStatus(c.UI, lines)
 	}
-	return cli.Shown(diag.New(diag.Drift, "checking the project: %s to fix", plural(len(fixes), "line")), data)
+	return cli.Shown(diag.New(diag.Drift, "checking the project: %s to fix", cli.Plural(len(fixes), "line")), data)
 }
 
 func showStatus(u *cli.UI, lines []statusLine) {
-	t := newTable("status")
+	t := cli.NewTable("status")
 	for _, l := range lines {
 		if l.Fix == "" {
 			t.Add(l.Name, l.Text)
@@ -112,10 +112,10 @@ func statusLines(s *status.Status) []statusLine {
 		out[6].Fix = "" // the lock follows the items, once they are signed
 	}
 	if len(s.Drafts) > 0 {
-		out = append(out, statusLine{"drafts", plural(len(s.Drafts), "draft") + " of agents to review: " + some(s.Drafts), ""})
+		out = append(out, statusLine{"drafts", cli.Plural(len(s.Drafts), "draft") + " of agents to review: " + some(s.Drafts), ""})
 	}
 	for _, k := range s.Ending {
-		out = append(out, statusLine{"warning", fmt.Sprintf("key %s of %s (%s) ends in %s", k.Fingerprint.Short(), k.Owner, k.Signed, plural(k.Days, "day")), ""})
+		out = append(out, statusLine{"warning", fmt.Sprintf("key %s of %s (%s) ends in %s", k.Fingerprint.Short(), k.Owner, k.Signed, cli.Plural(k.Days, "day")), ""})
 	}
 	for _, f := range s.Notes {
 		out = append(out, statusLine{"warning", f.String(), ""})
@@ -132,7 +132,7 @@ func keyLine(k status.KeyStatus) statusLine {
 		_, reason, _ := strings.Cut(k.Reason, ": ")
 		return statusLine{"key", reason, fix}
 	}
-	l := statusLine{"key", fmt.Sprintf("%s %s, ends %s (%s)", k.Owner, k.Fingerprint[:16], k.NotAfter.Format(time.DateOnly), plural(k.Days, "day")), ""}
+	l := statusLine{"key", fmt.Sprintf("%s %s, ends %s (%s)", k.Owner, k.Fingerprint[:16], k.NotAfter.Format(time.DateOnly), cli.Plural(k.Days, "day")), ""}
 	if !k.HasFile {
 		l.Text += ", no key file on this machine"
 	}
@@ -203,10 +203,10 @@ func itemLine(i status.ItemStatus) statusLine {
 }
 
 func trustedLine(t status.TrustStatus) statusLine {
-	l := statusLine{"trust", plural(t.Keys, "key"), ""}
+	l := statusLine{"trust", cli.Plural(t.Keys, "key"), ""}
 	switch {
 	case len(t.Pending) > 0:
-		l.Text += fmt.Sprintf("; %s in .ai/trust not accepted", plural(len(t.Pending), "document"))
+		l.Text += fmt.Sprintf("; %s in .ai/trust not accepted", cli.Plural(len(t.Pending), "document"))
 		l.Fix = "rye trust accept"
 	case t.Set == trust.SetAccepted:
 		l.Text += "; project documents accepted"
@@ -215,7 +215,7 @@ func trustedLine(t status.TrustStatus) statusLine {
 }
 
 func lockLine(k status.LockStatus) statusLine {
-	bundles := plural(k.Bundles, "bundle") + " installed"
+	bundles := cli.Plural(k.Bundles, "bundle") + " installed"
 	switch {
 	case k.State == status.LockNone:
 		return statusLine{"lock", "none, and no bundles", ""}
@@ -223,7 +223,7 @@ func lockLine(k status.LockStatus) statusLine {
 		// The error names the file and the line; rye verify prints what helps.
 		return statusLine{"lock", k.FirstText, "rye verify"}
 	case k.Missing > 0:
-		return statusLine{"lock", fmt.Sprintf("%s, not all installed", plural(k.Bundles, "bundle")), "rye sync"}
+		return statusLine{"lock", fmt.Sprintf("%s, not all installed", cli.Plural(k.Bundles, "bundle")), "rye sync"}
 	case k.State != status.LockUpToDate:
 		return statusLine{"lock", k.State + ": " + k.FirstText, "rye lock"}
 	}

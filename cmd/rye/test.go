@@ -117,10 +117,10 @@ func endTests(c *cli.Call, reports []*project.TestReport) error {
 	}
 	data := map[string]any{"tests": reports, "passed": len(reports) - failed, "failed": failed}
 	if failed > 0 {
-		c.UI.Note("%d of %s failed", failed, plural(len(reports), "test"))
+		c.UI.Note("%d of %s failed", failed, cli.Plural(len(reports), "test"))
 		return c.UI.Report(first, data, nil, func() {})
 	}
-	return c.UI.Show(data, func() { c.UI.Note("%s passed", plural(len(reports), "test")) })
+	return c.UI.Show(data, func() { c.UI.Note("%s passed", cli.Plural(len(reports), "test")) })
 }
 
 // testRecordOptions are the flags of rye test record.
@@ -173,7 +173,7 @@ func runTestRecord(ctx context.Context, c *cli.Call, o *testRecordOptions) error
 	}
 	return c.UI.Show(done, func() {
 		c.UI.Out("%s", done.Path)
-		c.UI.Note("%s: %s, %s of %s. Review it, then: rye sign %s", done.Ref, plural(int(done.Turns), "turn"), plural(done.Calls, "call"), done.Directive, done.Ref)
+		c.UI.Note("%s: %s, %s of %s. Review it, then: rye sign %s", done.Ref, cli.Plural(int(done.Turns), "turn"), cli.Plural(done.Calls, "call"), done.Directive, done.Ref)
 	})
 }
 

@@ -50,7 +50,7 @@ func endModels(c *cli.Call, reports []*project.ModelReport, err error) error {
 }
 
 func showModels(u *cli.UI, reports []*project.ModelReport) {
-	t := newTable("models")
+	t := cli.NewTable("models")
 	for _, r := range reports {
 		var turns int64
 		for _, run := range r.Runs {

@@ -292,7 +292,7 @@ func runThreadsVerify(ctx context.Context, c *cli.Call) error {
 	if c.UI.AsJSON {
 		return c.UI.Report(err, map[string]any{"runs": reports}, findings, nil)
 	}
-	t := newTable("verified runs")
+	t := cli.NewTable("verified runs")
 	for _, r := range reports {
 		t.Add(r.ID, logState(r))
 	}

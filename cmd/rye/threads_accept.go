@@ -39,10 +39,10 @@ removed, give the whole id: a log with that id can be begun again.`,
 			}
 			return c.UI.Show(a, func() {
 				if a.Wrote > a.Lines {
-					c.UI.Out("accepted %s with %s; this account had written %d", id, plural(int(a.Lines), "line"), a.Wrote)
+					c.UI.Out("accepted %s with %s; this account had written %d", id, cli.Plural(int(a.Lines), "line"), a.Wrote)
 					return
 				}
-				c.UI.Out("accepted %s with %s", id, plural(int(a.Lines), "line"))
+				c.UI.Out("accepted %s with %s", id, cli.Plural(int(a.Lines), "line"))
 			})
 		},
 	}

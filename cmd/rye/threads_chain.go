@@ -31,7 +31,7 @@ that of the first; turns and costs are those of the chain so far.`,
 				return err
 			}
 			return c.UI.Show(map[string]any{"chain": links}, func() {
-				t := newTable("chain of threads")
+				t := cli.NewTable("chain of threads")
 				for _, l := range links {
 					t.Add(bareRef(l.Directive), l.State, fmt.Sprint(l.Turns), activity.Money(l.Cost.Spend), l.ID)
 				}

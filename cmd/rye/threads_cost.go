@@ -83,7 +83,7 @@ func runThreadsCost(ctx context.Context, c *cli.Call, o *costOptions) error {
 
 // showTotal prints a line for each thread of a tree and of its chains, and their sum.
 func showTotal(u *cli.UI, r *project.CostReport) {
-	t := newTable("cost of a tree")
+	t := cli.NewTable("cost of a tree")
 	add := func(number int64, name string, s store.Sum, thread string) {
 		t.Add(numberCell(number), name, fmt.Sprint(s.Calls), s.Actual.String(), s.Assumed.String(), s.Reserved.String(), thread)
 	}
@@ -117,7 +117,7 @@ func showPeriods(ctx context.Context, c *cli.Call, p *project.Project, s *store.
 		}
 	}
 	return c.UI.Show(map[string]any{"periods": periods}, func() {
-		t := newTable("cost of a user")
+		t := cli.NewTable("cost of a user")
 		for _, period := range periods {
 			t.Add(period.Period, period.Actual.String(), period.Reserved.String(), period.Max.String())
 		}
@@ -138,7 +138,7 @@ func showThreadCosts(ctx context.Context, c *cli.Call, p *project.Project, s *st
 			c.UI.Note("No threads.")
 			return
 		}
-		t := newTable("costs")
+		t := cli.NewTable("costs")
 		for _, cost := range costs {
 			t.Add(numberCell(cost.Number), bareRef(cost.Ref), cost.State, age(c, cost.Created), fmt.Sprint(cost.Calls), cost.Actual.String(), cost.Reserved.String(), cost.Max.String(), cost.Thread)
 		}
@@ -148,7 +148,7 @@ func showThreadCosts(ctx context.Context, c *cli.Call, p *project.Project, s *st
 
 func showCost(u *cli.UI, cost store.Cost) {
 	u.Out("%s  %s  %s", cost.Thread, cost.State, bareRef(cost.Ref))
-	t := newTable("cost")
+	t := cli.NewTable("cost")
 	amounts := func(name string, all ...policy.USD) {
 		row := []any{name}
 		for _, a := range all {

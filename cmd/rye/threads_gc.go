@@ -86,16 +86,16 @@ func runThreadsGC(ctx context.Context, c *cli.Call, o project.GCOptions) error {
 		}
 	}
 	return c.UI.Report(report.Failed(), report, nil, func() {
-		t := newTable("removed threads")
+		t := cli.NewTable("removed threads")
 		for _, r := range report.Removed {
-			t.Add(pick(report.DryRun, "would remove", "removed"), r.Root, plural(len(r.Threads), "thread"), r.Updated.Format(time.DateOnly))
+			t.Add(cli.Pick(report.DryRun, "would remove", "removed"), r.Root, cli.Plural(len(r.Threads), "thread"), r.Updated.Format(time.DateOnly))
 		}
 		for _, k := range report.Kept {
-			t.Add("kept", k.Root, plural(len(k.Threads), "thread"), fmt.Sprintf("%s  %s", k.Updated.Format(time.DateOnly), k.Reason))
+			t.Add("kept", k.Root, cli.Plural(len(k.Threads), "thread"), fmt.Sprintf("%s  %s", k.Updated.Format(time.DateOnly), k.Reason))
 		}
 		for _, wc := range report.Copies {
 			if wc.Dropped {
-				t.Add(pick(report.DryRun, "would remove", "removed"), wc.ID, "working copy", wc.Updated.Format(time.DateOnly))
+				t.Add(cli.Pick(report.DryRun, "would remove", "removed"), wc.ID, "working copy", wc.Updated.Format(time.DateOnly))
 			} else if wc.Reason != "" {
 				t.Add("kept", wc.ID, "working copy", fmt.Sprintf("%s  %s", wc.Updated.Format(time.DateOnly), wc.Reason))
 			}

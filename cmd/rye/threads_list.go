@@ -88,7 +88,7 @@ func showThreadList(c *cli.Call, list []project.ListedThread) {
 		c.UI.Out("no threads")
 		return
 	}
-	t := newTable("threads")
+	t := cli.NewTable("threads")
 	for _, l := range list {
 		state, pid := l.State, ""
 		if l.Reason != "" {

@@ -53,12 +53,12 @@ processes, times, and reservations for calls that were not sent.`,
 				c.UI.Warn("%s was not read, because it cannot be verified: rye threads verify names the fault", log)
 			}
 			return c.UI.Show(r, func() {
-				c.UI.Out("rebuilt the store from the logs of %s in %s", plural(r.Threads, "thread"), plural(len(r.Projects), "project"))
+				c.UI.Out("rebuilt the store from the logs of %s in %s", cli.Plural(r.Threads, "thread"), cli.Plural(len(r.Projects), "project"))
 				if len(r.Completed) > 0 {
-					c.UI.Out("completed %s with calls that the former store had and no log has", plural(len(r.Completed), "thread"))
+					c.UI.Out("completed %s with calls that the former store had and no log has", cli.Plural(len(r.Completed), "thread"))
 				}
 				if len(r.Kept) > 0 {
-					c.UI.Out("kept %s without a log as the former store had them", plural(len(r.Kept), "thread"))
+					c.UI.Out("kept %s without a log as the former store had them", cli.Plural(len(r.Kept), "thread"))
 				}
 			})
 		},

@@ -57,13 +57,13 @@ func runThreadsShow(ctx context.Context, c *cli.Call, items bool, text *textOpti
 		showThread(c, s, items)
 		if wait != nil {
 			c.UI.Note("%s", wait.State(c.Now(), 60))
-			c.UI.Note("answer it: rye approve %s", called(c, id))
+			c.UI.Note("answer it: rye approve %s", cli.RunWord(c, id))
 		}
 	})
 }
 
 func showThread(c *cli.Call, s *threads.Summary, items bool) {
-	t := newTable("thread")
+	t := cli.NewTable("thread")
 	t.Add("thread", s.ID)
 	if n := c.UI.Number(s.ID); n > 0 {
 		t.Add("number", fmt.Sprint(n))

@@ -71,7 +71,7 @@ func trustListCommand() *cli.Command {
 }
 
 func showTrustList(u *cli.UI, keys []trust.KeyInfo, proposals []trust.Proposal, set trust.ProjectSet, bad []diag.Finding) {
-	t := newTable("trust")
+	t := cli.NewTable("trust")
 	for _, k := range keys {
 		until, tier := "never", string(k.Tier)
 		if !k.NotAfter.IsZero() {

@@ -63,7 +63,7 @@ func runTrustAccept(ctx context.Context, c *cli.Call, yes, forget bool) error {
 		return err
 	}
 	data["file"] = file
-	return c.UI.Show(data, func() { c.UI.Out("accepted %s", plural(len(set.Documents), "document")) })
+	return c.UI.Show(data, func() { c.UI.Out("accepted %s", cli.Plural(len(set.Documents), "document")) })
 }
 
 func forgetSet(c *cli.Call, h *project.Project) error {

@@ -65,7 +65,7 @@ func runTrustRefresh(ctx context.Context, c *cli.Call, key string) error {
 		return err
 	}
 	return c.UI.Show(map[string]any{"list": at, "listed": listed, "locked": stapled}, func() {
-		c.UI.Out("listed %s", plural(len(listed), "revocation"))
+		c.UI.Out("listed %s", cli.Plural(len(listed), "revocation"))
 		c.UI.Out("list %s", fromHere(c, at))
 		showStapled(c.UI, stapled)
 	})

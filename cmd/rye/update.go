@@ -91,10 +91,10 @@ func runOutdated(ctx context.Context, c *cli.Call, o *packageOptions) error {
 
 func showOutdated(u *cli.UI, list []packages.Outdated, all int) {
 	if len(list) == 0 {
-		u.Note("%s, none outdated.", plural(all, "bundle"))
+		u.Note("%s, none outdated.", cli.Plural(all, "bundle"))
 		return
 	}
-	t := newTable("outdated")
+	t := cli.NewTable("outdated")
 	for _, o := range list {
 		remark := string(o.Alarm)
 		if remark == "" && o.Held != "" {

@@ -206,7 +206,7 @@ func (w *graphWatcher) stop() {
 // askGraph asks a question of a graph at the terminal until the answer is one, or until
 // ctx ends, because an answer came from elsewhere. The end of the input leaves it open.
 func askGraph(ctx context.Context, c *cli.Call, q graph.Question) (v any, by string, err error) {
-	d := &dialog.Question{From: label(c, q.Run), Text: q.Text}
+	d := &dialog.Question{From: cli.RunLabel(c, q.Run), Text: q.Text}
 	for i, choice := range q.Choices {
 		if len(q.Choices) < 10 {
 			d.Choices = append(d.Choices, dialog.Choice{Key: rune('1' + i), Label: choice, Words: []string{choice}})
@@ -255,11 +255,11 @@ func showSuspended(c *cli.Call, data map[string]any) {
 	switch data["reason"] {
 	case "ask":
 		if child, ok := data["child"].(string); ok {
-			c.UI.Note("answer it: rye threads answer %s VALUE", called(c, child))
+			c.UI.Note("answer it: rye threads answer %s VALUE", cli.RunWord(c, child))
 			return
 		}
 		for _, node := range waiting {
-			c.UI.Note("answer it: rye threads answer %s %v VALUE", called(c, id), node)
+			c.UI.Note("answer it: rye threads answer %s %v VALUE", cli.RunWord(c, id), node)
 		}
 	case "approval":
 		questions, _ := data["questions"].([]any)
@@ -267,16 +267,16 @@ func showSuspended(c *cli.Call, data map[string]any) {
 			q, _ := q.(map[string]any)
 			run, _ := q["run_id"].(string)
 			c.UI.Note("%v", q["question"])
-			c.UI.Note("permit or refuse it: rye threads approve|deny %s %v", called(c, run), q["node"])
+			c.UI.Note("permit or refuse it: rye threads approve|deny %s %v", cli.RunWord(c, run), q["node"])
 		}
 	case "wait":
 		if at, ok := data["wake_at"].(string); ok {
-			c.UI.Note("it waits until %s; then: rye graph resume %s", at, called(c, id))
+			c.UI.Note("it waits until %s; then: rye graph resume %s", at, cli.RunWord(c, id))
 			return
 		}
-		c.UI.Note("send the event: rye threads send %s EVENT, or: rye graph resume %s", called(c, id), called(c, id))
+		c.UI.Note("send the event: rye threads send %s EVENT, or: rye graph resume %s", cli.RunWord(c, id), cli.RunWord(c, id))
 	default:
-		c.UI.Note("continue it: rye graph resume %s", called(c, id))
+		c.UI.Note("continue it: rye graph resume %s", cli.RunWord(c, id))
 	}
 }
 

@@ -315,7 +315,7 @@ func (w *watcher) end(r *threads.Result, err error) error {
 	next := ""
 	if s := r.Suspended; s != nil && s.Reason == threads.ByApproval {
 		w.question(s.Ask.Question)
-		w.note("thread %s  $%s  rye threads approve|deny %s %s", r.Status, activity.Money(r.Cost.Spend), called(w.c, r.ThreadID), s.Ask.ID)
+		w.note("thread %s  $%s  rye threads approve|deny %s %s", r.Status, activity.Money(r.Cost.Spend), cli.RunWord(w.c, r.ThreadID), s.Ask.ID)
 		return err
 	}
 	if s := r.Suspended; s != nil && s.WakeAt != "" {
@@ -328,9 +328,9 @@ func (w *watcher) end(r *threads.Result, err error) error {
 		}
 	}
 	if r.Status == threads.Completed || w.replay != nil {
-		w.note("thread %s %s  $%s", label(w.c, r.ThreadID), r.Status, activity.Money(r.Cost.Spend))
+		w.note("thread %s %s  $%s", cli.RunLabel(w.c, r.ThreadID), r.Status, activity.Money(r.Cost.Spend))
 	} else { // the number is in the command: a line that a terminal breaks cannot be copied
-		w.note("thread %s  $%s  rye threads resume %s%s", r.Status, activity.Money(r.Cost.Spend), called(w.c, r.ThreadID), next)
+		w.note("thread %s  $%s  rye threads resume %s%s", r.Status, activity.Money(r.Cost.Spend), cli.RunWord(w.c, r.ThreadID), next)
 	}
 	return err
 }

@@ -1,36 +1,32 @@
-package main
+package cli
 
-import (
-	"github.com/ryeos/rye/internal/cli"
-)
-
-// newTable returns an empty table of the program, by its name.
-func newTable(name string) *cli.Table {
-	t, ok := tables()[name]
+// NewTable returns an empty table of the program, by its name.
+func NewTable(name string) *Table {
+	t, ok := CommandTables()[name]
 	if !ok {
 		panic("rye: no table " + name)
 	}
 	return t
 }
 
-// tables returns every table of the program, empty. The columns that a person looks for first
+// CommandTables returns every table of the program, empty. The columns that a person looks for first
 // are at the left, the long ones that few people read are at the right and have a rank.
-func tables() map[string]*cli.Table {
-	list := func(columns ...cli.Column) *cli.Table { return &cli.Table{Columns: columns} }
-	bare := func(columns ...cli.Column) *cli.Table { return &cli.Table{Form: cli.Bare, Columns: columns} }
-	facts := func() *cli.Table {
-		return &cli.Table{Form: cli.Facts, Columns: []cli.Column{{Name: "NAME"}, {Name: "VALUE", Cut: cli.Wrap}}}
+func CommandTables() map[string]*Table {
+	list := func(columns ...Column) *Table { return &Table{Columns: columns} }
+	bare := func(columns ...Column) *Table { return &Table{Form: Bare, Columns: columns} }
+	facts := func() *Table {
+		return &Table{Form: Facts, Columns: []Column{{Name: "NAME"}, {Name: "VALUE", Cut: Wrap}}}
 	}
-	col := func(name string, rank, least int) cli.Column { return cli.Column{Name: name, Rank: rank, Min: least} }
-	number := func(name string, rank int) cli.Column { return cli.Column{Name: name, Rank: rank, Min: 24} } // not cut
-	mid := func(name string, rank, least int) cli.Column {
-		return cli.Column{Name: name, Rank: rank, Min: least, Cut: cli.Middle}
+	col := func(name string, rank, least int) Column { return Column{Name: name, Rank: rank, Min: least} }
+	number := func(name string, rank int) Column { return Column{Name: name, Rank: rank, Min: 24} } // not cut
+	mid := func(name string, rank, least int) Column {
+		return Column{Name: name, Rank: rank, Min: least, Cut: Middle}
 	}
-	wrap := func(name string, rank, least int) cli.Column {
-		return cli.Column{Name: name, Rank: rank, Min: least, Cut: cli.Wrap}
+	wrap := func(name string, rank, least int) Column {
+		return Column{Name: name, Rank: rank, Min: least, Cut: Wrap}
 	}
-	wide := func(name string) cli.Column { return cli.Column{Name: name, Wide: true} }
-	return map[string]*cli.Table{
+	wide := func(name string) Column { return Column{Name: name, Wide: true} }
+	return map[string]*Table{
 		// Items.
 		"list": list(mid("ITEM", 0, 32), col("VERSION", 3, 7), col("SPACE", 2, 11), col("TRUST", 0, 9), col("DESCRIPTION", 1, 14)),
 		"search": list(mid("ITEM", 0, 32), col("VERSION", 4, 7), col("SPACE", 3, 11), col("TRUST", 0, 9), number("SCORE", 5),

@@ -1,15 +1,13 @@
-package main
+package cli
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/ryeos/rye/internal/cli"
 )
 
-// shellWord quotes a word for sh unless it is plain.
-func shellWord(s string) string {
+// ShellArgument quotes a word for sh unless it is plain.
+func ShellArgument(s string) string {
 	plain := strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == ""
 	if plain && !strings.HasPrefix(s, "-") {
 		return s
@@ -17,24 +15,25 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-func pick[T any](first bool, a, b T) T {
+// Pick returns a if first is true, else b.
+func Pick[T any](first bool, a, b T) T {
 	if first {
 		return a
 	}
 	return b
 }
 
-// called returns the shortest word that names a thread or run in a command: its number, else its
+// RunWord returns the shortest word that names a thread or run in a command: its number, else its
 // id.
-func called(c *cli.Call, id string) string {
+func RunWord(c *Call, id string) string {
 	if n := c.UI.Number(id); n > 0 {
 		return strconv.FormatInt(n, 10)
 	}
 	return id
 }
 
-// label describes a thread or run in a line for a person: "triage 12", else its id.
-func label(c *cli.Call, id string) string {
+// RunLabel describes a thread or run in a line for a person: "triage 12", else its id.
+func RunLabel(c *Call, id string) string {
 	n := c.UI.Number(id)
 	at := strings.LastIndexByte(id, '-')
 	if n == 0 || at < 0 {
@@ -43,7 +42,8 @@ func label(c *cli.Call, id string) string {
 	return id[:at] + " " + strconv.FormatInt(n, 10)
 }
 
-func plural(n int, noun string) string {
+// Plural returns a number with its noun, which takes an s unless the number is 1.
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return fmt.Sprintf("%d %s", n, noun)
 	}
