@@ -15,7 +15,6 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
-	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -162,55 +161,4 @@ func limitFlags(v any) ([]string, error) {
 func asFlags(l threads.Limits) []string {
 	n := func(name string, v int64) string { return name + "=" + strconv.FormatInt(v, 10) }
 	return []string{n("turns", l.Turns), n("tokens", l.Tokens), "spend=" + l.Spend.String(), n("spawns", l.Spawns), n("depth", l.Depth), n("duration_seconds", l.DurationSeconds)}
-}
-
-// rested does what child_policy states about the children of a thread that rests.
-func (p *Project) rested(ctx context.Context, id, state string) error {
-	ctx = context.WithoutCancel(ctx)
-	children, err := p.children(ctx, id)
-	if err != nil || len(children) == 0 {
-		return err
-	}
-	do, err := p.childPolicy(ctx, state)
-	switch {
-	case err != nil:
-		return err
-	case do == "cancel":
-		return p.endChildren(ctx, children, childState(state))
-	case do == "wait":
-		ids := make([]string, len(children))
-		for i, c := range children {
-			ids[i] = c.Thread
-		}
-		_, err = p.WaitThreads(ctx, ids, 24*time.Hour, false)
-	}
-	return err
-}
-
-// childState is the state in which the children of a thread end that a policy ends.
-func childState(state string) string {
-	if state == threads.Killed {
-		return threads.Killed
-	}
-	return threads.Cancelled
-}
-
-// endChildren ends threads, and each of them those below it. All are asked before the
-// first is waited for.
-func (p *Project) endChildren(ctx context.Context, children []store.Row, state string) error {
-	var all error
-	for _, c := range children {
-		_, err := p.askToEnd(ctx, c.Thread, state)
-		all = errors.Join(all, err)
-	}
-	for _, c := range children {
-		if c.State == store.Created { // it has no log
-			all = errors.Join(all, p.revokeTokens(ctx, c.Thread, true), p.endAccounts(ctx, []string{c.Thread}, state))
-			continue
-		}
-		if _, err := p.EndRun(ctx, c.Thread, state); err != nil && diag.CodeOf(err) != diag.ThreadState {
-			all = errors.Join(all, err)
-		}
-	}
-	return all
 }

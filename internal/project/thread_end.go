@@ -2,8 +2,14 @@ package project
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"time"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -34,4 +40,65 @@ func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary,
 		return s, err
 	}
 	return s, p.rested(ctx, chainRoot(p.Spaces.ProjectDir, id), state)
+}
+
+// rested does what child_policy states about the children of a thread that rests.
+func (p *Project) rested(ctx context.Context, id, state string) error {
+	ctx = context.WithoutCancel(ctx)
+	children, err := p.children(ctx, id)
+	if err != nil || len(children) == 0 {
+		return err
+	}
+	do, err := p.childPolicy(ctx, state)
+	switch {
+	case err != nil:
+		return err
+	case do == "cancel":
+		return p.endChildren(ctx, children, childState(state))
+	case do == "wait":
+		ids := make([]string, len(children))
+		for i, c := range children {
+			ids[i] = c.Thread
+		}
+		_, err = p.WaitThreads(ctx, ids, 24*time.Hour, false)
+	}
+	return err
+}
+
+// childState is the state in which the children of a thread end that a policy ends.
+func childState(state string) string {
+	if state == threads.Killed {
+		return threads.Killed
+	}
+	return threads.Cancelled
+}
+
+// endChildren ends threads, and each of them those below it. All are asked before the
+// first is waited for.
+func (p *Project) endChildren(ctx context.Context, children []store.Row, state string) error {
+	var all error
+	for _, c := range children {
+		_, err := p.askToEnd(ctx, c.Thread, state)
+		all = errors.Join(all, err)
+	}
+	for _, c := range children {
+		if c.State == store.Created { // it has no log
+			all = errors.Join(all, p.revokeTokens(ctx, c.Thread, true), p.endAccounts(ctx, []string{c.Thread}, state))
+			continue
+		}
+		if _, err := p.EndRun(ctx, c.Thread, state); err != nil && diag.CodeOf(err) != diag.ThreadState {
+			all = errors.Join(all, err)
+		}
+	}
+	return all
+}
+
+// children returns the threads of the project that a thread started and that have not
+// ended.
+func (p *Project) children(ctx context.Context, id string) (out []store.Row, err error) {
+	err = p.withStore(ctx, func(s *store.Store) error {
+		out, err = s.Children(ctx, id)
+		return err
+	})
+	return slices.DeleteFunc(out, func(r store.Row) bool { return r.Project != p.Spaces.ProjectDir || !r.Open() }), err
 }

@@ -3,7 +3,6 @@ package project
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -28,16 +27,6 @@ func (p *Project) childPolicy(ctx context.Context, state string) (string, error)
 		return cfg.OnParentComplete, err
 	}
 	return "allow", err
-}
-
-// children returns the threads of the project that a thread started and that have not
-// ended.
-func (p *Project) children(ctx context.Context, id string) (out []store.Row, err error) {
-	err = p.withStore(ctx, func(s *store.Store) error {
-		out, err = s.Children(ctx, id)
-		return err
-	})
-	return slices.DeleteFunc(out, func(r store.Row) bool { return r.Project != p.Spaces.ProjectDir || !r.Open() }), err
 }
 
 // orphaned does what child_policy states about the children of a thread whose process was
