@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/self"
 )
 
 // TestCommandTableIsSound holds what every command of the table owes its user.
 func TestCommandTableIsSound(t *testing.T) {
-	w := hostWorld()
+	w := self.World(commands)
 	root := w.RootCommand()
 	var walk func(path []*cli.Command)
 	walk = func(path []*cli.Command) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/self"
 	"github.com/ryeos/rye/stdlib"
 )
 
@@ -15,7 +16,7 @@ import (
 // no further than the lab.
 func (l *lab) inside(out *bytes.Buffer, args ...string) *cli.World {
 	env := l.env()
-	w := hostWorld()
+	w := self.World(commands)
 	w.Args, w.Dir, w.Self, w.Stdlib = args, l.dir, l.rye, stdlib.FS()
 	w.Stdout, w.Stderr, w.Stdin = out, out, strings.NewReader("")
 	w.Environ = func() []string { return env }

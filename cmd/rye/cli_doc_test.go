@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/self"
 )
 
 func TestCommandDocument(t *testing.T) {
@@ -16,7 +17,7 @@ func TestCommandDocument(t *testing.T) {
 
 // commandDocument renders docs/reference/cli.md from the table of commands.
 func commandDocument() string {
-	root := hostWorld().RootCommand()
+	root := self.World(commands).RootCommand()
 	var b strings.Builder
 	b.WriteString("# Commands\n\nGenerated from the table of commands by `go test ./cmd/rye` with `RYE_UPDATE_GOLDEN=1`; do not edit.\n\n")
 	b.WriteString("`rye help COMMAND` prints the same. Flags may be before and after arguments.\n\n")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/self"
 )
 
 // verb is a row of the table of verbs. Its constructor is called for one command, or to
@@ -65,7 +66,7 @@ func commands(only string) []*cli.Command {
 		{"sbom", sbomCommand},
 		{"tour", tourCommand},
 		{"doctor", doctorCommand},
-		{"version", versionCommand},
+		{"version", self.VersionCommand},
 		{"explain", cli.ExplainCommand},
 		{"completion", cli.CompletionCommand},
 		{"__complete", cli.CompleteCommand},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/self"
 )
 
 // The status of a check.
@@ -116,7 +117,7 @@ func checkVersion(_ context.Context, c *cli.Call) []checkResult {
 }
 
 func checkSystemBundle(_ context.Context, c *cli.Call) []checkResult {
-	if d := systemBundle(c.Stdlib); d != "" {
+	if d := self.SystemBundle(c.Stdlib); d != "" {
 		return []checkResult{{"system bundle", statusOK, d, ""}}
 	}
 	return []checkResult{{"system bundle", statusWarn, "this binary embeds no system items", "install a released rye"}}

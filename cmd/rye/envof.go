@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/app"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/self"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/writediff"
@@ -24,7 +25,7 @@ func envOf(c *cli.Call) *project.Env {
 		TrustRoot: c.TrustRoot, Offline: c.Offline,
 		Command: c.UI.Command, Version: c.Program.Version, Build: build(c.Program), Released: cli.BuildTime(),
 		Ladder:  sync.OnceValue(func() sandbox.Ladder { return sandbox.Probe().AtMost(sandbox.Rung(c.Rung)) }),
-		Applet:  appletHere,
+		Applet:  self.AppletHere,
 		Changes: writediff.Lines,
 		Servers: &mcpclient.Pool{}, Broker: serveBroker(c), ServeTools: serveTools(c), Hint: cli.FindingHint,
 		Person: project.Person{

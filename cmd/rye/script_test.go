@@ -2,12 +2,10 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"flag"
 	"fmt"
 	"maps"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/self"
 	"github.com/ryeos/rye/internal/testing/mcptest"
 	"github.com/ryeos/rye/internal/testing/modelserver"
 	"github.com/ryeos/rye/internal/testing/testkit"
@@ -58,9 +57,7 @@ func TestMain(m *testing.M) {
 }
 
 func runAs(change func(*cli.World)) int {
-	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
-	defer stop()
-	w := hostWorld()
+	w := self.World(commands)
 	if work := os.Getenv("WORK"); work != "" {
 		w.Etc = filepath.Join(work, "etc", "rye")
 	}
@@ -84,7 +81,7 @@ func runAs(change func(*cli.World)) int {
 	}
 	w.Program.Revision = cmp.Or(os.Getenv("TEST_REVISION"), w.Program.Revision)
 	change(w)
-	return runMain(ctx, w)
+	return self.Main(w, start)
 }
 
 // TestScripts runs the scripts of testdata/scripts, with -short the smallest one of

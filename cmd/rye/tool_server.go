@@ -10,13 +10,11 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/self"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/mcpserve"
 	"github.com/ryeos/rye/primary/agent"
 )
-
-// toolRelay is the hidden command that connects a program with the tools of its thread.
-const toolRelay = "tool-relay"
 
 // serveTools returns the function that serves tools to a program that starts its MCP server
 // by a command. Such programs pass no descriptors on, so the command finds the server by
@@ -52,7 +50,7 @@ func serveTools(c *cli.Call) func(context.Context, project.ToolVerbs) (*project.
 				})
 			}
 		})
-		return &project.ToolServer{Command: []string{c.Self, toolRelay, at}, Dir: dir, Close: func() {
+		return &project.ToolServer{Command: []string{c.Self, self.ToolRelay, at}, Dir: dir, Close: func() {
 			cancel()
 			l.Close()
 			serving.Wait()

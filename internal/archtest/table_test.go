@@ -39,6 +39,9 @@ func layers() []layer {
 		{"Program", []entry{
 			{"cmd/rye", everything()},
 		}},
+		{"Commands", []entry{
+			{"internal/cmd/self", set("bundle", "exec", "internal/applet", "internal/cli", "item", "policy", "stdlib")},
+		}},
 		{"Command line", []entry{
 			{"internal/cli", set()},
 			{"internal/liveview", set("threads/activity", "threads/transcript", "policy")},

@@ -1,4 +1,4 @@
-package main
+package self
 
 import (
 	"context"
@@ -9,7 +9,8 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-func versionCommand() *cli.Command {
+// VersionCommand is rye version.
+func VersionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "version", Group: "About rye",
 		Usage: "print the version of rye",
@@ -22,7 +23,7 @@ the system bundle, which is the set of items inside the binary.`,
 
 func runVersion(_ context.Context, c *cli.Call) error {
 	v := c.Program
-	v.SystemBundle = systemBundle(c.Stdlib)
+	v.SystemBundle = SystemBundle(c.Stdlib)
 	return c.UI.Show(v, func() {
 		c.UI.Out("rye %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch)
 		if v.SystemBundle != "" {
@@ -31,8 +32,8 @@ func runVersion(_ context.Context, c *cli.Call) error {
 	})
 }
 
-// systemBundle returns the digest of the embedded manifest, or "" if there is none.
-func systemBundle(stdlib fs.FS) string {
+// SystemBundle returns the digest of the embedded manifest, or "" if there is none.
+func SystemBundle(stdlib fs.FS) string {
 	if stdlib == nil {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package main
+package self
 
 import (
 	"fmt"
@@ -7,6 +7,9 @@ import (
 
 	"github.com/ryeos/rye/internal/cli"
 )
+
+// ToolRelay is the hidden command that connects a program with the tools of its thread.
+const ToolRelay = "tool-relay"
 
 // relayTools connects the input and output of this process with the server of a thread.
 func relayTools(w *cli.World) int {
