@@ -33,7 +33,7 @@ func TestAnchorRefusesSpecialFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Plan(t.Context(), chain, nil, nil); diag.CodeOf(err) != c.code {
+		if _, err := e.Plan(t.Context(), chain, Call{}, nil); diag.CodeOf(err) != c.code {
 			t.Errorf("%s: %v, want %q", name, err, c.code)
 		}
 	}

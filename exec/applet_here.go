@@ -37,7 +37,7 @@ const exitOwnProcess = 76
 // the same boundary, without a sandbox around it, as in a process of its own; the start of
 // that costs twenty times what the work does. The result is nil if the work needs a process
 // of its own.
-func (e *Executor) runHere(ctx context.Context, p *Plan, name string, onLine func(proc.Stream, []byte)) (*Result, error) {
+func (e *Executor) runHere(ctx context.Context, p *Plan, name string) (*Result, error) {
 	applied, _, err := e.confined(ctx, p.Sandbox, nil)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (e *Executor) runHere(ctx context.Context, p *Plan, name string, onLine fun
 		return nil, nil
 	}
 	r.Duration = time.Since(began)
-	r.showResult(onLine)
+	r.showResult(p.OnLine)
 	return r, r.failure(p, res)
 }
 

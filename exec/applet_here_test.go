@@ -34,7 +34,8 @@ func TestAppletHere(t *testing.T) {
 		return 0
 	}, "read")
 	var seen []string
-	r, err := e.Run(t.Context(), p, func(_ proc.Stream, line []byte) { seen = append(seen, string(line)) })
+	p.OnLine = func(_ proc.Stream, line []byte) { seen = append(seen, string(line)) }
+	r, err := e.Run(t.Context(), p)
 	if err != nil || fmt.Sprint(r.Data["n"]) != "1" || r.Sandbox.Rung != RungApplet {
 		t.Fatalf("%v, %+v", err, r)
 	}
@@ -81,13 +82,13 @@ func TestAppletHangs(t *testing.T) {
 	defer close(hang)
 	e, p := appletPlan(t, func(context.Context, AppletCall) int { <-hang; return 0 }, "read")
 	p.Timeout = 20 * time.Millisecond
-	if _, err := e.Run(t.Context(), p, nil); diag.CodeOf(err) != diag.Timeout {
+	if _, err := e.Run(t.Context(), p); diag.CodeOf(err) != diag.Timeout {
 		t.Errorf("%v, want a timeout", err)
 	}
 	p.Timeout = time.Minute
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Millisecond, cancel)
-	if _, err := e.Run(ctx, p, nil); diag.CodeOf(err) != diag.Cancelled {
+	if _, err := e.Run(ctx, p); diag.CodeOf(err) != diag.Cancelled {
 		t.Errorf("%v, want a cancellation", err)
 	}
 }

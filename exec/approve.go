@@ -10,9 +10,6 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// Ask asks the user a question, and reports whether the answer is yes.
-type Ask func(ctx context.Context, question string) (yes bool, err error)
-
 // approved returns nil if the run of a plan may start: by the allowance, or because
 // the user answered so.
 func (e *Executor) approved(ctx context.Context, p *Plan) error {

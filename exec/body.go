@@ -1,10 +1,6 @@
 package exec
 
-import (
-	"context"
-
-	"github.com/ryeos/rye/internal/proc"
-)
+import "context"
 
 // body is the implementation of a primitive. A chain runs only if it ends in a
 // primitive that has one.
@@ -14,7 +10,7 @@ type body interface {
 	// plan completes a plan with validated parameters.
 	plan(ctx context.Context, p *Plan) error
 	// run carries out a plan.
-	run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error)
+	run(ctx context.Context, p *Plan) (*Result, error)
 	// programs returns the programs of this machine that a chain would start.
 	programs(ctx context.Context, c *Chain) ([]Interpreter, error)
 	// sendsDotenv reports whether the variables of the project's .env are passed

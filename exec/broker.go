@@ -131,7 +131,7 @@ func (p *Plan) withoutBroker() {
 
 // connect opens the broker of a program, nil if it gets none. Its calls have the
 // permissions of the caller and what the item lists as one more grant.
-func (e *Executor) connect(ctx context.Context, p *Plan) (Connection, error) {
+func (e *Executor) connect(ctx context.Context, p *Plan, current Current) (Connection, error) {
 	if !p.brokered() {
 		return nil, nil
 	}
@@ -140,7 +140,7 @@ func (e *Executor) connect(ctx context.Context, p *Plan) (Connection, error) {
 		return nil, diag.New(diag.ConfigError, "%s: it needs a broker, and this command offers none", doing)
 	}
 	held := p.Held.With(policy.Grant{Caps: p.Sandbox.Calls, Source: p.Chain.Tool().Ref.String() + " calls"})
-	conn, err := e.p.Broker(ctx, held)
+	conn, err := e.p.Broker(ctx, held, current)
 	if err != nil {
 		return nil, diag.Doing(doing, err)
 	}

@@ -162,7 +162,7 @@ func (e *Executor) confine(ctx context.Context, p *Plan) error {
 	}
 	programs = append(programs, e.admitServers(c, p)...)
 	e.locate(c, tool.Ref, tool.Verdict.Signer.String(), programs, p.Env)
-	c.grants.fixed = append(append(c.grants.fixed, fixed...), readable(ctx)...)
+	c.grants.fixed = append(append(c.grants.fixed, fixed...), p.Readable...)
 	return nil
 }
 

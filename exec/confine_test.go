@@ -83,7 +83,7 @@ func TestConfinement(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := e.Plan(t.Context(), chain, held, nil)
+			p, err := e.Plan(t.Context(), chain, Call{Held: held}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -35,11 +35,11 @@ func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[s
 	vars["PATH"] = e.paths.Path(vars["PATH"], e.p.Project)
 	vars[selfVar] = e.p.Self
 	vars[projectVar] = e.p.Dir
-	if id, _ := ctx.Value(threadKey{}).(string); id != "" {
-		vars[threadVar] = id
+	if p.Thread != "" {
+		vars[threadVar] = p.Thread
 	}
-	if key, _ := ctx.Value(idempotencyKey{}).(string); key != "" && p.Chain.Tool().Meta.Fields["idempotency"] == "key" {
-		vars[idempotencyVar] = key
+	if p.Key != "" && p.Chain.Tool().Meta.Fields["idempotency"] == "key" {
+		vars[idempotencyVar] = p.Key
 	}
 	for i, ec := range slices.Backward(p.envs) {
 		if err := e.addEnv(ctx, p, p.Chain.Elements[i], ec, vars); err != nil {
@@ -70,20 +70,6 @@ const (
 
 // threadVar names the variable with the id of the thread that runs the program.
 const threadVar = "RYE_THREAD_ID"
-
-type threadKey struct{}
-
-// WithThread returns a context for the programs of a thread.
-func WithThread(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, threadKey{}, id)
-}
-
-type idempotencyKey struct{}
-
-// WithIdempotencyKey returns a context for one call of a tool.
-func WithIdempotencyKey(ctx context.Context, key string) context.Context {
-	return context.WithValue(ctx, idempotencyKey{}, key)
-}
 
 // exported returns the variables that a program receives.
 func exported(vars map[string]string) []string {

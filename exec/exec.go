@@ -89,7 +89,7 @@ type Params struct {
 	Grace time.Duration
 	// Broker opens the connection for a program whose item has sandbox.broker; held are
 	// the permissions of its calls. A nil Broker refuses every such program.
-	Broker func(ctx context.Context, held policy.Held) (Connection, error)
+	Broker func(ctx context.Context, held policy.Held, current Current) (Connection, error)
 	// Provider makes a call of a model for a tool with tool_type provider, whose request
 	// the http_client primitive describes. A nil Provider refuses every such tool.
 	Provider func(ctx context.Context, in ProviderCall) (map[string]any, error)

@@ -9,7 +9,6 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/httpstep"
 	"github.com/ryeos/rye/internal/layered"
-	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
@@ -77,8 +76,8 @@ func (b httpBody) provide(ctx context.Context, in NativeCall) (map[string]any, e
 	return b.e.p.Provider(ctx, ProviderCall{in, call.Open})
 }
 
-func (b httpBody) run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
-	return b.e.runCall(ctx, p, onLine)
+func (b httpBody) run(ctx context.Context, p *Plan) (*Result, error) {
+	return b.e.runCall(ctx, p)
 }
 
 func (b httpBody) programs(context.Context, *Chain) ([]Interpreter, error) { return nil, nil }

@@ -17,7 +17,7 @@ func TestHTTPPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := e.Plan(t.Context(), c, nil, map[string]any{"id": "1"})
+	p, err := e.Plan(t.Context(), c, Call{}, map[string]any{"id": "1"})
 	if err != nil || p.Native == nil {
 		t.Fatalf("%+v, %v", p, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/suggest"
-	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 )
 
@@ -23,8 +22,8 @@ type Native func(ctx context.Context, in NativeCall) (map[string]any, error)
 // NativeCall is the input of a Native: verified configuration, validated
 // parameters and the environment that the chain declares.
 type NativeCall struct {
+	Call
 	Chain *Chain
-	Held  policy.Held // the permissions of the caller
 	// Config is the merged config of the elements that execute the tool, and the
 	// tool's own if it is directly above the primitive.
 	Config     map[string]any
@@ -32,9 +31,6 @@ type NativeCall struct {
 	Parameters map[string]any
 	Env        map[string]string
 	Timeout    time.Duration
-	OnLine     func(proc.Stream, []byte) // receives progress; nil ignores it
-	// Ask asks the user a question; nil if the caller cannot.
-	Ask Ask
 	// Applied receives the sandbox of a program that the function started.
 	Applied func(*Sandbox)
 
@@ -74,8 +70,8 @@ func (b nativeBody) function(c *Chain) (*NativeCall, Native, error) {
 	return in, call, nil
 }
 
-func (b nativeBody) run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
-	return b.e.runCall(ctx, p, onLine)
+func (b nativeBody) run(ctx context.Context, p *Plan) (*Result, error) {
+	return b.e.runCall(ctx, p)
 }
 
 func (b nativeBody) programs(context.Context, *Chain) ([]Interpreter, error) { return nil, nil }
@@ -85,7 +81,7 @@ func (b nativeBody) sendsDotenv() bool { return false }
 // planCall completes the plan of a chain whose work is a call in this process.
 func (e *Executor) planCall(ctx context.Context, p *Plan, in *NativeCall, call Native) (err error) {
 	in.Parameters = p.Parameters
-	in.Held = p.Held
+	in.Call = p.Call
 	if in.Env, err = e.environment(ctx, p, &config{}); err != nil {
 		return err
 	}
@@ -121,12 +117,11 @@ func nativeConfig(c *Chain) (*NativeCall, error) {
 }
 
 // runCall calls the function of a plan, within its timeout.
-func (e *Executor) runCall(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
+func (e *Executor) runCall(ctx context.Context, p *Plan) (*Result, error) {
 	within, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	in := *p.Native
-	in.OnLine = onLine
-	in.Ask = p.Ask
+	in.Call = p.Call
 	var applied *Sandbox
 	in.Applied = func(s *Sandbox) { applied = s }
 	start := e.p.Now()

@@ -10,7 +10,6 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/lineserver"
 	"github.com/ryeos/rye/internal/proc"
-	"github.com/ryeos/rye/policy"
 )
 
 // persistentLines is the value of the key persistent of a program that stays: it answers each
@@ -33,19 +32,19 @@ type Resident struct {
 	server  *lineserver.Server
 	timeout time.Duration // of one call
 	calls   int64
-	current *callContext
+	current *currentCall
 }
 
 // Open starts the program of a chain that is Persistent, in the sandbox that a run of the tool
 // has. Its answers have at most maxLine bytes. What it calls through its broker belongs to the
 // call that it answers. The caller closes it.
-func (e *Executor) Open(ctx context.Context, c *Chain, held policy.Held, maxLine int) (*Resident, error) {
+func (e *Executor) Open(ctx context.Context, c *Chain, call Call, maxLine int) (*Resident, error) {
 	doing := "running " + c.Tool().Ref.String()
 	b, ok := e.bodies[c.Primitive().Ref.ID].(subprocess)
 	if !ok {
 		return nil, diag.New(diag.ConfigError, "%s: persistent: %s is for programs, and it runs on %s", doing, persistentLines, c.Primitive().Ref)
 	}
-	p := &Plan{Chain: c, Held: held, Parameters: map[string]any{}}
+	p := &Plan{Call: call, Chain: c, Parameters: map[string]any{}}
 	var err error
 	if p.envs, err = readEnvConfigs(c); err != nil {
 		return nil, err
@@ -56,8 +55,8 @@ func (e *Executor) Open(ctx context.Context, c *Chain, held policy.Held, maxLine
 	if err := e.approved(ctx, p); err != nil {
 		return nil, err
 	}
-	own := &Resident{chain: c, timeout: p.Timeout, current: &callContext{Context: ctx}}
-	conn, err := e.connect(own.current, p)
+	own := &Resident{chain: c, timeout: p.Timeout, current: &currentCall{Context: ctx}}
+	conn, err := e.connect(own.current, p, own.current.get)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +117,7 @@ func (p *Resident) Close() { p.server.Close(time.Second) }
 
 // Ask passes parameters to the program, with the number of the call as the member call, and
 // returns its answer without this member. After an error it is not usable.
-func (p *Resident) Ask(ctx context.Context, params map[string]any) (map[string]any, error) {
+func (p *Resident) Ask(ctx context.Context, call Call, params map[string]any) (map[string]any, error) {
 	doing := "running " + p.chain.Tool().Ref.String()
 	params, err := p.chain.Validate(params)
 	if err != nil {
@@ -134,9 +133,9 @@ func (p *Resident) Ask(ctx context.Context, params map[string]any) (map[string]a
 	if err != nil {
 		return nil, diag.New(diag.ValidationFailed, "writing the parameters of %s: %w", p.chain.Tool().Ref, err)
 	}
-	p.current.set(ctx, false)
+	p.current.now.Store(&oneCall{ctx, call, true})
 	answer, err := p.server.Ask(ctx, line, p.timeout)
-	p.current.set(ctx, true)
+	p.current.now.Store(&oneCall{ctx, call, false})
 	if err != nil {
 		if _, failed := p.server.Usable(); failed == err {
 			return nil, err // the end of the program names it
@@ -162,35 +161,31 @@ func (p *Resident) Ask(ctx context.Context, params map[string]any) (map[string]a
 // callMember is the member of lines and answers that has the number of the call.
 const callMember = "call"
 
-// callContext has the values of the call that a program answers.
-type callContext struct {
+// currentCall is the call that a program answers, and a context with its values.
+type currentCall struct {
 	context.Context // of the start
 	now             atomic.Pointer[oneCall]
 }
 
 type oneCall struct {
-	ctx  context.Context
-	idle bool // it is answered
+	ctx       context.Context
+	call      Call
+	answering bool // its answer has not come
 }
 
-func (c *callContext) set(ctx context.Context, idle bool) { c.now.Store(&oneCall{ctx, idle}) }
-
-type idleKey struct{}
+// get implements Current.
+func (c *currentCall) get() (Call, bool) {
+	now := c.now.Load()
+	if now == nil {
+		return Call{}, false
+	}
+	return now.call, now.answering
+}
 
 // Value implements context.Context.
-func (c *callContext) Value(key any) any {
-	call := c.now.Load()
-	if key == (idleKey{}) {
-		return call == nil || call.idle
+func (c *currentCall) Value(key any) any {
+	if now := c.now.Load(); now != nil {
+		return now.ctx.Value(key)
 	}
-	if call == nil {
-		return c.Context.Value(key)
-	}
-	return call.ctx.Value(key)
-}
-
-// Idle reports whether a program that stays calls rye while it answers no call.
-func Idle(ctx context.Context) bool {
-	idle, _ := ctx.Value(idleKey{}).(bool)
-	return idle
+	return c.Context.Value(key)
 }

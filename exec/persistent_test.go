@@ -5,21 +5,21 @@ import (
 	"testing"
 )
 
-// What a program that stays calls has the values of the call that it answers, and is idle between
-// two calls.
-func TestCallContext(t *testing.T) {
+// What a program that stays calls belongs to the call that it answers. It answers none before the
+// first and between two calls.
+func TestCurrentCall(t *testing.T) {
 	type key struct{}
-	c := &callContext{Context: context.WithValue(t.Context(), key{}, "start")}
+	c := &currentCall{Context: context.WithValue(t.Context(), key{}, "start")}
 	ctx := context.WithoutCancel(c)
-	if !Idle(ctx) || ctx.Value(key{}) != "start" {
-		t.Error(Idle(ctx), ctx.Value(key{}))
+	if _, answering := c.get(); answering || ctx.Value(key{}) != "start" {
+		t.Error("before the first call:", answering, ctx.Value(key{}))
 	}
-	c.set(context.WithValue(t.Context(), key{}, "second"), false)
-	if Idle(ctx) || ctx.Value(key{}) != "second" {
-		t.Error(Idle(ctx), ctx.Value(key{}))
-	}
-	c.set(context.WithValue(t.Context(), key{}, "second"), true)
-	if !Idle(ctx) || Idle(t.Context()) {
-		t.Error("not idle after the answer, or idle without a program")
+	second := context.WithValue(t.Context(), key{}, "second")
+	for _, answering := range []bool{true, false} {
+		c.now.Store(&oneCall{second, Call{Key: "k"}, answering})
+		call, now := c.get()
+		if call.Key != "k" || now != answering || ctx.Value(key{}) != "second" {
+			t.Error(call.Key, now, ctx.Value(key{}), "not of the second call; answering", answering)
+		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/schema"
-	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 )
 
@@ -16,8 +15,8 @@ const MaxArgJSON = 64 << 10
 
 // Plan is a resolved run: --dry-run shows the plan that a run carries out.
 type Plan struct {
+	Call
 	Chain        *Chain
-	Held         policy.Held // the permissions of the caller
 	Parameters   map[string]any
 	Argv         []string
 	Program      string   // absolute path of argv[0]
@@ -40,9 +39,6 @@ type Plan struct {
 	fixed    []string         // what the program reads in addition to its profile: its own files
 	servers  []languageServer // that an applet may start
 	Sandbox  *Confinement
-	// Ask asks the user about the run if the allowance wants it; nil means that there is no
-	// user to ask.
-	Ask Ask `json:"-"`
 }
 
 // Validate checks the parameters against the tool's schema and returns them
@@ -89,7 +85,7 @@ type schemaKey struct{}
 // materialises the verified files that the command names, and starts no program
 // except a version manager that the runtime names. The Plan is incomplete if the
 // error is not nil.
-func (e *Executor) Plan(ctx context.Context, c *Chain, held policy.Held, params map[string]any) (*Plan, error) {
+func (e *Executor) Plan(ctx context.Context, c *Chain, call Call, params map[string]any) (*Plan, error) {
 	params, err := c.Validate(params)
 	if err != nil {
 		return nil, err
@@ -97,7 +93,7 @@ func (e *Executor) Plan(ctx context.Context, c *Chain, held policy.Held, params 
 	if params == nil {
 		params = map[string]any{}
 	}
-	p := &Plan{Chain: c, Held: held, Parameters: params}
+	p := &Plan{Call: call, Chain: c, Parameters: params}
 	if p.envs, err = readEnvConfigs(c); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func plan(h *testkit.Workspace, e *Executor, body string, params map[string]any)
 	if err != nil {
 		return nil, err
 	}
-	return e.Plan(h.T.Context(), c, nil, params)
+	return e.Plan(h.T.Context(), c, Call{}, params)
 }
 
 func direct(more ...string) string { return yaml("script", Subprocess, more...) }

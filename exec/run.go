@@ -43,11 +43,11 @@ type Result struct {
 
 // Run executes a plan. The Result is not nil if the program was started; the
 // error states why the work failed.
-func (e *Executor) Run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
+func (e *Executor) Run(ctx context.Context, p *Plan) (*Result, error) {
 	if err := e.approved(ctx, p); err != nil {
 		return nil, err
 	}
-	return e.bodies[p.Chain.Primitive().Ref.ID].run(ctx, p, onLine)
+	return e.bodies[p.Chain.Primitive().Ref.ID].run(ctx, p)
 }
 
 // resultData parses a tool's stdout: one JSON object as a whole, else its last line

@@ -142,17 +142,17 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := e.Run(t.Context(), p, nil)
+	r, err := e.Run(t.Context(), p)
 	if err != nil || r.Data["a"] != "b" || string(r.Stderr) != "warn\n"+h.Project+"\nSECRET=\n" || r.Sandbox.Layers == nil || len(r.Sandbox.Missing) == 0 {
 		t.Errorf("%+v, stderr %q, %v", r.Data, r.Stderr, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := e.Run(ctx, p, nil); diag.CodeOf(err) != diag.Cancelled {
+	if _, err := e.Run(ctx, p); diag.CodeOf(err) != diag.Cancelled {
 		t.Errorf("cancelled: %v", err)
 	}
 	p.Program += "-none"
-	if r, err := e.Run(t.Context(), p, nil); diag.CodeOf(err) != diag.ExecutionFailed || r != nil {
+	if r, err := e.Run(t.Context(), p); diag.CodeOf(err) != diag.ExecutionFailed || r != nil {
 		t.Errorf("no program: %+v, %v", r, err)
 	}
 }

@@ -59,7 +59,7 @@ func inSystem(path string) bool {
 
 // runShell runs a plan of shellApplet: the applet in this process, its program in the
 // sandbox.
-func (e *Executor) runShell(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
+func (e *Executor) runShell(ctx context.Context, p *Plan) (*Result, error) {
 	doing := "running " + p.Chain.Tool().Ref.String()
 	r := &Result{}
 	var stopped, failed error
@@ -94,8 +94,8 @@ func (e *Executor) runShell(ctx context.Context, p *Plan, onLine func(proc.Strea
 	var out bytes.Buffer
 	call := e.appletCall(p, shellApplet, &out)
 	call.Run = run
-	if onLine != nil {
-		call.Live = liveLines(onLine)
+	if p.OnLine != nil {
+		call.Live = liveLines(p.OnLine)
 	}
 	began := e.p.Now()
 	r.ReturnCode = e.p.Applet(ctx, call)
@@ -103,7 +103,7 @@ func (e *Executor) runShell(ctx context.Context, p *Plan, onLine func(proc.Strea
 		return nil, diag.Doing(doing, cmp.Or(failed, stopped))
 	}
 	r.Duration, r.Stdout = e.p.Now().Sub(began), out.Bytes()
-	r.showResult(onLine)
+	r.showResult(p.OnLine)
 	if stopped != nil {
 		return r, diag.Doing(doing, stopped)
 	}

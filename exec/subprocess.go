@@ -111,12 +111,13 @@ func (e *Executor) bound(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
+func (b subprocess) run(ctx context.Context, p *Plan) (*Result, error) {
+	onLine := p.OnLine
 	switch name := b.e.appletOf(p); {
 	case name == shellApplet && b.e.direct(p):
-		return b.e.runShell(ctx, p, onLine)
+		return b.e.runShell(ctx, p)
 	case name != "" && onlyReads(p, name):
-		if r, err := b.e.runHere(ctx, p, name, onLine); r != nil || err != nil {
+		if r, err := b.e.runHere(ctx, p, name); r != nil || err != nil {
 			return r, err
 		}
 		onLine = withoutResult(onLine)
@@ -126,7 +127,7 @@ func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, [
 		onLine = splitLive(onLine)
 	}
 	onLine = p.withOriginals(onLine)
-	conn, err := b.e.connect(ctx, p)
+	conn, err := b.e.connect(ctx, p, func() (Call, bool) { return p.Call, true })
 	if err != nil {
 		return nil, err
 	}

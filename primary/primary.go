@@ -107,6 +107,7 @@ func Elements(c *exec.Chain) []Element {
 type Call struct {
 	Ref    item.Ref
 	Held   policy.Held    // the permissions of the caller; nil permits nothing
+	Within exec.Call      // during which this call is made; the zero value for a person or a client
 	Args   []string       // "name=text" and "name:=JSON", coerced by the item's schema
 	Params map[string]any // taken before Args
 	DryRun bool
@@ -173,7 +174,10 @@ func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 		profile := exec.DevProfile()
 		held = held.With(policy.Grant{Caps: held[0].Caps, Profile: &profile, Source: "rye run --dev"})
 	}
-	if run.Plan, err = v.p.Executor.Plan(ctx, chain, held, params); err != nil {
+	made := call.Within.Below(held)
+	made.Ask = call.Ask
+	made.OnLine = call.OnLine
+	if run.Plan, err = v.p.Executor.Plan(ctx, chain, made, params); err != nil {
 		return run, err
 	}
 	if err := CheckDraft(call.Held, run.Plan.Deps...); err != nil {
@@ -189,8 +193,7 @@ func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 		run.Data = dryData(run.Plan)
 		return run, nil
 	}
-	run.Plan.Ask = call.Ask
-	run.Result, err = v.p.Executor.Run(ctx, run.Plan, call.OnLine)
+	run.Result, err = v.p.Executor.Run(ctx, run.Plan)
 	run.fill()
 	return run, err
 }

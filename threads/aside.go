@@ -34,7 +34,7 @@ type aside struct {
 
 // Aside makes a call through the gates of every call, and records it. run is called with
 // it unless the log of an earlier process has its result, which is returned in its place.
-func (t *Thread) Aside(ctx context.Context, a AsideCall, run func(ctx context.Context, c *ToolCall) (*ToolResult, error)) (*ToolResult, error) {
+func (t *Thread) Aside(ctx context.Context, a AsideCall, run Runner) (*ToolResult, error) {
 	input, err := t.clean([]any{a.Tool.Ref, a.Input}) // as the log has it
 	if err != nil {
 		return nil, err

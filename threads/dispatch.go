@@ -237,11 +237,15 @@ func (t *Thread) missing() (n int) {
 	return n
 }
 
-// Call runs one call of the newest answer through the gates: schema, capability, tier,
-// approval, sandbox. The result is recorded; one that the log has is returned again. A
-// call that was denied or failed has a result, not an error. also narrows the
-// permissions of the call: those of a program that makes it.
-func (t *Thread) Call(ctx context.Context, callID string, also ...policy.Grant) (*Dispatched, error) {
+// Runner makes one call through the gates of every caller. A denied or failed call has a
+// result and an error.
+type Runner func(ctx context.Context, c *ToolCall) (*ToolResult, error)
+
+// Call has run make one call of the newest answer: schema, capability, tier, approval, sandbox.
+// The result is recorded; one that the log has is returned again. A call that was denied or
+// failed has a result, not an error. also narrows the permissions of the call to the
+// permissions of a program that makes it.
+func (t *Thread) Call(ctx context.Context, callID string, run Runner, also ...policy.Grant) (*Dispatched, error) {
 	t.mu.Lock()
 	call, err := t.callOf(callID)
 	if err != nil {
@@ -297,7 +301,7 @@ func (t *Thread) Call(ctx context.Context, callID string, also ...policy.Grant) 
 	case t.answersTools():
 		return t.through(ctx, c, call, began, t.replayTool)
 	}
-	return t.through(ctx, c, call, began, t.p.Tool)
+	return t.through(ctx, c, call, began, run)
 }
 
 func (t *Thread) mayRepeat(ctx context.Context, tool Offered) bool {
@@ -309,7 +313,7 @@ func (t *Thread) mayRepeat(ctx context.Context, tool Offered) bool {
 }
 
 // through makes the call. A call that a gate refused was not started.
-func (t *Thread) through(ctx context.Context, c *ToolCall, call message.Block, began time.Time, run func(context.Context, *ToolCall) (*ToolResult, error)) (*Dispatched, error) {
+func (t *Thread) through(ctx context.Context, c *ToolCall, call message.Block, began time.Time, run Runner) (*Dispatched, error) {
 	begun := false
 	c.Start = func(ref string, digest item.Digest, tier, decision string) error {
 		if begun {

@@ -61,7 +61,7 @@ func TestShortenedConversationIsResumed(t *testing.T) {
 				return err
 			}
 			for _, id := range a.Calls {
-				if _, err := th.Call(ctx, id); err != nil {
+				if _, err := th.Call(ctx, id, l.tool); err != nil {
 					return err
 				}
 			}

@@ -260,9 +260,6 @@ type Params struct {
 	Changes []transcript.Change
 	// Execute runs a provider item; what it executes calls Attempt.
 	Execute func(ctx context.Context, s *Service, params map[string]any) error
-	// Tool runs one call through the gates of every caller. A denied or failed call has
-	// a result and an error.
-	Tool func(ctx context.Context, c *ToolCall) (*ToolResult, error)
 	// ForModel makes an image or a file ready for models, in a process of its own. Nil keeps
 	// it as it is.
 	ForModel func(ctx context.Context, b message.Block) (message.Block, error)

@@ -122,7 +122,7 @@ func newLab(t *testing.T) *lab {
 		Held:      policy.Person(), Limits: Limits{Turns: 5, Tokens: 100000, Spend: 1_000_000_000, DurationSeconds: 60},
 		Services: []*Service{service, &other},
 		Account:  func(context.Context, string, policy.USD) (Ledger, error) { return l.ledger, nil },
-		Loop:     l.loop, Tool: l.tool,
+		Loop:     l.loop,
 		Source: func(event string) string {
 			if event == evAdded || event == evError || event == "observation" {
 				return "step"
@@ -202,7 +202,7 @@ func (l *lab) loop(ctx context.Context, t *Thread, _ *transcript.Log, _ []transc
 			if l.stop == "before "+id {
 				return errDied
 			}
-			if _, err := t.Call(ctx, id); err != nil {
+			if _, err := t.Call(ctx, id, l.tool); err != nil {
 				return err
 			}
 			if l.stop == "after "+id {

@@ -188,7 +188,7 @@ func (c *client) connect(ctx context.Context, in exec.NativeCall) (map[string]an
 		return nil, diag.New(diag.CircularDependency, "calling %s: it would call itself", ref)
 	}
 	args, _ := p["arguments"].(map[string]any)
-	return c.p.Execute(context.WithValue(ctx, connecting{}, true), in.Held, ref, args)
+	return c.p.Execute(context.WithValue(ctx, connecting{}, true), in.Call, ref, args)
 }
 
 // connecting marks the context of the item that mcp_connect executes.

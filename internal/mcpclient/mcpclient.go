@@ -25,8 +25,8 @@ type Params struct {
 	// which is the chain's.
 	Options func() Options
 	Pool    *Pool
-	// Execute executes a tool with the permissions of a caller.
-	Execute func(ctx context.Context, held policy.Held, ref item.Ref, params map[string]any) (map[string]any, error)
+	// Execute executes a tool during a call, with its permissions.
+	Execute func(ctx context.Context, call exec.Call, ref item.Ref, params map[string]any) (map[string]any, error)
 	// Environ has the values, as KEY=VALUE, of variables that a server item names
 	// and the chain does not declare.
 	Environ []string

@@ -22,6 +22,7 @@ type Directives interface {
 type DirectiveCall struct {
 	graph.Call
 	Account       *runAccount // of the run
+	Within        exec.Call   // of the run
 	Ask           exec.Ask    // about the calls of the thread; nil: no person is present
 	AcceptChanged bool        // the directive may have changed since the thread started
 	// Event receives the lines of the thread's log; nil if the caller of the run reads none.
@@ -33,7 +34,7 @@ func (d graphDispatcher) follow(ctx context.Context, c graph.Call) (any, error) 
 	if d.account == nil || c.Child == nil {
 		return nil, diag.New(diag.ExecutionFailed, "calling %s: a hook, and a graph that a thread calls, cannot start a thread", c.Ref).WithReason("thread_in_thread")
 	}
-	call := &DirectiveCall{Call: c, Account: d.account, Ask: d.confirmer(ctx, c, true)}
+	call := &DirectiveCall{Call: c, Account: d.account, Within: d.within, Ask: d.confirmer(ctx, c, true)}
 	if options, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
 		call.AcceptChanged = options.AcceptChanged
 		call.Event = options.event()

@@ -31,6 +31,7 @@ func (ThreadDirectives) Follow(ctx context.Context, p *Project, c *DirectiveCall
 		Ref:           c.Ref,
 		Params:        c.Params,
 		Held:          c.Held,
+		Within:        c.Within,
 		Ask:           c.Ask,
 		ToClient:      !AtTerminal(ctx),
 		AcceptChanged: c.AcceptChanged,

@@ -170,6 +170,7 @@ func (c graphsCall) walk(ctx context.Context, operation, id string) (map[string]
 		return nil, err
 	}
 	call.Held = c.in.Held
+	call.Within = c.in.Call
 	run, err := c.p.Verbs.Tool(withOptions(ctx, o), call)
 	data, _ := run.Data.(map[string]any)
 	return data, err

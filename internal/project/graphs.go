@@ -207,8 +207,9 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall, directives D
 	}
 	defer p.numbers.Hold()() // runs below it take numbers, too
 	account := p.runAccount(ctx, g, it.Digest)
+	params.Dispatcher = graphDispatcher{p: p, within: in.Call, account: account, directives: directives}
 	if account != nil {
-		params.Dispatcher, params.Settle, params.Settles = graphDispatcher{p, account, directives}, account.settle, account.settles
+		params.Settle, params.Settles = account.settle, account.settles
 	}
 	if o.Warn != nil && child == nil && o.Resume == "" {
 		for _, f := range findings {
@@ -281,6 +282,7 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 // graphDispatcher calls items for graphs, by the verbs that every caller uses.
 type graphDispatcher struct {
 	p       *Project
+	within  exec.Call   // of the run: its nodes make calls during it
 	account *runAccount // of the run; nil if it cannot start threads
 	// directives is nil in a dispatcher without an account.
 	directives Directives
@@ -324,13 +326,14 @@ func (d graphDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 		return d.follow(ctx, c)
 	}
 	ctx = context.WithValue(ctx, graphChildKey{}, c.Child)
-	ctx = exec.WithIdempotencyKey(ctx, c.Key)
+	within := d.within
+	within.Key = c.Key
 	chain, _ := c.Chain.(*exec.Chain)
 	if c.Approval == nil {
 		c.Approval = &graph.Approval{}
 	}
 	ctx = context.WithValue(ctx, approvalKey{}, &callApproval{ref: c.Ref, Approval: c.Approval})
-	run, err := d.p.Verbs.Tool(ctx, primary.Call{Ref: c.Ref, Held: c.Held, Params: c.Params, Chain: chain, Ask: d.confirmer(ctx, c, false)})
+	run, err := d.p.Verbs.Tool(ctx, primary.Call{Ref: c.Ref, Held: c.Held, Within: within, Params: c.Params, Chain: chain, Ask: d.confirmer(ctx, c, false)})
 	if err != nil {
 		return nil, err
 	}
@@ -426,7 +429,7 @@ func (d graphDispatcher) verb(ctx context.Context, c graph.Call) (any, error) {
 	if err != nil {
 		return nil, diag.New(diag.ValidationFailed, "calling %s: %w", c.Verb, err)
 	}
-	env := w.Do(ctx, agent.Request{Name: string(c.Verb), Args: json.RawMessage(raw), Held: c.Held})
+	env := w.Do(ctx, agent.Request{Name: string(c.Verb), Args: json.RawMessage(raw), Held: c.Held, Within: d.within})
 	if env.Error != nil {
 		return nil, diag.New(env.Error.Code, "%s", env.Error.Message)
 	}

@@ -32,7 +32,7 @@ func (p *Project) ModelProgram(ctx context.Context, in exec.NativeCall) (map[str
 	}
 	used := t.Used()
 	c.Program.Tokens = max(t.Params().Limits.Tokens-used.NewTokens, 1)
-	tools := &threadTools{r: r, t: t, run: ctx, by: in.Chain.Tool().Ref.String()}
+	tools := &threadTools{r: r, t: t, run: ctx, call: in.Call, by: in.Chain.Tool().Ref.String()}
 	call := callerOf(c)
 	resp, err := t.Attempt(ctx, s, func(ctx context.Context, req *message.Request, onDelta func(message.Delta)) (*message.Response, error) {
 		tools.defs = req.Tools

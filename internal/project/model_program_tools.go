@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/resulttext"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/threads"
@@ -47,6 +48,7 @@ type threadTools struct {
 	r    *threadRun
 	t    *threads.Thread
 	run  context.Context // of the program
+	call exec.Call       // of the provider
 	by   string          // ref of the provider
 	defs []message.ToolDef
 
@@ -80,7 +82,7 @@ func (s *threadTools) Call(ctx context.Context, req agent.Request) *agent.Reply 
 		}
 		return denied
 	}
-	res, err := s.t.Aside(run, threads.AsideCall{By: s.by, Of: threads.KeyOf(s.run), Tool: tool, Input: input, Held: s.t.Held(), ForModel: true}, s.r.call)
+	res, err := s.t.Aside(run, threads.AsideCall{By: s.by, Of: threads.KeyOf(s.run), Tool: tool, Input: input, Held: s.t.Held(), ForModel: true}, s.r.callWithin(s.call))
 	if err != nil {
 		return failedReply(diag.CodeOf(err), diag.Typed(err).Error())
 	}
@@ -98,7 +100,7 @@ func (s *threadTools) Call(ctx context.Context, req agent.Request) *agent.Reply 
 // of other models.
 func (s *threadTools) hooked(ctx context.Context, tool threads.Offered, input map[string]any) (*agent.Reply, error) {
 	call := map[string]any{"name": tool.Name, "ref": tool.Ref, "input": input, "tier": tool.Tier.String()}
-	out, err := s.r.step(ctx, s.t, "run_hooks", map[string]any{"event": "before_tool", "context": map[string]any{"call": call}})
+	out, err := s.r.step(ctx, s.call, s.t, "run_hooks", map[string]any{"event": "before_tool", "context": map[string]any{"call": call}})
 	if err != nil {
 		return nil, err
 	}

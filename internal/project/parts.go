@@ -20,7 +20,7 @@ type Parts struct {
 	// Approve decides about a call, and asks the user where the allowance wants that.
 	Approve func(context.Context, *Project, policy.Call, exec.Ask) error
 	// Broker opens the connection of a program to the verbs.
-	Broker func(context.Context, *Project, policy.Held) (exec.Connection, error)
+	Broker func(context.Context, *Project, policy.Held, exec.Current) (exec.Connection, error)
 	// Dependencies returns the packages of a Python tool for its lock entry.
 	Dependencies func(context.Context, *Project, *exec.Chain) ([]lock.Dep, error)
 	// Workspace returns the project as the verbs of agents see it.
@@ -55,12 +55,12 @@ func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) e
 
 // broker returns the function that opens the connection of a program to the verbs, nil
 // if the command serves none.
-func (p *Project) broker() func(context.Context, policy.Held) (exec.Connection, error) {
+func (p *Project) broker() func(context.Context, policy.Held, exec.Current) (exec.Connection, error) {
 	if p.Env.Broker == nil || p.Env.Parts.Broker == nil {
 		return nil
 	}
-	return func(ctx context.Context, held policy.Held) (exec.Connection, error) {
-		return p.Env.Parts.Broker(ctx, p, held)
+	return func(ctx context.Context, held policy.Held, current exec.Current) (exec.Connection, error) {
+		return p.Env.Parts.Broker(ctx, p, held, current)
 	}
 }
 

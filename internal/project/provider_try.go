@@ -72,12 +72,11 @@ func (p *Project) TryProvider(ctx context.Context, s *ProviderState, o TryOption
 		return nil, err
 	}
 	ctx = context.WithValue(ctx, tryKey{}, t)
-	plan, err := e.Plan(ctx, chain, policy.Person(), nil)
+	plan, err := e.Plan(ctx, chain, exec.Call{Held: policy.Person(), Ask: o.Ask}, nil)
 	if err != nil {
 		return nil, err
 	}
-	plan.Ask = o.Ask
-	_, err = e.Run(ctx, plan, nil)
+	_, err = e.Run(ctx, plan)
 	if len(t.report.Calls) == 0 {
 		return nil, err
 	}

@@ -44,10 +44,10 @@ func ChangeLines(ctx context.Context, p *Project, id string, c *policy.FileChang
 
 // approver returns what asks a person about a call, after the hooks of the event: one denial
 // is enough, and no person is asked then.
-func (r *threadRun) approver(ctx context.Context, c *threads.ToolCall) AsksPerson {
+func (r *threadRun) approver(ctx context.Context, within exec.Call, c *threads.ToolCall) AsksPerson {
 	hooks := ctx
 	return func(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask) (*threads.Reply, error) {
-		q.Before = func() error { return r.beforeAsking(hooks, c, q.Tier) }
+		q.Before = func() error { return r.beforeAsking(hooks, within, c, q.Tier) }
 		own := ctx.Value(approvalKey{}) == nil // not of a node of a graph that the model calls
 		switch {
 		case ask != nil && own && r.o.Decide != nil:
@@ -86,13 +86,13 @@ func (r *threadRun) approver(ctx context.Context, c *threads.ToolCall) AsksPerso
 }
 
 // beforeAsking runs the hooks of a question about a call.
-func (r *threadRun) beforeAsking(ctx context.Context, c *threads.ToolCall, tier string) error {
+func (r *threadRun) beforeAsking(ctx context.Context, within exec.Call, c *threads.ToolCall, tier string) error {
 	t := threads.From(ctx)
 	if t == nil {
 		return nil
 	}
 	call := map[string]any{"name": c.Tool.Name, "ref": c.Tool.Ref, "input": c.Input, "tier": tier}
-	out, err := r.step(threads.WithKey(ctx, c.Key+"/approval"), t, "run_hooks", map[string]any{"event": "approval_requested", "context": map[string]any{"call": call, "capability": c.Tool.Ref}})
+	out, err := r.step(threads.WithKey(ctx, c.Key+"/approval"), within, t, "run_hooks", map[string]any{"event": "approval_requested", "context": map[string]any{"call": call, "capability": c.Tool.Ref}})
 	if err != nil {
 		return err
 	}

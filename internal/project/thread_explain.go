@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -146,7 +147,7 @@ func (r *threadRun) plannedModel(ctx context.Context, s *threads.Service) (Plann
 	if err != nil {
 		return out, err
 	}
-	plan, err := r.p.Executor.Plan(ctx, chain, r.loopHeld, map[string]any{})
+	plan, err := r.p.Executor.Plan(ctx, chain, exec.Call{Held: r.loopHeld}, map[string]any{})
 	if err != nil || plan.Native == nil {
 		return out, err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
@@ -19,12 +20,12 @@ const guardEvent = "before_tool"
 // what a project does, so they do not depend on the loop or on a step, which a project
 // replaces. It returns the result of a call that a hook skips, and an error for one
 // that a hook refuses.
-func (r *threadRun) guarded(ctx context.Context, c *threads.ToolCall) (*threads.ToolResult, error) {
+func (r *threadRun) guarded(ctx context.Context, within exec.Call, c *threads.ToolCall) (*threads.ToolResult, error) {
 	t := threads.From(ctx)
 	if len(r.guards) == 0 || t == nil {
 		return nil, nil
 	}
-	control, err := r.runGuards(ctx, t, map[string]any{
+	control, err := r.runGuards(ctx, within, t, map[string]any{
 		"call": map[string]any{"name": c.Tool.Name, "ref": c.Tool.Ref, "input": c.Input, "tier": c.Tool.Tier.String()},
 	})
 	if err != nil || control == nil {
@@ -43,7 +44,7 @@ func (r *threadRun) guarded(ctx context.Context, c *threads.ToolCall) (*threads.
 type guardKey struct{}
 
 // runGuards runs them with the function that rye ships, and records their events.
-func (r *threadRun) runGuards(ctx context.Context, t *threads.Thread, scope map[string]any) (*steps.Control, error) {
+func (r *threadRun) runGuards(ctx context.Context, within exec.Call, t *threads.Thread, scope map[string]any) (*steps.Control, error) {
 	ctx = context.WithValue(ctx, guardKey{}, true) // their own actions are not guarded again
 	in, err := r.stepInput(ctx, t, "run_hooks", map[string]any{"event": guardEvent, "context": scope})
 	if err != nil {
@@ -58,7 +59,7 @@ func (r *threadRun) runGuards(ctx context.Context, t *threads.Thread, scope map[
 		return nil, err
 	}
 	in.Params["hooks"] = data["hooks"]
-	if err := r.p.serve(context.WithValue(ctx, threadRunKey{}, r), &in); err != nil {
+	if err := r.p.serve(context.WithValue(ctx, threadRunKey{}, r), within, &in); err != nil {
 		return nil, err
 	}
 	out, err := steps.All()["run_hooks"](ctx, in)

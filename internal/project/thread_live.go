@@ -82,21 +82,21 @@ func (s *liveStep) close() {
 }
 
 // ask runs a step in a program that stays.
-func (r *threadRun) ask(ctx context.Context, t *threads.Thread, name string, chain *exec.Chain, in steps.Input) (map[string]any, error) {
+func (r *threadRun) ask(ctx context.Context, call exec.Call, t *threads.Thread, name string, chain *exec.Chain, in steps.Input) (map[string]any, error) {
 	s, err := r.live.take(name)
 	if s == nil && err == nil {
-		s, err = r.startLive(ctx, t, chain)
+		s, err = r.startLive(ctx, call, t, chain)
 	}
 	if err != nil {
 		return nil, err
 	}
-	data, err := s.answer(ctx, t, in)
+	data, err := s.answer(ctx, call, t, in)
 	if err != nil && s.program.Finished() {
 		s.close()
-		if s, err = r.startLive(ctx, t, chain); err != nil {
+		if s, err = r.startLive(ctx, call, t, chain); err != nil {
 			return nil, err
 		}
-		data, err = s.answer(ctx, t, in)
+		data, err = s.answer(ctx, call, t, in)
 	}
 	if err != nil {
 		s.close()
@@ -107,14 +107,15 @@ func (r *threadRun) ask(ctx context.Context, t *threads.Thread, name string, cha
 }
 
 // startLive starts the program of a step.
-func (r *threadRun) startLive(ctx context.Context, t *threads.Thread, chain *exec.Chain) (*liveStep, error) {
+func (r *threadRun) startLive(ctx context.Context, call exec.Call, t *threads.Thread, chain *exec.Chain) (*liveStep, error) {
 	s := &liveStep{dir: r.p.conversationDir(t)}
 	var err error
 	if s.file, err = atomicfile.Private(s.dir).OpenFile(conversationName, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
 		_ = os.RemoveAll(s.dir)
 		return nil, diag.Doing("writing the conversation of "+t.ID(), err)
 	}
-	s.program, err = r.p.Executor.Open(exec.WithReadable(ctx, s.dir), chain, r.loopHeld, maxStep)
+	call.Readable = []string{s.dir}
+	s.program, err = r.p.Executor.Open(ctx, chain, call, maxStep)
 	if err != nil {
 		_ = s.file.Close()
 		_ = os.RemoveAll(s.dir)
@@ -125,7 +126,7 @@ func (r *threadRun) startLive(ctx context.Context, t *threads.Thread, chain *exe
 
 // answer passes the input of a step to the program, after the lines of the conversation that it
 // does not have.
-func (s *liveStep) answer(ctx context.Context, t *threads.Thread, in steps.Input) (map[string]any, error) {
+func (s *liveStep) answer(ctx context.Context, call exec.Call, t *threads.Thread, in steps.Input) (map[string]any, error) {
 	lines, err := t.Lines()
 	if err != nil {
 		return nil, err
@@ -143,7 +144,7 @@ func (s *liveStep) answer(ctx context.Context, t *threads.Thread, in steps.Input
 	if err != nil {
 		return nil, err
 	}
-	return s.program.Ask(ctx, parameters)
+	return s.program.Ask(ctx, call, parameters)
 }
 
 // conversationDir returns a directory for the conversation that a program reads, which does

@@ -28,7 +28,7 @@ import (
 func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	name, isStep := strings.CutPrefix(c.Ref.ID, steps.Dir)
 	if !isStep || c.Verb != policy.Execute || c.Ref.Kind != item.Tool {
-		return graphDispatcher{p: d.r.p}.Call(ctx, c)
+		return graphDispatcher{p: d.r.p, within: d.r.within()}.Call(ctx, c)
 	}
 	if d.acted.Swap(false) {
 		if err := d.t.Flush(); err != nil {
@@ -45,7 +45,7 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 			return map[string]any{"action": done}, err
 		}
 	}
-	out, err := d.r.step(ctx, d.t, name, c.Params)
+	out, err := d.r.step(ctx, d.r.within(), d.t, name, c.Params)
 	if err != nil {
 		return nil, d.failure(name, err)
 	}
@@ -128,13 +128,20 @@ func (d loopDispatcher) compose(ctx context.Context, data map[string]any) error 
 	return d.t.Compose(ctx, prompt)
 }
 
+// within returns the call during which the loop of the thread makes its calls.
+func (r *threadRun) within() exec.Call {
+	c := r.o.Within
+	c.Thread = r.id
+	return c
+}
+
 // step runs a step item by its name, and records the events of its output.
-func (r *threadRun) step(ctx context.Context, t *threads.Thread, name string, params map[string]any) (steps.Output, error) {
+func (r *threadRun) step(ctx context.Context, within exec.Call, t *threads.Thread, name string, params map[string]any) (steps.Output, error) {
 	in, err := r.stepInput(ctx, t, name, params)
 	if err != nil {
 		return steps.Output{}, err
 	}
-	id, data, err := r.runStep(ctx, t, name, in)
+	id, data, err := r.runStep(ctx, within, t, name, in)
 	if err != nil {
 		return steps.Output{}, err
 	}
@@ -146,7 +153,7 @@ func (r *threadRun) step(ctx context.Context, t *threads.Thread, name string, pa
 }
 
 // runStep runs a step item. t is nil outside of threads.
-func (r *threadRun) runStep(ctx context.Context, t *threads.Thread, name string, in steps.Input) (id threads.Identity, data map[string]any, err error) {
+func (r *threadRun) runStep(ctx context.Context, within exec.Call, t *threads.Thread, name string, in steps.Input) (id threads.Identity, data map[string]any, err error) {
 	ref := item.Ref{Kind: item.Tool, ID: steps.Dir + name}
 	if err := r.loopHeld.Allows(policy.Execute, ref); err != nil {
 		return id, nil, err
@@ -160,9 +167,8 @@ func (r *threadRun) runStep(ctx context.Context, t *threads.Thread, name string,
 	}
 	id = threads.Identity{Ref: ref.String(), Digest: chain.Tool().Digest}
 	ctx = context.WithValue(context.WithValue(context.WithValue(ctx, stepKey{}, name), callKey{}, ""), threadRunKey{}, r)
-	if t != nil {
-		ctx = exec.WithThread(ctx, t.ID())
-	}
+	call := within.Below(r.loopHeld)
+	call.Ask = r.o.Ask
 	program := chain.Primitive().Ref.ID != exec.NativeStep
 	if program {
 		if in.Config, err = r.configs(ctx, name); err != nil {
@@ -170,7 +176,7 @@ func (r *threadRun) runStep(ctx context.Context, t *threads.Thread, name string,
 		}
 	}
 	if program && t != nil && chain.Persistent() {
-		data, err := r.ask(ctx, t, name, chain, in)
+		data, err := r.ask(ctx, call, t, name, chain, in)
 		return id, data, err
 	}
 	if program && t != nil {
@@ -180,18 +186,17 @@ func (r *threadRun) runStep(ctx context.Context, t *threads.Thread, name string,
 		}
 		defer os.RemoveAll(dir)
 		in.ConversationFile = filepath.Join(dir, conversationName)
-		ctx = exec.WithReadable(ctx, dir)
+		call.Readable = []string{dir}
 	}
 	parameters, err := in.Object()
 	if err != nil {
 		return id, nil, err
 	}
-	plan, err := r.p.Executor.Plan(ctx, chain, r.loopHeld, parameters)
+	plan, err := r.p.Executor.Plan(ctx, chain, call, parameters)
 	if err != nil {
 		return id, nil, err
 	}
-	plan.Ask = r.o.Ask
-	res, err := r.p.Executor.Run(ctx, plan, nil)
+	res, err := r.p.Executor.Run(ctx, plan)
 	if err != nil {
 		return id, nil, err
 	}
@@ -405,7 +410,7 @@ func (p *Project) StepNatives() map[string]exec.Native {
 			if err != nil {
 				return nil, err
 			}
-			if err := p.serve(ctx, &input); err != nil {
+			if err := p.serve(ctx, in.Call, &input); err != nil {
 				return nil, err
 			}
 			res, err := step(ctx, input)
@@ -439,7 +444,7 @@ func asTool(ctx context.Context, in exec.NativeCall, out steps.Output) (map[stri
 
 // serve adds what a native step has in place of a broker: the conversation and the
 // services of the kernel, with the permissions of the thread.
-func (p *Project) serve(ctx context.Context, in *steps.Input) error {
+func (p *Project) serve(ctx context.Context, within exec.Call, in *steps.Input) error {
 	t, r := threads.From(ctx), runOf(ctx)
 	alone := diag.New(diag.ConfigError, "running a step: this one works in a thread only")
 	in.Services = steps.Services{
@@ -462,11 +467,11 @@ func (p *Project) serve(ctx context.Context, in *steps.Input) error {
 	}
 	in.Services.Config = r.config
 	in.Services.Step = func(ctx context.Context, name string, params map[string]any) (steps.Output, error) {
-		return r.step(ctx, t, name, params)
+		return r.step(ctx, within, t, name, params)
 	}
-	in.Services.Execute = func(ctx context.Context, a steps.Action) (any, error) { return r.execute(ctx, a) }
+	in.Services.Execute = func(ctx context.Context, a steps.Action) (any, error) { return r.execute(ctx, within, a) }
 	in.Services.Call = func(ctx context.Context, c steps.Call) (steps.Result, error) {
-		d, err := t.Call(ctx, c.CallID)
+		d, err := t.Call(ctx, c.CallID, r.toolWithin(within))
 		if err != nil {
 			return steps.Result{}, err
 		}
@@ -535,7 +540,7 @@ func pauseOf(params map[string]any) time.Duration {
 
 // execute runs the action of a hook, with the permissions of the directive, and the steps
 // of the loop.
-func (r *threadRun) execute(ctx context.Context, a steps.Action) (any, error) {
+func (r *threadRun) execute(ctx context.Context, within exec.Call, a steps.Action) (any, error) {
 	ref, err := item.ParseRef(a.ID, item.Kind(a.Kind))
 	if err != nil {
 		return nil, diag.New(diag.ValidationFailed, "running the action of %s: %w", a.By, err)
@@ -558,11 +563,11 @@ func (r *threadRun) execute(ctx context.Context, a steps.Action) (any, error) {
 	}
 	if ctx.Value(guardKey{}) == nil && !strings.HasPrefix(ref.ID, steps.Dir) {
 		call := &threads.ToolCall{Tool: threads.Offered{ToolDef: message.ToolDef{Name: ref.ID}, Ref: ref.String()}, Input: params}
-		if skipped, err := r.guarded(ctx, call); err != nil || skipped != nil {
+		if skipped, err := r.guarded(ctx, within, call); err != nil || skipped != nil {
 			return nil, err
 		}
 	}
-	data, err := graphDispatcher{p: r.p}.Call(ctx, graph.Call{Verb: a.Verb, Ref: ref, Params: params, Held: r.hookHeld, RunID: r.id})
+	data, err := graphDispatcher{p: r.p, within: within}.Call(ctx, graph.Call{Verb: a.Verb, Ref: ref, Params: params, Held: r.hookHeld, RunID: r.id})
 	if err == nil {
 		err = r.hookEvents(ctx, ref, data)
 	}

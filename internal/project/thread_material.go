@@ -405,7 +405,7 @@ func (r *threadRun) compose(ctx context.Context) (*threads.Prompt, error) {
 		return nil, err
 	}
 	in := steps.Input{Limits: r.Limits, Usage: steps.Usage{Window: r.window()}, Params: params}
-	id, data, err := r.runStep(ctx, nil, "compose", in)
+	id, data, err := r.runStep(ctx, r.o.Within, nil, "compose", in)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ type ThreadOptions struct {
 	Args            []string
 	Params          map[string]any
 	Held            policy.Held
+	Within          exec.Call     // of a node that starts the thread; the zero value without one
 	Token           *token.Claims // that the process of the thread got; nil at a terminal
 	Limits          []string      // NAME=VALUE, of a person
 	Narrow          []string      // NAME=VALUE, of a caller that may only lower what the directive has

@@ -25,13 +25,15 @@ type threadProgram struct {
 	t    *threads.Thread
 	run  context.Context // of the program
 	held policy.Held     // of the caller, and the calls of the item as the last grant
+	// current is the call of the program.
+	current exec.Current
 }
 
 // ThroughThread makes the calls of a program pass the gates of the thread that ctx is of.
 // It changes nothing outside of a thread.
-func ThroughThread(ctx context.Context, b *agent.Broker, held policy.Held) {
+func ThroughThread(ctx context.Context, b *agent.Broker, held policy.Held, current exec.Current) {
 	if t, r := threads.From(ctx), runOf(ctx); t != nil && r != nil {
-		b.Around((&threadProgram{r: r, t: t, run: ctx, held: held}).do)
+		b.Around((&threadProgram{r: r, t: t, run: ctx, held: held, current: current}).do)
 	}
 }
 
@@ -43,7 +45,7 @@ func (b *threadProgram) calls() (grant policy.Grant, ref string) {
 
 // do makes one call.
 func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Request) *diag.Envelope {
-	if exec.Idle(ctx) { // no line of the log would be before it
+	if _, answering := b.current(); !answering { // no line of the log would be before it
 		return envelope(nil, diag.New(diag.PermissionDenied, "calling %s: the program has answered, and calls rye between two calls of it", req.Name))
 	}
 	ctx = WithApprover(context.WithValue(ctx, startKey{}, nil), nil) // the program makes a call of its own
@@ -53,25 +55,25 @@ func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Re
 	params, _ := input["parameters"].(map[string]any)
 	ref := toolOfCall(req.Name, input)
 	if ref.ID == "" {
-		return b.aside(ctx, threads.Offered{ToolDef: message.ToolDef{Name: "rye_" + req.Name}, Ref: "tool:rye/primary/" + req.Name, Verb: policy.Verb(req.Name)}, input)
+		return b.aside(ctx, req.Within, threads.Offered{ToolDef: message.ToolDef{Name: "rye_" + req.Name}, Ref: "tool:rye/primary/" + req.Name, Verb: policy.Verb(req.Name)}, input)
 	}
 	if err := b.held.Allows(policy.Execute, ref); err != nil {
-		return b.aside(ctx, offered(ref), params) // it is denied, and recorded
+		return b.aside(ctx, req.Within, offered(ref), params) // it is denied, and recorded
 	}
 	if step, _ := ctx.Value(stepKey{}).(string); step == "dispatch" && ref.ID == steps.Dir+step {
-		return b.dispatch(ctx, params)
+		return b.dispatch(ctx, req.Within, params)
 	}
 	if name, isStep := strings.CutPrefix(ref.ID, steps.Dir); isStep && name != "control" && name != "emitter" {
-		out, err := b.r.step(ctx, b.t, name, params)
+		out, err := b.r.step(ctx, req.Within, b.t, name, params)
 		return envelope(out.Data, err)
 	}
 	if slices.ContainsFunc(b.r.Services, func(s *threads.Service) bool { return s.Provider == ref }) {
 		return w.Do(ctx, req) // the attempt is recorded where every attempt is
 	}
 	if id := b.ofModel(ctx, ref, params); id != "" {
-		return b.model(ctx, id, false)
+		return b.model(ctx, req.Within, id, false)
 	}
-	return b.aside(ctx, offered(ref), params)
+	return b.aside(ctx, req.Within, offered(ref), params)
 }
 
 func offered(ref item.Ref) threads.Offered {
@@ -107,7 +109,7 @@ func (b *threadProgram) ofModel(ctx context.Context, ref item.Ref, params map[st
 
 // dispatch makes a call of the model, or records the result of one that is not made: the step
 // dispatch executes itself with the id of the call, and with this result.
-func (b *threadProgram) dispatch(ctx context.Context, params map[string]any) *diag.Envelope {
+func (b *threadProgram) dispatch(ctx context.Context, within exec.Call, params map[string]any) *diag.Envelope {
 	var call struct {
 		ID      string          `json:"call_id"`
 		Content []message.Block `json:"content"`
@@ -121,7 +123,7 @@ func (b *threadProgram) dispatch(ctx context.Context, params map[string]any) *di
 		return envelope(nil, diag.New(diag.ValidationFailed, "making a call of the model: the step dispatch passes call_id, or call_id, content and is_error"))
 	}
 	if call.Content == nil {
-		return b.model(ctx, call.ID, true)
+		return b.model(ctx, within, call.ID, true)
 	}
 	b.r.starts.passed(call.ID)
 	return envelope(map[string]any{}, b.t.Answer(ctx, call.ID, call.Content, call.IsError))
@@ -129,10 +131,10 @@ func (b *threadProgram) dispatch(ctx context.Context, params map[string]any) *di
 
 // model makes a call of the model, with the permissions of the thread and of the program. The
 // data are what the tool returned, or the whole result as the model reads it.
-func (b *threadProgram) model(ctx context.Context, id string, read bool) *diag.Envelope {
+func (b *threadProgram) model(ctx context.Context, within exec.Call, id string, read bool) *diag.Envelope {
 	grant, _ := b.calls()
 	got := &captured{}
-	d, err := b.t.Call(context.WithValue(ctx, capturedKey{}, got), id, grant)
+	d, err := b.t.Call(context.WithValue(ctx, capturedKey{}, got), id, b.r.toolWithin(within), grant)
 	switch {
 	case err != nil:
 		return envelope(nil, err)
@@ -145,7 +147,7 @@ func (b *threadProgram) model(ctx context.Context, id string, read bool) *diag.E
 }
 
 // aside makes a call that is the program's own.
-func (b *threadProgram) aside(ctx context.Context, tool threads.Offered, input map[string]any) *diag.Envelope {
+func (b *threadProgram) aside(ctx context.Context, within exec.Call, tool threads.Offered, input map[string]any) *diag.Envelope {
 	_, by := b.calls()
 	if input == nil {
 		input = map[string]any{}
@@ -156,7 +158,7 @@ func (b *threadProgram) aside(ctx context.Context, tool threads.Offered, input m
 	}
 	got := &captured{}
 	ctx = context.WithValue(ctx, capturedKey{}, got)
-	res, err := b.t.Aside(ctx, threads.AsideCall{By: by, Of: of, Tool: tool, Input: input, Held: b.held}, b.r.call)
+	res, err := b.t.Aside(ctx, threads.AsideCall{By: by, Of: of, Tool: tool, Input: input, Held: b.held}, b.r.callWithin(within))
 	switch {
 	case got.set:
 		return got.envelope()

@@ -103,11 +103,12 @@ func (r *threadRun) executeProvider(ctx context.Context, s *threads.Service, _ m
 	if err != nil {
 		return err
 	}
-	plan, err := r.p.Executor.Plan(ctx, chain, r.loopHeld, map[string]any{})
+	call := r.within().Below(r.loopHeld)
+	call.Ask = r.o.Ask
+	plan, err := r.p.Executor.Plan(ctx, chain, call, map[string]any{})
 	if err != nil {
 		return err
 	}
-	plan.Ask = r.o.Ask
-	_, err = r.p.Executor.Run(ctx, plan, nil)
+	_, err = r.p.Executor.Run(ctx, plan)
 	return err
 }

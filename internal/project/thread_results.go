@@ -23,7 +23,7 @@ func (r *threadRun) check(ctx context.Context, tool string, outputs map[string]a
 		return err
 	}
 	ctx = context.WithValue(ctx, startKey{}, nil)
-	_, err = r.p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: r.Held, Params: map[string]any{"outputs": outputs}, Ask: r.o.Ask})
+	_, err = r.p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: r.Held, Within: r.within(), Params: map[string]any{"outputs": outputs}, Ask: r.o.Ask})
 	return err
 }
 
@@ -34,7 +34,7 @@ func (r *threadRun) guard(ctx context.Context, c *threads.ToolCall, res *threads
 		return &threads.Guarded{Blocks: res.Blocks}, nil
 	}
 	ctx = context.WithValue(ctx, startKey{}, nil)
-	out, err := r.step(ctx, t, "result_guard", map[string]any{"results": []any{map[string]any{
+	out, err := r.step(ctx, r.within(), t, "result_guard", map[string]any{"results": []any{map[string]any{
 		"call_id": c.ID, "ref": c.Tool.Ref, "is_error": res.IsError, "content": res.Blocks, "result_tokens": r.resultTokens(ctx, calledItem(c)), "page": res.Page,
 	}}, "accepts": acceptedBy(t.Service())})
 	if err != nil {

@@ -127,7 +127,7 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 		MaxAttempts: r.Attempts,
 		Message:     r.o.Message, ResumedBy: r.o.By, Workspace: p.workingCopy(), Account: r.account, Loop: r.walkLoop, Number: r.number,
 		LoopItem: identityOf(r.Loop), Steps: loopSteps, Changes: r.changes,
-		Execute: r.executeProvider, Tool: r.tool, Guard: r.guard, Repeatable: r.repeatable, Check: r.check,
+		Execute: r.executeProvider, Guard: r.guard, Repeatable: r.repeatable, Check: r.check,
 		Source: source, Observe: r.o.Observe,
 		NoSuspend: !r.suspends(), Revoked: r.revoked, Carried: r.carried,
 		Decided: r.decided, Took: r.took,

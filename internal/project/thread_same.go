@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/volatile"
 	"github.com/ryeos/rye/item"
@@ -12,13 +13,15 @@ import (
 )
 
 // tool runs one call of the model and identifies its result.
-func (r *threadRun) tool(ctx context.Context, c *threads.ToolCall) (*threads.ToolResult, error) {
-	defer r.starts.passed(c.ID)
-	res, err := r.call(ctx, c)
-	if err == nil && res != nil {
-		res.Fingerprint = r.fingerprint(ctx, calledTool(c), res.Data)
+func (r *threadRun) toolWithin(within exec.Call) threads.Runner {
+	return func(ctx context.Context, c *threads.ToolCall) (*threads.ToolResult, error) {
+		defer r.starts.passed(c.ID)
+		res, err := r.call(ctx, within, c)
+		if err == nil && res != nil {
+			res.Fingerprint = r.fingerprint(ctx, calledTool(c), res.Data)
+		}
+		return res, err
 	}
-	return res, err
 }
 
 // calledTool returns the tool that a call executes: of rye_execute, the one in its arguments.

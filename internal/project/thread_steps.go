@@ -129,7 +129,7 @@ func (d loopDispatcher) dispatched(ctx context.Context, data map[string]any) err
 			err = d.t.Answer(ctx, c.CallID, out.Results[i].Content, out.Results[i].IsError)
 		case out.Control != nil || slices.Contains(out.Pending, c.CallID):
 		case c.Problem != "" || c.Ref == "":
-			_, err = d.t.Call(ctx, c.CallID)
+			_, err = d.t.Call(ctx, c.CallID, d.r.toolWithin(d.r.within()))
 		}
 		if err != nil {
 			return err
@@ -175,7 +175,7 @@ func (d loopDispatcher) readInbox(ctx context.Context, params map[string]any) (m
 		p[k] = v
 	}
 	p["inbox"] = rows
-	out, err := d.r.step(ctx, d.t, "cancel_checker", p)
+	out, err := d.r.step(ctx, d.r.within(), d.t, "cancel_checker", p)
 	if err == nil {
 		err = steps.CheckInbox(out.Data)
 	}

@@ -188,16 +188,23 @@ func starting(ctx context.Context) func(ref string, digest item.Digest, tier, de
 	return f
 }
 
+// callWithin returns call for a program that makes the calls.
+func (r *threadRun) callWithin(within exec.Call) threads.Runner {
+	return func(ctx context.Context, c *threads.ToolCall) (*threads.ToolResult, error) {
+		return r.call(ctx, within, c)
+	}
+}
+
 // call runs one call of the model through the gates of every caller.
-func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (res *threads.ToolResult, err error) {
+func (r *threadRun) call(ctx context.Context, within exec.Call, c *threads.ToolCall) (res *threads.ToolResult, err error) {
 	defer func() { capture(ctx, c, res, err) }()
 	if err := r.money.permitted(ctx); err != nil {
 		return nil, err
 	}
-	if skipped, err := r.guarded(ctx, c); err != nil || skipped != nil {
+	if skipped, err := r.guarded(ctx, within, c); err != nil || skipped != nil {
 		return skipped, err
 	}
-	ctx = WithApprover(context.WithValue(ctx, startKey{}, c.Start), r.approver(ctx, c))
+	ctx = WithApprover(context.WithValue(ctx, startKey{}, c.Start), r.approver(ctx, within, c))
 	// A program that runs for this call is not the step that made it.
 	ctx = context.WithValue(context.WithValue(ctx, stepKey{}, ""), callKey{}, c.ID)
 	ctx = context.WithValue(context.WithValue(ctx, spawnerKey{}, r), modelCallKey{}, modelCall{c.Key, c.Again})
@@ -208,15 +215,15 @@ func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (res *threads
 		}
 		return r.artifact(ctx, c.Input)
 	case c.Tool.Verb != "":
-		return r.verb(ctx, c)
+		return r.verb(ctx, within, c)
 	}
 	ref, err := item.ParseRef(c.Tool.Ref, item.Tool)
 	if err != nil {
 		return nil, err
 	}
-	ctx = exec.WithIdempotencyKey(ctx, c.Key)
+	within.Key = c.Key
 	call := primary.Call{
-		Ref: ref, Held: c.Held, Params: c.Input, Ask: r.o.Ask,
+		Ref: ref, Held: c.Held, Within: within, Params: c.Input, Ask: r.o.Ask,
 		OnLine: func(s proc.Stream, line []byte) { c.Output(streamName(s), string(line)) },
 	}
 	run, err := r.p.Verbs.Tool(ctx, call)
@@ -281,7 +288,7 @@ func streamName(s proc.Stream) string {
 }
 
 // verb runs one of the four verbs, as for a client of the MCP surface.
-func (r *threadRun) verb(ctx context.Context, c *threads.ToolCall) (*threads.ToolResult, error) {
+func (r *threadRun) verb(ctx context.Context, within exec.Call, c *threads.ToolCall) (*threads.ToolResult, error) {
 	p := r.p
 	if c.By != "" {
 		p = p.ForBroker()
@@ -305,7 +312,7 @@ func (r *threadRun) verb(ctx context.Context, c *threads.ToolCall) (*threads.Too
 		}
 	}
 	env := w.Do(ctx, agent.Request{
-		Name: string(c.Tool.Verb), Args: args, Held: c.Held, Ask: r.o.Ask,
+		Name: string(c.Tool.Verb), Args: args, Held: c.Held, Within: within, Ask: r.o.Ask,
 		Progress: func(line string) { c.Output("stdout", line) },
 	})
 	if env.Error != nil && starting(ctx) != nil && refused(env.Error.Code) {

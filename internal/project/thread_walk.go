@@ -158,7 +158,7 @@ func again(g *graph.Graph, t *threads.Thread, suspended string) string {
 // middle of a turn.
 func (r *threadRun) resumed(ctx context.Context, t *threads.Thread, lines []transcript.Line) error {
 	ctx = threads.WithKey(ctx, "resumed/"+strconv.Itoa(len(lines)))
-	_, err := r.step(ctx, t, "run_hooks", map[string]any{"event": "resumed", "context": map[string]any{"state": threads.Running}})
+	_, err := r.step(ctx, r.within(), t, "run_hooks", map[string]any{"event": "resumed", "context": map[string]any{"state": threads.Running}})
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/tree"
@@ -498,7 +499,7 @@ func sinkEffect(t *testing.T, w *world, e entry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.executor.Plan(t.Context(), c, nil, nil)
+	_, err = h.executor.Plan(t.Context(), c, exec.Call{}, nil)
 	wantCode(t, "a stream into a replaced sink", err, diag.ConfigError)
 }
 
@@ -586,7 +587,7 @@ func TestRuntimeLibraryFollowsItsRuntime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.executor.Plan(t.Context(), c, nil, nil)
+	_, err = h.executor.Plan(t.Context(), c, exec.Call{}, nil)
 	wantCode(t, "an unsigned library", err, diag.Unsigned)
 	w.remove(w.project, lib)
 	if loader("a runtime without a library") != system {

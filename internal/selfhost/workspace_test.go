@@ -289,7 +289,7 @@ func (h *workspace) mustPlan(t *testing.T, ref item.Ref, params map[string]any) 
 	if err != nil {
 		t.Fatalf("chain of %s: %v", ref, err)
 	}
-	p, err := h.executor.Plan(t.Context(), c, nil, params)
+	p, err := h.executor.Plan(t.Context(), c, exec.Call{}, params)
 	if err != nil {
 		t.Fatalf("plan of %s: %v", ref, err)
 	}

@@ -19,8 +19,8 @@ func MCPParams(p *project.Project) mcpclient.Params {
 	return mcpclient.Params{
 		Resolver: p.Resolver, Pool: p.Env.Servers,
 		Options: func() mcpclient.Options { return McpOptions(p) }, Environ: p.Env.Environ(), Secrets: func(it *resolve.Item) error { return MayHoldSecrets(p, it) },
-		Execute: func(ctx context.Context, held policy.Held, ref item.Ref, params map[string]any) (map[string]any, error) {
-			run, err := p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: held, Params: params})
+		Execute: func(ctx context.Context, call exec.Call, ref item.Ref, params map[string]any) (map[string]any, error) {
+			run, err := p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: call.Held, Within: call, Params: params})
 			if err != nil || run.Result == nil {
 				return nil, err
 			}

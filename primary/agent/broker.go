@@ -37,9 +37,11 @@ const (
 type Broker struct {
 	open func(ctx context.Context) (*Workspace, error)
 	held policy.Held
-	home string
-	run  context.Context // of the program: it has the values, each call its own end
-	tree *brokerTree
+	// current is the call of the program, within which it calls the verbs.
+	current exec.Current
+	home    string
+	run     context.Context // of the program: it has the values, each call its own end
+	tree    *brokerTree
 	// around makes the calls in place of the workspace; nil unless Around was called.
 	around func(ctx context.Context, w *Workspace, req Request) *diag.Envelope
 
@@ -58,10 +60,10 @@ type brokerLevel struct {
 	tree  *brokerTree
 }
 
-// NewBroker returns the broker of a program that is about to start. ctx is that of its
+// NewBroker returns the broker of a program that is about to start. ctx is the context of its
 // run. open returns the workspace of a call. The error is LIMIT_EXCEEDED if brokers
 // are nested too deep.
-func NewBroker(ctx context.Context, held policy.Held, home string, open func(ctx context.Context) (*Workspace, error)) (*Broker, error) {
+func NewBroker(ctx context.Context, held policy.Held, current exec.Current, home string, open func(ctx context.Context) (*Workspace, error)) (*Broker, error) {
 	level, _ := ctx.Value(brokerKey{}).(brokerLevel)
 	if level.tree == nil {
 		level.tree = &brokerTree{}
@@ -70,11 +72,12 @@ func NewBroker(ctx context.Context, held policy.Held, home string, open func(ctx
 		return nil, diag.New(diag.LimitExceeded, "opening a broker: programs call tools with a broker more than %d deep", maxBrokers)
 	}
 	return &Broker{
-		open: open,
-		held: held,
-		home: home,
-		run:  context.WithValue(ctx, brokerKey{}, level),
-		tree: level.tree,
+		open:    open,
+		held:    held,
+		current: current,
+		home:    home,
+		run:     context.WithValue(ctx, brokerKey{}, level),
+		tree:    level.tree,
 	}, nil
 }
 
@@ -151,6 +154,7 @@ func (b *Broker) call(ctx context.Context, req Request) *diag.Envelope {
 	// What the client sends is written by the program: an answer of it is not the
 	// user's.
 	req.Held = b.held
+	req.Within, _ = b.current()
 	req.Ask = nil
 	req.Asking = nil
 	if b.around != nil {
@@ -216,7 +220,7 @@ func (b *Broker) Resource(_ context.Context, uri string) (text, mime string, err
 }
 
 // joined is the context of a call with the values of the run that makes it: how deep
-// tools are nested is one of them.
+// brokers are nested is one of them.
 type joined struct {
 	context.Context
 	run context.Context
@@ -224,7 +228,7 @@ type joined struct {
 
 func (j joined) Value(key any) any {
 	switch key.(type) {
-	case brokerKey, depthKey:
+	case brokerKey:
 		return j.run.Value(key) // the server may have the context of an outer run
 	}
 	if v := j.Context.Value(key); v != nil {

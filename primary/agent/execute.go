@@ -17,7 +17,7 @@ func (w *Workspace) execute(ctx context.Context, req Request, args map[string]an
 	if err != nil {
 		return env, err
 	}
-	call := primary.Call{Ref: ref, Held: req.Held, Ask: req.Ask}
+	call := primary.Call{Ref: ref, Held: req.Held, Within: req.Within, Ask: req.Ask}
 	call.Params, _ = args["parameters"].(map[string]any)
 	call.DryRun, _ = args["dry_run"].(bool)
 	if req.Progress != nil {
@@ -62,11 +62,11 @@ func asThread(call primary.Call, mode string) (primary.Call, error) {
 const threadTool = "rye/agent/threads/thread_directive"
 
 func (w *Workspace) tool(ctx context.Context, call primary.Call) (*diag.Envelope, error) {
-	depth, _ := ctx.Value(depthKey{}).(int)
-	if depth >= maxDepth {
+	if call.Within.Depth >= maxDepth {
 		return &diag.Envelope{}, diag.New(diag.LimitExceeded, "executing %s: tools call tools more than %d deep", call.Ref, maxDepth)
 	}
-	run, err := w.Verbs.Tool(context.WithValue(ctx, depthKey{}, depth+1), call)
+	call.Within.Depth++
+	run, err := w.Verbs.Tool(ctx, call)
 	meta := *run.Metadata
 	env := &diag.Envelope{Data: run.Data, Metadata: &meta}
 	if !call.DryRun { // these cost a model tokens and do not help it
@@ -100,10 +100,6 @@ func interleaved(call primary.Call) bool {
 
 // maxDepth is the number of nested calls of tools by tools through the verbs.
 const maxDepth = 10
-
-// depthKey is the key of that number in a context: a nested call reaches the
-// verbs as a native step of the executor, which passes the context only.
-type depthKey struct{}
 
 // prepared is the result of executing a directive.
 type prepared struct {

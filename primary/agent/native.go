@@ -33,7 +33,7 @@ func (w *Workspace) native(ctx context.Context, name string, in exec.NativeCall)
 	if err != nil {
 		return nil, err
 	}
-	req := Request{Name: name, Held: in.Held}
+	req := Request{Name: name, Held: in.Held, Within: in.Call}
 	if in.OnLine != nil {
 		req.Progress = func(line string) { in.OnLine(proc.Live, []byte(line)) }
 	}

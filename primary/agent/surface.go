@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -20,6 +21,8 @@ type Request struct {
 	Name string // search, load, execute or sign
 	Args json.RawMessage
 	Held policy.Held // the permissions of the caller; a Surface sets them
+	// Within is the call during which this one is made; the zero value for a client.
+	Within exec.Call
 	// Progress is called with each line of output during the call. It may be nil.
 	Progress func(line string)
 	// Steps is called with the progress that a tool of an MCP server reports: how much
