@@ -57,7 +57,7 @@ func layers() []layer {
 			{"registry/publish", set("bundle", "internal/auditlog", "internal/extract", "internal/importing", "internal/project", "item", "lock", "packages", "packages/source", "registry/client", "registry/judge", "registry/rules", "registry/wire", "resolve", "resolve/space", "sign", "stdlib", "trust/doc", "verify")},
 			{"registry/judge", set("bundle", "internal/extract", "internal/project", "lock", "packages", "registry/rules", "registry/wire", "resolve", "resolve/space", "stdlib", "trust", "verify")},
 			{"internal/importing", set("bundle", "internal/extract", "internal/importsource", "internal/interop", "internal/mcpclient", "internal/project", "internal/ryeos", "item", "primary", "resolve", "resolve/space", "sign", "verify")},
-			{"internal/project", set("internal/keychain", "internal/auditlog", "internal/draft", "exec/graph", "threads", "threads/attach", "threads/steps", "threads/testfile", "threads/provider", "threads/store", "threads/handle", "threads/heads", "threads/token", "threads/transcript", "threads/waiting", "internal/githook", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "packages/source/registry", "registry/client", "registry/log", "registry/wire", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib", "internal/hooks", "internal/setup", "threads/models")},
+			{"internal/project", set("internal/keychain", "internal/auditlog", "internal/draft", "exec/graph", "threads", "threads/attach", "threads/steps", "threads/testfile", "threads/provider", "threads/store", "threads/handle", "threads/heads", "threads/token", "threads/transcript", "threads/waiting", "internal/githook", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "packages/source/registry", "registry/client", "registry/log", "registry/wire", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib", "internal/hooks", "internal/setup", "threads/models", "threads/settings")},
 			{"internal/keychain", set("packages", "resolve/space", "trust", "trust/doc", "sign")},
 			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
@@ -68,6 +68,7 @@ func layers() []layer {
 			{"primary", set("internal/auditlog", "exec", "internal/ryeos", "internal/search", "internal/mcpclient", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
 		{"Execution", []entry{
+			{"threads/settings", set("resolve", "threads/steps")},
 			{"threads/handle", set("threads", "threads/transcript", "exec/graph")},
 			{"threads/waiting", set("threads", "exec/graph")},
 			{"internal/mcpclient", set("exec", "resolve", "resolve/space", "policy", "sign", "item")},

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/settings"
 	"github.com/ryeos/rye/threads/store"
 )
 
@@ -141,7 +142,7 @@ func (a *runAccount) openRoot(ctx context.Context, th store.Thread) (*store.Owne
 	if err != nil {
 		return nil, err
 	}
-	def, err := a.p.defaults(ctx)
+	def, err := settings.Defaults(ctx, a.p.Resolver)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -199,7 +200,7 @@ func (a *runAccount) mostSpawns(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	def, err := a.p.defaults(ctx)
+	def, err := settings.Defaults(ctx, a.p.Resolver)
 	if n := a.graph.Limits.Spawns; n != nil {
 		return min(*n, allowance.Limits.Spawns), err
 	}

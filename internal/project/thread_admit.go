@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/settings"
 	"github.com/ryeos/rye/threads/store"
 )
 
@@ -29,7 +30,7 @@ func (r *threadRun) admit(ctx context.Context, child store.Thread, o *ThreadOpti
 	if err != nil {
 		return l, err
 	}
-	cfg, err := r.p.resilience(ctx)
+	cfg, err := settings.Resilience(ctx, r.p.Resolver)
 	if err != nil {
 		return l, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/compact"
+	"github.com/ryeos/rye/threads/settings"
 	"github.com/ryeos/rye/threads/steps"
 )
 
@@ -55,7 +56,7 @@ func (d loopDispatcher) shorten(ctx context.Context, data map[string]any) (strin
 		out.Results = append(out.Results, threads.Reference{CallID: r.CallID, Text: r.Text, Artifact: r.Artifact})
 	}
 	if c.Action == compact.Summary {
-		cfg, err := d.r.p.coordination(ctx)
+		cfg, err := settings.Coordination(ctx, d.r.p.Resolver)
 		if err != nil {
 			return "", err
 		}

@@ -7,27 +7,15 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
-	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/compact"
-	"github.com/ryeos/rye/threads/steps"
+	"github.com/ryeos/rye/threads/settings"
 )
-
-// coordination returns config:agent/coordination.
-func (p *Project) coordination(ctx context.Context) (steps.Coordination, error) {
-	s, err := p.Resolver.Config(ctx, steps.CoordinationConfig)
-	if err != nil {
-		return steps.Coordination{}, err
-	}
-	cfg := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
-	out := steps.ReadCoordination(cfg)
-	return out, diag.FromFindings("reading config:"+steps.CoordinationConfig, cfg.Findings())
-}
 
 // goesOn names the thread that goes on, with a summary of the conversation. If no summary
 // can be made, its model reads why, and the newest turns.
 func (r *threadRun) goesOn(ctx context.Context, t *threads.Thread) (*threads.Next, error) {
-	cfg, err := r.p.coordination(ctx)
+	cfg, err := settings.Coordination(ctx, r.p.Resolver)
 	if err != nil {
 		return nil, err
 	}

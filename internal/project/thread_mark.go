@@ -9,13 +9,14 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/handle"
+	"github.com/ryeos/rye/threads/settings"
 	"github.com/ryeos/rye/threads/store"
 )
 
 // childPolicy returns what becomes of the children of a thread that rests in a state:
 // cancel, allow or wait.
 func (p *Project) childPolicy(ctx context.Context, state string) (string, error) {
-	cfg, err := p.resilience(ctx)
+	cfg, err := settings.Resilience(ctx, p.Resolver)
 	switch state {
 	case threads.Killed:
 		return "cancel", err

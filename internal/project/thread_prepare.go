@@ -10,12 +10,12 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/directive"
 	"github.com/ryeos/rye/internal/suggest"
-	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/settings"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -70,7 +70,7 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadRequest) (*Prepare
 	if out.Directive, out.Bases, err = p.Resolver.Directive(ctx, prepared.Item); err != nil {
 		return nil, err
 	}
-	def, err := p.defaults(ctx)
+	def, err := settings.Defaults(ctx, p.Resolver)
 	if err != nil {
 		return nil, err
 	}
@@ -102,9 +102,11 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadRequest) (*Prepare
 
 // model selects the models of a thread, with their keys and the warnings of their prices.
 func (p *Project) model(ctx context.Context, out *PreparedThread, o *ThreadRequest) (err error) {
-	if out.Attempts, err = p.maxAttempts(ctx); err != nil {
+	resilience, err := settings.Resilience(ctx, p.Resolver)
+	if err != nil {
 		return err
 	}
+	out.Attempts = resilience.MaxAttempts
 	if o.Recorded != nil {
 		return p.recordedModel(ctx, out, o.Recorded)
 	}
@@ -157,17 +159,6 @@ func (out *PreparedThread) loopCaps() policy.Set {
 func also(g policy.Grant, caps policy.Set) policy.Grant {
 	g.Caps = append(slices.Clone(g.Caps), caps...)
 	return g
-}
-
-// defaults returns what a directive, or a graph, does not state.
-func (p *Project) defaults(ctx context.Context) (steps.Defaults, error) {
-	s, err := p.Resolver.Config(ctx, steps.AgentConfig)
-	if err != nil {
-		return steps.Defaults{}, err
-	}
-	cfg := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
-	out := steps.ReadDefaults(cfg)
-	return out, diag.FromFindings("reading config:"+steps.AgentConfig, cfg.Findings())
 }
 
 // threadLimits returns what a thread may use: what the person or the directive asks
@@ -263,23 +254,6 @@ func loopRef() item.Ref { return item.Ref{Kind: item.Tool, ID: LoopID} }
 // identityOf returns an item as logs of threads record it.
 func identityOf(it *resolve.Item) threads.Identity {
 	return threads.Identity{Ref: it.Ref.String(), Digest: it.Digest, Space: transcript.Space(it.Root.Space)}
-}
-
-// resilience returns config:agent/resilience.
-func (p *Project) resilience(ctx context.Context) (steps.Resilience, error) {
-	s, err := p.Resolver.Config(ctx, steps.ResilienceConfig)
-	if err != nil {
-		return steps.Resilience{}, err
-	}
-	cfg := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
-	out := steps.ReadResilience(cfg)
-	return out, diag.FromFindings("reading config:"+steps.ResilienceConfig, cfg.Findings())
-}
-
-// maxAttempts returns how often one call of a model may be made.
-func (p *Project) maxAttempts(ctx context.Context) (int64, error) {
-	cfg, err := p.resilience(ctx)
-	return cfg.MaxAttempts, err
 }
 
 // caps returns the capabilities that the directive declares. If it declares none, a child

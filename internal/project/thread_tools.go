@@ -21,6 +21,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/settings"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -268,7 +269,7 @@ func (r *threadRun) read(ctx context.Context, c *threads.ToolCall, env *diag.Env
 // pageBytes returns the length of the longest page of a text in bytes: the parts of a file,
 // and of an artifact, are not cut again.
 func (r *threadRun) pageBytes(ctx context.Context, ref string) (int, error) {
-	cfg, err := r.p.resilience(ctx)
+	cfg, err := settings.Resilience(ctx, r.p.Resolver)
 	if err != nil {
 		return 0, err
 	}
@@ -335,7 +336,7 @@ const maxArtifact = 64 << 20
 func (r *threadRun) artifact(ctx context.Context, in map[string]any) (*threads.ToolResult, error) {
 	id, _ := in["id"].(string)
 	offset, wanted := wholeOf(in["offset"]), wholeOf(in["limit"])
-	cfg, err := r.p.resilience(ctx)
+	cfg, err := settings.Resilience(ctx, r.p.Resolver)
 	if err != nil {
 		return nil, err
 	}
