@@ -23,7 +23,6 @@ import (
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
-	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -60,6 +59,14 @@ func (o *GraphOptions) event() func(string, *transcript.Line) {
 		o.Event(run, l)
 		o.Watch(run, l)
 	}
+}
+
+// earlier returns the run that a call continues or forks, "" for none.
+func (o *GraphOptions) earlier() string {
+	if o.Fork != nil {
+		return o.Fork.Run
+	}
+	return o.Resume
 }
 
 type graphOptionsKey struct{}
@@ -197,7 +204,7 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall, directives D
 		if o, done, err = p.graphOptions(ctx, it, in.Parameters); err != nil || done != nil {
 			return resultData(done), err
 		}
-		if p, err = p.whereRan(ctx, o); err != nil {
+		if p, err = p.whereRan(ctx, o.earlier()); err != nil {
 			return nil, err
 		}
 	}
@@ -261,15 +268,17 @@ func resultData(r *graph.Result) map[string]any {
 
 // GraphParams returns what every run of a graph of this project needs.
 func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Params, error) {
-	signer, err := p.Keys.RuntimeKey(ctx)
+	out, err := p.endParams(ctx)
 	if err != nil {
 		return graph.Params{}, err
 	}
-	out := graph.Params{
-		Project: p.Spaces.ProjectDir, Dispatcher: graphDispatcher{p: p}, Held: held, Signer: signer, Keys: p.Keys.RuntimePublic, Heads: heads.Dir(p.Dirs.State),
-		Getenv: p.Env.Getenv, Now: p.Env.Now, Snapshot: p.writeRecord(signer),
-		Results: p.graphResults(), Risk: riskOf(ctx, p.Resolver), Number: p.numberRun,
-	}
+	out.Dispatcher = graphDispatcher{p: p}
+	out.Held = held
+	out.Getenv = p.Env.Getenv
+	out.Snapshot = p.writeRecord(out.Signer)
+	out.Results = p.graphResults()
+	out.Risk = riskOf(ctx, p.Resolver)
+	out.Number = p.numberRun
 	if p.Copied != nil {
 		out.Copy, out.Results = p.Copied.ID, nil // a result would be one of other files
 	}

@@ -104,7 +104,7 @@ func (p *Project) FindProvider(ctx context.Context, name string) (*ProviderState
 
 // MarkTested sets Tested of providers, by the ledger of this user.
 func MarkTested(ctx context.Context, p *Project, all []*ProviderState) error {
-	return p.withStore(ctx, func(s *store.Store) error {
+	return store.WithExisting(ctx, p.Dirs.State, p.Env.Now, func(s *store.Store) error {
 		tested, err := s.Tested(ctx, tryKind)
 		for _, state := range all {
 			state.Tested = slices.Contains(tested[state.Ref], contentDigest(state.item).String())

@@ -170,7 +170,7 @@ func (p *Project) askToEnd(ctx context.Context, id, state string) (running bool,
 // have recorded it itself.
 func (p *Project) markRuns(ctx context.Context, id, state string, ended bool) (*graph.Summary, error) {
 	dir := p.Spaces.ProjectDir
-	params, err := p.GraphParams(ctx, policy.Person())
+	params, err := p.endParams(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -80,7 +81,7 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 	if o.Above != nil {
 		in = o.Above.p
 	}
-	if in, err = in.worksIn(ctx, o, id); err != nil {
+	if in, err = in.worksIn(ctx, o.wish(), id); err != nil {
 		return nil, err
 	}
 	if in.Copied != nil {
@@ -101,7 +102,7 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 	if start.Attachments, err = attachments(ctx, in, o, prepared); err != nil {
 		return nil, err
 	}
-	if start.Token, err = p.mint(ctx, prepared, start.ThreadID, o); err != nil {
+	if start.Token, err = mintFor(ctx, p, prepared, o, id); err != nil {
 		return nil, err
 	}
 	input, err := jsonx.Marshal(start)
@@ -114,6 +115,29 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned
 		return nil, errors.Join(err, p.revokeTokens(context.WithoutCancel(ctx), start.ThreadID, true))
 	}
 	return &Spawned{ThreadID: began.ID, Number: began.Number, PID: began.PID, State: began.State, Directive: start.Ref, Limits: prepared.Limits}, nil
+}
+
+// mintFor makes the token of a thread whose process has the permissions of the caller.
+func mintFor(ctx context.Context, p *Project, prepared *PreparedThread, o *ThreadOptions, id string) (token.Token, error) {
+	grant := token.Grant{
+		Thread:    id,
+		Root:      id,
+		Directive: prepared.Item.Digest,
+		Depth:     prepared.Limits.Depth,
+		Held:      o.Held,
+		Duration:  time.Duration(prepared.Limits.DurationSeconds) * time.Second,
+	}
+	var open *store.Store
+	if above := o.Above; above != nil {
+		grant.Root = above.root()
+		if above.o.Token != nil {
+			grant.Parent = above.o.Token.ID
+		}
+		if above.money != nil {
+			open = above.money.store // it is open for the life of the thread
+		}
+	}
+	return p.mint(ctx, grant, open)
 }
 
 // RunThreadProcess is the body of the process of a detached thread. No person can be

@@ -34,7 +34,7 @@ func ChangeLines(ctx context.Context, p *Project, id string, c *policy.FileChang
 	case err == nil:
 		p, err = p.inCopyOf(id, s)
 	case diag.CodeOf(err) == diag.ThreadNotFound:
-		p, err = p.whereRan(ctx, GraphOptions{Resume: id})
+		p, err = p.whereRan(ctx, id)
 	}
 	if err != nil {
 		return []string{hidden.Visible("the changes cannot be shown: " + err.Error())}

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/links"
 	"github.com/ryeos/rye/internal/workcopy"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/threads"
@@ -54,39 +55,53 @@ func (p *Project) inCopy(c *workcopy.Copy) *Project {
 	return &own
 }
 
-// worksIn returns the project with tools that work where the options of a thread state.
-func (p *Project) worksIn(ctx context.Context, o *ThreadOptions, id string) (*Project, error) {
-	if o.Copy != "" {
-		c, err := p.openCopy(o.Copy)
+// Wish states where the tools of a thread shall work.
+type Wish struct {
+	Ref       item.Ref
+	Workspace string               // here, read, worktree or copy; "" is where the caller works
+	Carry     bool                 // a worktree begins with the uncommitted changes
+	Copy      string               // the id of the working copy that was made for the thread
+	Sees      *threads.WorkingCopy // the directory that an earlier process selected
+	Child     bool                 // a thread of this process starts it
+	Plan      bool                 // nothing is started
+	// Permit asks the person whether tools may write in a directory that is not a project; nil
+	// if no person is present.
+	Permit func(ctx context.Context, question string) (bool, error)
+}
+
+// worksIn returns the project with tools that work where a wish states. id is the thread.
+func (p *Project) worksIn(ctx context.Context, w Wish, id string) (*Project, error) {
+	if w.Copy != "" {
+		c, err := p.openCopy(w.Copy)
 		if err != nil {
 			return nil, err
 		}
 		p = p.inCopy(c)
 	}
-	if o.Sees != nil {
-		return sees(p, *o.Sees)
+	if w.Sees != nil {
+		return sees(p, *w.Sees)
 	}
 	switch {
-	case o.Copy != "":
+	case w.Copy != "":
 		return p, nil
-	case o.Carry && o.Workspace != threads.Worktree:
+	case w.Carry && w.Workspace != threads.Worktree:
 		return nil, carryError()
-	case o.Workspace == threads.Read:
+	case w.Workspace == threads.Read:
 		return reading(p, true), nil
-	case p.seenDir != nil && o.Above == nil && o.Workspace == threads.Here:
-		return hereOutside(ctx, p, o)
-	case p.ReadOnly && p.seenDir != nil && o.Above == nil && o.Workspace != "":
-		return nil, diag.New(diag.Usage, "starting %s: --workspace %s needs a project", o.Ref, o.Workspace).WithReason("copy_outside")
-	case p.ReadOnly && o.Workspace != "":
-		return nil, readsOnly("starting " + o.Ref.String())
-	case o.Workspace == "" || o.Workspace == threads.Here && p.Copied == nil:
+	case p.seenDir != nil && !w.Child && w.Workspace == threads.Here:
+		return hereOutside(ctx, p, w)
+	case p.ReadOnly && p.seenDir != nil && !w.Child && w.Workspace != "":
+		return nil, diag.New(diag.Usage, "starting %s: --workspace %s needs a project", w.Ref, w.Workspace).WithReason("copy_outside")
+	case p.ReadOnly && w.Workspace != "":
+		return nil, readsOnly("starting " + w.Ref.String())
+	case w.Workspace == "" || w.Workspace == threads.Here && p.Copied == nil:
 		return p, nil
-	case o.Workspace == "overlay":
-		return nil, diag.New(diag.Usage, "starting %s: rye has no overlay, because a directory can be the upper one of a single mount, and each tool and child has mounts of its own; --workspace copy gives the thread all files of the project too", o.Ref)
-	case o.Workspace != threads.Worktree && o.Workspace != threads.FullCopy:
-		return nil, diag.New(diag.Usage, "starting %s: %q is not a working copy; it must be here, read, worktree or copy", o.Ref, o.Workspace)
+	case w.Workspace == "overlay":
+		return nil, diag.New(diag.Usage, "starting %s: rye has no overlay, because a directory can be the upper one of a single mount, and each tool and child has mounts of its own; --workspace copy gives the thread all files of the project too", w.Ref)
+	case w.Workspace != threads.Worktree && w.Workspace != threads.FullCopy:
+		return nil, diag.New(diag.Usage, "starting %s: %q is not a working copy; it must be here, read, worktree or copy", w.Ref, w.Workspace)
 	}
-	params, err := p.copyParams(ctx, o, id)
+	params, err := p.copyParams(ctx, w, id)
 	if err != nil {
 		return nil, err
 	}
@@ -102,15 +117,15 @@ func carryError() error {
 }
 
 // copyParams returns how the working copy of a new thread is made.
-func (p *Project) copyParams(ctx context.Context, o *ThreadOptions, id string) (*workcopy.Params, error) {
+func (p *Project) copyParams(ctx context.Context, w Wish, id string) (*workcopy.Params, error) {
 	dir, err := p.copiesDir()
 	if err != nil {
 		return nil, err
 	}
 	out := &workcopy.Params{
-		Dir: dir, ID: id, Project: realPath(p.Spaces.ProjectDir, links.Seen{}), Environ: p.Env.Environ(), Carry: o.Carry, From: p.Copied, Now: p.Env.Now(),
+		Dir: dir, ID: id, Project: realPath(p.Spaces.ProjectDir, links.Seen{}), Environ: p.Env.Environ(), Carry: w.Carry, From: p.Copied, Now: p.Env.Now(),
 	}
-	if o.Workspace != threads.FullCopy {
+	if w.Workspace != threads.FullCopy {
 		return out, nil
 	}
 	limits, err := p.copySettings(ctx)
@@ -180,13 +195,9 @@ func (p *Project) copyOf(id string, s *threads.Started) (*workcopy.Copy, error) 
 	return c, noCopy(err, id)
 }
 
-// whereRan returns the project with tools that work where those of the run did that a call
-// continues or forks. What works in a copy continues nothing that does not.
-func (p *Project) whereRan(ctx context.Context, o GraphOptions) (*Project, error) {
-	run := o.Resume
-	if o.Fork != nil {
-		run = o.Fork.Run
-	}
+// whereRan returns the project with tools that work where the tools of a run did, which a call
+// continues or forks. A caller that works in a copy continues no run outside of it.
+func (p *Project) whereRan(ctx context.Context, run string) (*Project, error) {
 	if run == "" {
 		return p, nil
 	}

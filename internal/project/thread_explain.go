@@ -124,7 +124,7 @@ func planned(ctx context.Context, p *Project, o *ThreadOptions) (*Project, error
 	if err != nil || o.Workspace == threads.Worktree || o.Workspace == threads.FullCopy {
 		return p, err
 	}
-	return p.worksIn(ctx, o, "")
+	return p.worksIn(ctx, o.wish(), "")
 }
 
 // plannedModel describes a model with the host and the prices of its provider.

@@ -15,17 +15,7 @@ import (
 
 // withStore calls do with the store, if the user account has one.
 func (p *Project) withStore(ctx context.Context, do func(*store.Store) error) error {
-	if p.Dirs.State == "" {
-		return nil
-	}
-	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Existing: true})
-	if store.Missing(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(s), s.Close())
+	return store.WithExisting(ctx, p.Dirs.State, p.Env.Now, do)
 }
 
 // ownProcess identifies this process as the owner of threads.

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/handle"
+	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/settings"
 	"github.com/ryeos/rye/threads/store"
 )
@@ -67,6 +68,21 @@ func (p *Project) markRun(ctx context.Context, id, state string, params graph.Pa
 	return graph.Cancelled(p.Spaces.ProjectDir, id)
 }
 
+// endParams returns the parameters with which a run ends that no process runs.
+func (p *Project) endParams(ctx context.Context) (graph.Params, error) {
+	signer, err := p.Keys.RuntimeKey(ctx)
+	if err != nil {
+		return graph.Params{}, err
+	}
+	return graph.Params{
+		Project: p.Spaces.ProjectDir,
+		Signer:  signer,
+		Keys:    p.Keys.RuntimePublic,
+		Heads:   heads.Dir(p.Dirs.State),
+		Now:     p.Env.Now,
+	}, nil
+}
+
 // restParams are what the end of a thread needs that no process runs.
 func (p *Project) restParams(s *threads.Started, params graph.Params) threads.Params {
 	return threads.Params{
@@ -84,7 +100,7 @@ func (p *Project) DeclineThread(ctx context.Context, id string) (*threads.Result
 	if err != nil {
 		return nil, err
 	}
-	params, err := p.GraphParams(ctx, policy.Person())
+	params, err := p.endParams(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -71,6 +71,20 @@ type ThreadOptions struct {
 	ledger *store.Store
 }
 
+// wish returns where the tools of the thread shall work.
+func (o *ThreadOptions) wish() Wish {
+	return Wish{
+		Ref:       o.Ref,
+		Workspace: o.Workspace,
+		Carry:     o.Carry,
+		Copy:      o.Copy,
+		Sees:      o.Sees,
+		Child:     o.Above != nil,
+		Plan:      o.Plan,
+		Permit:    o.Permit,
+	}
+}
+
 // takeLedger returns the open ledger to a caller that closes it, or nil.
 func (o *ThreadOptions) takeLedger() *store.Store {
 	s := o.ledger

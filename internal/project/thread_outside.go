@@ -8,22 +8,22 @@ import (
 
 // hereOutside returns the project of the account with tools that write the current directory.
 // It asks the person, unless nothing is started.
-func hereOutside(ctx context.Context, p *Project, o *ThreadOptions) (*Project, error) {
+func hereOutside(ctx context.Context, p *Project, w Wish) (*Project, error) {
 	s := p.seenDir
 	switch {
 	case s.Empty:
-		return nil, diag.New(diag.PolicyDenied, "starting %s: tools do not write in %s: %s", o.Ref, p.Env.Base, s.Why).WithReason("here_refused")
-	case o.Plan:
+		return nil, diag.New(diag.PolicyDenied, "starting %s: tools do not write in %s: %s", w.Ref, p.Env.Base, s.Why).WithReason("here_refused")
+	case w.Plan:
 		return reading(p, false), nil
-	case o.Permit == nil:
-		return nil, diag.New(diag.ApprovalRequired, "starting %s: %s is not a project, and a person at a terminal permits tools to write in it", o.Ref, s.Dir).WithReason("here_outside")
+	case w.Permit == nil:
+		return nil, diag.New(diag.ApprovalRequired, "starting %s: %s is not a project, and a person at a terminal permits tools to write in it", w.Ref, s.Dir).WithReason("here_outside")
 	}
-	yes, err := o.Permit(ctx, "Let the tools of this thread write in "+s.Dir+", which is not a project?")
+	yes, err := w.Permit(ctx, "Let the tools of this thread write in "+s.Dir+", which is not a project?")
 	if err != nil {
 		return nil, err
 	}
 	if !yes {
-		return nil, diag.New(diag.ApprovalDenied, "starting %s: cancelled; nothing started", o.Ref)
+		return nil, diag.New(diag.ApprovalDenied, "starting %s: cancelled; nothing started", w.Ref)
 	}
 	return reading(p, false), nil
 }

@@ -3,18 +3,21 @@ package project
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/directive"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/handle"
 	"github.com/ryeos/rye/threads/settings"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/transcript"
@@ -263,4 +266,18 @@ func (r *PreparedThread) caps() policy.Set {
 		return r.inherited
 	}
 	return r.Directive.Permissions.Caps
+}
+
+// name returns the name of a thread, without the values of keys: the registry has no text that
+// its log does not have.
+func (r *PreparedThread) name(p *Project) string {
+	b, err := jsonx.Marshal(r.Inputs)
+	if err != nil {
+		return ""
+	}
+	var inputs map[string]any
+	if json.Unmarshal(p.redactor(r.keys).Bytes(b), &inputs) != nil {
+		return ""
+	}
+	return handle.Name(inputs)
 }

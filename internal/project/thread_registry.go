@@ -301,7 +301,7 @@ const maxMatches = 9
 // that it started to end as child_policy states.
 // It writes thread_error with the reason, so that the registry can be computed from logs.
 func (p *Project) settleOrphan(ctx context.Context, id string) error {
-	params, err := p.GraphParams(ctx, policy.Person())
+	params, err := p.endParams(ctx)
 	if err != nil {
 		return err
 	}

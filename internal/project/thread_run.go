@@ -43,7 +43,7 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (res *threa
 	}
 	o.Decide, o.Ask = oneQuestion(o.Decide, o.Ask)
 	r := &threadRun{PreparedThread: prepared, o: o, id: cmp.Or(o.ID, graph.NewID(prepared.Item.Ref.ID, p.Env.Now())), carried: o.follows}
-	if r.p, err = p.worksIn(ctx, o, r.id); err != nil {
+	if r.p, err = p.worksIn(ctx, o.wish(), r.id); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.p.dropUnused(ctx, r.id)) }()

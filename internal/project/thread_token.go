@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -13,42 +12,29 @@ import (
 	"github.com/ryeos/rye/threads/token"
 )
 
-// mint makes the token of a thread whose process has the permissions of the caller.
-func (p *Project) mint(ctx context.Context, prepared *PreparedThread, thread string, o *ThreadOptions) (token.Token, error) {
+// mint makes a token for a thread. It completes a grant that states the thread, its tree, its
+// directive, its permissions and its time. open is the ledger if the caller has it, or nil.
+func (p *Project) mint(ctx context.Context, g token.Grant, open *store.Store) (token.Token, error) {
 	signer, err := p.Keys.RuntimeKey(ctx)
 	if err != nil {
 		return token.Token{}, err
 	}
-	dir, err := p.realDir()
+	if g.Project, err = p.realDir(); err != nil {
+		return token.Token{}, err
+	}
+	g.Now = p.Env.Now()
+	g.ID = strings.TrimPrefix(graph.NewID("token", g.Now), "token-")
+	t, claims, err := token.Mint(ctx, g, signer)
 	if err != nil {
 		return token.Token{}, err
 	}
-	now := p.Env.Now()
-	root, parent := thread, ""
-	if up := o.Above; up != nil {
-		root = up.root()
-		if up.o.Token != nil {
-			parent = up.o.Token.ID
-		}
-	}
-	t, claims, err := token.Mint(ctx, token.Grant{
-		ID: strings.TrimPrefix(graph.NewID("token", now), "token-"), Thread: thread, Root: root, Parent: parent, Project: dir, Directive: prepared.Item.Digest,
-		Depth: prepared.Limits.Depth, Held: o.Held, Now: now, Duration: time.Duration(prepared.Limits.DurationSeconds) * time.Second,
-	}, signer)
-	if err != nil {
-		return token.Token{}, err
-	}
-	var s *store.Store
-	if up := o.Above; up != nil && up.money != nil {
-		s = up.money.store // it is open for the life of the thread
-	}
-	if s == nil {
-		if s, _, err = p.ledger(ctx); err != nil {
+	if open == nil {
+		if open, _, err = p.ledger(ctx); err != nil {
 			return token.Token{}, err
 		}
-		defer s.Close()
+		defer open.Close()
 	}
-	return t, s.AddToken(ctx, claims.ID, thread, parent, now.Add(token.Longest))
+	return t, open.AddToken(ctx, claims.ID, g.Thread, g.Parent, g.Now.Add(token.Longest))
 }
 
 // takeToken checks the token that the process of a thread got, and uses it up. It returns the

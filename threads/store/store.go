@@ -67,6 +67,22 @@ type Store struct {
 // Dir is the directory of the store below the state directory of a user.
 func Dir(state string) string { return filepath.Join(state, "threads") }
 
+// WithExisting calls do with the store of a user account, given its state directory. It does
+// nothing if the account has no store.
+func WithExisting(ctx context.Context, state string, now func() time.Time, do func(*Store) error) error {
+	if state == "" {
+		return nil
+	}
+	s, err := Open(ctx, Dir(state), Params{Now: now, Existing: true})
+	if Missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s), s.Close())
+}
+
 // Open opens the store in a directory, and creates or migrates it where necessary.
 func Open(ctx context.Context, dir string, p Params) (*Store, error) {
 	if dir == "" {
