@@ -1,82 +1,34 @@
 package main
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
+	"fmt"
+	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/hinttable"
 )
 
-// hintText is a text of internal/cli/hints_*.go with the code of its row, "" if the
-// row is made in a loop.
+// hintText is a text of internal/cli/hints.txt with the code of its row.
 type hintText struct {
 	at, code, text string
 }
 
-// hintTexts returns every text of the hint tables.
+// hintTexts returns every text of the table of hints.
 func hintTexts(t *testing.T) []hintText {
 	t.Helper()
-	files, err := filepath.Glob("../../internal/cli/hints_*.go")
-	if err != nil || len(files) < 10 {
-		t.Fatal(files, err)
-	}
-	codes := map[string]string{} // by the name of the constant
-	consts, err := parser.ParseFile(token.NewFileSet(), "../../diag/table.go", nil, 0)
+	const name = "../../internal/cli/hints.txt"
+	table, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ast.Inspect(consts, func(n ast.Node) bool {
-		if v, ok := n.(*ast.ValueSpec); ok && len(v.Values) == 1 {
-			if lit, ok := v.Values[0].(*ast.BasicLit); ok {
-				codes[v.Names[0].Name], _ = strconv.Unquote(lit.Value)
-			}
-		}
-		return true
-	})
 	var out []hintText
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		set := token.NewFileSet()
-		f, err := parser.ParseFile(set, name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen := map[token.Pos]bool{}
-		add := func(lit *ast.BasicLit, code string) {
-			text, err := strconv.Unquote(lit.Value)
-			if err == nil && lit.Kind == token.STRING && !seen[lit.Pos()] {
-				out = append(out, hintText{set.Position(lit.Pos()).String(), code, text})
-			}
-			seen[lit.Pos()] = true
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			if row, ok := n.(*ast.KeyValueExpr); ok {
-				if lit, ok := row.Value.(*ast.BasicLit); ok {
-					code := ""
-					ast.Inspect(row.Key, func(n ast.Node) bool {
-						if sel, ok := n.(*ast.SelectorExpr); ok {
-							code = codes[sel.Sel.Name]
-						}
-						return true
-					})
-					add(lit, code)
-				}
-			}
-			if lit, ok := n.(*ast.BasicLit); ok {
-				add(lit, "")
-			}
-			return true
-		})
+	for row := range hinttable.Rows(string(table)) {
+		out = append(out, hintText{fmt.Sprintf("%s:%d", name, row.Line), row.Code, row.Text})
 	}
 	return out
 }
@@ -145,6 +97,8 @@ func repairs() []string {
 		"THREAD_NOT_FOUND graph log", // of a run, which is not a thread
 		"AMBIGUOUS_ITEM mcp remove", "AMBIGUOUS_ITEM bundle publish", "APPROVAL_REQUIRED sign", "AUTH_REQUIRED key agent-add", "AUTH_REQUIRED setup", "CONSENT_REQUIRED lock",
 		"DRIFT lock", "DRIFT sign", "FILE_SYSTEM_ERROR cache gc", "FILE_SYSTEM_ERROR hook install", "FILE_SYSTEM_ERROR key new",
+		"HASH_MISMATCH bundle sign", "SIG_INVALID bundle sign", // after the file is removed
+		"HASH_MISMATCH update", "LOCK_MISMATCH update", // after rye sync, which the hint names first
 		"HASH_MISMATCH sync", "ITEM_NOT_FOUND bundle publisher", "ITEM_NOT_FOUND list", "KEY_UNKNOWN registry add", "KEY_UNKNOWN registry remove", "KEY_UNKNOWN trust add",
 		"LOCK_MISMATCH lock", "LOCK_MISMATCH sync", "LOCK_MISSING lock", "LOCK_STALE lock", "POLICY_DENIED lock",
 		"SCOPE bundle publisher", "SIGNER_CHANGED add", "SIGNER_CHANGED remove", "SOURCE_MOVED add",
@@ -160,7 +114,7 @@ func TestHintsLeadElsewhere(t *testing.T) {
 	for _, h := range hintTexts(t) {
 		for _, words := range commandLines(h.text) {
 			l, err := cli.SortArgs(testRoot(), words)
-			if err != nil || h.code == "" || slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--") }) {
+			if err != nil || slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--") }) {
 				continue
 			}
 			cmd := l.Path[len(l.Path)-1]

@@ -4,18 +4,31 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ryeos/rye/internal/hinttable"
 )
 
 // TestReasons checks that every reason of an error or finding has a row in a
 // table of hints, and that every row has a reason in the code.
 func TestReasons(t *testing.T) {
-	rows, uses := reasons(sources(t))
-	if len(rows) < 50 || len(uses.at) < 50 {
-		t.Fatalf("only %d rows and %d reasons found", len(rows), len(uses.at))
+	all := sources(t)
+	codes := codeNames(all)
+	rows := map[reasonKey]string{}
+	for _, name := range []string{"internal/cli/hints.txt", "primary/agent/suggestions.txt"} {
+		table, err := os.ReadFile("../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		addRows(t, rows, codes, name, string(table))
+	}
+	uses := reasons(all)
+	if len(codes) < 50 || len(rows) < 50 || len(uses.at) < 50 {
+		t.Fatalf("only %d codes, %d rows and %d reasons found", len(codes), len(rows), len(uses.at))
 	}
 	for _, p := range reasonProblems(rows, uses) {
 		t.Error(p)
@@ -29,35 +42,68 @@ type reasonKey struct{ code, reason string }
 // reasonUses are the reasons that the program sets.
 type reasonUses struct {
 	at       map[reasonKey]token.Position
-	literals map[string]bool // every string literal outside the tables
+	literals map[string]bool // every string literal outside the files that read the tables
 }
 
 // toolPrefix precedes a reason that the body of a standard tool sets: it runs in
 // a process of its own, and exec marks the reasons that come from there.
 const toolPrefix = "tool:"
 
-// hintTable reports whether a file has rows of hints.
-func hintTable(s source) bool {
-	return strings.HasPrefix(s.path, "internal/cli/hints") || s.path == "primary/agent/suggestions.go"
+// readsHints reports whether a file reads a table of hints.
+func readsHints(s source) bool {
+	return s.path == "internal/cli/hints.go" || s.path == "primary/agent/suggestions.go"
 }
 
-// reasons returns the rows of the tables and the reasons that the code sets.
-func reasons(all []source) (rows map[reasonKey]token.Position, uses reasonUses) {
-	rows = map[reasonKey]token.Position{}
-	uses = reasonUses{map[reasonKey]token.Position{}, map[string]bool{}}
+// codeNames returns the names in Go of the codes.
+func codeNames(all []source) map[string]string {
+	out := map[string]string{}
+	for _, s := range all {
+		if s.path != "diag/table.go" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok || len(spec.Values) != 1 {
+				return true
+			}
+			if value, isText := literal(spec.Values[0]); isText {
+				out[value] = spec.Names[0].Name
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// addRows adds the rows of a table with their positions. Defaults have no reason to compare.
+func addRows(t *testing.T, rows map[reasonKey]string, codes map[string]string, name, table string) {
+	t.Helper()
+	const everyCode, class = "*", "class"
+	seen := map[reasonKey]bool{}
+	for row := range hinttable.Rows(table) {
+		at := fmt.Sprintf("%s:%d", name, row.Line)
+		key := reasonKey{codes[row.Code], row.Reason}
+		switch {
+		case row.Code == class:
+			continue
+		case key.code == "" && row.Code != everyCode:
+			t.Errorf("%s: unknown code %q", at, row.Code)
+		case seen[key]:
+			t.Errorf("%s: the table has the row %s %s twice", at, row.Code, row.Reason)
+		}
+		seen[key] = true
+		if row.Reason != "" {
+			rows[key] = at
+		}
+	}
+}
+
+// reasons returns the reasons that the code sets.
+func reasons(all []source) reasonUses {
+	uses := reasonUses{map[reasonKey]token.Position{}, map[string]bool{}}
 	for _, s := range all {
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			switch n := n.(type) {
-			case *ast.KeyValueExpr:
-				// {diag.Code, "reason"}: "hint"
-				if lit, ok := n.Key.(*ast.CompositeLit); ok && hintTable(s) {
-					addRow(rows, s, lit)
-				}
-			case *ast.IndexExpr:
-				// table[situation{code, "reason"}]
-				if lit, ok := n.Index.(*ast.CompositeLit); ok && hintTable(s) {
-					addRow(rows, s, lit)
-				}
 			case *ast.CallExpr:
 				sel, ok := n.Fun.(*ast.SelectorExpr)
 				if ok && sel.Sel.Name == "WithReason" && len(n.Args) > 0 {
@@ -70,25 +116,14 @@ func reasons(all []source) (rows map[reasonKey]token.Position, uses reasonUses) 
 					}
 				}
 			case *ast.BasicLit:
-				if text, ok := literal(n); ok && !hintTable(s) {
+				if text, ok := literal(n); ok && !readsHints(s) {
 					uses.literals[text] = true
 				}
 			}
 			return true
 		})
 	}
-	return rows, uses
-}
-
-func addRow(rows map[reasonKey]token.Position, s source, lit *ast.CompositeLit) {
-	if len(lit.Elts) != 2 {
-		return
-	}
-	reason, ok := literal(lit.Elts[1])
-	if !ok || reason == "" {
-		return // the default of a code
-	}
-	rows[reasonKey{codeName(lit.Elts[0]), reason}] = s.fset.Position(lit.Pos())
+	return uses
 }
 
 func (u reasonUses) add(s source, code string, arg ast.Expr) {
@@ -133,7 +168,7 @@ func codeName(e ast.Expr) string {
 	return ""
 }
 
-func reasonProblems(rows map[reasonKey]token.Position, uses reasonUses) []string {
+func reasonProblems(rows map[reasonKey]string, uses reasonUses) []string {
 	var out []string
 	names := map[string]bool{}
 	for row := range rows {
@@ -161,11 +196,13 @@ func reasonProblems(rows map[reasonKey]token.Position, uses reasonUses) []string
 
 // TestReasonFaults checks that missing and unused rows are found.
 func TestReasonFaults(t *testing.T) {
-	table := parse(t, "internal/cli", "internal/cli/hints_x.go", "package cli\nvar a = map[situation]string{{diag.Usage, \"used\"}: \"\", {diag.Usage, \"unused\"}: \"\", {\"\", \"everywhere\"}: \"\", {diag.Usage, \"\"}: \"\"}\n")
+	codes := map[string]string{"USAGE": "Usage", "DRIFT": "Drift"}
+	rows := map[reasonKey]string{}
+	addRows(t, rows, codes, "hints.txt", "# Hints.\nUSAGE used: x\nUSAGE unused:\n* everywhere: x\nUSAGE: x\n")
 	code := parse(t, "x", "x/x.go", "package x\nvar a = diag.New(diag.Usage, \"\").WithDetail(\"k\", 1).WithReason(\"used\")\n"+
 		"var b = diag.Errorf(diag.Drift, 0, 0, \"\").WithReason(\"used\")\nvar c = diag.New(diag.Stale, \"\").WithReason(\"everywhere\")\nfunc f() { e.Reason = \"absent\"; e.WithReason(\"used\") }\n")
-	got := reasonProblems(reasons([]source{table, code}))
-	want := []string{`{diag.Drift, "used"}`, `{diag., "absent"}`, `no code sets the reason "unused"`}
+	got := reasonProblems(rows, reasons([]source{code}))
+	want := []string{`{diag.Drift, "used"}`, `{diag., "absent"}`, `hints.txt:3: no code sets the reason "unused"`}
 	if len(got) != len(want) {
 		t.Fatalf("problems %q", got)
 	}

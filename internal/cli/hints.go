@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"runtime"
@@ -10,44 +11,13 @@ import (
 	"syscall"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hinttable"
 )
 
-// situation identifies one hint: a code, and the reason that the library set.
-// The empty reason is the code's default.
-type situation struct {
-	code   diag.Code
-	reason string
-}
-
-// hintTables returns every hint for people: a command line or an action. A word
-// in braces is a fact of the error; a hint whose facts are missing is not shown.
-// A code without a row has no hint: its message already contains what helps.
-func hintTables() []map[situation]string {
-	return []map[situation]string{
-		codeHints(),
-		argumentHints(),
-		verbHints(),
-		signHints(),
-		approvalHints(),
-		importHints(),
-		bundleHints(),
-		serverHints(),
-		projectHints(),
-		decodersHints(),
-		graphHints(),
-		shellHints(),
-		lockHints(),
-		execHints(),
-		confineHints(),
-		agentHints(),
-		appletHints(),
-		leavesHints(),
-		packagesHints(),
-		registryHints(),
-		registryServerHints(),
-		trustHints(),
-	}
-}
+// hintTable has every hint for people, by code and reason.
+//
+//go:embed hints.txt
+var hintTable string
 
 // Hint returns what a person can do about an error, or "".
 func Hint(e *diag.Error) string {
@@ -98,12 +68,7 @@ func FillFixes(fs []diag.Finding) {
 func CodeHint(c diag.Code) string { return lookUp(c, "", nil) }
 
 func lookUp(code diag.Code, reason string, facts map[string]any) string {
-	for _, table := range hintTables() {
-		if text, ok := table[situation{code, reason}]; ok {
-			return expand(text, facts)
-		}
-	}
-	return ""
+	return expand(hinttable.Lookup(hintTable, string(code), reason), facts)
 }
 
 // expand fills in the facts of a hint. It returns "" if one is missing. The brace after

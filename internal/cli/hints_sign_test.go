@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hinttable"
 )
 
 // TestSignHintsLeadOn: a hint that names rye sign may lead back to the refusal that it
@@ -28,15 +29,13 @@ func TestSignHintsLeadOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range hintTables() {
-		for at, text := range table {
-			row := string(at.code) + " " + at.reason
-			if !strings.Contains(text, "rye sign") || slices.Contains(others, at.reason) || at.reason == "document_signature" {
-				continue
-			}
-			if !slices.Contains(covered, row) || !strings.Contains(string(script), "leadson "+string(at.code)+" ") {
-				t.Errorf("%q names rye sign: add the failure to hints_lead_on.txtar and to covered", row)
-			}
+	for row := range hinttable.Rows(hintTable) {
+		name := row.Code + " " + row.Reason
+		if !strings.Contains(row.Text, "rye sign") || slices.Contains(others, row.Reason) || row.Reason == "document_signature" {
+			continue
+		}
+		if !slices.Contains(covered, name) || !strings.Contains(string(script), "leadson "+row.Code+" ") {
+			t.Errorf("%q names rye sign: add the failure to hints_lead_on.txtar and to covered", name)
 		}
 	}
 	for _, row := range covered {

@@ -96,7 +96,7 @@ func failureText(f *diag.Failure) string {
 	}
 	hint := verbNames().Replace(shown.Suggestion)
 	switch {
-	case shown.Suggestion == classSuggestions()[diag.ClassFailed]:
+	case shown.Suggestion == classSuggestion(diag.ClassFailed):
 		hint = "" // the text states it
 	case f.Code == diag.PermissionDenied && strings.Contains(shown.Suggestion, SettingsID):
 		hint = "inform the person if the task needs it" // that setting is for clients of rye serve

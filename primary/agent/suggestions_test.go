@@ -6,26 +6,30 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hinttable"
 )
 
 // TestSuggestionsNameNoCommand: a model that has a shell would run a command line.
 func TestSuggestionsNameNoCommand(t *testing.T) {
 	command := regexp.MustCompile(`\brye [a-z]|--[a-z]|` + "`")
-	for at, text := range suggestions() {
-		if command.MatchString(text) {
-			t.Errorf("%v: %q names a command line", at, text)
+	classes := 0
+	for row := range hinttable.Rows(suggestionTable) {
+		if command.MatchString(row.Text) {
+			t.Errorf("line %d: %q names a command line", row.Line, row.Text)
 		}
-		if _, known := diag.Lookup(at.code); at.code != "" && !known {
-			t.Errorf("%v: unknown code", at)
+		if strings.Count(row.Text, "{") != strings.Count(row.Text, "}") {
+			t.Errorf("line %d: %q", row.Line, row.Text)
 		}
-		if strings.Count(text, "{") != strings.Count(text, "}") {
-			t.Errorf("%v: %q", at, text)
+		_, known := diag.Lookup(diag.Code(row.Code))
+		switch {
+		case row.Code == classRow:
+			classes++
+		case row.Code != everyCode && !known:
+			t.Errorf("line %d: unknown code", row.Line)
 		}
 	}
-	for class, text := range classSuggestions() {
-		if command.MatchString(text) {
-			t.Errorf("%s: %q names a command line", class, text)
-		}
+	if classes < 10 {
+		t.Errorf("only %d defaults of classes", classes)
 	}
 }
 
