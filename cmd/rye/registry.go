@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	servercmd "github.com/ryeos/rye/internal/servercmd/registry"
 	"github.com/ryeos/rye/trust/doc"
 )
 
@@ -19,9 +20,7 @@ func registryCommand() *cli.Command {
 			registryAddCommand(), registryListCommand(), registryUseCommand(), registryRemoveCommand(), registryForgiveCommand(),
 			registrySearchCommand(), registryInfoCommand(), registryPullCommand(), registryMonitorCommand(), registryVerifyCommand(),
 			registryLoginCommand(), registryLogoutCommand(), registryWhoamiCommand(), registryPublishCommand(), registryPushCommand(),
-		}, registryKeyCommands(), registryStateCommands(), []*cli.Command{
-			registryRevokeCommand(), registryServeCommand(), registryExportCommand(), registryImportCommand(), registryWitnessCommand(), registryAdminCommand(),
-		}),
+		}, registryKeyCommands(), registryStateCommands(), []*cli.Command{registryRevokeCommand()}, servercmd.Commands()),
 	}
 }
 

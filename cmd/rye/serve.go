@@ -5,14 +5,11 @@ import (
 	"context"
 	"log/slog"
 	"net"
-	"os"
-	"os/signal"
-	"runtime/debug"
 	"strings"
-	"syscall"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/self"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/surface"
 	"github.com/ryeos/rye/mcpserve"
@@ -76,7 +73,7 @@ func runServe(ctx context.Context, c *cli.Call, o *serveOptions) error {
 	if err != nil {
 		return err
 	}
-	prepareServerProcess(c)
+	self.PrepareServer(c.Getenv("GOGC"))
 	if c.Given(&o.http) {
 		return serveHTTP(ctx, c, o, allowed)
 	}
@@ -84,16 +81,6 @@ func runServe(ctx context.Context, c *cli.Call, o *serveOptions) error {
 		c.UI.Note("waiting for an MCP client on stdin; rye serve --print-config claude prints the settings of a client")
 	}
 	return newServer(c, surface.AgentSurface(serverEnv(c), allowed, "")).Stdio(ctx, c.Stdin, c.Stdout)
-}
-
-// prepareServerProcess tunes the process for thousands of small calls: a larger heap saves
-// time of the collector, and a server stays below 40 MB. SIGPIPE must not end the
-// process when a client disconnects: the programs that it started would stay.
-func prepareServerProcess(c *cli.Call) {
-	if c.Getenv("GOGC") == "" {
-		debug.SetGCPercent(150)
-	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }
 
 // serverEnv returns the environment of a server. A client waits for a stopped

@@ -34,7 +34,7 @@ func commandDirs(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append([]string{".", "../../internal/cli"}, commands...)
+	return append([]string{".", "../../internal/cli", "../../internal/servercmd/registry"}, commands...)
 }
 
 // TestTablesAreDeclared verifies that every table is one of cli.CommandTables and of cli.Tables, and that

@@ -40,6 +40,7 @@ func layers() []layer {
 			{"cmd/rye", everything()},
 		}},
 		{"Commands", []entry{
+			{"internal/servercmd/registry", set("internal/cli", "internal/cmd/self", "registry/judge", "registry/server", "registry/wire", "registry/witness")},
 			{"internal/cmd/self", set("bundle", "exec", "internal/applet", "internal/cli", "item", "policy", "stdlib")},
 		}},
 		{"Command line", []entry{

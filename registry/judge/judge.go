@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
@@ -24,18 +25,25 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-// RegistryJudge returns the judgement of a registry about a bundle: that of rye verify, with
+// Params are what the judgement needs of its program.
+type Params struct {
+	System   fs.FS // the embedded system space, whose items the chains of a bundle end at
+	Now      func() time.Time
+	Released time.Time // before which the clock cannot be
+}
+
+// New returns the judgement of a registry about a bundle: that of rye verify, with
 // the keys of the namespace as the only trusted ones. It reads no project and no file of
 // the user.
-func RegistryJudge(e *project.Env) rules.Judge {
+func New(p Params) rules.Judge {
 	return func(ctx context.Context, s rules.Submission) (*rules.Content, []diag.Finding, error) {
-		store, err := StoreOf(e, s.Documents)
+		store, err := StoreOf(p, s.Documents)
 		if err != nil {
 			return nil, nil, err
 		}
 		files := SentFiles(s.Files)
 		root := space.NewFiles(space.Project, files)
-		spaces, err := space.Discover(space.Params{System: e.Stdlib, Layer: stdlib.Bundle})
+		spaces, err := space.Discover(space.Params{System: p.System, Layer: stdlib.Bundle})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -47,8 +55,8 @@ func RegistryJudge(e *project.Env) rules.Judge {
 }
 
 // StoreOf returns a store that trusts exactly the keys with these documents.
-func StoreOf(e *project.Env, documents []trust.File) (*trust.Store, error) {
-	store, found := trust.Load(trust.Params{System: documents, Anchors: project.CompiledAnchors(), Now: e.Now, Floor: e.Released})
+func StoreOf(p Params, documents []trust.File) (*trust.Store, error) {
+	store, found := trust.Load(trust.Params{System: documents, Anchors: project.CompiledAnchors(), Now: p.Now, Floor: p.Released})
 	return store, diag.FromFindings("reading the keys of the namespace", found)
 }
 

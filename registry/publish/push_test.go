@@ -31,7 +31,7 @@ func TestOnlyOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := judge.StoreOf(env, []trust.File{{Name: name, Data: document}, {Name: agent, Data: agentDocument}})
+	store, err := judge.StoreOf(judgeParams(env), []trust.File{{Name: name, Data: document}, {Name: agent, Data: agentDocument}})
 	if err != nil {
 		t.Fatal(err)
 	}

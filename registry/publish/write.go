@@ -222,7 +222,7 @@ func judgeFor(ctx context.Context, p *project.Project, b *PackedBundle, key stri
 	if err != nil {
 		return "", err
 	}
-	v := rules.Preview{Host: host, ID: id, Version: b.Version, Archive: b.archive, Sum: b.Sum, Key: key, Judge: judge.RegistryJudge(p.Env), Now: p.Env.Now()}
+	v := rules.Preview{Host: host, ID: id, Version: b.Version, Archive: b.archive, Sum: b.Sum, Key: key, Judge: judge.New(judgeParams(p.Env)), Now: p.Env.Now()}
 	if why := askRegistry(ctx, p, &v); why != nil {
 		if c := diag.CodeOf(why).Class(); c == diag.ClassHistory || c == diag.ClassTrust && diag.CodeOf(why) != diag.KeyUnknown {
 			return "", why // a registry that cannot be believed
@@ -231,6 +231,15 @@ func judgeFor(ctx context.Context, p *project.Project, b *PackedBundle, key stri
 		v.Namespace, v.Lines, v.Revocations = ownNamespace(p, id.NS, key, v.Now), nil, nil
 	}
 	return note, v.Check(ctx)
+}
+
+// judgeParams returns the parts of an environment that the judgement needs.
+func judgeParams(e *project.Env) judge.Params {
+	return judge.Params{
+		System:   e.Stdlib,
+		Now:      e.Now,
+		Released: e.Released,
+	}
 }
 
 // askRegistry reads what a registry serves about a namespace and a bundle.

@@ -1,4 +1,4 @@
-package main
+package registry
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // adminOptions are the flags of rye registry admin.
 type adminOptions struct{ dir, document, reason, version string }
 
-func registryAdminCommand() *cli.Command {
+func adminCommand() *cli.Command {
 	return &cli.Command{
 		Name: "admin", Usage: "operate a registry on this machine",
 		Subs: []*cli.Command{
@@ -57,13 +57,20 @@ operator granted the namespace. The binding lasts one year; granting it again re
 func adminDeleteCommand() *cli.Command {
 	var o adminOptions
 	return &cli.Command{
-		Name: "delete", Usage: "delete a version; its log entry and its index line stay", Args: "ID VERSION",
+		Name:     "delete",
+		Usage:    "delete a version; its log entry and its index line stay",
+		Args:     "ID VERSION",
 		Long:     `The archive is removed and its address answers 410. The version number is never used again.`,
 		Examples: []string{"rye registry admin delete acme.io/tools v1.0.2 --reason 'a court order' --data /srv/rye"},
 		Codes:    []diag.Code{diag.VersionNotFound},
 		Flags:    []cli.Flag{cli.String(&o.dir, "data", dataUsage), cli.String(&o.reason, "reason", "one line of `TEXT`, which the log states")},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			return runAdmin(ctx, c, &o, server.Command{Do: "delete", ID: c.Arg(0), Version: c.Arg(1), Reason: o.reason})
+			return runAdmin(ctx, c, &o, server.Command{
+				Do:      "delete",
+				ID:      c.Arg(0),
+				Version: c.Arg(1),
+				Reason:  o.reason,
+			})
 		},
 	}
 }
@@ -71,7 +78,9 @@ func adminDeleteCommand() *cli.Command {
 func adminBlockCommand() *cli.Command {
 	var o adminOptions
 	return &cli.Command{
-		Name: "block-key", Usage: "refuse all changes by a key", Args: "KEY",
+		Name:     "block-key",
+		Usage:    "refuse all changes by a key",
+		Args:     "KEY",
 		Long:     `What the key published keeps its state.`,
 		Examples: []string{"rye registry admin block-key ed25519:9209cb63… --reason 'spam' --data /srv/rye"},
 		Codes:    []diag.Code{diag.ParsingError},
@@ -85,7 +94,9 @@ func adminBlockCommand() *cli.Command {
 func adminUnblockCommand() *cli.Command {
 	var o adminOptions
 	return &cli.Command{
-		Name: "unblock-key", Usage: "accept changes by a key again", Args: "KEY",
+		Name:     "unblock-key",
+		Usage:    "accept changes by a key again",
+		Args:     "KEY",
 		Examples: []string{"rye registry admin unblock-key ed25519:9209cb63… --data /srv/rye"},
 		Codes:    []diag.Code{diag.ItemNotFound},
 		Flags:    []cli.Flag{cli.String(&o.dir, "data", dataUsage)},
@@ -98,7 +109,8 @@ func adminUnblockCommand() *cli.Command {
 func adminReportsCommand() *cli.Command {
 	var o adminOptions
 	return &cli.Command{
-		Name: "reports", Usage: "list the reports of users",
+		Name:     "reports",
+		Usage:    "list the reports of users",
 		Examples: []string{"rye registry admin reports --data /srv/rye"},
 		Codes:    []diag.Code{diag.ConfigError},
 		Flags:    []cli.Flag{cli.String(&o.dir, "data", dataUsage)},
@@ -109,7 +121,7 @@ func adminReportsCommand() *cli.Command {
 }
 
 func runAdmin(ctx context.Context, c *cli.Call, o *adminOptions, do server.Command) error {
-	p, err := registryParams(c, o.dir, "")
+	p, err := params(c, o.dir, "")
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package registry
 
 import (
 	"cmp"
@@ -9,13 +9,14 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/self"
 	"github.com/ryeos/rye/registry/judge"
 	"github.com/ryeos/rye/registry/server"
 	"github.com/ryeos/rye/registry/wire"
 )
 
-// registryServeOptions are the flags of rye registry serve.
-type registryServeOptions struct {
+// serveOptions are the flags of rye registry serve.
+type serveOptions struct {
 	dir, addr, public string
 	witnesses         []string
 }
@@ -23,10 +24,11 @@ type registryServeOptions struct {
 // dataUsage is the text of --data.
 const dataUsage = "the `DIR` of the registry"
 
-func registryServeCommand() *cli.Command {
-	var o registryServeOptions
+func serveCommand() *cli.Command {
+	var o serveOptions
 	return &cli.Command{
-		Name: "serve", Usage: "serve a registry: static files, the API and web pages",
+		Name:  "serve",
+		Usage: "serve a registry: static files, the API and web pages",
 		Long: `DIR contains everything: the static files below public/, which any web server can
 serve as well, a database, and the key of the log. The first call creates it and needs
 --public-url, whose host becomes part of the ids of all bundles and cannot change.
@@ -48,7 +50,7 @@ machine only.`,
 			cli.String(&o.public, "public-url", "the `URL` by which clients reach the registry"),
 			cli.Strings(&o.witnesses, "witness", "ask the witness `KEY=URL` to sign each checkpoint"),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runRegistryServe(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error { return runServe(ctx, c, &o) },
 	}
 }
 
@@ -71,24 +73,36 @@ func hostOfURL(text string) (string, error) {
 	return host, wire.CheckHost(host)
 }
 
-// registryParams returns the parameters of the registry in a directory.
-func registryParams(c *cli.Call, dir, host string) (server.Params, error) {
+// params returns the parameters of the registry in a directory.
+func params(c *cli.Call, dir, host string) (server.Params, error) {
 	if dir == "" {
 		return server.Params{}, diag.New(diag.Usage, "reading flag --data: the directory of the registry is needed")
 	}
-	return server.Params{Dir: c.Path(dir), Host: host, Judge: judge.RegistryJudge(envOf(c)), Now: c.Now, Rand: c.Rand,
-		Note: func(text string) { c.UI.Note("%s", text) }}, nil
+	judgement := judge.New(judge.Params{
+		System:   c.Stdlib,
+		Now:      c.Now,
+		Released: cli.BuildTime(),
+	})
+	return server.Params{
+		Dir:   c.Path(dir),
+		Host:  host,
+		Judge: judgement,
+		Now:   c.Now,
+		Rand:  c.Rand,
+		Note:  func(text string) { c.UI.Note("%s", text) },
+	}, nil
 }
 
-func runRegistryServe(ctx context.Context, c *cli.Call, o *registryServeOptions) error {
+func runServe(ctx context.Context, c *cli.Call, o *serveOptions) error {
 	host, err := hostOfURL(o.public)
 	if err != nil {
 		return err
 	}
-	p, err := registryParams(c, o.dir, host)
+	p, err := params(c, o.dir, host)
 	if err != nil {
 		return err
 	}
+	// Without --public-url a mistyped directory is an error and not a new registry.
 	if !server.IsRegistry(p.Dir) {
 		if host == "" {
 			return diag.New(diag.Usage, "creating the registry in %s: --public-url is needed once: its host becomes part of the ids of all bundles", p.Dir)
@@ -104,12 +118,13 @@ func runRegistryServe(ctx context.Context, c *cli.Call, o *registryServeOptions)
 		}
 		p.Witnesses = append(p.Witnesses, w)
 	}
-	prepareServerProcess(c)
+	self.PrepareServer(c.Getenv("GOGC"))
 	s, err := server.Open(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	// It listens last: a client never reaches a registry that is not open.
 	addr := cmp.Or(o.addr, "127.0.0.1:7480")
 	l, err := net.Listen("tcp", addr)
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package registry
 
 import (
 	"cmp"
@@ -19,10 +19,11 @@ type witnessOptions struct {
 	logs            []string
 }
 
-func registryWitnessCommand() *cli.Command {
+func witnessCommand() *cli.Command {
 	var o witnessOptions
 	return &cli.Command{
-		Name: "witness", Usage: "sign checkpoints of registries that keep their history",
+		Name:  "witness",
+		Usage: "sign checkpoints of registries that keep their history",
 		Long: `Serves add-checkpoint of C2SP tlog-witness: it signs a checkpoint of a log only if the
 log continues the one that it signed before. Clients that demand the signature of a
 witness (rye registry add --witness) see the same log as others.
@@ -44,7 +45,12 @@ func runWitness(ctx context.Context, c *cli.Call, o *witnessOptions) error {
 	if o.dir == "" || len(o.logs) == 0 {
 		return diag.New(diag.Usage, "reading flags: --data and at least one --log are needed")
 	}
-	w, err := witness.Open(ctx, witness.Params{Dir: c.Path(o.dir), Name: o.name, Logs: o.logs, Now: c.Now})
+	w, err := witness.Open(ctx, witness.Params{
+		Dir:  c.Path(o.dir),
+		Name: o.name,
+		Logs: o.logs,
+		Now:  c.Now,
+	})
 	if err != nil {
 		return err
 	}
@@ -56,7 +62,13 @@ func runWitness(ctx context.Context, c *cli.Call, o *witnessOptions) error {
 	}
 	c.UI.Note("witness on http://%s", l.Addr())
 	c.UI.Note("key of the witness: %s", w.Key())
-	h := &http.Server{Handler: w.Handler(), ReadTimeout: 30 * time.Second, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}
+	// The limits bound what a client that sends nothing can hold.
+	h := &http.Server{
+		Handler:           w.Handler(),
+		ReadTimeout:       30 * time.Second,
+		ReadHeaderTimeout: 10 * time.Second,
+		MaxHeaderBytes:    16 << 10,
+	}
 	context.AfterFunc(ctx, func() { _ = h.Close() })
 	if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return diag.New(diag.Network, "serving %s: %w", addr, err)

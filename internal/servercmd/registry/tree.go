@@ -1,4 +1,4 @@
-package main
+package registry
 
 import (
 	"context"
@@ -9,17 +9,19 @@ import (
 	"github.com/ryeos/rye/registry/server"
 )
 
-func registryExportCommand() *cli.Command {
+func exportCommand() *cli.Command {
 	var o adminOptions
 	return &cli.Command{
-		Name: "export", Usage: "write the static files of a registry into a directory", Args: "DIR",
+		Name:  "export",
+		Usage: "write the static files of a registry into a directory",
+		Args:  "DIR",
 		Long: `Any web server can serve DIR: clients read everything from it, and verify it in the same
 way. The registry may be in use. Repeated calls copy what is new, so DIR can be a mirror.`,
 		Examples: []string{"rye registry export /srv/www/rye --data /srv/rye"},
 		Codes:    []diag.Code{diag.ConfigError, diag.FileSystemError},
 		Flags:    []cli.Flag{cli.String(&o.dir, "data", dataUsage)},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, err := registryParams(c, o.dir, "")
+			p, err := params(c, o.dir, "")
 			if err != nil {
 				return err
 			}
@@ -36,13 +38,15 @@ way. The registry may be in use. Repeated calls copy what is new, so DIR can be 
 	}
 }
 
-// registryImportOptions are the flags of rye registry import.
-type registryImportOptions struct{ dir, key string }
+// importOptions are the flags of rye registry import.
+type importOptions struct{ dir, key string }
 
-func registryImportCommand() *cli.Command {
-	var o registryImportOptions
+func importCommand() *cli.Command {
+	var o importOptions
 	return &cli.Command{
-		Name: "import", Usage: "make a registry from static files and the key of their log", Args: "DIR",
+		Name:  "import",
+		Usage: "make a registry from static files and the key of their log",
+		Args:  "DIR",
 		Long: `Verifies every file of DIR, an export or a mirror, and copies it into the new registry.
 --log-key names the file keys/log of the registry that made it: only its owner can go on
 with the log.`,
@@ -50,13 +54,14 @@ with the log.`,
 		Codes:    []diag.Code{diag.LogProof, diag.HashMismatch, diag.Conflict, diag.SourceNotFound},
 		Flags:    []cli.Flag{cli.String(&o.dir, "data", dataUsage), cli.String(&o.key, "log-key", "the `FILE` with the secret key of the log")},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, err := registryParams(c, o.dir, "")
+			p, err := params(c, o.dir, "")
 			if err != nil {
 				return err
 			}
 			if o.key == "" {
 				return diag.New(diag.Usage, "reading flag --log-key: the file with the secret key of the log is needed")
 			}
+			// It is read first: without the key nothing is copied.
 			secret, err := openat.ReadBounded(c.Path(o.key), openat.MaxText)
 			if err != nil {
 				return diag.New(diag.FileSystemError, "reading the key of the log: %w", err)
@@ -65,13 +70,13 @@ with the log.`,
 			if err != nil {
 				return err
 			}
-			return showRegistryTree(c, r)
+			return showTree(c, r)
 		},
 	}
 }
 
-// showRegistryTree reports on a verified tree.
-func showRegistryTree(c *cli.Call, r *server.TreeReport) error {
+// showTree reports on a verified tree.
+func showTree(c *cli.Call, r *server.TreeReport) error {
 	return c.UI.Report(diag.FromFindings("verifying the registry "+r.Host, r.Findings), r, r.Findings, func() {
 		for _, f := range r.Findings {
 			c.UI.Finding(f)
@@ -83,13 +88,14 @@ func showRegistryTree(c *cli.Call, r *server.TreeReport) error {
 func adminDoctorCommand() *cli.Command {
 	var o adminOptions
 	return &cli.Command{
-		Name: "doctor", Usage: "verify the log, the index, every archive and the free space",
+		Name:     "doctor",
+		Usage:    "verify the log, the index, every archive and the free space",
 		Long:     `The registry may be in use. Everything is read, so it takes as long as the disk needs.`,
 		Examples: []string{"rye registry admin doctor --data /srv/rye"},
 		Codes:    []diag.Code{diag.LogProof, diag.HashMismatch, diag.BundleFileMissing, diag.ConfigError},
 		Flags:    []cli.Flag{cli.String(&o.dir, "data", dataUsage)},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, err := registryParams(c, o.dir, "")
+			p, err := params(c, o.dir, "")
 			if err != nil {
 				return err
 			}
@@ -97,7 +103,7 @@ func adminDoctorCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return showRegistryTree(c, r)
+			return showTree(c, r)
 		},
 	}
 }
@@ -105,14 +111,16 @@ func adminDoctorCommand() *cli.Command {
 func adminBackupCommand() *cli.Command {
 	var o adminOptions
 	return &cli.Command{
-		Name: "backup", Usage: "copy a registry, with the key of its log, into a directory", Args: "DIR",
+		Name:  "backup",
+		Usage: "copy a registry, with the key of its log, into a directory",
+		Args:  "DIR",
 		Long: `The registry may be in use. Repeated calls copy what is new. Keep DIR as private as the
 registry: it contains the key of the log.`,
 		Examples: []string{"rye registry admin backup /backup/rye --data /srv/rye"},
 		Codes:    []diag.Code{diag.ConfigError, diag.FileSystemError},
 		Flags:    []cli.Flag{cli.String(&o.dir, "data", dataUsage)},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, err := registryParams(c, o.dir, "")
+			p, err := params(c, o.dir, "")
 			if err != nil {
 				return err
 			}
@@ -133,7 +141,9 @@ type restoreOptions struct {
 func adminRestoreCommand() *cli.Command {
 	var o restoreOptions
 	return &cli.Command{
-		Name: "restore", Usage: "make a registry from a backup, never with a shorter log than others know", Args: "BACKUP",
+		Name:  "restore",
+		Usage: "make a registry from a backup, never with a shorter log than others know",
+		Args:  "BACKUP",
 		Long: `A log that becomes shorter looks like a lie to every client. --from names a mirror or an
 export with what was published after the backup. --checkpoint names a file with a
 checkpoint that a witness, a mirror or a client has: restore refuses if the result would
@@ -150,7 +160,7 @@ be shorter or would not continue it.`,
 }
 
 func runAdminRestore(ctx context.Context, c *cli.Call, o *restoreOptions) error {
-	p, err := registryParams(c, o.dir, "")
+	p, err := params(c, o.dir, "")
 	if err != nil {
 		return err
 	}
@@ -169,13 +179,14 @@ func runAdminRestore(ctx context.Context, c *cli.Call, o *restoreOptions) error 
 	if err != nil {
 		return err
 	}
-	return showRegistryTree(c, report)
+	return showTree(c, report)
 }
 
 func adminRotateCommand() *cli.Command {
 	var o adminOptions
 	return &cli.Command{
-		Name: "rotate-key", Usage: "replace the key of the log; clients follow by a document that the old key signs",
+		Name:  "rotate-key",
+		Usage: "replace the key of the log; clients follow by a document that the old key signs",
 		Long: `Stop the process that serves the registry first. A key that was stolen cannot be replaced
 like this, because the thief can sign such a document, too: give users the new key by
 another channel, and they pin it again.`,
@@ -183,7 +194,7 @@ another channel, and they pin it again.`,
 		Codes:    []diag.Code{diag.Conflict, diag.LogProof},
 		Flags:    []cli.Flag{cli.String(&o.dir, "data", dataUsage)},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, err := registryParams(c, o.dir, "")
+			p, err := params(c, o.dir, "")
 			if err != nil {
 				return err
 			}
