@@ -3,12 +3,16 @@ package search
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
+
+	"github.com/ryeos/rye/stdlib"
 )
 
 // world changes items at random and asks at random.
@@ -114,11 +118,15 @@ func TestIndexIsScan(t *testing.T) {
 
 func compareIndexAndScan(t *testing.T, seed, rounds int) {
 	w := &world{kit: newKit(t), r: rand.New(rand.NewPCG(uint64(seed), 7))}
+	w.System = smallSystem(t)
 	settled := seed%2 == 1
 	if settled { // all changes are old enough for their stamps to be believed
 		w.p.Now = func() time.Time { return time.Now().Add(time.Hour) }
 	}
 	longLived := w.index(false)
+	if res, err := longLived.Search(t.Context(), Query{Text: "space:system"}); err != nil || res.Total < 10 {
+		t.Fatalf("the system space has few items: %+v, %v", res, err)
+	}
 	for round := range rounds {
 		if settled {
 			time.Sleep(25 * time.Millisecond) // the clock of the file system must advance
@@ -140,6 +148,28 @@ func compareIndexAndScan(t *testing.T, seed, rounds int) {
 			}
 		}
 	}
+}
+
+// smallSystem returns a quarter of the system space, with the items that read others. Each
+// scan reads all items again, so the whole space would take most of the time.
+func smallSystem(t *testing.T) fs.FS {
+	kept := []string{".ai/bundles", ".ai/knowledge", ".ai/tools/rye/core/extractors", ".ai/tools/rye/core/parsers", ".ai/tools/rye/web"}
+	out := fstest.MapFS{}
+	system := stdlib.FS()
+	for _, dir := range kept {
+		err := fs.WalkDir(system, dir, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			content, err := fs.ReadFile(system, name)
+			out[name] = &fstest.MapFile{Data: content}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
 }
 
 // damageCache removes, cuts or changes files of the index.
