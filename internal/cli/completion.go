@@ -44,7 +44,8 @@ func runCompletion(_ context.Context, c *Call) error {
 		}
 		return e.WithReason("values").WithDetail("values", shells())
 	}
-	return c.UI.Show(map[string]string{"shell": c.Args[0], "script": string(b)}, func() { c.UI.Text(string(b)) })
+	data := map[string]string{"shell": c.Args[0], "script": string(b)}
+	return c.UI.Show(data, func() { c.UI.Text(string(b)) })
 }
 
 // CompletionScript returns the script of a shell.
@@ -99,7 +100,10 @@ func (c *Call) candidates(ctx context.Context, before []string, last string) []s
 		sub.cmd, sub.Args = l.cmd(), l.Args
 		words := l.cmd().Complete(ctx, &sub)
 		if !strings.Contains(last, ":") { // an id or its ref, not each twice
-			words = slices.DeleteFunc(words, func(w string) bool { word, _, _ := strings.Cut(w, "\t"); return strings.Contains(word, ":") })
+			words = slices.DeleteFunc(words, func(w string) bool {
+				word, _, _ := strings.Cut(w, "\t")
+				return strings.Contains(word, ":")
+			})
 		}
 		if last == "" && slices.ContainsFunc(words, isNumber) { // a number or its id, not each thread twice
 			words = slices.DeleteFunc(words, func(w string) bool { return !isNumber(w) })

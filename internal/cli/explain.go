@@ -40,7 +40,13 @@ type codeRow struct {
 }
 
 func newCodeRow(r diag.Row) codeRow {
-	return codeRow{Code: r.Code, Exit: ExitStatus(r.Code), When: r.When, Hint: CodeHint(r.Code), Meaning: Explanation(r.Code)}
+	return codeRow{
+		Code:    r.Code,
+		Exit:    ExitStatus(r.Code),
+		When:    r.When,
+		Hint:    CodeHint(r.Code),
+		Meaning: Explanation(r.Code),
+	}
 }
 
 func runExplain(_ context.Context, c *Call) error {

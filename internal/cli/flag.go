@@ -40,20 +40,32 @@ const (
 
 // Bool returns a switch.
 func Bool(target *bool, name, usage string) *Option {
-	return &Option{names: []string{name}, usage: usage, text: strconv.FormatBool(*target), kind: switchOption, target: target,
+	return &Option{
+		names:  []string{name},
+		usage:  usage,
+		text:   strconv.FormatBool(*target),
+		kind:   switchOption,
+		target: target,
 		set: func(text string) (err error) {
 			*target, err = strconv.ParseBool(text)
 			return err
-		}}
+		},
+	}
 }
 
 // String returns a flag with a text; the field's value is the default.
 func String[T ~string](target *T, name, usage string) *Option {
-	return &Option{names: []string{name}, usage: usage, text: string(*target), kind: valueOption, target: target,
+	return &Option{
+		names:  []string{name},
+		usage:  usage,
+		text:   string(*target),
+		kind:   valueOption,
+		target: target,
 		set: func(text string) error {
 			*target = T(text)
 			return nil
-		}}
+		},
+	}
 }
 
 // Strings returns a flag that may be given several times.
@@ -62,7 +74,8 @@ func Strings(target *[]string, name, usage string) *Option {
 		set: func(text string) error {
 			*target = append(*target, text)
 			return nil
-		}}
+		},
+	}
 }
 
 // Lists is Strings whose values are split at commas.
@@ -81,25 +94,37 @@ func Lists(target *[]string, name, usage string) *Option {
 
 // Int returns a flag with a whole number; the field's value is the default.
 func Int(target *int, name, usage string) *Option {
-	return &Option{names: []string{name}, usage: usage, text: strconv.Itoa(*target), kind: valueOption, target: target,
+	return &Option{
+		names:  []string{name},
+		usage:  usage,
+		text:   strconv.Itoa(*target),
+		kind:   valueOption,
+		target: target,
 		set: func(text string) (err error) {
 			if *target, err = strconv.Atoi(text); err != nil {
 				err = errors.New("not a whole number")
 			}
 			return err
-		}}
+		},
+	}
 }
 
 // Duration returns a flag with a length of time; the field's value is the
 // default.
 func Duration(target *time.Duration, name, usage string) *Option {
-	return &Option{names: []string{name}, usage: usage, text: target.String(), kind: valueOption, target: target,
+	return &Option{
+		names:  []string{name},
+		usage:  usage,
+		text:   target.String(),
+		kind:   valueOption,
+		target: target,
 		set: func(text string) (err error) {
 			if *target, err = time.ParseDuration(text); err != nil {
 				err = errors.New("not a length of time such as 90s or 5m")
 			}
 			return err
-		}}
+		},
+	}
 }
 
 // Alias adds names for the flag; one letter is its short form.

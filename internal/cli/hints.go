@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -94,12 +93,21 @@ func expand(text string, facts map[string]any) string {
 		if list, isList := value.([]string); isList {
 			value = strings.Join(list, ", ")
 		}
-		if s, isText := value.(string); isText && slices.Contains([]string{"path", "file", "dir", "directory", "name", "id", "ref"}, name) {
+		if s, isText := value.(string); isText && isArgument(name) {
 			value = shellWord(s)
 		}
 		fmt.Fprint(&b, value)
 		text = after
 	}
+}
+
+// isArgument reports whether a fact is used as an argument of the command that a hint names.
+func isArgument(fact string) bool {
+	switch fact {
+	case "path", "file", "dir", "directory", "name", "id", "ref":
+		return true
+	}
+	return false
 }
 
 // shellWord returns a text as one word of a POSIX shell: users copy commands from

@@ -88,8 +88,13 @@ func newSARIF(fs []diag.Finding, locate Locate) sarifLog {
 	}
 	results := make([]sarifResult, len(fs))
 	for i, f := range fs {
-		results[i] = sarifResult{RuleID: string(f.Code), RuleIndex: index[f.Code], Level: string(f.Severity),
-			Message: sarifText{sarifMessage(f, locate)}, Locations: []sarifLocation{sarifPlace(f, locate)}}
+		results[i] = sarifResult{
+			RuleID:    string(f.Code),
+			RuleIndex: index[f.Code],
+			Level:     string(f.Severity),
+			Message:   sarifText{sarifMessage(f, locate)},
+			Locations: []sarifLocation{sarifPlace(f, locate)},
+		}
 	}
 	return sarifLog{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
@@ -103,7 +108,12 @@ func newSARIF(fs []diag.Finding, locate Locate) sarifLog {
 // newSARIFRule returns the rule of a code. Readers want sentences.
 func newSARIFRule(row diag.Row) sarifRule {
 	when := strings.ToUpper(row.When[:1]) + row.When[1:] + "."
-	rule := sarifRule{ID: string(row.Code), ShortDescription: sarifText{when}, FullDescription: sarifText{when}, Default: sarifSeverity{"error"}}
+	rule := sarifRule{
+		ID:               string(row.Code),
+		ShortDescription: sarifText{when},
+		FullDescription:  sarifText{when},
+		Default:          sarifSeverity{"error"},
+	}
 	rule.Help = sarifText{"See docs/reference/errors.md."}
 	if hint := CodeHint(row.Code); hint != "" {
 		if strings.HasPrefix(hint, "rye ") {

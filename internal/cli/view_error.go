@@ -81,7 +81,8 @@ func alarmHeading(exit int) string {
 // reportAlarm prints a security failure as a headed paragraph: the message,
 // the facts with expected and found first, and what it may mean.
 func (u *UI) reportAlarm(e *diag.Error, heading string) {
-	u.PrintErr("%s %s", u.ErrStyle(Red, "rye: error:"), u.ErrStyle(Bold, heading+" "+string(e.Code)))
+	heading += " " + string(e.Code)
+	u.PrintErr("%s %s", u.ErrStyle(Red, "rye: error:"), u.ErrStyle(Bold, heading))
 	u.PrintErr("")
 	u.PrintErr("  %s", e.Message)
 	u.reportFindings(e.Findings, Hint(e))

@@ -30,7 +30,11 @@ func (u *UI) Finding(f diag.Finding) {
 // onlyWarns reports whether a finding is a warning with the code of a failure, which is not shown: nothing
 // failed.
 func onlyWarns(f diag.Finding) bool {
-	return f.Severity == diag.SeverityWarning && (strings.HasSuffix(string(f.Code), "_ERROR") || strings.HasSuffix(string(f.Code), "_FAILED"))
+	if f.Severity != diag.SeverityWarning {
+		return false
+	}
+	code := string(f.Code)
+	return strings.HasSuffix(code, "_ERROR") || strings.HasSuffix(code, "_FAILED")
 }
 
 // hints prints each hint of the errors once, with the files that it is about if there

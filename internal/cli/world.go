@@ -56,7 +56,10 @@ func TerminalSize(stream any) (columns, rows int) {
 func (w *World) PlainTerminal() bool {
 	term := w.Getenv("TERM")
 	windows := w.Getenv("OS") == "Windows_NT" // sets no TERM
-	return w.NoEscapes || w.Getenv("RYE_PLAIN") == "1" || w.Getenv("ACCESSIBLE") == "1" || term == "dumb" || term == "" && !windows
+	if w.NoEscapes || w.Getenv("RYE_PLAIN") == "1" || w.Getenv("ACCESSIBLE") == "1" {
+		return true
+	}
+	return term == "dumb" || term == "" && !windows
 }
 
 // TerminalWidth returns the columns of a terminal, 0 if the stream is not a terminal.
