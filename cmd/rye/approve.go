@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
@@ -48,7 +49,7 @@ CALL is the call of a thread or the node of a run.`
 // chooseOpen lists the open questions of all threads and of the runs of this project, and asks one
 // at a terminal.
 func chooseOpen(ctx context.Context, c *cli.Call) error {
-	p, err := envOf(c).Open(ctx, project.Lenient)
+	p, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func chooseOpen(ctx context.Context, c *cli.Call) error {
 		}
 		t = &list[a.Key-'1']
 	}
-	e := envOf(c)
+	e := env.Of(c)
 	e.Named = t.Project
 	if p, err = e.Open(ctx, project.Strict); err != nil {
 		return err

@@ -7,13 +7,15 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/packages"
 )
 
 func auditCommand() *cli.Command {
-	var o packageOptions
+	var o env.PackageOptions
 	return &cli.Command{
-		Name: "audit", Group: packagesGroup,
+		Name: "audit", Group: env.PackagesGroup,
 		Usage: "check the locked bundles against current keys and rules",
 		Long: `For each bundle of rye.lock, prints its signers and whether their keys are still
 trusted, its executables, the capabilities that its items ask for, the items that are
@@ -28,13 +30,13 @@ worst finding decides the exit status. Uses no network and changes nothing.`,
 			diag.LockMissing, diag.LockStale, diag.Drift, diag.LockMismatch, diag.SumConflict, diag.Unsigned, diag.KeyUnknown, diag.Scope,
 			diag.Expired, diag.Revoked, diag.SignerChanged, diag.Threshold, diag.PolicyDenied,
 		},
-		Flags: packageFlags(&o),
+		Flags: env.PackageFlags(&o),
 		Run:   func(ctx context.Context, c *cli.Call) error { return runAudit(ctx, c, &o) },
 	}
 }
 
-func runAudit(ctx context.Context, c *cli.Call, o *packageOptions) error {
-	x, err := openPackages(ctx, c, o)
+func runAudit(ctx context.Context, c *cli.Call, o *env.PackageOptions) error {
+	x, err := env.OpenPackages(ctx, c, o)
 	if err != nil {
 		return err
 	}
@@ -52,10 +54,10 @@ func showAudit(u *cli.UI, a *packages.Audit) {
 		for _, s := range b.Signers {
 			u.Out("    signed by %s", signerLabel(s))
 		}
-		showLines(u, "asks for", b.Caps)
-		showLines(u, "executable", b.Exec)
+		view.Lines(u, "asks for", b.Caps)
+		view.Lines(u, "executable", b.Exec)
 		for _, x := range b.Items {
-			u.Out("    %s", itemNote(x))
+			u.Out("    %s", view.ItemNote(x))
 		}
 		if !b.FirstSeen.IsZero() {
 			u.Out("    first seen %s", b.FirstSeen.UTC().Format(time.DateOnly))

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
@@ -47,7 +48,7 @@ are kept. The same files give the same manifest. SOURCE_DATE_EPOCH adds a date.`
 			cli.String(&o.description, "description", "one line of `TEXT`"),
 			cli.String(&o.entrypoint, "entrypoint", "`REF` of the item that a new user should run first"),
 			cli.String(&o.kind, "type", "`TYPE` of the bundle (default package)"),
-			cli.String(&o.key, "key", keyUsage),
+			cli.String(&o.key, "key", env.KeyUsage),
 		},
 		Complete: completeBundles,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runBundleCreate(ctx, c, &o) },
@@ -57,7 +58,7 @@ are kept. The same files give the same manifest. SOURCE_DATE_EPOCH adds a date.`
 // openBundle opens the directory that contains the bundle's .ai: arg, or the
 // project if arg is empty. The caller closes the tree.
 func openBundle(ctx context.Context, c *cli.Call, arg, key string) (h *project.Project, tree *bundle.FolderTree, dir string, err error) {
-	if h, err = envWithKey(c, key).Open(ctx, project.Lenient); err != nil {
+	if h, err = env.WithKey(c, key).Open(ctx, project.Lenient); err != nil {
 		return nil, nil, "", err
 	}
 	dir = c.Path(arg)

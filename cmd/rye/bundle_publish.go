@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/bundle/release"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/sign"
 )
@@ -68,7 +69,7 @@ type published struct {
 }
 
 func runBundlePublish(ctx context.Context, c *cli.Call, o *publishOptions) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/bundle/release"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
@@ -58,7 +59,7 @@ documents, separated by commas. Without flags, the documents are shown.`,
 			cli.Lists(&o.revoke.keys, "revoke", "`KEYS` that revoke releases"),
 			cli.Int(&o.revoke.threshold, "revoke-threshold", "number `N` of revoke keys that must revoke a release"),
 			cli.Bool(&o.sign, "sign", "also sign the newest version"),
-			cli.String(&o.key, "key", keyUsage),
+			cli.String(&o.key, "key", env.KeyUsage),
 			cli.Bool(&o.inProject, "in-project", "also write it into the project's .ai/trust"),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error { return runBundlePublisher(ctx, c, &o) },
@@ -66,7 +67,7 @@ documents, separated by commas. Without flags, the documents are shown.`,
 }
 
 func runBundlePublisher(ctx context.Context, c *cli.Call, o *publisherOptions) error {
-	e := envWithKey(c, o.key)
+	e := env.WithKey(c, o.key)
 	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err
@@ -98,7 +99,7 @@ func runBundlePublisher(ctx context.Context, c *cli.Call, o *publisherOptions) e
 	if err := h.Recorder().Documents(ctx, space.User, made); err != nil {
 		return err
 	}
-	if _, err := addDocuments(h, o.inProject, made); err != nil {
+	if _, err := env.AddDocuments(h, o.inProject, made); err != nil {
 		return err
 	}
 	// The project is opened again to judge the new document with the others.
@@ -147,13 +148,13 @@ func publicKeyOf(c *cli.Call, h *project.Project, word string) (ed25519.PublicKe
 		if err != nil {
 			return nil, diag.New(diag.FileSystemError, "reading the key document: %w", err)
 		}
-		document, err := proposedKey(path, b)
+		document, err := env.ProposedKey(path, b)
 		if err != nil {
 			return nil, err
 		}
 		return document.Public, nil
 	}
-	fp, err := anyKey(h, word)
+	fp, err := env.AnyKey(h, word)
 	if err != nil {
 		return nil, err
 	}

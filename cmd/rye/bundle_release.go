@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/bundle/release"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
@@ -25,7 +26,7 @@ func checkRelease(ctx context.Context, c *cli.Call, h *project.Project, o *publi
 	if err != nil {
 		return nil, nil, err
 	}
-	repo, err := envOf(c).Repo(ctx)
+	repo, err := env.Of(c).Repo(ctx)
 	if diag.CodeOf(err) == diag.SourceNotFound {
 		return nil, nil, diag.New(diag.SourceNotFound, "publishing %s: this directory is not in a git repository", id).WithReason("no_repository")
 	}

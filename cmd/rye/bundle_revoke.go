@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/bundle/release"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -42,7 +43,7 @@ publishes a revocation of another signer. A revocation is permanent.`,
 		Flags: []cli.Flag{
 			cli.String(&o.reason, "reason", "publish this `REASON`, one line"),
 			cli.String(&o.manifest, "manifest", "read the release's manifest from `FILE`, not from its tag"),
-			cli.String(&o.key, "key", keyUsage),
+			cli.String(&o.key, "key", env.KeyUsage),
 			cli.String(&o.document, "document", "publish the revocation in `FILE`, signed by another key"),
 			cli.Bool(&o.inProject, "in-project", "also write it into the project's .ai/trust"),
 		},
@@ -53,7 +54,7 @@ publishes a revocation of another signer. A revocation is permanent.`,
 }
 
 func runBundleRevoke(ctx context.Context, c *cli.Call, o *bundleRevokeOptions) error {
-	h, err := envWithKey(c, o.key).Open(ctx, project.Lenient)
+	h, err := env.WithKey(c, o.key).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func runBundleRevoke(ctx context.Context, c *cli.Call, o *bundleRevokeOptions) e
 	if err != nil {
 		return err
 	}
-	files, err := addDocuments(h, o.inProject, file)
+	files, err := env.AddDocuments(h, o.inProject, file)
 	if err != nil {
 		return err
 	}
@@ -76,9 +77,9 @@ func runBundleRevoke(ctx context.Context, c *cli.Call, o *bundleRevokeOptions) e
 	return c.UI.Show(map[string]any{"release": r, "signer": document.Signer, "files": files, "locked": stapled}, func() {
 		c.UI.Out("revoked %s %s (manifest %s): %s", r.Bundle, r.Version, r.Manifest, r.Why)
 		for _, p := range files {
-			c.UI.Out("revocation %s", fromHere(c, p))
+			c.UI.Out("revocation %s", env.FromHere(c, p))
 		}
-		showStapled(c.UI, stapled)
+		env.ShowStapled(c.UI, stapled)
 		if len(files) == 1 {
 			c.UI.Note("Other people do not have it yet: send them the file for rye bundle revoke --document FILE --in-project")
 		}
@@ -137,7 +138,7 @@ func releaseOf(ctx context.Context, c *cli.Call, h *project.Project, file, id, v
 	if _, err := h.NeedProject(); err != nil {
 		return nil, err
 	}
-	repo, err := envOf(c).Repo(ctx)
+	repo, err := env.Of(c).Repo(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/item"
@@ -31,7 +33,7 @@ first. Signing a second time changes nothing. If the manifest changes, all signe
 must sign it again.`,
 		Examples: []string{"rye bundle sign acme-tools", "rye bundle sign acme-tools --key eve"},
 		Codes:    []diag.Code{diag.AuthRequired, diag.ItemNotFound, diag.HashMismatch, diag.BundleFileExtra, diag.BundleFileMissing, diag.SigInvalid},
-		Flags:    []cli.Flag{cli.String(&o.key, "key", keyUsage)},
+		Flags:    []cli.Flag{cli.String(&o.key, "key", env.KeyUsage)},
 		Complete: completeBundles,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runBundleSign(ctx, c, &o) },
 	}
@@ -67,7 +69,7 @@ func runBundleSign(ctx context.Context, c *cli.Call, o *bundleSignOptions) error
 	data := map[string]any{"bundle": v.id, "version": v.Manifest.Version, "status": status, "path": at,
 		"signatures": v.Signatures, "needs": v.Needs, "key_document": document}
 	return c.UI.Show(data, func() {
-		showSignLine(c.UI, primary.SignReport{Ref: v.id + " " + v.Manifest.Version, Path: at, Status: status})
+		view.SignLine(c.UI, primary.SignReport{Ref: v.id + " " + v.Manifest.Version, Path: at, Status: status})
 		showSignatures(c.UI, v)
 		showKeyDocument(c.UI, dir, key, document)
 	})

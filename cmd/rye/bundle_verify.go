@@ -14,6 +14,8 @@ import (
 	"github.com/ryeos/rye/bundle/release"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
@@ -76,7 +78,7 @@ func addAsNewUser(ctx context.Context, c *cli.Call, dir string, v *verifiedBundl
 	if first < 0 {
 		return nil, diag.New(diag.Unsigned, "verifying %s as a new user: no trusted key has signed its manifest", v.id)
 	}
-	e := envOf(c)
+	e := env.Of(c)
 	git, err := gitcmd.New(gitcmd.Params{Dir: dir, Cwd: e.Cwd, Environ: e.Environ()})
 	if err != nil {
 		return nil, err
@@ -237,7 +239,7 @@ func showMadeBundles(u *cli.UI, list []madeBundle) {
 
 // completeBundles returns the bundles of the project.
 func completeBundles(ctx context.Context, c *cli.Call) []string {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil || len(c.Args) > 0 {
 		return nil
 	}
@@ -264,12 +266,12 @@ func runBundleInspect(ctx context.Context, c *cli.Call) error {
 	b, err := openat.ReadBounded(file, openat.MaxText)
 	if err != nil {
 		// A word that is not a readable file may be a source.
-		if q, wrong := parseQuery(c, c.Arg(0)); wrong == nil && !strings.HasSuffix(c.Arg(0), ".yaml") {
-			in, err := inspect(ctx, c, &packageOptions{space: space.Project}, q)
+		if q, wrong := env.ParseQuery(c, c.Arg(0)); wrong == nil && !strings.HasSuffix(c.Arg(0), ".yaml") {
+			in, err := inspect(ctx, c, &env.PackageOptions{Space: space.Project}, q)
 			if err != nil {
 				return err
 			}
-			return c.UI.Show(in, func() { showRelease(c.UI, in) })
+			return c.UI.Show(in, func() { view.Release(c.UI, in) })
 		}
 	}
 	if err != nil {

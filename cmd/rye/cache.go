@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/packages"
@@ -22,27 +23,27 @@ import (
 
 // vendorOptions are the flags of rye vendor.
 type vendorOptions struct {
-	packageOptions
+	env.PackageOptions
 	off bool
 }
 
 func vendorCommand() *cli.Command {
 	var o vendorOptions
 	return &cli.Command{
-		Name: "vendor", Group: packagesGroup,
+		Name: "vendor", Group: env.PackagesGroup,
 		Usage: "commit installed bundles with the project",
 		Long: `Writes vendor: true into rye.yaml, installs the locked bundles, and removes the line
 of installed bundles from .gitignore. Vendored bundles are verified like all others.
 --off reverts this.`,
 		Examples: []string{"rye vendor", "rye vendor --off"},
-		Codes:    packageCodes(diag.LockMissing, diag.ValidationFailed),
-		Flags:    packageFlags(&o.packageOptions, cli.Bool(&o.off, "off", "keep installed bundles out of git again")),
+		Codes:    env.PackageCodes(diag.LockMissing, diag.ValidationFailed),
+		Flags:    env.PackageFlags(&o.PackageOptions, cli.Bool(&o.off, "off", "keep installed bundles out of git again")),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runVendor(ctx, c, &o) },
 	}
 }
 
 func runVendor(ctx context.Context, c *cli.Call, o *vendorOptions) error {
-	return changePackages(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
+	return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
 		r, err := x.Vendor(ctx, !o.off, confirmChanges(c, x, false, "locking"))
 		if err != nil {
 			return nil, err
@@ -78,7 +79,7 @@ func removeLine(dir, name, line string) error {
 
 func cacheCommand() *cli.Command {
 	return &cli.Command{
-		Name: "cache", Group: packagesGroup,
+		Name: "cache", Group: env.PackagesGroup,
 		Usage: "show, clean and verify the cache of fetched bundles",
 		Subs:  []*cli.Command{cacheInfoCommand(), cacheGCCommand(), cacheVerifyCommand()},
 	}
@@ -90,7 +91,7 @@ func cacheInfoCommand() *cli.Command {
 		Examples: []string{"rye cache info"},
 		Codes:    []diag.Code{diag.FileSystemError},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			cache, err := envOf(c).SourceCache()
+			cache, err := env.Of(c).SourceCache()
 			if err != nil {
 				return err
 			}
@@ -148,7 +149,7 @@ fetches removed packages of Python tools.`,
 }
 
 func runCacheGC(ctx context.Context, c *cli.Call, o *cacheGCOptions) error {
-	cache, err := envOf(c).SourceCache()
+	cache, err := env.Of(c).SourceCache()
 	if err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func cacheVerifyCommand() *cli.Command {
 }
 
 func runCacheVerify(ctx context.Context, c *cli.Call, o *cacheVerifyOptions) error {
-	cache, err := envOf(c).SourceCache()
+	cache, err := env.Of(c).SourceCache()
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
@@ -18,7 +19,7 @@ import (
 // ref. It reads no item, because a completion must be fast.
 func completeItems(kinds ...item.Kind) func(context.Context, *cli.Call) []string {
 	return func(ctx context.Context, c *cli.Call) []string {
-		h, err := envOf(c).Open(ctx, project.Lenient)
+		h, err := env.Of(c).Open(ctx, project.Lenient)
 		if err != nil {
 			return nil
 		}
@@ -54,7 +55,7 @@ func completeKinds(ctx context.Context, c *cli.Call) []string {
 	if len(c.Args) > 0 {
 		return nil
 	}
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return nil
 	}
@@ -79,7 +80,7 @@ func kindWords(ctx context.Context, h *project.Project, kinds []item.Kind) []str
 // completeItem returns the words of "KIND ID" and "REF" for one item.
 func completeItem(kinds ...item.Kind) func(context.Context, *cli.Call) []string {
 	return func(ctx context.Context, c *cli.Call) []string {
-		h, err := envOf(c).Open(ctx, project.Lenient)
+		h, err := env.Of(c).Open(ctx, project.Lenient)
 		if err != nil {
 			return nil
 		}
@@ -108,7 +109,7 @@ func completeRun(ctx context.Context, c *cli.Call) []string {
 	if len(c.Args) == 0 {
 		return completeItem()(ctx, c)
 	}
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return nil
 	}
@@ -158,7 +159,7 @@ func parameterOfFlag(ctx context.Context, c *cli.Call, name, value string) strin
 	if len(c.Args) == 0 {
 		return ""
 	}
-	e := envOf(c)
+	e := env.Of(c)
 	e.Person = project.Person{} // the error about the flag is the only output
 	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
@@ -183,7 +184,7 @@ func parameterOfFlag(ctx context.Context, c *cli.Call, name, value string) strin
 // completeKeys returns the fingerprints of own keys, or of all other known keys.
 func completeKeys(own bool) func(context.Context, *cli.Call) []string {
 	return func(ctx context.Context, c *cli.Call) []string {
-		h, err := envOf(c).Open(ctx, project.Lenient)
+		h, err := env.Of(c).Open(ctx, project.Lenient)
 		if err != nil || len(c.Args) > 0 {
 			return nil
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads/waiting"
 )
@@ -12,7 +13,7 @@ import (
 // completeRuns offers threads and runs, the newest first: the numbers, and the ids for a person
 // who types the beginning of one, each with its directive or graph, and its age.
 func completeRuns(ctx context.Context, c *cli.Call) []string {
-	e := envOf(c)
+	e := env.Of(c)
 	e.ThreadLogs = true
 	p, err := e.Open(ctx, project.Lenient)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 )
@@ -23,7 +24,7 @@ file.`,
 }
 
 func runConfigPolicy(ctx context.Context, c *cli.Call) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}

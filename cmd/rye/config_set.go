@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 )
@@ -38,7 +39,7 @@ func runConfigSet(ctx context.Context, c *cli.Call, o *configSetOptions) error {
 	if !o.user {
 		return diag.New(diag.Usage, "setting values of config:%s: --user is missing; edit a file of the project and sign it", c.Arg(0)).WithReason("setting_user").WithDetail("id", c.Arg(0))
 	}
-	e := envWithKey(c, o.key)
+	e := env.WithKey(c, o.key)
 	if err := e.FinishSigning(ctx); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/sign"
@@ -40,7 +41,7 @@ func confirmChanges(c *cli.Call, x *project.Packages, yes bool, doing string) pa
 		}
 		x.Close() // removes the progress line
 		for _, w := range wider {
-			showChange(c.UI, w)
+			view.Change(c.UI, w)
 		}
 		yes, err := c.Confirm("Accept these changes?")
 		if err != nil || yes {

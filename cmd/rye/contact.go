@@ -8,6 +8,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
@@ -59,11 +61,11 @@ func firstContact(ctx context.Context, c *cli.Call, o *addOptions, m lock.Module
 	if lock.IsPseudo(version) {
 		version = lock.PseudoCommit(version)
 	}
-	in, err := inspect(ctx, c, &o.packageOptions, packages.Query{ID: m.ID, Version: version})
+	in, err := inspect(ctx, c, &o.PackageOptions, packages.Query{ID: m.ID, Version: version})
 	if err != nil {
 		return nil, err
 	}
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func showContact(c *cli.Call, in *packages.Inspection, k *offeredKey) {
 	c.UI.Note("%s %s is signed by %s, a key that you do not trust yet.", in.Name, in.Version, k.owner)
 	c.UI.Note("  fingerprint  %s", sign.FingerprintGroups(k.fingerprint))
 	c.UI.Note("  first seen   %s, by this computer", seen.Local().Format(time.DateOnly))
-	c.UI.Note("  brings       %s", strings.Join(brought(in), ", "))
+	c.UI.Note("  brings       %s", strings.Join(view.Brought(in), ", "))
 	if len(in.Exec) > 0 {
 		c.UI.Note("  executable   %s", strings.Join(in.Exec, ", "))
 	}
@@ -122,7 +124,7 @@ func askContact(c *cli.Call, k *offeredKey, g *keychain.Grant) error {
 		}
 		end, err := c.Ask("until [3y]: ")
 		if err == nil && end != "" {
-			g.NotAfter, err = until(end, c.Now())
+			g.NotAfter, err = env.Until(end, c.Now())
 		}
 		return err
 	}

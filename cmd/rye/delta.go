@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/linediff"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/primary"
@@ -38,7 +39,7 @@ type shadowing struct {
 }
 
 func runDelta(ctx context.Context, c *cli.Call, o *deltaOptions) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}

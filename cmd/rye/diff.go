@@ -5,14 +5,15 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 )
 
 func diffCommand() *cli.Command {
-	var o packageOptions
+	var o env.PackageOptions
 	return &cli.Command{
-		Name: "diff", Group: packagesGroup,
+		Name: "diff", Group: env.PackagesGroup,
 		Usage: "print the lines that differ in another version of a bundle", Args: "BUNDLE [VERSION]",
 		Long: `Compares the locked files of a bundle with those of VERSION, by default the newest
 version that rye update would select. Signature lines and manifests are left out.
@@ -20,13 +21,13 @@ Nothing is installed or run. VERSION is not verified: rye update checks its sign
 rye delta lists the items of this project that shadow others.`,
 		Examples: []string{"rye diff tools", "rye diff github.com/acme/tools v1.4.0", "rye update --dry-run     # which items differ"},
 		Codes:    []diag.Code{diag.LockMissing, diag.SourceNotFound, diag.VersionNotFound, diag.AmbiguousItem, diag.PolicyDenied, diag.TagMoved, diag.Network, diag.AuthRequired},
-		Flags:    packageFlags(&o),
+		Flags:    env.PackageFlags(&o),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runDiff(ctx, c, &o) },
 	}
 }
 
-func runDiff(ctx context.Context, c *cli.Call, o *packageOptions) error {
-	x, err := openPackages(ctx, c, o)
+func runDiff(ctx context.Context, c *cli.Call, o *env.PackageOptions) error {
+	x, err := env.OpenPackages(ctx, c, o)
 	if err != nil {
 		return err
 	}

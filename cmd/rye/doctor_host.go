@@ -17,6 +17,7 @@ import (
 
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/owner"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/userdirs"
@@ -96,7 +97,7 @@ func checkOwnDir(name, dir, sudo string) checkResult {
 // checkCacheDir reports which cache directory rye uses, and why not the user's.
 func checkCacheDir(c *cli.Call) checkResult {
 	const name = "cache directory"
-	found, err := envOf(c).Cache()
+	found, err := env.Of(c).Cache()
 	switch {
 	case err != nil:
 		return checkResult{name, statusFail, err.Error(), "name a directory with RYE_CACHE that only you can write"}

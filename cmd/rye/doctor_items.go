@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
@@ -19,7 +20,7 @@ func checkChains(ctx context.Context, c *cli.Call) []checkResult {
 	fail := func(err error) []checkResult {
 		return []checkResult{{"system tools", statusFail, err.Error(), fixOf(err, "install a released rye, or correct RYE_SYSTEM_SPACE")}}
 	}
-	h, err := envOf(c).Open(ctx, project.Strict)
+	h, err := env.Of(c).Open(ctx, project.Strict)
 	if err != nil {
 		return fail(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/surface"
 	"github.com/ryeos/rye/policy"
@@ -17,7 +18,7 @@ import (
 func checkAgentKeys(ctx context.Context, c *cli.Call) []checkResult {
 	const name = "keys and agents"
 	open := ""
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err == nil {
 		var held policy.Held
 		if _, held, err = h.AgentSettings(ctx, nil); err == nil {
@@ -36,7 +37,7 @@ func checkAgentKeys(ctx context.Context, c *cli.Call) []checkResult {
 // checkKeys reports keys that expire soon, and whether an ssh-agent signs for the
 // user.
 func checkKeys(ctx context.Context, c *cli.Call) []checkResult {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return []checkResult{{"keys", statusWarn, "the keys cannot be read: " + err.Error(), fixOf(err, "correct the file")}}
 	}

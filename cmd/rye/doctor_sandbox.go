@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/policy"
 )
@@ -17,7 +18,7 @@ import (
 // does not do, and each layer.
 func checkSandbox(ctx context.Context, c *cli.Call) []checkResult {
 	ladder := sandbox.Probe()
-	out := []checkResult{{"sandbox", statusOK, rungText(ladder), ""}}
+	out := []checkResult{{"sandbox", statusOK, view.RungText(ladder), ""}}
 	if ladder.Best != sandbox.Basic && emptyProgram() != "" {
 		cost, err := sandboxCost(ctx, c, ladder)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/importing"
 	"github.com/ryeos/rye/internal/interop"
 	"github.com/ryeos/rye/internal/project"
@@ -36,7 +37,7 @@ written byte by byte.`,
 }
 
 func runExportSkill(ctx context.Context, c *cli.Call, to string) error {
-	h, err := envOf(c).Open(ctx, project.Strict)
+	h, err := env.Of(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}

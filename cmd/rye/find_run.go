@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
@@ -14,7 +15,7 @@ import (
 
 // openRun opens the project and finds a run by the beginning of its id.
 func openRun(ctx context.Context, c *cli.Call, m project.Mode) (*project.Project, string, error) {
-	p, err := envOf(c).Open(ctx, m)
+	p, err := env.Of(c).Open(ctx, m)
 	if err != nil {
 		return nil, "", err
 	}

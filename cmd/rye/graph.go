@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -57,7 +58,7 @@ prints its id, process and state: rye threads wait, tail, cancel and kill work o
 		Codes: graphCodes(),
 		Flags: []cli.Flag{
 			cli.String(&o.params, "params", "inputs as `JSON`, @FILE, or - for stdin"),
-			cli.Bool(&o.locked, "locked", lockedUsage),
+			cli.Bool(&o.locked, "locked", env.LockedUsage),
 			cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending"),
 			cli.Bool(&o.async, "async", "start the run in a process of its own, and return"),
 			cli.Bool(&o.events, "events", "print the lines of the log as JSON while it runs"),
@@ -83,7 +84,7 @@ func runGraphRun(ctx context.Context, c *cli.Call, o *graphOptions) error {
 	if err != nil {
 		return err
 	}
-	params, err := readParams(c, o.params)
+	params, err := env.ReadParams(c, o.params)
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func runGraphRun(ctx context.Context, c *cli.Call, o *graphOptions) error {
 func graphProcessCommand() *cli.Command {
 	return &cli.Command{
 		Name: "process", Hidden: true, Usage: "run a graph that another process of rye describes on stdin",
-		Run: func(ctx context.Context, c *cli.Call) error { return envOf(c).RunDetached(ctx, c.Stdin) },
+		Run: func(ctx context.Context, c *cli.Call) error { return env.Of(c).RunDetached(ctx, c.Stdin) },
 	}
 }
 
@@ -122,7 +123,7 @@ func openGraphs(ctx context.Context, c *cli.Call, o *graphOptions) (*project.Pro
 
 // readObject reads a JSON object as readParams does.
 func readObject(c *cli.Call, flag, text string) (map[string]any, error) {
-	m, err := readParams(c, text)
+	m, err := env.ReadParams(c, text)
 	if err != nil {
 		return nil, diag.New(diag.CodeOf(err), "%s: %w", flag, err)
 	}

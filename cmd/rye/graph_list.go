@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
@@ -18,7 +19,7 @@ func graphListCommand() *cli.Command {
 		Name: "list", Usage: "list the runs of graphs in this project",
 		Examples: []string{"rye graph list"},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, err := envOf(c).Open(ctx, project.Lenient)
+			p, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -60,7 +61,7 @@ func graphLogCommand() *cli.Command {
 		Flags:    []cli.Flag{cli.Bool(&state, "state", "print the state after the last step")},
 		Complete: completeRuns,
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, err := envOf(c).Open(ctx, project.Lenient)
+			p, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}

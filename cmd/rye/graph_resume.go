@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
 )
@@ -16,7 +17,7 @@ func (o *graphOptions) goOnFlags() []cli.Flag {
 	return []cli.Flag{
 		cli.Strings(&o.set, "set", "set a value of the state: `KEY=VALUE`, or KEY:=JSON"),
 		cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending"),
-		cli.Bool(&o.locked, "locked", lockedUsage),
+		cli.Bool(&o.locked, "locked", env.LockedUsage),
 	}
 }
 
@@ -47,7 +48,7 @@ func graphStepCommand() *cli.Command {
 		Codes:    graphCodes(),
 		Flags: []cli.Flag{
 			cli.Bool(&o.acceptChanged, "accept-changed", "continue although the graph or its items changed"),
-			cli.Bool(&o.locked, "locked", lockedUsage),
+			cli.Bool(&o.locked, "locked", env.LockedUsage),
 		},
 		Complete: completeRuns,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphResume(ctx, c, &o, true) },

@@ -6,6 +6,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 )
@@ -25,7 +26,7 @@ be signed.`,
 }
 
 func runGraphValidate(ctx context.Context, c *cli.Call) error {
-	p, err := envOf(c).Open(ctx, project.Lenient)
+	p, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ run committed, those that failed, and those that are in flight.`,
 }
 
 func runGraphShow(ctx context.Context, c *cli.Call, format string) error {
-	p, err := envOf(c).Open(ctx, project.Lenient)
+	p, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/project"
@@ -85,7 +87,7 @@ func runHookInstall(ctx context.Context, c *cli.Call, o *hookInstallOptions) err
 }
 
 func installHooks(ctx context.Context, c *cli.Call) ([]githook.Installed, error) {
-	h, err := envOf(c).HookLocation(ctx)
+	h, err := env.Of(c).HookLocation(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +104,7 @@ func installHooks(ctx context.Context, c *cli.Call) ([]githook.Installed, error)
 }
 
 func installMerge(ctx context.Context, c *cli.Call) ([]githook.Installed, error) {
-	repo, err := envOf(c).Repo(ctx)
+	repo, err := env.Of(c).Repo(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +132,7 @@ func printHook(c *cli.Call, manager string) error {
 	if err != nil {
 		return err
 	}
-	tag := cmp.Or(releaseTag(c.Program), "TAG # of a release; this rye is not one") // never a branch
+	tag := cmp.Or(env.ReleaseTag(c.Program), "TAG # of a release; this rye is not one") // never a branch
 	text := strings.ReplaceAll(string(b), "VERSION", tag)
 	return c.UI.Show(map[string]string{"manager": manager, "text": text}, func() { c.UI.Text(text) })
 }
@@ -142,7 +144,7 @@ func hookUninstallCommand() *cli.Command {
 		Examples: []string{"rye hook uninstall"},
 		Codes:    []diag.Code{diag.SourceNotFound, diag.FileSystemError},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			repo, err := envOf(c).Repo(ctx)
+			repo, err := env.Of(c).Repo(ctx)
 			if err != nil {
 				return err
 			}
@@ -196,7 +198,7 @@ func runHook(ctx context.Context, c *cli.Call, o *hookRunOptions) error {
 	case "pre-commit", "pre-merge-commit":
 		return withTerminal(c, func(c *cli.Call) error { return hookCommit(ctx, c, name, o) })
 	case "post-commit":
-		return envOf(c).FinishSigning(ctx)
+		return env.Of(c).FinishSigning(ctx)
 	case "pre-push":
 		return hookPush(ctx, c)
 	default:
@@ -232,19 +234,19 @@ func hookCommit(ctx context.Context, c *cli.Call, name string, o *hookRunOptions
 	if err != nil {
 		return err
 	}
-	e := envOf(c)
+	e := env.Of(c)
 	e.Surface = auditlog.SurfaceHook
 	s, err := e.SignStaged(ctx, git, project.StagedCall{IndexOnly: o.indexOnly, Ask: askAboutStaged(c)})
 	if err != nil {
 		return err
 	}
 	if s.Failed() {
-		return stagedReport(c, s, "committing", &signOptions{})
+		return view.StagedReport(c, s, "committing", &view.SignOptions{})
 	}
 	signed := 0
 	for _, f := range s.Files {
 		if f.Status != primary.Unchanged {
-			c.UI.Note("rye: %s %s%s", string(f.Status), f.Path, replaces(f, ", "))
+			c.UI.Note("rye: %s %s%s", string(f.Status), f.Path, view.Replaces(f, ", "))
 		}
 		if f.Status == primary.Signed {
 			signed++
@@ -253,7 +255,7 @@ func hookCommit(ctx context.Context, c *cli.Call, name string, o *hookRunOptions
 			e.Person.Finding(finding)
 		}
 	}
-	noteLeft(c, s)
+	view.NoteLeft(c, s)
 	if signed > 0 {
 		warnCoauthor(ctx, c)
 	}
@@ -294,7 +296,7 @@ func hookPush(ctx context.Context, c *cli.Call) error {
 	if err != nil || len(revs) == 0 {
 		return err
 	}
-	repo, err := envOf(c).Repo(ctx)
+	repo, err := env.Of(c).Repo(ctx)
 	if err != nil {
 		return err
 	}
@@ -316,12 +318,12 @@ func verifyPushed(ctx context.Context, c *cli.Call, repo *gitcmd.Repo, rev strin
 	if err != nil {
 		return err
 	}
-	locations, err := envOf(c).PushedProjects(ctx, repo, tree)
+	locations, err := env.Of(c).PushedProjects(ctx, repo, tree)
 	if err != nil {
 		return err
 	}
 	for _, at := range locations {
-		e := envOf(c).At(repo, at)
+		e := env.Of(c).At(repo, at)
 		e.AsCI = true
 		h, err := e.Open(ctx, project.Lenient)
 		if err != nil {
@@ -372,14 +374,14 @@ func verifyPushedProject(ctx context.Context, c *cli.Call, h *project.Project, p
 		return err
 	}
 	if !r.Failed() {
-		warn := envOf(c).Person.Finding
+		warn := env.Of(c).Person.Finding
 		for _, f := range r.Findings {
 			f.Path = what.label + f.Path
 			warn(f)
 		}
-		c.UI.Note("rye: %s: %s", what, walkSummary(r))
+		c.UI.Note("rye: %s: %s", what, view.WalkSummary(r))
 		return nil
 	}
 	c.UI.Note("rye: %s would be pushed, but does not verify:", what)
-	return verified(c, r)
+	return view.Verified(c, r)
 }

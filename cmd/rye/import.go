@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/importing"
 	"github.com/ryeos/rye/internal/interop"
 	"github.com/ryeos/rye/internal/ryeos"
@@ -92,15 +93,15 @@ func runImport(ctx context.Context, c *cli.Call, o *importOptions) error {
 	for i, file := range o.legacyKeys {
 		keys[i] = c.Path(file)
 	}
-	done, err := importing.Project(ctx, envOf(c), importing.Call{
+	done, err := importing.Project(ctx, env.Of(c), importing.Call{
 		From: dir, To: to, LegacyKeys: keys, DryRun: o.dryRun,
 		Init: func(ctx context.Context, stage string) error {
 			at := *c
 			at.Base, at.Named = stage, stage
-			if _, err := initProject(stage, filepath.Base(to)); err != nil {
+			if _, err := env.InitProject(stage, filepath.Base(to)); err != nil {
 				return err
 			}
-			_, err := envOf(&at).CreateLock(ctx)
+			_, err := env.Of(&at).CreateLock(ctx)
 			return err
 		},
 	})
@@ -134,7 +135,7 @@ func showImported(c *cli.Call, done *importing.Result, to string, o *importOptio
 			}
 		}
 		c.UI.Note("%s%s: %d ready, %d rewritten, %d held, %d to repair, %s",
-			cli.Pick(o.dryRun, "would be copied to ", "copied to "), fromHere(c, to),
+			cli.Pick(o.dryRun, "would be copied to ", "copied to "), env.FromHere(c, to),
 			counts[primary.Ready], counts[primary.Rewritten], counts[primary.Held], counts[primary.Broken], cli.Plural(len(done.Others), "other file"))
 		for _, line := range next {
 			c.UI.Note("next: %s", line)
@@ -165,7 +166,7 @@ func showImportChanges(u *cli.UI, done *importing.Result) {
 
 // importCommands returns the commands to run next.
 func importCommands(c *cli.Call, done *importing.Result, to string) []string {
-	at := ryeos.Quote(fromHere(c, to))
+	at := ryeos.Quote(env.FromHere(c, to))
 	var out []string
 	if !done.HasKey {
 		out = append(out, "rye key new")

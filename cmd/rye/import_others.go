@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/importing"
 	"github.com/ryeos/rye/internal/interop"
 	"github.com/ryeos/rye/internal/project"
@@ -15,11 +16,11 @@ import (
 
 // importOthers imports workflows of other programs.
 func importOthers(ctx context.Context, c *cli.Call, o *importOptions) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	call := importing.OthersCall{Shown: func(p string) string { return fromHere(c, p) }, Format: interop.Format(o.from), ID: o.to, DryRun: o.dryRun}
+	call := importing.OthersCall{Shown: func(p string) string { return env.FromHere(c, p) }, Format: interop.Format(o.from), ID: o.to, DryRun: o.dryRun}
 	for _, word := range c.Args {
 		call.Paths = append(call.Paths, c.Path(word))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 )
@@ -54,12 +55,12 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) (err error) {
 	if c.Arg(0) != "" {
 		dir = c.Path(c.Arg(0))
 	}
-	if err := envOf(c).CheckNewProject(dir); err != nil {
+	if err := env.Of(c).CheckNewProject(dir); err != nil {
 		return err
 	}
 	// What cannot be done is an error before anything is written.
 	if o.hook {
-		if err := envOf(c).CheckHooks(ctx, dir); err != nil {
+		if err := env.Of(c).CheckHooks(ctx, dir); err != nil {
 			return err
 		}
 	}
@@ -68,13 +69,13 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) (err error) {
 			return err
 		}
 	}
-	made, err := initProject(dir, filepath.Base(dir))
+	made, err := env.InitProject(dir, filepath.Base(dir))
 	if err != nil {
 		return err
 	}
 	at := *c
 	at.Base, at.Named = dir, dir
-	if wrote, err := envOf(&at).CreateLock(ctx); err != nil {
+	if wrote, err := env.Of(&at).CreateLock(ctx); err != nil {
 		return err
 	} else if wrote {
 		made = append(made, lock.LockFile)
@@ -98,7 +99,7 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) (err error) {
 	}
 	return c.UI.Show(data, func() {
 		for _, f := range made {
-			c.UI.Out("created %s", fromHere(c, filepath.Join(dir, filepath.FromSlash(f))))
+			c.UI.Out("created %s", env.FromHere(c, filepath.Join(dir, filepath.FromSlash(f))))
 		}
 		showHooks(c, x.hooks)
 		if len(made) == 0 {
@@ -113,7 +114,7 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) (err error) {
 // keyForInit opens the new project. If the user has no key, it offers to make one,
 // before the workflow of CI names it.
 func keyForInit(ctx context.Context, c *cli.Call, owner string) (*project.Project, bool, error) {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return nil, false, err
 	}
@@ -124,7 +125,7 @@ func keyForInit(ctx context.Context, c *cli.Call, owner string) (*project.Projec
 	if err != nil || !made {
 		return h, false, err
 	}
-	h, err = envOf(c).Open(ctx, project.Lenient)
+	h, err = env.Of(c).Open(ctx, project.Lenient)
 	return h, true, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
@@ -108,7 +109,7 @@ func showCI(c *cli.Call, w *writtenCI) {
 // system reads it. It returns the path of the file relative to the project.
 func writeWorkflow(ctx context.Context, c *cli.Call, system, version string, roots []status.CIRoot) (string, bool, error) {
 	top, prefix := c.Base, ""
-	repo, err := envOf(c).Repo(ctx)
+	repo, err := env.Of(c).Repo(ctx)
 	switch {
 	case err == nil && repo.WorkTree != "":
 		top, prefix = repo.WorkTree, strings.TrimSuffix(project.Below(repo.WorkTree, c.Base), "/")
@@ -164,7 +165,7 @@ func workflow(system, version, dir string, roots []status.CIRoot) (string, error
 // else its commit. A branch or "latest" would install another program next month.
 func installable(c *cli.Call) (string, error) {
 	v := c.Program
-	if r := releaseTag(v); r != "" {
+	if r := env.ReleaseTag(v); r != "" {
 		return r, nil
 	}
 	if v.Modified || strings.HasSuffix(v.Version, "+dirty") {
@@ -174,7 +175,7 @@ func installable(c *cli.Call) (string, error) {
 	switch {
 	case v.Revision != "":
 		return v.Revision, nil
-	case isPseudo(clean):
+	case env.IsPseudo(clean):
 		return clean, nil // of a build that go install fetched; it ends with the commit
 	}
 	return "", diag.New(diag.Usage, "writing the workflow: this build of rye records no version and no commit, so CI could not install the same program").

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/project"
@@ -111,7 +112,7 @@ type newKey struct {
 }
 
 func runKeyNew(ctx context.Context, c *cli.Call, o *keyOptions) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -301,7 +302,7 @@ func newPassphrase(c *cli.Call, none bool) ([]byte, error) {
 		return nil, nil
 	}
 	if c.Getenv(sign.EnvPassphraseFile) != "" {
-		keys := envOf(c).KeyParams(userdirs.Dirs{})
+		keys := env.Of(c).KeyParams(userdirs.Dirs{})
 		return keys.Passphrase("")()
 	}
 	if !c.Isatty(c.Stdin) {

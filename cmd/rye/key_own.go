@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
@@ -23,7 +24,7 @@ func keyListCommand() *cli.Command {
 		Name: "list", Usage: "list your own keys",
 		Examples: []string{"rye key list"},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envOf(c).Open(ctx, project.Lenient)
+			h, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -70,7 +71,7 @@ func keyUseCommand() *cli.Command {
 
 // namedKey returns the own key that the first argument names.
 func namedKey(ctx context.Context, c *cli.Call) (*project.Project, sign.Fingerprint, error) {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return nil, sign.Fingerprint{}, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
@@ -53,7 +54,7 @@ key of another person you need a key that may revoke.`,
 }
 
 func runKeyRevoke(ctx context.Context, c *cli.Call, o *revokeOptions) error {
-	e := envOf(c)
+	e := env.Of(c)
 	e.Key = o.key
 	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
@@ -67,7 +68,7 @@ func runKeyRevoke(ctx context.Context, c *cli.Call, o *revokeOptions) error {
 	if err != nil {
 		return err
 	}
-	places, err := addDocuments(h, o.inProject, trust.File{Name: name, Data: b})
+	places, err := env.AddDocuments(h, o.inProject, trust.File{Name: name, Data: b})
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func runKeyRevoke(ctx context.Context, c *cli.Call, o *revokeOptions) error {
 		for _, p := range places {
 			c.UI.Out("revocation %s", p)
 		}
-		showStapled(c.UI, stapled)
+		env.ShowStapled(c.UI, stapled)
 		if len(places) == 1 && h.Spaces.ProjectDir != "" {
 			c.UI.Note("Other people do not have it yet: --in-project writes it into the project's .ai/trust.")
 		}
@@ -97,7 +98,7 @@ func revokedKey(h *project.Project, word string) (fp sign.Fingerprint, own bool,
 		fp, err = h.Keys.OwnKey("")
 		return fp, true, err
 	}
-	if fp, err = anyKey(h, word); err != nil {
+	if fp, err = env.AnyKey(h, word); err != nil {
 		return fp, false, err
 	}
 	info, _ := h.Trust.Key(fp)
@@ -119,7 +120,7 @@ func revocation(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fi
 	}
 	if o.at != "" {
 		var err error
-		if p.CutOff, err = until(o.at, c.Now()); err != nil {
+		if p.CutOff, err = env.Until(o.at, c.Now()); err != nil {
 			return "", nil, err
 		}
 	}
@@ -150,7 +151,7 @@ func revoker(ctx context.Context, h *project.Project, fp sign.Fingerprint, itsel
 	if err != nil || h.Trust.Succeeds(sign.FingerprintOf(signer.Public()), fp) {
 		return signer, err
 	}
-	return signer, mustAnchor(h, signer, "revoke")
+	return signer, env.MustAnchor(h, signer, "revoke")
 }
 
 // certificate reads a revocation that was signed before.

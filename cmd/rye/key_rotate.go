@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
@@ -53,7 +54,7 @@ type rotated struct {
 }
 
 func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject, again bool) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject, ag
 	}
 	if again {
 		// Opened again, because the successor is trusted only now.
-		if h, err = envOf(c).Open(ctx, project.Lenient); err != nil {
+		if h, err = env.Of(c).Open(ctx, project.Lenient); err != nil {
 			return err
 		}
 		if err := h.Resign(ctx, old, signed, made.signer); err != nil {
@@ -136,7 +137,7 @@ func publishRotation(h *project.Project, inProject bool, key sign.Fingerprint, f
 	if err != nil {
 		return paths, err
 	}
-	more, err := publishInProject(h, files)
+	more, err := env.PublishInProject(h, files)
 	return append(paths, more...), err
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/sign"
 )
@@ -42,7 +43,7 @@ func runKeyLog(ctx context.Context, c *cli.Call, o *keyLogOptions) error {
 	if limit < 0 {
 		return diag.New(diag.Usage, "reading flag --limit: %d is less than 0", limit)
 	}
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/search"
@@ -35,7 +37,7 @@ At a terminal the items that are part of rye are only counted, so that your own 
 		Examples: []string{"rye list", "rye list tool --all", "rye list tool --space project", "rye list --bundles", "rye list --json"},
 		Codes:    []diag.Code{diag.ItemNotFound},
 		Flags: []cli.Flag{
-			cli.String(&o.space, "space", "only `SPACE`: project, user, system, or threads for records of runs").OneOf(append(spaceNames(), search.RecordSpace)...),
+			cli.String(&o.space, "space", "only `SPACE`: project, user, system, or threads for records of runs").OneOf(append(env.SpaceNames(), search.RecordSpace)...),
 			cli.Bool(&o.all, "all", "list the items that are part of rye too, at a terminal"),
 			cli.Bool(&o.bundles, "bundles", "list the bundles of rye.lock and their state"),
 		},
@@ -60,7 +62,7 @@ func runList(ctx context.Context, c *cli.Call, o *listOptions) error {
 	if o.bundles {
 		return listBundles(ctx, c, o.space)
 	}
-	h, err := envOf(c).Open(ctx, project.Strict)
+	h, err := env.Of(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}
@@ -178,7 +180,7 @@ func kindNames(table *extract.Table) []string {
 // listBundles prints the locked bundles of a space and whether they are
 // installed. The empty name is the project.
 func listBundles(ctx context.Context, c *cli.Call, in space.Name) error {
-	x, err := openPackages(ctx, c, &packageOptions{space: in})
+	x, err := env.OpenPackages(ctx, c, &env.PackageOptions{Space: in})
 	if err != nil {
 		return err
 	}
@@ -197,7 +199,7 @@ func listBundles(ctx context.Context, c *cli.Call, in space.Name) error {
 			if !b.Direct {
 				name += " (needed by others)"
 			}
-			t.Add(name, b.Version, b.State, strings.TrimPrefix(strings.TrimSpace(signedBy(b.Signers)), "signed by "))
+			t.Add(name, b.Version, b.State, strings.TrimPrefix(strings.TrimSpace(view.SignedBy(b.Signers)), "signed by "))
 		}
 		c.UI.Table(t)
 	})

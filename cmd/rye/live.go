@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/every"
 	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/liveview"
@@ -46,7 +47,7 @@ type live struct {
 // terminalOf returns the facts that decide how output appears on a stream.
 func terminalOf(c *cli.Call, stream any) *inline.Terminal {
 	tty := c.Isatty != nil && c.Isatty(stream)
-	return &inline.Terminal{Isatty: tty, CI: envOf(c).InCI(), Quiet: c.UI.Quiet, Plain: c.Plain || tty && c.PlainTerminal()}
+	return &inline.Terminal{Isatty: tty, CI: env.Of(c).InCI(), Quiet: c.UI.Quiet, Plain: c.Plain || tty && c.PlainTerminal()}
 }
 
 // newLive takes stderr until close is called: what else is printed there passes the writer.
@@ -63,7 +64,7 @@ func (v *live) show(o liveview.Params, color bool) {
 	o.Screen, o.Color, o.Tree = v.screen, color, v.tree
 	switch v.screen.Mode() {
 	case inline.Appended:
-		if envOf(v.c).InCI() {
+		if env.Of(v.c).InCI() {
 			o.Silence = silenceCI
 		}
 	case inline.Plain:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -30,7 +31,7 @@ signature before its first use: its own signature is valid in the system space o
 		Examples: []string{"rye load knowledge rye/core/trust-model", "rye load tool:rye/core/runtimes/bash_runtime --to project"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.HashMismatch, diag.KeyUnknown, diag.AmbiguousItem},
 		Flags: []cli.Flag{
-			cli.String(&o.from, "from", "read the item of `SPACE`: project, user or system").OneOf(spaceNames()...),
+			cli.String(&o.from, "from", "read the item of `SPACE`: project, user or system").OneOf(env.SpaceNames()...),
 			cli.String(&o.to, "to", "copy into `SPACE`: project or user").OneOf(string(space.Project), string(space.User)),
 			cli.Bool(&o.force, "force", "replace an existing file"),
 		},
@@ -41,7 +42,7 @@ signature before its first use: its own signature is valid in the system space o
 }
 
 func runLoad(ctx context.Context, c *cli.Call, o *loadOptions) error {
-	h, err := envOf(c).Open(ctx, project.Strict)
+	h, err := env.Of(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}

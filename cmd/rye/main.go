@@ -13,6 +13,7 @@ import (
 	// main. It must be linked also if nothing else of the sandbox is.
 	_ "github.com/ryeos/rye/exec/sandbox/confine"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/self"
 )
 
@@ -20,6 +21,6 @@ func main() { os.Exit(self.Main(self.World(commands), start)) }
 
 // start gives the run the numbers of threads and runs, which hints and tables show.
 func start(w *cli.World) (status int, ended bool) {
-	w.Numbers = numbers(context.Background(), w)
+	w.Numbers = env.Numbers(context.Background(), w)
 	return 0, false
 }

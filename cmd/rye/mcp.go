@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -40,7 +41,7 @@ func mcpSpaceFlag(o *mcpOptions) cli.Flag {
 
 // mcpSignFlags returns the flags of the commands that sign items.
 func mcpSignFlags(o *mcpOptions) []cli.Flag {
-	return []cli.Flag{mcpSpaceFlag(o), cli.Bool(&o.yes, "yes", "do not ask").Alias("y"), cli.String(&o.key, "key", keyUsage)}
+	return []cli.Flag{mcpSpaceFlag(o), cli.Bool(&o.yes, "yes", "do not ask").Alias("y"), cli.String(&o.key, "key", env.KeyUsage)}
 }
 
 // mcpListOptions are the flags of rye mcp list.
@@ -54,7 +55,7 @@ func mcpListCommand() *cli.Command {
 		Examples: []string{"rye mcp list", "rye mcp list --tools", "rye mcp list --json"},
 		Flags:    []cli.Flag{cli.Bool(&o.tools, "tools", "also list their tools")},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envOf(c).Open(ctx, project.Strict)
+			h, err := env.Of(c).Open(ctx, project.Strict)
 			if err != nil {
 				return err
 			}
@@ -121,7 +122,7 @@ func noteStaleServerLock(c *cli.Call, h *project.Project, refs []item.Ref) {
 
 // completeServers returns the configured servers.
 func completeServers(ctx context.Context, c *cli.Call) []string {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return nil
 	}

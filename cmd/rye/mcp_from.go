@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/mcpclient"
 )
 
@@ -29,7 +30,7 @@ func serversOfFile(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error) {
 	if err == nil && fi.Size() > maxMCPFile {
 		return nil, diag.New(diag.TooLarge, "%s: the file has more than %d bytes", doing, maxMCPFile)
 	}
-	b, err := readBounded(f)
+	b, err := env.ReadBounded(f)
 	if err != nil {
 		return nil, diag.New(cmp.Or(diag.CodeOf(err), diag.FileSystemError), "%s: %w", doing, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/primary"
@@ -24,7 +25,7 @@ type mcpStore struct {
 // withStore opens the store of o.space and calls do while no other process changes
 // its servers.
 func withStore(ctx context.Context, c *cli.Call, o *mcpOptions, m project.Mode, do func(s *mcpStore) error) error {
-	p, err := envWithKey(c, o.key).Open(ctx, m)
+	p, err := env.WithKey(c, o.key).Open(ctx, m)
 	if err != nil {
 		return err
 	}

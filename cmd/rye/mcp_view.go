@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/mcpclient"
 )
 
@@ -14,7 +15,7 @@ func showMcpServer(u *cli.UI, s *mcpclient.Server, dir string) {
 	u.Out("%s", u.Style(cli.Bold, "MCP server "+s.Name))
 	t := cli.NewTable("server")
 	if s.Transport == mcpclient.Stdio {
-		t.Add("  command", argumentLine(append([]string{s.Command}, s.Args...)))
+		t.Add("  command", view.ArgumentLine(append([]string{s.Command}, s.Args...)))
 		t.Add("  folder", strings.TrimSuffix(dir+"/"+s.Cwd, "/"))
 	} else {
 		t.Add("  address", s.URL)
@@ -27,7 +28,7 @@ func showMcpServer(u *cli.UI, s *mcpclient.Server, dir string) {
 		t.Add("  header", name+": "+s.Headers[name])
 	}
 	if s.Sandbox != nil {
-		for i, line := range profileLines(*s.Sandbox) {
+		for i, line := range view.ProfileLines(*s.Sandbox) {
 			t.Add(cli.Pick(i == 0, "  sandbox", ""), line)
 		}
 	}
@@ -128,7 +129,7 @@ func showDiff(u *cli.UI, text string) {
 // reachedBy returns the command line or the address of a server.
 func reachedBy(s *mcpclient.Server) string {
 	if s.Transport == mcpclient.Stdio {
-		return argumentLine(append([]string{s.Command}, s.Args...))
+		return view.ArgumentLine(append([]string{s.Command}, s.Args...))
 	}
 	return s.URL
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/draft"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/stepsource"
@@ -63,7 +65,7 @@ func templateExt(kind item.Kind, lang string) (string, error) {
 }
 
 func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
-	e := envOf(c)
+	e := env.Of(c)
 	e.Key = o.key
 	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
@@ -105,7 +107,7 @@ func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
 	if err := h.RefreshLock(ctx, reports); err != nil {
 		return err
 	}
-	return showSigned(c.UI, reports, &signOptions{})
+	return view.Signed(c.UI, reports, &view.SignOptions{})
 }
 
 // newItem is what rye new writes: text is "" for a template.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -17,10 +18,10 @@ import (
 )
 
 // inspect returns what a release contains, before any trust.
-func inspect(ctx context.Context, c *cli.Call, o *packageOptions, q packages.Query) (*packages.Inspection, error) {
+func inspect(ctx context.Context, c *cli.Call, o *env.PackageOptions, q packages.Query) (*packages.Inspection, error) {
 	look := *o
-	look.look = true
-	x, err := openPackages(ctx, c, &look)
+	look.Look = true
+	x, err := env.OpenPackages(ctx, c, &look)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -13,14 +14,14 @@ import (
 
 // addOptions are the flags of rye add.
 type addOptions struct {
-	consentOptions
+	env.ConsentOptions
 	trust string
 }
 
 func addCommand() *cli.Command {
 	var o addOptions
 	return &cli.Command{
-		Name: "add", Group: packagesGroup,
+		Name: "add", Group: env.PackagesGroup,
 		Usage: "require bundles, lock and install them", Args: "SOURCE[@VERSION]…",
 		Long: `SOURCE is a host path (github.com/acme/tools, git.host/repo//folder), a git URL or
 a folder (./tools), or a bundle of a registry that you pinned (registry:HOST/NS/NAME,
@@ -45,8 +46,8 @@ are used only where prefer of rye.yaml names the bundle.`,
 			"rye add registry:rye.acme.io/acme.io/tools",
 			"rye add github.com/acme/tools --trust FINGERPRINT",
 		},
-		Codes: packageCodes(diag.AmbiguousItem, diag.SourceMoved, diag.VersionMismatch, diag.ConsentRequired, diag.LogProof, diag.LogEquivocation, diag.Rollback),
-		Flags: consentFlags(&o.consentOptions, cli.String(&o.trust, "trust", "trust an unknown signer that has this whole `FINGERPRINT`")),
+		Codes: env.PackageCodes(diag.AmbiguousItem, diag.SourceMoved, diag.VersionMismatch, diag.ConsentRequired, diag.LogProof, diag.LogEquivocation, diag.Rollback),
+		Flags: env.ConsentFlags(&o.ConsentOptions, cli.String(&o.trust, "trust", "trust an unknown signer that has this whole `FINGERPRINT`")),
 		Run:   func(ctx context.Context, c *cli.Call) error { return runAdd(ctx, c, &o) },
 	}
 }
@@ -55,7 +56,7 @@ func runAdd(ctx context.Context, c *cli.Call, o *addOptions) error {
 	var queries []packages.Query
 	var errs []error
 	for _, word := range c.Args {
-		q, err := parseQuery(c, word)
+		q, err := env.ParseQuery(c, word)
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -64,13 +65,13 @@ func runAdd(ctx context.Context, c *cli.Call, o *addOptions) error {
 	if err := diag.Join("reading arguments", errs); err != nil {
 		return err
 	}
-	o.expect = map[lock.Module]item.Digest{}
+	o.Expect = map[lock.Module]item.Digest{}
 	for {
-		err := changeAndLock(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
-			return x.Add(ctx, packages.AddParams{Queries: queries, Approve: confirmChanges(c, x, o.yes, "adding")})
+		err := env.ChangeAndLock(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
+			return x.Add(ctx, packages.AddParams{Queries: queries, Approve: confirmChanges(c, x, o.Yes, "adding")})
 		})
 		m, unknown := unknownSigner(err)
-		if _, asked := o.expect[m]; !unknown || asked {
+		if _, asked := o.Expect[m]; !unknown || asked {
 			return err
 		}
 		// The release that was shown is the one that is added: its manifest must be
@@ -79,36 +80,36 @@ func runAdd(ctx context.Context, c *cli.Call, o *addOptions) error {
 		if err != nil {
 			return err
 		}
-		o.expect[m] = in.Manifest
+		o.Expect[m] = in.Manifest
 	}
 }
 
 func removeCommand() *cli.Command {
-	var o packageOptions
+	var o env.PackageOptions
 	return &cli.Command{
-		Name: "remove", Group: packagesGroup,
+		Name: "remove", Group: env.PackagesGroup,
 		Usage: "remove bundles from the requirements", Args: "BUNDLE…",
 		Long: `BUNDLE is an id in rye.yaml, or its end if only one id ends with it. Bundles that no
 other bundle requires leave rye.lock and the space; rye.sum keeps their digests.`,
 		Examples: []string{"rye remove github.com/acme/tools", "rye remove tools"},
-		Codes:    packageCodes(diag.AmbiguousItem),
-		Flags:    packageFlags(&o),
+		Codes:    env.PackageCodes(diag.AmbiguousItem),
+		Flags:    env.PackageFlags(&o),
 		Run: func(ctx context.Context, c *cli.Call) error {
-			return changeAndLock(ctx, c, &o, func(x *project.Packages) (*packages.Result, error) { return x.Remove(ctx, c.Args) })
+			return env.ChangeAndLock(ctx, c, &o, func(x *project.Packages) (*packages.Result, error) { return x.Remove(ctx, c.Args) })
 		},
 	}
 }
 
 // lockOptions are the flags of rye lock.
 type lockOptions struct {
-	consentOptions
+	env.ConsentOptions
 	check bool
 }
 
 func lockCommand() *cli.Command {
 	var o lockOptions
 	return &cli.Command{
-		Name: "lock", Group: packagesGroup,
+		Name: "lock", Group: env.PackagesGroup,
 		Usage: "compute rye.lock", Args: "",
 		Long: `Locked versions stay locked. New requirements of rye.yaml are resolved, and each
 remote is asked whether its tags still name the locked commits. If rye.lock has merge
@@ -119,23 +120,23 @@ is shown and may need your yes, as in rye update. The packages that Python tools
 --check is the default if CI is set. It changes nothing, uses no network, and fails if
 rye.lock does not match rye.yaml.`,
 		Examples: []string{"rye lock", "rye lock --check     # in CI"},
-		Codes:    packageCodes(diag.LockMissing, diag.Drift, diag.ConsentRequired),
-		Flags:    consentFlags(&o.consentOptions, cli.Bool(&o.check, "check", "change nothing; fail if the lock is missing or stale")),
+		Codes:    env.PackageCodes(diag.LockMissing, diag.Drift, diag.ConsentRequired),
+		Flags:    env.ConsentFlags(&o.ConsentOptions, cli.Bool(&o.check, "check", "change nothing; fail if the lock is missing or stale")),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runLock(ctx, c, &o) },
 	}
 }
 
 func runLock(ctx context.Context, c *cli.Call, o *lockOptions) error {
-	e := packagesEnv(c, &o.packageOptions)
+	e := env.PackagesEnv(c, &o.PackageOptions)
 	if !o.check && !e.KeepsLock() {
-		return changeAndLock(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
+		return env.ChangeAndLock(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
 			if err := x.RefuseRevived(ctx); err != nil {
 				return nil, err
 			}
-			return x.Lock(ctx, confirmChanges(c, x, o.yes, "locking"))
+			return x.Lock(ctx, confirmChanges(c, x, o.Yes, "locking"))
 		})
 	}
-	x, err := openPackages(ctx, c, &o.packageOptions)
+	x, err := env.OpenPackages(ctx, c, &o.PackageOptions)
 	if err != nil {
 		return err
 	}
@@ -154,47 +155,47 @@ func runLock(ctx context.Context, c *cli.Call, o *lockOptions) error {
 
 // syncOptions are the flags of rye sync.
 type syncOptions struct {
-	consentOptions
+	env.ConsentOptions
 	frozen bool
 }
 
 func syncCommand() *cli.Command {
 	var o syncOptions
 	return &cli.Command{
-		Name: "sync", Group: packagesGroup,
+		Name: "sync", Group: env.PackagesGroup,
 		Usage: "make the installed bundles equal rye.lock",
 		Long: `Installs missing and changed bundles, from the cache or from their locked address,
 and removes others. Fetches the locked packages of Python tools (# /// script). A stale lock is computed again first, except with --locked,
 which is the default in CI. --frozen uses rye.lock as it is: it resolves nothing and
 needs the network only for bundles that are not in the cache.`,
 		Examples: []string{"rye sync", "rye sync --frozen", "rye sync --locked     # in CI"},
-		Codes:    packageCodes(diag.LockMissing, diag.ConsentRequired),
-		Flags:    consentFlags(&o.consentOptions, cli.Bool(&o.frozen, "frozen", "install the locked bundles and resolve nothing")),
+		Codes:    env.PackageCodes(diag.LockMissing, diag.ConsentRequired),
+		Flags:    env.ConsentFlags(&o.ConsentOptions, cli.Bool(&o.frozen, "frozen", "install the locked bundles and resolve nothing")),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runSync(ctx, c, &o) },
 	}
 }
 
 func runSync(ctx context.Context, c *cli.Call, o *syncOptions) error {
-	return changePackages(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
-		if e := packagesEnv(c, &o.packageOptions); e.KeepsLock() && !o.frozen && !o.locked {
+	return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
+		if e := env.PackagesEnv(c, &o.PackageOptions); e.KeepsLock() && !o.frozen && !o.Locked {
 			if _, err := x.CheckLock(ctx); err != nil {
 				return nil, err
 			}
 		}
-		r, err := x.Sync(ctx, o.frozen, confirmChanges(c, x, o.yes, "locking"))
+		r, err := x.Sync(ctx, o.frozen, confirmChanges(c, x, o.Yes, "locking"))
 		if err == nil {
-			err = syncWheels(ctx, c, &o.packageOptions)
+			err = syncWheels(ctx, c, &o.PackageOptions)
 		}
 		return r, err
 	})
 }
 
 // syncWheels fetches the locked packages of the project's Python tools.
-func syncWheels(ctx context.Context, c *cli.Call, o *packageOptions) error {
-	if o.space != "project" {
+func syncWheels(ctx context.Context, c *cli.Call, o *env.PackageOptions) error {
+	if o.Space != "project" {
 		return nil
 	}
-	h, err := packagesEnv(c, o).Open(ctx, project.Lenient)
+	h, err := env.PackagesEnv(c, o).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -207,20 +208,20 @@ func syncWheels(ctx context.Context, c *cli.Call, o *packageOptions) error {
 
 // pruneOptions are the flags of rye prune.
 type pruneOptions struct {
-	packageOptions
+	env.PackageOptions
 	dryRun bool
 }
 
 func pruneCommand() *cli.Command {
 	var o pruneOptions
 	return &cli.Command{
-		Name: "prune", Group: packagesGroup,
+		Name: "prune", Group: env.PackagesGroup,
 		Usage:    "remove installed bundles that are not in rye.lock",
 		Examples: []string{"rye prune --dry-run"},
 		Codes:    []diag.Code{diag.FileSystemError, diag.LockStale},
-		Flags:    packageFlags(&o.packageOptions, cli.Bool(&o.dryRun, "dry-run", "show what would be removed and change nothing")),
+		Flags:    env.PackageFlags(&o.PackageOptions, cli.Bool(&o.dryRun, "dry-run", "show what would be removed and change nothing")),
 		Run: func(ctx context.Context, c *cli.Call) error {
-			return changePackages(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) { return x.Prune(ctx, o.dryRun) })
+			return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) { return x.Prune(ctx, o.dryRun) })
 		},
 	}
 }

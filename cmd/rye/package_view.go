@@ -6,25 +6,26 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/lock/why"
 )
 
 func treeCommand() *cli.Command {
-	var o packageOptions
+	var o env.PackageOptions
 	return &cli.Command{
-		Name: "tree", Group: packagesGroup,
+		Name: "tree", Group: env.PackagesGroup,
 		Usage: "show which bundle requires which",
 		Long: `Reads only rye.lock. (…) marks a bundle whose requirements are already shown
 above.`,
 		Examples: []string{"rye tree", "rye tree --json"},
 		Codes:    []diag.Code{diag.LockMissing},
-		Flags:    packageFlags(&o),
+		Flags:    env.PackageFlags(&o),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runTree(ctx, c, &o) },
 	}
 }
 
-func runTree(ctx context.Context, c *cli.Call, o *packageOptions) error {
-	x, err := openPackages(ctx, c, o)
+func runTree(ctx context.Context, c *cli.Call, o *env.PackageOptions) error {
+	x, err := env.OpenPackages(ctx, c, o)
 	if err != nil {
 		return err
 	}
@@ -58,20 +59,20 @@ func showTree(u *cli.UI, nodes []why.Node, indent string) {
 }
 
 func whyCommand() *cli.Command {
-	var o packageOptions
+	var o env.PackageOptions
 	return &cli.Command{
-		Name: "why", Group: packagesGroup,
+		Name: "why", Group: env.PackagesGroup,
 		Usage: "show why a bundle is locked", Args: "BUNDLE",
 		Long:     `Prints the shortest chain of requirements from rye.yaml. Reads only rye.lock.`,
 		Examples: []string{"rye why github.com/acme/tools"},
 		Codes:    []diag.Code{diag.LockMissing, diag.SourceNotFound, diag.AmbiguousItem},
-		Flags:    packageFlags(&o),
+		Flags:    env.PackageFlags(&o),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runWhy(ctx, c, &o) },
 	}
 }
 
-func runWhy(ctx context.Context, c *cli.Call, o *packageOptions) error {
-	x, err := openPackages(ctx, c, o)
+func runWhy(ctx context.Context, c *cli.Call, o *env.PackageOptions) error {
+	x, err := env.OpenPackages(ctx, c, o)
 	if err != nil {
 		return err
 	}

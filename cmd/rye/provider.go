@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/credentials"
 	"github.com/ryeos/rye/internal/project"
 )
@@ -32,7 +33,7 @@ they are there, for at most two seconds and without a key: "answers" or "no answ
 written: rye provider test calls it.`,
 		Examples: []string{"rye provider list", "rye provider list --offline  # asks no service"},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, err := envOf(c).Open(ctx, project.Lenient)
+			p, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -112,7 +113,7 @@ warns if those of its model are older than max_age_days of that configuration.`,
 		Codes:    []diag.Code{diag.Drift},
 		Flags:    []cli.Flag{cli.Bool(&check, "check", "fail if prices are missing, or older than max_age_days (90)")},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, err := envOf(c).Open(ctx, project.Lenient)
+			p, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -166,7 +167,7 @@ A variable of the environment is used before a stored key.`,
 }
 
 func runProviderLogin(ctx context.Context, c *cli.Call) error {
-	e := envOf(c)
+	e := env.Of(c)
 	names, err := keyNames(ctx, e, c.Args[0])
 	if err != nil {
 		return err
@@ -251,7 +252,7 @@ func providerLogoutCommand() *cli.Command {
 		Examples: []string{"rye provider logout anthropic"},
 		Codes:    []diag.Code{diag.ToolNotFound, diag.ConfigError},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			e := envOf(c)
+			e := env.Of(c)
 			names, err := keyNames(ctx, e, c.Args[0])
 			if err != nil {
 				return err

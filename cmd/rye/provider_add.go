@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/setup"
 	"github.com/ryeos/rye/policy"
@@ -75,7 +76,7 @@ machine costs nothing unless you give prices.`,
 }
 
 func runProviderAdd(ctx context.Context, c *cli.Call, o *providerAddOptions) error {
-	e := envWithKey(c, o.key)
+	e := env.WithKey(c, o.key)
 	p, err := e.Open(ctx, project.Strict)
 	if err != nil {
 		return err

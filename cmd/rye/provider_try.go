@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 )
@@ -29,7 +30,7 @@ can cost more than one cent, a person confirms it.`,
 			cli.Bool(&yes, "yes", "do not ask, whatever it can cost"),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, err := envOf(c).Open(ctx, project.Strict)
+			p, err := env.Of(c).Open(ctx, project.Strict)
 			if err != nil {
 				return err
 			}

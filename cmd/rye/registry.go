@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	servercmd "github.com/ryeos/rye/internal/servercmd/registry"
 	"github.com/ryeos/rye/trust/doc"
@@ -14,7 +15,7 @@ import (
 
 func registryCommand() *cli.Command {
 	return &cli.Command{
-		Name: "registry", Group: packagesGroup,
+		Name: "registry", Group: env.PackagesGroup,
 		Usage: "use and serve registries of bundles, and publish to them",
 		Subs: slices.Concat([]*cli.Command{
 			registryAddCommand(), registryListCommand(), registryUseCommand(), registryRemoveCommand(), registryForgiveCommand(),
@@ -50,13 +51,13 @@ signed each state, too.`,
 			"rye registry add rye.acme.io --log-key rye.acme.io+1c8f6a2e+AX…",
 			"rye registry add rye.acme.io --url https://rye.acme.io --url https://mirror.example/rye",
 		},
-		Codes: registryCodes(diag.AuthRequired, diag.ApprovalDenied),
+		Codes: env.RegistryCodes(diag.AuthRequired, diag.ApprovalDenied),
 		Flags: []cli.Flag{
 			cli.String(&o.logKey, "log-key", "the `KEY` of the log: NAME+HASH+KEY"),
 			cli.Strings(&o.addresses, "url", "`URL` of the registry or of a mirror (default https://HOST)"),
 			cli.Strings(&o.witnesses, "witness", "`KEY` of a witness: NAME+HASH+KEY"),
 			cli.Int(&o.quorum, "quorum", "witnesses that must have signed, as a `NUMBER` (default 0)"),
-			cli.String(&o.key, "key", keyUsage),
+			cli.String(&o.key, "key", env.KeyUsage),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error { return runRegistryAdd(ctx, c, &o) },
 	}
@@ -64,7 +65,7 @@ signed each state, too.`,
 
 func runRegistryAdd(ctx context.Context, c *cli.Call, o *registryAddOptions) error {
 	host := c.Arg(0)
-	h, err := envWithKey(c, o.key).Open(ctx, project.Lenient)
+	h, err := env.WithKey(c, o.key).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func registryListCommand() *cli.Command {
 	return &cli.Command{
 		Name: "list", Usage: "list the registries that you pinned", Examples: []string{"rye registry list"},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envOf(c).Open(ctx, project.Lenient)
+			h, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -149,7 +150,7 @@ Files always have the whole id, so that no default changes what a project uses.`
 		Examples: []string{"rye registry use rye.acme.io"},
 		Codes:    []diag.Code{diag.KeyUnknown, diag.FileSystemError},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envOf(c).Open(ctx, project.Lenient)
+			h, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -171,7 +172,7 @@ usable. Evidence against the registry stays.`,
 		Examples: []string{"rye registry remove rye.acme.io"},
 		Codes:    []diag.Code{diag.KeyUnknown, diag.FileSystemError},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envOf(c).Open(ctx, project.Lenient)
+			h, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -195,7 +196,7 @@ log must still contain those.`,
 		Codes:    []diag.Code{diag.FileSystemError},
 		Flags:    []cli.Flag{cli.String(&evidence, "evidence", "`DIR` of the evidence that you have read")},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envOf(c).Open(ctx, project.Lenient)
+			h, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}

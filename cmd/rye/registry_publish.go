@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -25,7 +26,7 @@ type registryPublishOptions struct {
 
 // writeCodes are the codes of a change that a registry refuses.
 func writeCodes(own ...diag.Code) []diag.Code {
-	return registryCodes(append(own, diag.AuthFailed, diag.AuthRequired, diag.ValidationFailed, diag.LimitExceeded, diag.VersionNotFound, diag.Scope)...)
+	return env.RegistryCodes(append(own, diag.AuthFailed, diag.AuthRequired, diag.ValidationFailed, diag.LimitExceeded, diag.VersionNotFound, diag.Scope)...)
 }
 
 func registryPublishCommand() *cli.Command {
@@ -53,14 +54,14 @@ rye shows the files and asks you before it signs.`,
 			cli.String(&o.as, "as", "refuse a bundle that rye.yaml does not name this `ID`: registry:HOST/NS/NAME"),
 			cli.Bool(&o.dryRun, "dry-run", "run the checks of the registry here, show what would be sent and send nothing"),
 			cli.String(&o.prepared, "prepared", "publish the bundle that an agent prepared under this `ID`"),
-			cli.String(&o.key, "key", keyUsage),
+			cli.String(&o.key, "key", env.KeyUsage),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error { return runRegistryPublish(ctx, c, &o) },
 	}
 }
 
 func runRegistryPublish(ctx context.Context, c *cli.Call, o *registryPublishOptions) error {
-	e := envWithKey(c, o.key)
+	e := env.WithKey(c, o.key)
 	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err
@@ -181,7 +182,7 @@ which is not written into the project, also with --dry-run.`,
 			cli.String(&o.namespace, "namespace", "`NS` of the bundle (default: the only one that you bound there)"),
 			cli.String(&o.version, "version", "semantic `VERSION` (default: that of the item)"),
 			cli.Bool(&o.dryRun, "dry-run", "run the checks of the registry here, show what would be sent and send nothing"),
-			cli.String(&o.key, "key", keyUsage),
+			cli.String(&o.key, "key", env.KeyUsage),
 		},
 		Complete: completeItems(item.Tool, item.Directive, item.Knowledge),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runRegistryPush(ctx, c, &o) },
@@ -189,7 +190,7 @@ which is not written into the project, also with --dry-run.`,
 }
 
 func runRegistryPush(ctx context.Context, c *cli.Call, o *registryPushOptions) error {
-	h, err := envWithKey(c, o.key).Open(ctx, project.Lenient)
+	h, err := env.WithKey(c, o.key).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -226,10 +227,10 @@ func registryStateCommand(action, usage, long string) *cli.Command {
 		Codes:    writeCodes(),
 		Flags: []cli.Flag{
 			cli.String(&reason, "reason", "one line of `TEXT`, which the log and the index state"),
-			cli.String(&key, "key", keyUsage),
+			cli.String(&key, "key", env.KeyUsage),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envWithKey(c, key).Open(ctx, project.Lenient)
+			h, err := env.WithKey(c, key).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -253,10 +254,10 @@ bundle of the namespace reads it, verifies it and remembers it.`,
 		Codes:    writeCodes(diag.FileSystemError),
 		Flags: []cli.Flag{
 			cli.String(&namespace, "namespace", "`NS` of the key or release"),
-			cli.String(&key, "key", keyUsage),
+			cli.String(&key, "key", env.KeyUsage),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envWithKey(c, key).Open(ctx, project.Lenient)
+			h, err := env.WithKey(c, key).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -294,14 +295,14 @@ the proof renews it.`,
 			cli.String(&o.namespace, "namespace", "`NS` that the key is bound to"),
 			cli.String(&o.method, "method", "what proves it: `METHOD` dns, well-known or oidc").OneOf("dns", "well-known", "oidc"),
 			cli.String(&o.token, "token-file", "`FILE` with the ID token of oidc (default: ask the issuer)"),
-			cli.String(&o.key, "key", keyUsage),
+			cli.String(&o.key, "key", env.KeyUsage),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error { return runRegistryLogin(ctx, c, &o) },
 	}
 }
 
 func runRegistryLogin(ctx context.Context, c *cli.Call, o *registryLoginOptions) error {
-	h, err := envWithKey(c, o.key).Open(ctx, project.Lenient)
+	h, err := env.WithKey(c, o.key).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -382,10 +383,10 @@ func registryKeyCommand(name, usage, arg, long string, change func(ctx context.C
 		Codes:    writeCodes(diag.FileSystemError),
 		Flags: []cli.Flag{
 			cli.String(&namespace, "namespace", "`NS` whose keys change"),
-			cli.String(&key, "key", keyUsage),
+			cli.String(&key, "key", env.KeyUsage),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envWithKey(c, key).Open(ctx, project.Lenient)
+			h, err := env.WithKey(c, key).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -405,7 +406,7 @@ func registryLogoutCommand() *cli.Command {
 		Examples: []string{"rye registry logout rye.acme.io"},
 		Codes:    []diag.Code{diag.KeyUnknown, diag.FileSystemError},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envOf(c).Open(ctx, project.Lenient)
+			h, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -424,10 +425,10 @@ func registryWhoamiCommand() *cli.Command {
 		Long: `Shows the keys of the namespaces that this account bound, or of those that --namespace
 names, each with the log entry that bound it, which rye verifies.`,
 		Examples: []string{"rye registry whoami rye.acme.io", "rye registry whoami rye.acme.io --namespace acme.io"},
-		Codes:    registryCodes(),
+		Codes:    env.RegistryCodes(),
 		Flags:    []cli.Flag{cli.Strings(&namespaces, "namespace", "`NS` to show")},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envOf(c).Open(ctx, project.Lenient)
+			h, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}

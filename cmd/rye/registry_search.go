@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/packages"
@@ -25,13 +26,13 @@ func registrySearchCommand() *cli.Command {
 searched on this computer: the query does not leave it. A description is shown after rye
 registry pull or rye add verified its signature; nothing else in the result is verified.`,
 		Examples: []string{"rye registry search issue tracker", "rye registry search pdf --registry rye.acme.io"},
-		Codes:    registryCodes(),
+		Codes:    env.RegistryCodes(),
 		Flags: []cli.Flag{
 			cli.String(&host, "registry", "search only the registry at `HOST`"),
 			cli.Int(&limit, "limit", "print at most this `NUMBER` of bundles (default 20)"),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envOf(c).Open(ctx, project.Lenient)
+			h, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -70,18 +71,18 @@ func showRegistryHits(u *cli.UI, hits *items.Hits) {
 }
 
 func registryInfoCommand() *cli.Command {
-	o := packageOptions{space: space.Project}
+	o := env.PackageOptions{Space: space.Project}
 	return &cli.Command{
 		Name: "info", Usage: "show the versions of a bundle and what it brings", Args: "ID[@VERSION]",
 		Long:     `The same as rye info.`,
 		Examples: []string{"rye registry info registry:rye.acme.io/acme.io/tools"},
-		Codes:    registryCodes(diag.SourceNotFound, diag.VersionNotFound),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runInfo(ctx, c, &o) },
+		Codes:    env.RegistryCodes(diag.SourceNotFound, diag.VersionNotFound),
+		Run:      func(ctx context.Context, c *cli.Call) error { return env.ShowInfo(ctx, c, &o) },
 	}
 }
 
 func registryPullCommand() *cli.Command {
-	o := packageOptions{space: space.Project, look: true}
+	o := env.PackageOptions{Space: space.Project, Look: true}
 	var to string
 	return &cli.Command{
 		Name: "pull", Usage: "fetch and verify a bundle without a project", Args: "ID[@VERSION]",
@@ -89,10 +90,10 @@ func registryPullCommand() *cli.Command {
 the signatures of keys that you trust, and your rules. No project changes. --to writes
 the files into a new directory.`,
 		Examples: []string{"rye registry pull registry:rye.acme.io/acme.io/tools@v1.0.0 --to tools"},
-		Codes:    packageCodes(diag.SourceMoved, diag.FileSystemError, diag.LogProof, diag.LogEquivocation, diag.Rollback, diag.Stale, diag.RegistryError),
+		Codes:    env.PackageCodes(diag.SourceMoved, diag.FileSystemError, diag.LogProof, diag.LogEquivocation, diag.Rollback, diag.Stale, diag.RegistryError),
 		Flags:    []cli.Flag{cli.String(&to, "to", "write the files into the new directory `DIR`")},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			name, err := envOf(c).FullRegistryID(c.Arg(0))
+			name, err := env.Of(c).FullRegistryID(c.Arg(0))
 			if err != nil {
 				return err
 			}
@@ -100,7 +101,7 @@ the files into a new directory.`,
 			if err != nil {
 				return err
 			}
-			x, err := openPackages(ctx, c, &o)
+			x, err := env.OpenPackages(ctx, c, &o)
 			if err != nil {
 				return err
 			}
@@ -119,7 +120,7 @@ the files into a new directory.`,
 					c.UI.Out("  %s", i.Ref)
 				}
 				if p.Dir != "" {
-					c.UI.Out("written to %s", fromHere(c, p.Dir))
+					c.UI.Out("written to %s", env.FromHere(c, p.Dir))
 				}
 			})
 		},
@@ -136,13 +137,13 @@ those about the namespace, after verifying the signed statement of each. With --
 fails if another key or the operator changed something: run it regularly for your own
 namespace, and you see what others change in it.`,
 		Examples: []string{"rye registry monitor rye.acme.io --namespace acme.io --key FINGERPRINT"},
-		Codes:    registryCodes(diag.SourceMoved),
+		Codes:    env.RegistryCodes(diag.SourceMoved),
 		Flags: []cli.Flag{
 			cli.String(&ns, "namespace", "`NS` to list"),
 			cli.Strings(&keys, "key", "a `KEY` that may publish: its fingerprint"),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envOf(c).Open(ctx, project.Lenient)
+			h, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -178,10 +179,10 @@ with its log entries, and every archive with both. The key is --log-key, else th
 that you pinned, else the one that the files name: then the files are consistent, and the
 owner of the key is unknown.`,
 		Examples: []string{"rye registry verify ./mirror", "rye registry verify https://mirror.example/rye"},
-		Codes:    registryCodes(diag.HashMismatch, diag.TagMoved),
+		Codes:    env.RegistryCodes(diag.HashMismatch, diag.TagMoved),
 		Flags:    []cli.Flag{cli.String(&key, "log-key", "the `KEY` of the log: NAME+HASH+KEY")},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envOf(c).Open(ctx, project.Lenient)
+			h, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}

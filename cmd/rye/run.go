@@ -13,6 +13,8 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
@@ -75,7 +77,7 @@ one is printed as a difference, and is an error with --strict.`,
 		Flags: append([]cli.Flag{
 			cli.String(&o.params, "params", "parameters as `JSON`, @FILE, or - for stdin"),
 			cli.Bool(&o.dryRun, "dry-run", "verify and validate, but start nothing"),
-			cli.Bool(&o.locked, "locked", lockedUsage),
+			cli.Bool(&o.locked, "locked", env.LockedUsage),
 			cli.Bool(&o.dev, "dev", "run an own tool that is not signed yet, in the strict sandbox without network"),
 			cli.Bool(&o.print, "print", "print a directive with its inputs filled in"),
 			cli.Bool(&o.async, "async", "start a graph in a process of its own, and return"),
@@ -99,7 +101,7 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	// The work before the tool starts takes milliseconds and a few megabytes.
 	// Collecting garbage then costs more time than the memory is worth.
 	debug.SetGCPercent(400)
-	e := envOf(c)
+	e := env.Of(c)
 	e.SetLocked(c.Given(&o.locked), o.locked)
 	if o.dev {
 		if err := checkDevTerminal(c); err != nil {
@@ -124,7 +126,7 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	if err != nil {
 		return notRef(err, args)
 	}
-	params, err := readParams(c, o.params)
+	params, err := env.ReadParams(c, o.params)
 	if err != nil {
 		return err
 	}
@@ -201,7 +203,7 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 		showDropped(c.UI, "stderr", run.Result.Dropped.Stderr)
 	}
 	if c.UI.AsJSON {
-		return showEnvelope(c.UI, run, err)
+		return view.Envelope(c.UI, run, err)
 	}
 	if run.Result != nil && run.Plan != nil && project.IsGraph(run.Plan.Chain.Tool()) {
 		showGraphResult(c, run.Result.Data)
@@ -239,7 +241,7 @@ func showToolResult(u *cli.UI, data map[string]any) {
 	if showToolText(u, data) {
 		return
 	}
-	shown := withoutFiles(data)
+	shown := view.WithoutFiles(data)
 	b, err := jsonx.MarshalIndent(shown)
 	if err != nil {
 		b, _ = json.Marshal(shown)
@@ -254,7 +256,7 @@ func showToolText(u *cli.UI, data map[string]any) bool {
 		s, ok = data["output"].(string)
 	}
 	if !ok {
-		s, ok = contentText(data)
+		s, ok = view.ContentText(data)
 	}
 	if ok && s != "" {
 		u.Raw(s)
@@ -271,7 +273,7 @@ func showDryRun(u *cli.UI, run *primary.Run) {
 		addConfig(t, p.Native.Config)
 	} else {
 		t.Add("program", p.Program)
-		t.Add("arguments", argumentLine(p.Argv[1:]))
+		t.Add("arguments", view.ArgumentLine(p.Argv[1:]))
 		t.Add("directory", p.Dir)
 	}
 	t.Add("timeout", p.Timeout.String())
@@ -292,7 +294,7 @@ func showDryRun(u *cli.UI, run *primary.Run) {
 		t.Add("parameter", name+" = "+string(b))
 	}
 	u.Table(t)
-	showChain(u, run.Metadata.Chain)
+	view.Chain(u, run.Metadata.Chain)
 }
 
 // addConfig adds the configuration of a primitive that runs in this process, one
@@ -319,7 +321,7 @@ func runDirective(ctx context.Context, c *cli.Call, h *project.Project, req prim
 }
 
 func showDirective(u *cli.UI, p *primary.Prepared) {
-	u.Note("%s, signed by %s", p.Ref, signerOf(p.Item))
+	u.Note("%s, signed by %s", p.Ref, view.SignerOf(p.Item))
 	if p.Title != "" {
 		u.Out("# %s\n", p.Title)
 	}

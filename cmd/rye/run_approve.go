@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/termkeys"
@@ -21,7 +22,7 @@ import (
 
 // canAsk reports whether a person can be asked for permissions at the terminal.
 func canAsk(c *cli.Call) bool {
-	return !c.UI.AsJSON && !envOf(c).InCI() && c.Isatty(c.Stdin) && c.Isatty(c.Stderr)
+	return !c.UI.AsJSON && !env.Of(c).InCI() && c.Isatty(c.Stdin) && c.Isatty(c.Stderr)
 }
 
 // askAtTerminal asks a question with single keys, or with words where the terminal only appends

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 )
 
@@ -15,7 +16,7 @@ import (
 // run can be tried again.
 func consentToInterpreter(ctx context.Context, c *cli.Call, h *project.Project, err error) (path string, again bool, _ error) {
 	var e *diag.Error
-	if !errors.As(err, &e) || e.Code != diag.ConsentRequired || e.Reason != "interpreter" || envOf(c).InCI() || !c.Isatty(c.Stdin) || c.UI.AsJSON {
+	if !errors.As(err, &e) || e.Code != diag.ConsentRequired || e.Reason != "interpreter" || env.Of(c).InCI() || !c.Isatty(c.Stdin) || c.UI.AsJSON {
 		return "", false, nil
 	}
 	path, _ = e.Details["path"].(string)

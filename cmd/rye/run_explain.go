@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads"
@@ -80,7 +81,7 @@ func showPlan(u *cli.UI, p *project.ThreadPlan, whole bool) {
 	showWhere(t, p)
 	l := p.Limits
 	t.Add("limits", fmt.Sprintf("%d turns, %d tokens, $%s, %d s", l.Turns, l.Tokens, activity.Money(l.Spend), l.DurationSeconds))
-	t.Add("capabilities", orNone(p.Permits))
+	t.Add("capabilities", view.OrNone(p.Permits))
 	if whole {
 		for _, tool := range p.Tools {
 			from := tool.Ref

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/proc"
@@ -18,7 +19,7 @@ type liveLine struct {
 }
 
 func newLiveLine(c *cli.Call) *liveLine {
-	return &liveLine{ui: c.UI, on: newProgress(c).on}
+	return &liveLine{ui: c.UI, on: env.NewProgress(c).On}
 }
 
 // line shows a line of a tool. A line of stderr stays on the screen.

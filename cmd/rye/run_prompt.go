@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/promptinput"
 	"github.com/ryeos/rye/policy"
@@ -26,7 +27,7 @@ func promptArgs(ctx context.Context, c *cli.Call, taken bool) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	return []string{"directive", promptDirective().ID, "prompt=" + text}, nil
+	return []string{"directive", env.PromptDirective().ID, "prompt=" + text}, nil
 }
 
 // continueWithPrompt continues an earlier thread with the text of a prompt. args come from
@@ -44,7 +45,7 @@ func continueWithPrompt(ctx context.Context, c *cli.Call, h *project.Project, o 
 	if o.resume != "" {
 		id, err = findRun(ctx, c, h, o.resume)
 	} else {
-		id, err = h.LastPrompt(promptDirective())
+		id, err = h.LastPrompt(env.PromptDirective())
 	}
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/policy"
 )
 
@@ -29,7 +30,7 @@ func addSandbox(t *cli.Table, s *exec.Confinement) {
 		t.Add("sandbox", "rye's own code: it starts no program")
 		return
 	}
-	for i, line := range profileLines(s.Shown()) {
+	for i, line := range view.ProfileLines(s.Shown()) {
 		t.Add(cli.Pick(i == 0, "sandbox", ""), line)
 	}
 	for _, note := range s.Notes {
@@ -42,9 +43,9 @@ func showSandbox(u *cli.UI, s *exec.Sandbox) {
 	if s == nil {
 		return
 	}
-	u.Verbose("sandbox: %s; layers %s; missing %s", s.Rung, orNone(s.Layers), orNone(s.Missing))
+	u.Verbose("sandbox: %s; layers %s; missing %s", s.Rung, view.OrNone(s.Layers), view.OrNone(s.Missing))
 	if s.Profile != nil {
-		for _, line := range profileLines(*s.Profile) {
+		for _, line := range view.ProfileLines(*s.Profile) {
 			u.Verbose("sandbox: %s", line)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
@@ -20,7 +21,7 @@ type sbomOptions struct{ serial bool }
 func sbomCommand() *cli.Command {
 	var o sbomOptions
 	return &cli.Command{
-		Name: "sbom", Group: packagesGroup,
+		Name: "sbom", Group: env.PackagesGroup,
 		Usage: "print a bill of materials of the project",
 		Long: `Prints CycloneDX 1.6. Reads only rye.lock: bundles with version, origin, hashes and
 signing keys, the system bundle, the members of the workspace, the locked items with
@@ -64,7 +65,7 @@ func runSBOM(ctx context.Context, c *cli.Call, o *sbomOptions) error {
 
 // currentLock returns the project, or an error if its lock is missing or stale.
 func currentLock(ctx context.Context, c *cli.Call) (*project.Project, error) {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return nil, err
 	}

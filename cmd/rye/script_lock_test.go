@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -23,7 +24,7 @@ func relockCommand() *cli.Command {
 	return &cli.Command{
 		Name: "relock", Usage: "write the items of rye.lock", Hidden: true,
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envOf(c).Open(ctx, project.Strict)
+			h, err := env.Of(c).Open(ctx, project.Strict)
 			if err != nil {
 				return err
 			}

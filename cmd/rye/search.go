@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/project"
@@ -54,10 +55,10 @@ marks an item that only matches itself.`,
 			`rye search --scope 'tool.rye.core.*'    # everything there`,
 			`rye search --space registry issue tracker`,
 		},
-		Codes: registryCodes(), // of --space registry
+		Codes: env.RegistryCodes(), // of --space registry
 		Flags: []cli.Flag{
 			cli.String(&o.scope, "scope", "only `SCOPE`: a kind, or a kind and namespace (tool.rye.core.*)"),
-			cli.String(&o.space, "space", "only `SPACE`: project, user, system, threads for records of runs, or registry").OneOf(append(spaceNames(), search.RecordSpace, search.RegistrySpace)...),
+			cli.String(&o.space, "space", "only `SPACE`: project, user, system, threads for records of runs, or registry").OneOf(append(env.SpaceNames(), search.RecordSpace, search.RegistrySpace)...),
 			cli.Int(&o.limit, "limit", "show at most `N` items"),
 			cli.Int(&o.offset, "offset", "skip the first `N` items"),
 			cli.Bool(&o.noIndex, "no-index", "read every item instead of the index in the cache"),
@@ -70,7 +71,7 @@ func runSearch(ctx context.Context, c *cli.Call, o *searchOptions) error {
 	if o.limit < 1 {
 		return diag.New(diag.Usage, "searching items: --limit must be at least 1")
 	}
-	h, err := envOf(c).Open(ctx, project.Strict)
+	h, err := env.Of(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}

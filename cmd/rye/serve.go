@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/self"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/surface"
@@ -86,7 +87,7 @@ func runServe(ctx context.Context, c *cli.Call, o *serveOptions) error {
 // serverEnv returns the environment of a server. A client waits for a stopped
 // server for mcpserve.LeaveTime; the programs of its calls get half of that time.
 func serverEnv(c *cli.Call) *project.Env {
-	e := envOf(c)
+	e := env.Of(c)
 	e.Grace = mcpserve.ShutdownTimeout / 2
 	return e
 }
@@ -97,10 +98,10 @@ func newServer(c *cli.Call, v mcpserve.Verbs) *mcpserve.Server {
 	if c.UI.Detailed {
 		level = slog.LevelInfo
 	}
-	out := &visibleWriter{u: c.UI}
+	out := &env.VisibleWriter{U: c.UI}
 	return mcpserve.New(mcpserve.Params{
 		Verbs: toolsWarner{v, c.UI}, Name: "rye", Title: "rye", Version: c.Program.Version,
-		Logger: slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), Stderr: out, Home: envOf(c).Home(),
+		Logger: slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), Stderr: out, Home: env.Of(c).Home(),
 	})
 }
 
@@ -136,7 +137,7 @@ func serveListener(ctx context.Context, c *cli.Call, l net.Listener, p mcpserve.
 	if !p.Remote && p.Token == "" {
 		c.UI.Note("every user of this machine can call this server and run tools with your permissions; --token-file requires a token")
 	}
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}

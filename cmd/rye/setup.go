@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/setup"
 	"github.com/ryeos/rye/policy"
@@ -108,7 +109,7 @@ func runSetup(ctx context.Context, c *cli.Call, o *setupOptions) error {
 	}
 	o.add.silent, o.add.guided = o.add.yes, !o.add.yes
 	o.add.yes, o.add.replace = true, true
-	s := &setupRun{c: c, o: o, e: envOf(c)}
+	s := &setupRun{c: c, o: o, e: env.Of(c)}
 	o.add.signer = s.key
 	ready, err := s.model(ctx)
 	if err != nil {
@@ -339,7 +340,7 @@ func (s *setupRun) finish(ctx context.Context, ready bool) error {
 	if !ready {
 		return s.c.UI.Show(s.data, func() { s.c.UI.Out("No model is set up. rye setup can be repeated.") })
 	}
-	plan, err := s.p.PlanThread(ctx, &project.ThreadOptions{Ref: promptDirective(), Params: map[string]any{"prompt": "x"}, Held: policy.Person(), Plan: true})
+	plan, err := s.p.PlanThread(ctx, &project.ThreadOptions{Ref: env.PromptDirective(), Params: map[string]any{"prompt": "x"}, Held: policy.Person(), Plan: true})
 	if err == nil && len(plan.Models) > 0 {
 		s.data.Model = plan.Models[0].Model
 		if plan.Models[0].Provider.Ref != s.data.Provider {
@@ -364,7 +365,7 @@ func (s *setupRun) finish(ctx context.Context, ready bool) error {
 	case text == "":
 		text = first
 	}
-	return runThread(ctx, s.c, s.p, primary.Call{Ref: promptDirective(), Params: map[string]any{"prompt": text}, Held: policy.Person()}, &threadOptions{})
+	return runThread(ctx, s.c, s.p, primary.Call{Ref: env.PromptDirective(), Params: map[string]any{"prompt": text}, Held: policy.Person()}, &threadOptions{})
 }
 
 // completion offers the completion of the shell.

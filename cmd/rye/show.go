@@ -7,6 +7,8 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -50,7 +52,7 @@ type itemView struct {
 }
 
 func runShow(ctx context.Context, c *cli.Call) error {
-	h, err := envOf(c).Open(ctx, project.Strict)
+	h, err := env.Of(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}
@@ -188,7 +190,7 @@ func trustLine(it *resolve.Item) string {
 		}
 		return s
 	}
-	return "signed by " + signerOf(it) + ", trusted by " + string(v.Tier)
+	return "signed by " + view.SignerOf(it) + ", trusted by " + string(v.Tier)
 }
 
 func chainCommand() *cli.Command {
@@ -206,7 +208,7 @@ show all interpreters.`,
 }
 
 func runChain(ctx context.Context, c *cli.Call) error {
-	h, err := envOf(c).Open(ctx, project.Strict)
+	h, err := env.Of(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}
@@ -223,7 +225,7 @@ func runChain(ctx context.Context, c *cli.Call) error {
 	}
 	elements := primary.Elements(chain)
 	if err != nil {
-		showChain(c.UI, elements)
+		view.Chain(c.UI, elements)
 		if !c.UI.AsJSON {
 			return err
 		}
@@ -234,7 +236,7 @@ func runChain(ctx context.Context, c *cli.Call) error {
 		return err
 	}
 	return c.UI.Show(map[string]any{"chain": elements, "interpreters": programs}, func() {
-		showChain(c.UI, elements)
+		view.Chain(c.UI, elements)
 		showPrograms(c.UI, programs)
 	})
 }

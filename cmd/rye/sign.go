@@ -6,13 +6,15 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 )
 
 func signCommand() *cli.Command {
-	var o signOptions
+	var o view.SignOptions
 	return &cli.Command{
 		Name: "sign", Group: "Items",
 		Usage: "validate items and sign them", Args: "[ID|GLOB|PATH…]",
@@ -49,36 +51,36 @@ never from the project.`,
 		},
 		Codes: []diag.Code{diag.Drift, diag.ValidationFailed, diag.HiddenChars, diag.ItemNotFound, diag.AuthRequired, diag.ApprovalRequired},
 		Flags: []cli.Flag{
-			cli.Bool(&o.staged, "staged", "sign the staged items in git's index"),
-			cli.Bool(&o.indexOnly, "index-only", "with --staged: never write the work tree"),
-			cli.Bool(&o.differing, "differing", "with --staged: show differences from the files, do not ask"),
-			cli.Bool(&o.all, "all", "sign every item of the project, as '*' does"),
-			cli.Bool(&o.takeOver, "take-over", "replace the signatures of other keys"),
-			cli.Bool(&o.check, "check", "change nothing; fail if an item is not signed by the key"),
-			cli.String(&o.key, "key", "sign with this `KEY`: a fingerprint, an owner or a file"),
-			cli.Bool(&o.upgrade, "upgrade", "sign only items with a valid signature of the original"),
-			cli.Strings(&o.legacyKeys, "legacy-key", "also check old signatures with the public key in `FILE`"),
+			cli.Bool(&o.Staged, "staged", "sign the staged items in git's index"),
+			cli.Bool(&o.IndexOnly, "index-only", "with --staged: never write the work tree"),
+			cli.Bool(&o.Differing, "differing", "with --staged: show differences from the files, do not ask"),
+			cli.Bool(&o.All, "all", "sign every item of the project, as '*' does"),
+			cli.Bool(&o.TakeOver, "take-over", "replace the signatures of other keys"),
+			cli.Bool(&o.Check, "check", "change nothing; fail if an item is not signed by the key"),
+			cli.String(&o.Key, "key", "sign with this `KEY`: a fingerprint, an owner or a file"),
+			cli.Bool(&o.Upgrade, "upgrade", "sign only items with a valid signature of the original"),
+			cli.Strings(&o.LegacyKeys, "legacy-key", "also check old signatures with the public key in `FILE`"),
 		},
-		Exclusive: [][]any{{&o.staged, &o.upgrade, &o.takeOver}, {&o.staged, &o.all}, {&o.indexOnly, &o.check}, {&o.differing, &o.check}},
-		Needs:     []cli.Need{{Flag: &o.indexOnly, With: &o.staged}, {Flag: &o.differing, With: &o.staged}, {Flag: &o.legacyKeys, With: &o.upgrade}},
+		Exclusive: [][]any{{&o.Staged, &o.Upgrade, &o.TakeOver}, {&o.Staged, &o.All}, {&o.IndexOnly, &o.Check}, {&o.Differing, &o.Check}},
+		Needs:     []cli.Need{{Flag: &o.IndexOnly, With: &o.Staged}, {Flag: &o.Differing, With: &o.Staged}, {Flag: &o.LegacyKeys, With: &o.Upgrade}},
 		Complete:  completeItems(),
 		Run:       func(ctx context.Context, c *cli.Call) error { return runSign(ctx, c, &o) },
 	}
 }
 
-func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
-	if o.staged {
+func runSign(ctx context.Context, c *cli.Call, o *view.SignOptions) error {
+	if o.Staged {
 		return runSignStaged(ctx, c, o)
 	}
 	words := c.Args
-	if o.all {
+	if o.All {
 		words = append([]string{"*"}, words...)
 	}
 	if len(words) == 0 {
 		return diag.New(diag.Usage, "reading arguments: %q needs ID|GLOB|PATH…", "rye sign").WithReason("sign_nothing")
 	}
 	e := signingEnv(c, o)
-	if !o.check {
+	if !o.Check {
 		if err := e.FinishSigning(ctx); err != nil {
 			return err
 		}
@@ -87,7 +89,7 @@ func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
 	if err != nil {
 		return err
 	}
-	old, err := h.Keys.LegacyKeys(o.legacyKeys)
+	old, err := h.Keys.LegacyKeys(o.LegacyKeys)
 	if err != nil {
 		return err
 	}
@@ -96,8 +98,8 @@ func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
 		targets[i] = h.Shown(word)
 	}
 	call := primary.SignCall{
-		Held: policy.Person(), Targets: targets, Dir: c.Base, Check: o.check, Upgrade: o.upgrade, LegacyKeys: old,
-		TakeOver: o.takeOver, Ask: askToSign(c), LastByPerson: h.LastByPerson,
+		Held: policy.Person(), Targets: targets, Dir: c.Base, Check: o.Check, Upgrade: o.Upgrade, LegacyKeys: old,
+		TakeOver: o.TakeOver, Ask: askToSign(c), LastByPerson: h.LastByPerson,
 	}
 	if call.Ask != nil { // a passphrase may be asked for; Sign reports an error in the targets
 		call.Before, _ = h.Verbs.Seen(ctx, call)
@@ -108,14 +110,14 @@ func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
 	reports, err := h.Verbs.Sign(ctx, call)
 	if err != nil {
 		if len(c.Args) == 1 {
-			err = project.NoFile(envOf(c), err, c.Arg(0))
+			err = project.NoFile(env.Of(c), err, c.Arg(0))
 		}
 		return err
 	}
 	for _, note := range h.Resolver.Notes() {
 		c.UI.Warn("%s", note.Finding)
 	}
-	if !o.check {
+	if !o.Check {
 		refresh := h.RefreshLock
 		if slices.Contains(c.Args, "*") {
 			refresh = h.RefreshWholeLock
@@ -124,7 +126,7 @@ func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
 			return err
 		}
 	}
-	return showSigned(c.UI, reports, o)
+	return view.Signed(c.UI, reports, o)
 }
 
 // askToSign returns how rye sign asks its user, nil without a terminal.
@@ -141,8 +143,8 @@ func askToSign(c *cli.Call) func(context.Context, string, string) (bool, error) 
 }
 
 // signingEnv is the environment with the key that the user chose.
-func signingEnv(c *cli.Call, o *signOptions) *project.Env {
-	e := envOf(c)
-	e.Key = o.key
+func signingEnv(c *cli.Call, o *view.SignOptions) *project.Env {
+	e := env.Of(c)
+	e.Key = o.Key
 	return e
 }

@@ -5,12 +5,13 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/project"
 )
 
 // runSignStaged is rye sign --staged.
-func runSignStaged(ctx context.Context, c *cli.Call, o *signOptions) error {
+func runSignStaged(ctx context.Context, c *cli.Call, o *view.SignOptions) error {
 	if len(c.Args) > 0 {
 		return diag.New(diag.Usage, "reading arguments: --staged signs all staged items and takes no arguments, not %q", c.Args[0])
 	}
@@ -19,11 +20,11 @@ func runSignStaged(ctx context.Context, c *cli.Call, o *signOptions) error {
 		return err
 	}
 	s, err := signingEnv(c, o).SignStaged(ctx, git, project.StagedCall{
-		Check: o.check, IndexOnly: o.indexOnly, Ask: askAboutStaged(c), Differing: o.differing,
+		Check: o.Check, IndexOnly: o.IndexOnly, Ask: askAboutStaged(c), Differing: o.Differing,
 	})
 	if err != nil {
 		return err
 	}
-	noteLeft(c, s)
-	return stagedReport(c, s, "signing", o)
+	view.NoteLeft(c, s)
+	return view.StagedReport(c, s, "signing", o)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -34,7 +35,7 @@ call that needs an approval does.`,
 			diag.ConfigError, diag.ExecutionFailed, diag.Timeout},
 		Flags: append([]cli.Flag{
 			cli.String(&o.params, "params", "inputs as `JSON`, @FILE, or - for stdin"),
-			cli.Bool(&o.locked, "locked", lockedUsage),
+			cli.Bool(&o.locked, "locked", env.LockedUsage),
 			cli.Bool(&o.follow, "follow", "show the thread's calls and answers until it ends or is suspended").Alias("f"),
 			cli.Strings(&o.thread.limits, "limit", limitUsage),
 			cli.String(&o.thread.model, "model", "the model, by its exact `ID`"),
@@ -63,7 +64,7 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 	if ref.Kind != item.Directive {
 		return diag.New(diag.Usage, "starting %s: a thread follows a directive; rye graph run --async starts a graph", ref)
 	}
-	params, err := readParams(c, o.params)
+	params, err := env.ReadParams(c, o.params)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/coauthor"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/project"
@@ -41,7 +43,7 @@ type statusLine struct {
 }
 
 func runStatus(ctx context.Context, c *cli.Call, check bool) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -52,7 +54,7 @@ func runStatus(ctx context.Context, c *cli.Call, check bool) error {
 	lines := statusLines(s)
 	var gap *coauthor.Gap
 	if s.Key.Signs {
-		gap = coauthorGap(ctx, c, h)
+		gap = env.CoauthorGap(ctx, c, h)
 	}
 	if gap != nil {
 		lines = append(lines, statusLine{"others", gap.Text(), gap.Next()})
@@ -103,7 +105,7 @@ func statusLines(s *status.Status) []statusLine {
 		{"project", s.Project + "  rye " + version, ""},
 		keyLine(s.Key),
 		hookLine(s),
-		{"sandbox", rungText(sandbox.Probe()), ""},
+		{"sandbox", view.RungText(sandbox.Probe()), ""},
 		itemLine(s.Items),
 		trustedLine(s.Trust),
 		lockLine(s.Lock),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/liveview"
@@ -125,7 +126,7 @@ func tailResult(ctx context.Context, c *cli.Call, p *project.Project, id string)
 	if out == nil {
 		return nil
 	}
-	b, err := jsonx.MarshalIndent(withoutFiles(out))
+	b, err := jsonx.MarshalIndent(view.WithoutFiles(out))
 	if err != nil {
 		return err
 	}

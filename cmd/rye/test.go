@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -56,7 +57,7 @@ func runTest(ctx context.Context, c *cli.Call, o *testOptions) error {
 	if len(o.limits) > 0 {
 		return diag.New(diag.Usage, "reading the command line: --limit applies to --model only")
 	}
-	h, err := envOf(c).Open(ctx, project.Strict)
+	h, err := env.Of(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ file before you sign it. A recording that would not pass now is not written.`,
 }
 
 func runTestRecord(ctx context.Context, c *cli.Call, o *testRecordOptions) error {
-	h, err := envOf(c).Open(ctx, project.Strict)
+	h, err := env.Of(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/activity"
@@ -21,7 +22,7 @@ func runModels(ctx context.Context, c *cli.Call, o *testOptions) error {
 		}
 		choices = append(choices, m)
 	}
-	h, err := envOf(c).Open(ctx, project.Strict)
+	h, err := env.Of(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}

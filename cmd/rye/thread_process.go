@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/startheap"
 )
 
@@ -14,7 +15,7 @@ func threadProcessCommand() *cli.Command {
 		Name: "thread-process", Hidden: true, Usage: "run a thread that another process of rye describes on stdin",
 		Run: func(ctx context.Context, c *cli.Call) error {
 			startheap.Reserve(c.Getenv("GOGC"))
-			return envOf(c).RunThreadProcess(ctx, c.Stdin)
+			return env.Of(c).RunThreadProcess(ctx, c.Stdin)
 		},
 	}
 }

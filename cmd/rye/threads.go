@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
@@ -190,7 +191,7 @@ it had reserved and not spent is free again.`,
 }
 
 func runThreadsWait(ctx context.Context, c *cli.Call, timeout time.Duration, anyOf bool) error {
-	p, err := envOf(c).Open(ctx, project.Lenient)
+	p, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -260,7 +261,7 @@ user account wrote was set back.`,
 }
 
 func runThreadsVerify(ctx context.Context, c *cli.Call) error {
-	p, err := envOf(c).Open(ctx, project.Lenient)
+	p, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}

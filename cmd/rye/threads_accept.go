@@ -6,6 +6,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 )
 
@@ -22,7 +23,7 @@ removed, give the whole id: a log with that id can be begun again.`,
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.TranscriptBroken, diag.KeyUnknown, diag.ThreadState},
 		Complete: completeRuns,
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, err := envOf(c).Open(ctx, project.Lenient)
+			p, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}

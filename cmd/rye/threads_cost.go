@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/store"
@@ -40,7 +41,7 @@ func runThreadsCost(ctx context.Context, c *cli.Call, o *costOptions) error {
 	if o.tree && len(c.Args) == 0 || o.user && len(c.Args) > 0 {
 		return diag.New(diag.Usage, "showing costs: --tree needs a thread, --user takes none")
 	}
-	p, err := envOf(c).Open(ctx, project.Lenient)
+	p, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}

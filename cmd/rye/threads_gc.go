@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 )
 
@@ -72,7 +73,7 @@ func numberOf(text string) (*int, error) {
 }
 
 func runThreadsGC(ctx context.Context, c *cli.Call, o project.GCOptions) error {
-	p, err := envOf(c).Open(ctx, project.Lenient)
+	p, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 )
 
@@ -26,7 +27,7 @@ processes, times, and reservations for calls that were not sent.`,
 		Codes:    []diag.Code{diag.ThreadState, diag.FileSystemError},
 		Flags:    []cli.Flag{cli.Bool(&dump, "dump", "print what the store has, and change nothing")},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, err := envOf(c).Open(ctx, project.Lenient)
+			p, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}

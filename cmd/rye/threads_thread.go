@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
@@ -173,7 +174,7 @@ bounds, and limits and an account of its own.`,
 			cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending the thread again"),
 			cli.Bool(&o.events, "events", "print the events of the thread as JSON lines; -v adds those of the loop"),
 			cli.Bool(&o.acceptChanged, "accept-changed", "continue although the directive, the loop or a step has changed"),
-			cli.Bool(&o.locked, "locked", lockedUsage),
+			cli.Bool(&o.locked, "locked", env.LockedUsage),
 		},
 		Complete: completeRuns,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsResume(ctx, c, &o) },

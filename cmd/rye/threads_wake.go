@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 )
 
@@ -24,7 +25,7 @@ is answered as its expiry states. Run it from a timer, or with --watch until Ctr
 		Codes:    []diag.Code{diag.ExecutionFailed, diag.Timeout},
 		Flags:    []cli.Flag{cli.Bool(&watch, "watch", "go on, and start each thread when its time comes")},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, err := envOf(c).Open(ctx, project.Strict)
+			p, err := env.Of(c).Open(ctx, project.Strict)
 			if err != nil {
 				return err
 			}

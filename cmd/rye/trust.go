@@ -8,6 +8,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
@@ -38,7 +40,7 @@ func permission(ctx context.Context, c *cli.Call, h *project.Project, document *
 		return p, nil, err
 	}
 	if o.until != "" {
-		p.NotAfter, err = until(o.until, c.Now())
+		p.NotAfter, err = env.Until(o.until, c.Now())
 	}
 	return p, signer, err
 }
@@ -53,7 +55,7 @@ func trustListCommand() *cli.Command {
 		Name: "list", Usage: "list trusted keys and the project's proposals",
 		Examples: []string{"rye trust list", "rye trust list --json"},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envOf(c).Open(ctx, project.Lenient)
+			h, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -62,7 +64,7 @@ func trustListCommand() *cli.Command {
 			data := map[string]any{"keys": keys, "proposals": proposals, "set": set, "findings": h.BadTrust}
 			return c.UI.Show(data, func() {
 				for i := range proposals {
-					proposals[i].Path = fromHere(c, proposals[i].Path)
+					proposals[i].Path = env.FromHere(c, proposals[i].Path)
 				}
 				showTrustList(c.UI, keys, proposals, set, h.BadTrust)
 			})
@@ -108,7 +110,7 @@ func trustRemoveCommand() *cli.Command {
 }
 
 func runTrustRemove(ctx context.Context, c *cli.Call) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -118,7 +120,7 @@ func runTrustRemove(ctx context.Context, c *cli.Call) error {
 			found = append(found, k.Fingerprint)
 		}
 	}
-	fp, err := theKey("removing", c.Arg(0), found)
+	fp, err := env.TheKey("removing", c.Arg(0), found)
 	if err != nil {
 		return err
 	}
@@ -144,7 +146,7 @@ func trustExplainCommand() *cli.Command {
 }
 
 func runTrustExplain(ctx context.Context, c *cli.Call) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -154,6 +156,6 @@ func runTrustExplain(ctx context.Context, c *cli.Call) error {
 	}
 	lines := h.Trust.Explain(it.Verdict, h.Resolver.TrustInput(it))
 	return c.UI.Show(map[string]any{"ref": it.Ref.String(), "path": it.Path(), "verdict": it.Verdict, "steps": lines}, func() {
-		showSteps(c.UI, it.Path(), lines)
+		view.Steps(c.UI, it.Path(), lines)
 	})
 }

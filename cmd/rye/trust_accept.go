@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/trust"
 )
@@ -36,7 +37,7 @@ type setChange struct {
 }
 
 func runTrustAccept(ctx context.Context, c *cli.Call, yes, forget bool) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
@@ -54,7 +55,7 @@ permitted more, and both days if the new one ends later.`,
 }
 
 func runTrustAdd(ctx context.Context, c *cli.Call, o *trustAddOptions) error {
-	e := envOf(c)
+	e := env.Of(c)
 	e.Key = o.key
 	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
@@ -83,7 +84,7 @@ func keyOffered(ctx context.Context, c *cli.Call, h *project.Project, o *trustAd
 	if err != nil {
 		return nil, noDocument(err)
 	}
-	document, err := proposedKey(path, b)
+	document, err := env.ProposedKey(path, b)
 	if err != nil {
 		return nil, err
 	}
@@ -97,11 +98,11 @@ func keyOffered(ctx context.Context, c *cli.Call, h *project.Project, o *trustAd
 // release brings, unless the flags name another. A key has one grant, so a scope that the
 // user did not write may not take anything from the grant that the key has.
 func releaseSigner(ctx context.Context, c *cli.Call, h *project.Project, o *trustAddOptions) (*offeredKey, error) {
-	q, err := parseQuery(c, o.from)
+	q, err := env.ParseQuery(c, o.from)
 	if err != nil {
 		return nil, err
 	}
-	in, err := inspect(ctx, c, &packageOptions{space: space.Project}, q)
+	in, err := inspect(ctx, c, &env.PackageOptions{Space: space.Project}, q)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +202,7 @@ func trustKey(ctx context.Context, c *cli.Call, h *project.Project, k *offeredKe
 		g.Public = k.public
 	}
 	if o.until != "" {
-		if g.NotAfter, err = until(o.until, c.Now()); err != nil {
+		if g.NotAfter, err = env.Until(o.until, c.Now()); err != nil {
 			return err
 		}
 		if k.document == nil && g.NotAfter.After(c.Now().AddDate(doc.MaxPlainYears, 0, 0)) {

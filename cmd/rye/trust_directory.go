@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 )
 
 func trustDirectoryCommand() *cli.Command {
@@ -22,7 +23,7 @@ directories.json in rye's state directory contains it; a line removed there ends
 		Codes:    []diag.Code{diag.FileSystemError, diag.ConfigError},
 		Run: func(_ context.Context, c *cli.Call) error {
 			dir := c.Path(c.Arg(0))
-			owners, err := envOf(c).AcceptDirectory(dir)
+			owners, err := env.Of(c).AcceptDirectory(dir)
 			if err != nil {
 				return err
 			}

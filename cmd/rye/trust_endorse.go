@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
@@ -35,7 +36,7 @@ beginning of one, or an owner, of a key that the project or you already have.`,
 }
 
 func runTrustEndorse(ctx context.Context, c *cli.Call, o *permissionOptions) error {
-	e := envOf(c)
+	e := env.Of(c)
 	e.Key = o.key
 	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
@@ -54,7 +55,7 @@ func runTrustEndorse(ctx context.Context, c *cli.Call, o *permissionOptions) err
 	if err != nil {
 		return err
 	}
-	if err := mustAnchor(h, signer, "endorse"); err != nil {
+	if err := env.MustAnchor(h, signer, "endorse"); err != nil {
 		return err
 	}
 	name, endorsement, err := doc.NewEndorsement(ctx, p, signer)
@@ -76,7 +77,7 @@ func runTrustEndorse(ctx context.Context, c *cli.Call, o *permissionOptions) err
 	}
 	return c.UI.Show(map[string]any{"fingerprint": document.Fingerprint, "owner": document.Owner, "scope": p.Scope, "endorsement": at}, func() {
 		c.UI.Out("endorsing %s (%s) for %s", document.Fingerprint.Short(), document.Owner, p.Scope.String())
-		c.UI.Out("endorsement %s", fromHere(c, at))
+		c.UI.Out("endorsement %s", env.FromHere(c, at))
 		c.UI.Note("Commit .ai/trust: the endorsement applies for people who permit your key to endorse.")
 	})
 }
@@ -102,8 +103,8 @@ func documentOf(c *cli.Call, h *project.Project, word string) (*doc.Key, []byte,
 	path := c.Path(word)
 	b, err := openat.ReadBounded(path, openat.MaxText)
 	if err == nil {
-		document, err := proposedKey(path, b)
-		if fp, known := anyKey(h, word); err == nil && known == nil && fp != document.Fingerprint {
+		document, err := env.ProposedKey(path, b)
+		if fp, known := env.AnyKey(h, word); err == nil && known == nil && fp != document.Fingerprint {
 			return nil, nil, diag.New(diag.Usage, "finding key %q: %s is a file with the key %s and the owner of the key %s", word, word, document.Fingerprint.Short(), fp.Short()).WithReason("file_or_key").WithDetail("word", word)
 		}
 		return document, b, err
@@ -111,13 +112,13 @@ func documentOf(c *cli.Call, h *project.Project, word string) (*doc.Key, []byte,
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, diag.New(diag.FileSystemError, "reading trust document: %w", err)
 	}
-	fp, err := anyKey(h, word)
+	fp, err := env.AnyKey(h, word)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, d := range h.Trust.Documents(fp) {
 		if b, err = openat.ReadRegular(d.Path, openat.MaxText); err == nil {
-			document, err := proposedKey(filepath.Base(d.Path), b)
+			document, err := env.ProposedKey(filepath.Base(d.Path), b)
 			return document, b, err
 		}
 	}

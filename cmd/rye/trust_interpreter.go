@@ -6,6 +6,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 )
 
@@ -20,7 +21,7 @@ that imports only the standard library and its own files does not need it.`,
 		Examples: []string{"rye trust interpreter .venv/bin/python"},
 		Codes:    []diag.Code{diag.FileSystemError},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			h, err := envOf(c).Open(ctx, project.Lenient)
+			h, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}

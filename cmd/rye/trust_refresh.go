@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/trust"
@@ -28,7 +29,7 @@ with the code ROLLBACK from then on.`,
 }
 
 func runTrustRefresh(ctx context.Context, c *cli.Call, key string) error {
-	e := envOf(c)
+	e := env.Of(c)
 	e.Key = key
 	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
@@ -42,7 +43,7 @@ func runTrustRefresh(ctx context.Context, c *cli.Call, key string) error {
 	if err != nil {
 		return err
 	}
-	if err := mustAnchor(h, signer, "revoke"); err != nil {
+	if err := env.MustAnchor(h, signer, "revoke"); err != nil {
 		return err
 	}
 	listed := h.Trust.ProjectRevocations()
@@ -66,7 +67,7 @@ func runTrustRefresh(ctx context.Context, c *cli.Call, key string) error {
 	}
 	return c.UI.Show(map[string]any{"list": at, "listed": listed, "locked": stapled}, func() {
 		c.UI.Out("listed %s", cli.Plural(len(listed), "revocation"))
-		c.UI.Out("list %s", fromHere(c, at))
-		showStapled(c.UI, stapled)
+		c.UI.Out("list %s", env.FromHere(c, at))
+		env.ShowStapled(c.UI, stapled)
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 )
 
@@ -21,7 +22,7 @@ and for the server's current entry in config:lsp/servers.`,
 		Examples: []string{"rye trust language-server gopls", "rye trust language-server gopls typescript"},
 		Codes:    []diag.Code{diag.FileSystemError, diag.ItemNotFound},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, err := envOf(c).Open(ctx, project.Lenient)
+			p, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}

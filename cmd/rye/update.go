@@ -7,20 +7,21 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/packages"
 )
 
 // updateOptions are the flags of rye update.
 type updateOptions struct {
-	consentOptions
+	env.ConsentOptions
 	dryRun bool
 }
 
 func updateCommand() *cli.Command {
 	var o updateOptions
 	return &cli.Command{
-		Name: "update", Group: packagesGroup,
+		Name: "update", Group: env.PackagesGroup,
 		Usage: "raise the requirements of rye.yaml to the newest versions", Args: "[BUNDLE…]",
 		Long: `Excluded versions, versions younger than policy.min-age, and pre-releases that
 rye.yaml does not name are not selected. If a tag no longer names the locked commit,
@@ -32,37 +33,37 @@ are used instead of one of your user space or of the system need your yes: at a
 terminal, or with --yes. --dry-run shows the same and changes nothing; rye diff prints
 the lines that differ.`,
 		Examples: []string{"rye update --dry-run", "rye update", "rye update github.com/acme/tools --yes"},
-		Codes:    packageCodes(diag.ConsentRequired, diag.AmbiguousItem),
-		Flags:    consentFlags(&o.consentOptions, cli.Bool(&o.dryRun, "dry-run", "show what would change and change nothing").Alias("plan")),
+		Codes:    env.PackageCodes(diag.ConsentRequired, diag.AmbiguousItem),
+		Flags:    env.ConsentFlags(&o.ConsentOptions, cli.Bool(&o.dryRun, "dry-run", "show what would change and change nothing").Alias("plan")),
 		Run: func(ctx context.Context, c *cli.Call) error {
-			change := changeAndLock
+			change := env.ChangeAndLock
 			if o.dryRun {
-				change = changePackages
+				change = env.ChangePackages
 			}
-			return change(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
-				return x.Update(ctx, packages.UpdateParams{Names: c.Args, Plan: o.dryRun, Approve: confirmChanges(c, x, o.yes, "updating")})
+			return change(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
+				return x.Update(ctx, packages.UpdateParams{Names: c.Args, Plan: o.dryRun, Approve: confirmChanges(c, x, o.Yes, "updating")})
 			})
 		},
 	}
 }
 
 func outdatedCommand() *cli.Command {
-	var o packageOptions
+	var o env.PackageOptions
 	return &cli.Command{
-		Name: "outdated", Group: packagesGroup,
+		Name: "outdated", Group: env.PackagesGroup,
 		Usage: "show locked bundles that have newer versions",
 		Long: `Asks each remote once. If a tag no longer names the locked commit, the list is
 printed and the command fails. The newest version of a remote that does not answer
 is unknown; the command fails then too, with exit status 9.`,
 		Examples: []string{"rye outdated", "rye outdated --json"},
 		Codes:    []diag.Code{diag.LockMissing, diag.TagMoved, diag.ImpostorCommit, diag.LockRepointed, diag.Network},
-		Flags:    packageFlags(&o),
+		Flags:    env.PackageFlags(&o),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runOutdated(ctx, c, &o) },
 	}
 }
 
-func runOutdated(ctx context.Context, c *cli.Call, o *packageOptions) error {
-	x, err := openPackages(ctx, c, o)
+func runOutdated(ctx context.Context, c *cli.Call, o *env.PackageOptions) error {
+	x, err := env.OpenPackages(ctx, c, o)
 	if err != nil {
 		return err
 	}
@@ -109,9 +110,9 @@ func showOutdated(u *cli.UI, list []packages.Outdated, all int) {
 }
 
 func infoCommand() *cli.Command {
-	var o packageOptions
+	var o env.PackageOptions
 	return &cli.Command{
-		Name: "info", Group: packagesGroup,
+		Name: "info", Group: env.PackagesGroup,
 		Usage: "show the versions of a bundle and what it brings", Args: "SOURCE[@VERSION]",
 		Long: `Prints the entry of rye.lock and the versions that the remote has. Of a bundle that is
 not locked, or with a version, also what the release brings: signers, items,
@@ -119,7 +120,7 @@ capabilities, executables and hosts. This works before you trust the signer; not
 verified or installed.`,
 		Examples: []string{"rye info github.com/acme/tools", "rye info github.com/acme/tools@v1.4.0", "rye info tools --offline"},
 		Codes:    []diag.Code{diag.SourceNotFound, diag.VersionNotFound, diag.Unsigned, diag.Network, diag.AuthRequired},
-		Flags:    packageFlags(&o),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runInfo(ctx, c, &o) },
+		Flags:    env.PackageFlags(&o),
+		Run:      func(ctx context.Context, c *cli.Call) error { return env.ShowInfo(ctx, c, &o) },
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/status"
 	"github.com/ryeos/rye/verify"
@@ -66,7 +68,7 @@ are judged each time. In CI, and with --no-memo, the memo is not used.`,
 			cli.Bool(&o.explain, "explain", "print each step of the verdict for every refused file"),
 			cli.String(&o.base, "base", "also refuse forbidden changes of rye.lock and rye.sum since `REV`"),
 			cli.Strings(&o.accepted, "accept-prefer", "accept a new prefer for `REF` since --base"),
-			cli.Bool(&o.locked, "locked", lockedUsage),
+			cli.Bool(&o.locked, "locked", env.LockedUsage),
 			cli.Bool(&o.noMemo, "no-memo", "compute every signature, as in CI; use and write no memo"),
 			cli.String(&o.format, "format", "print the report as `FORM`: human, json, sarif or github"),
 		},
@@ -93,7 +95,7 @@ func runVerify(ctx context.Context, c *cli.Call, o *verifyOptions) error {
 	if len(o.accepted) > 0 && !c.Given(&o.base) {
 		return diag.New(diag.Usage, "running verify: --accept-prefer is about the changes since --base REV")
 	}
-	e := envOf(c)
+	e := env.Of(c)
 	e.SetLocked(c.Given(&o.locked), o.locked)
 	e.NoMemo = o.noMemo
 	h, err := e.Open(ctx, project.Lenient)
@@ -111,7 +113,7 @@ func runVerify(ctx context.Context, c *cli.Call, o *verifyOptions) error {
 	if format != "human" {
 		return reportAs(ctx, c, format, h, report.Findings, diag.FromFindings("verifying", report.Findings))
 	}
-	return verified(c, report)
+	return view.Verified(c, report)
 }
 
 // verifyReport verifies the items that the arguments name, or everything in the
@@ -175,7 +177,7 @@ func verifyOne(ctx context.Context, c *cli.Call, src *project.VerifySource, p ve
 	}
 	ref, err := p.Resolver.Ref(ctx, word)
 	if err != nil {
-		return nil, project.NoFile(envOf(c), err, word)
+		return nil, project.NoFile(env.Of(c), err, word)
 	}
 	it, err := p.Resolver.Inspect(ctx, ref)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 )
 
@@ -12,7 +13,7 @@ import (
 // findings.
 func reportAs(ctx context.Context, c *cli.Call, format string, h *project.Project, fs []diag.Finding, err error) error {
 	prefix := ""
-	if repo, gitErr := envOf(c).Repo(ctx); gitErr == nil {
+	if repo, gitErr := env.Of(c).Repo(ctx); gitErr == nil {
 		prefix = h.PrefixIn(repo)
 	}
 	// The readers of these formats show paths of the repository and do not know

@@ -10,6 +10,8 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
@@ -52,7 +54,7 @@ func startGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.
 		return notGraph("running", call.Ref)
 	}
 	o.Warn = func(f diag.Finding) { c.UI.Note("%s: warning: %s", f.Location(), f.Message) }
-	s, err := p.StartDetached(ctx, call, o, processArgs(c, "graph", "process"))
+	s, err := p.StartDetached(ctx, call, o, env.ProcessArgs(c, "graph", "process"))
 	if err != nil {
 		return err
 	}
@@ -90,7 +92,7 @@ func runWatched(ctx context.Context, c *cli.Call, p *project.Project, call prima
 
 // openLocked opens the project for a command that runs items, with its flag --locked.
 func openLocked(ctx context.Context, c *cli.Call, locked *bool) (*project.Project, error) {
-	e := envOf(c)
+	e := env.Of(c)
 	e.SetLocked(c.Given(locked), *locked)
 	p, err := e.Open(ctx, project.Strict)
 	if err != nil {
@@ -116,7 +118,7 @@ func callGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.G
 	run, err := p.Verbs.Tool(within, call)
 	ends()
 	if c.UI.AsJSON {
-		return showEnvelope(c.UI, run, err)
+		return view.Envelope(c.UI, run, err)
 	}
 	data, _ := run.Data.(map[string]any)
 	if data != nil {
@@ -136,7 +138,7 @@ func graphItem(ctx context.Context, p *project.Project, ref item.Ref) (*resolve.
 // graphContext adds to a context how a run of a graph reaches the person.
 // ends frees the terminal; it may be called again.
 func graphContext(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions) (within context.Context, ends func()) {
-	e := envOf(c)
+	e := env.Of(c)
 	ends = func() {}
 	if !c.UI.Quiet && o.Event == nil {
 		show := &graphWatcher{c: c, dir: p.Spaces.ProjectDir}
@@ -242,7 +244,7 @@ func showGraphResult(c *cli.Call, data map[string]any) {
 	if data["output"] == nil {
 		return
 	}
-	b, err := jsonx.MarshalIndent(withoutFiles(data["output"]))
+	b, err := jsonx.MarshalIndent(view.WithoutFiles(data["output"]))
 	if err == nil {
 		c.UI.Raw(string(hidden.JSON(b)) + "\n")
 	}

@@ -29,7 +29,7 @@ func readers() map[string]string {
 		"registry/server":                             "the directory of a registry, which its process alone writes",
 		"registry/witness":                            "the directory of a witness, which its process alone writes",
 		"internal/testing/logtest":                    "tests only",
-		"cmd/rye/params.go":                           "an input that the user names, which may be a pipe and is bounded by its reader",
+		"internal/cmd/env/params.go":                  "an input that the user names, which may be a pipe and is bounded by its reader",
 		"cmd/rye/mcp_from.go":                         "a file that the user names, which may be a pipe and is bounded by its reader",
 		"cmd/rye/tour.go":                             "the project of the tour",
 		"cmd/rye/tour_graph.go":                       "the project of the tour",

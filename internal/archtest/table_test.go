@@ -40,7 +40,8 @@ func layers() []layer {
 			{"cmd/rye", everything()},
 		}},
 		{"Commands", []entry{
-			{"internal/servercmd/registry", set("internal/cli", "internal/cmd/self", "registry/judge", "registry/server", "registry/wire", "registry/witness")},
+			{"internal/cmd/env", everything()},
+			{"internal/cmd/view", everything()},
 			{"internal/cmd/self", set("bundle", "exec", "internal/applet", "internal/cli", "item", "policy", "stdlib")},
 		}},
 		{"Command line", []entry{

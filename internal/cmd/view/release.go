@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"strings"
@@ -8,8 +8,8 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// brought returns the items of a release with what they ask for.
-func brought(in *packages.Inspection) []string {
+// Brought returns the items of a release with what they ask for.
+func Brought(in *packages.Inspection) []string {
 	var out []string
 	for _, x := range in.Items {
 		kind, id, _ := strings.Cut(x.Ref, ":")
@@ -32,8 +32,8 @@ func brought(in *packages.Inspection) []string {
 	return out
 }
 
-// showRelease prints what a release contains. Nothing of it was verified.
-func showRelease(u *cli.UI, in *packages.Inspection) {
+// Release prints what a release contains. Nothing of it was verified.
+func Release(u *cli.UI, in *packages.Inspection) {
 	u.Note("Not verified: these are the contents of %s.", in.Version)
 	t := cli.NewTable("release")
 	row := func(name string, values []string) {
@@ -51,14 +51,14 @@ func showRelease(u *cli.UI, in *packages.Inspection) {
 		document := cli.Pick(s.Document != nil, "; the repository has its key document", "; the repository has no key document of it")
 		t.Add("", cli.Pick(s.Verdict == "trusted", "trusted", "not trusted: "+s.Verdict+document))
 	}
-	row("items", brought(in))
+	row("items", Brought(in))
 	row("asks for", in.Caps)
 	row("hosts", in.Hosts)
 	row("executable", in.Exec)
 	u.Table(t)
 }
 
-func showInfo(u *cli.UI, in *packages.Info) {
+func Info(u *cli.UI, in *packages.Info) {
 	t := cli.NewTable("bundle")
 	row := func(name string, values ...string) {
 		for i, v := range values {

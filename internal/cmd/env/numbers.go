@@ -1,4 +1,4 @@
-package main
+package env
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/ryeos/rye/threads/store"
 )
 
-// numbers returns a function that returns the number of a thread or run in the user account, 0
+// Numbers returns a function that returns the number of a thread or run in the user account, 0
 // if the registry does not have it. A number does not change, so each is read once.
-func numbers(ctx context.Context, w *cli.World) func(id string) int64 {
+func Numbers(ctx context.Context, w *cli.World) func(id string) int64 {
 	var known sync.Map
 	return func(id string) int64 {
 		if n, ok := known.Load(id); ok {

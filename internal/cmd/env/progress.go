@@ -1,4 +1,4 @@
-package main
+package env
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 // and installed. Without a terminal it prints nothing.
 type progress struct {
 	ui    *cli.UI
-	on    bool
+	On    bool
 	mu    sync.Mutex
 	begun map[string]bool
 	ended map[string]bool
@@ -24,9 +24,9 @@ type progress struct {
 	wait  *time.Timer // draws the line about another process
 }
 
-func newProgress(c *cli.Call) *progress {
+func NewProgress(c *cli.Call) *progress {
 	on := !c.UI.AsJSON && !c.UI.Quiet && c.Isatty != nil && c.Isatty(c.Stderr) && !c.PlainTerminal()
-	return &progress{ui: c.UI, on: on, begun: map[string]bool{}, ended: map[string]bool{}}
+	return &progress{ui: c.UI, On: on, begun: map[string]bool{}, ended: map[string]bool{}}
 }
 
 // waitShown is the time after which a person reads that rye waits for another process. A
@@ -35,7 +35,7 @@ const waitShown = 300 * time.Millisecond
 
 // event updates the line.
 func (p *progress) event(e packages.Event) {
-	if !p.on {
+	if !p.On {
 		return
 	}
 	p.mu.Lock()

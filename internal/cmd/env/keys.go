@@ -1,4 +1,4 @@
-package main
+package env
 
 import (
 	"crypto/ed25519"
@@ -15,8 +15,8 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// proposedKey reads a key document. Its file may have any name.
-func proposedKey(path string, b []byte) (*doc.Key, error) {
+// ProposedKey reads a key document. Its file may have any name.
+func ProposedKey(path string, b []byte) (*doc.Key, error) {
 	if kind := documentKind(b); kind != "" && kind != doc.KindKey {
 		return nil, diag.New(diag.Usage, "reading trust document %q: it is not a key document but a %s", path, kind).WithReason("key_export")
 	}
@@ -56,9 +56,9 @@ func keyFileName(path string, b []byte) string {
 	return doc.FileName(doc.KindKey, sign.FingerprintOf(pub))
 }
 
-// mustAnchor returns an error if the key lacks a use: its document would have no
+// MustAnchor returns an error if the key lacks a use: its document would have no
 // effect.
-func mustAnchor(h *project.Project, signer sign.Signer, use string) error {
+func MustAnchor(h *project.Project, signer sign.Signer, use string) error {
 	fp := sign.FingerprintOf(signer.Public())
 	if h.Trust.Anchors(fp, use) {
 		return nil
@@ -66,9 +66,9 @@ func mustAnchor(h *project.Project, signer sign.Signer, use string) error {
 	return diag.New(diag.Scope, "using key %s: it may not %s", fp.Short(), use).WithReason("missing_use").WithDetail("use", use)
 }
 
-// anyKey returns the key with a fingerprint prefix or owner among all keys that
+// AnyKey returns the key with a fingerprint prefix or owner among all keys that
 // documents name, the project's included.
-func anyKey(h *project.Project, word string) (sign.Fingerprint, error) {
+func AnyKey(h *project.Project, word string) (sign.Fingerprint, error) {
 	var found []sign.Fingerprint
 	match := func(fp sign.Fingerprint, owner string) {
 		if (strings.HasPrefix(fp.String(), strings.ToLower(word)) || owner == word) && !slices.Contains(found, fp) {
@@ -85,11 +85,11 @@ func anyKey(h *project.Project, word string) (sign.Fingerprint, error) {
 			match(p.Fingerprint, p.Owner)
 		}
 	}
-	return theKey("finding", word, found)
+	return TheKey("finding", word, found)
 }
 
-// theKey returns the only key of those that a word can mean.
-func theKey(doing, word string, found []sign.Fingerprint) (sign.Fingerprint, error) {
+// TheKey returns the only key of those that a word can mean.
+func TheKey(doing, word string, found []sign.Fingerprint) (sign.Fingerprint, error) {
 	switch len(found) {
 	case 0:
 		return sign.Fingerprint{}, diag.New(diag.ItemNotFound, "%s key %q: no key has this fingerprint or owner", doing, word).WithReason("trust_list")

@@ -1,4 +1,4 @@
-package main
+package env
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const brokerLeave = 2 * proc.DefaultGrace
 // serveBroker returns the function that serves the verbs to a program, on a connection
 // that has no address and that only the program and this process have.
 func serveBroker(c *cli.Call) func(context.Context, *agent.Broker) (exec.Connection, error) {
-	stderr := &visibleWriter{u: c.UI}
+	stderr := &VisibleWriter{U: c.UI}
 	return func(ctx context.Context, b *agent.Broker) (exec.Connection, error) {
 		ours, theirs, err := proc.Pair()
 		if err != nil {

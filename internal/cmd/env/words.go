@@ -1,4 +1,4 @@
-package main
+package env
 
 import (
 	"fmt"
@@ -12,19 +12,19 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// keyUsage is the text of --key.
-const keyUsage = "sign with this `KEY`: a fingerprint, an owner or a file"
+// KeyUsage is the text of --key.
+const KeyUsage = "sign with this `KEY`: a fingerprint, an owner or a file"
 
-// envWithKey returns the environment with the key that --key names.
-func envWithKey(c *cli.Call, key string) *project.Env {
-	e := envOf(c)
+// WithKey returns the environment with the key that --key names.
+func WithKey(c *cli.Call, key string) *project.Env {
+	e := Of(c)
 	e.Key = key
 	return e
 }
 
-// processArgs are the words with which the process of a run or thread is started, with
+// ProcessArgs are the words with which the process of a run or thread is started, with
 // the global flags of this call.
-func processArgs(c *cli.Call, command ...string) []string {
+func ProcessArgs(c *cli.Call, command ...string) []string {
 	args := append(command, "--json")
 	if c.Offline {
 		args = append(args, "--offline")
@@ -35,17 +35,17 @@ func processArgs(c *cli.Call, command ...string) []string {
 	return args
 }
 
-// fromHere returns a path relative to the working directory.
-func fromHere(c *cli.Call, path string) string {
+// FromHere returns a path relative to the working directory.
+func FromHere(c *cli.Call, path string) string {
 	if rel, err := filepath.Rel(c.Dir, path); c.Dir != "" && err == nil {
 		return filepath.ToSlash(rel)
 	}
 	return path
 }
 
-// isPseudo reports whether a version is that of a commit without a tag: it ends with
+// IsPseudo reports whether a version is that of a commit without a tag: it ends with
 // a time of 14 digits and the first 12 digits of the commit.
-func isPseudo(v string) bool {
+func IsPseudo(v string) bool {
 	rest, commit, _ := cutLast(v, "-")
 	_, at, found := cutLast(strings.ReplaceAll(rest, ".", "-"), "-")
 	return found && len(commit) == 12 && strings.Trim(commit, "0123456789abcdef") == "" && len(at) == 14 && strings.Trim(at, "0123456789") == ""
@@ -59,21 +59,21 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// releaseTag returns the version of this build if it is a release, else "".
-func releaseTag(v cli.VersionInfo) string {
-	if !strings.HasPrefix(v.Version, "v") || strings.Contains(v.Version, "+") || isPseudo(v.Version) {
+// ReleaseTag returns the version of this build if it is a release, else "".
+func ReleaseTag(v cli.VersionInfo) string {
+	if !strings.HasPrefix(v.Version, "v") || strings.Contains(v.Version, "+") || IsPseudo(v.Version) {
 		return ""
 	}
 	return v.Version
 }
 
-// spaceNames are the values of --space.
-func spaceNames() []string {
+// SpaceNames are the values of --space.
+func SpaceNames() []string {
 	return []string{string(space.Project), string(space.User), string(space.System)}
 }
 
-// registryCodes are the codes of a registry that is refused.
-func registryCodes(own ...diag.Code) []diag.Code {
+// RegistryCodes are the codes of a registry that is refused.
+func RegistryCodes(own ...diag.Code) []diag.Code {
 	return append(own, diag.KeyUnknown, diag.LogProof, diag.LogEquivocation, diag.Rollback, diag.Stale, diag.RegistryError, diag.Network)
 }
 
@@ -82,5 +82,5 @@ func build(v cli.VersionInfo) string {
 	return fmt.Sprint(v.Version, " ", v.Revision, " ", v.Modified, " ", v.Go)
 }
 
-// promptDirective is the directive that does what a text asks for.
-func promptDirective() item.Ref { return item.Ref{Kind: item.Directive, ID: "rye/agent/core/base"} }
+// PromptDirective is the directive that does what a text asks for.
+func PromptDirective() item.Ref { return item.Ref{Kind: item.Directive, ID: "rye/agent/core/base"} }

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"strings"
@@ -8,10 +8,10 @@ import (
 	"github.com/ryeos/rye/packages"
 )
 
-// showChanges prints the changed bundles and a summary.
-func showChanges(u *cli.UI, r *packages.Result) {
+// Changes prints the changed bundles and a summary.
+func Changes(u *cli.UI, r *packages.Result) {
 	for _, c := range r.Changes {
-		showChange(u, c)
+		Change(u, c)
 	}
 	for _, n := range r.Notes {
 		u.Note("%s", n)
@@ -29,23 +29,23 @@ func showChanges(u *cli.UI, r *packages.Result) {
 	}
 }
 
-func showChange(u *cli.UI, c packages.Change) {
+func Change(u *cli.UI, c packages.Change) {
 	switch {
 	case c.From == "":
-		u.Out("%s %s %s%s", u.Style(cli.Green, "+"), c.ID, c.To, signedBy(c.Signers))
+		u.Out("%s %s %s%s", u.Style(cli.Green, "+"), c.ID, c.To, SignedBy(c.Signers))
 	case c.To == "":
 		u.Out("%s %s %s", u.Style(cli.Red, "-"), c.ID, c.From)
 	case c.From != c.To:
-		u.Out("%s %s %s -> %s%s", u.Style(cli.Yellow, "~"), c.ID, c.From, c.To, signedBy(c.Signers))
+		u.Out("%s %s %s -> %s%s", u.Style(cli.Yellow, "~"), c.ID, c.From, c.To, SignedBy(c.Signers))
 	default:
 		u.Out("%s %s %s", u.Style(cli.Yellow, "~"), c.ID, c.To)
 	}
 	showItemChanges(u, c)
-	showLines(u, "asks for", cli.Pick(c.From == "", c.Caps, c.NewCaps))
-	showLines(u, "new executable", c.NewExec)
-	showLines(u, "new host", c.NewHosts)
-	showLines(u, "new signer", c.NewSigners)
-	showLines(u, "no longer asks for", c.GoneCaps)
+	Lines(u, "asks for", cli.Pick(c.From == "", c.Caps, c.NewCaps))
+	Lines(u, "new executable", c.NewExec)
+	Lines(u, "new host", c.NewHosts)
+	Lines(u, "new signer", c.NewSigners)
+	Lines(u, "no longer asks for", c.GoneCaps)
 }
 
 // maxShownItems is the number of changed items that a list for people has, without
@@ -65,15 +65,15 @@ func showItemChanges(u *cli.UI, c packages.Change) {
 			hidden++
 			continue
 		}
-		u.Out("    %s%s", cli.Pick(x.Op == lock.Added, "new ", string(x.Op)+" "), itemNote(x))
+		u.Out("    %s%s", cli.Pick(x.Op == lock.Added, "new ", string(x.Op)+" "), ItemNote(x))
 	}
 	if hidden > 0 {
 		u.Out("    and %d more: rye diff %s %s", hidden, c.ID, c.To)
 	}
 }
 
-// itemNote returns an item of a bundle and what it does to items of others.
-func itemNote(x packages.ItemChange) string {
+// ItemNote returns an item of a bundle and what it does to items of others.
+func ItemNote(x packages.ItemChange) string {
 	line := x.Name
 	if x.Type != "" && x.Type != "script" {
 		line += " (" + x.Type + ")"
@@ -90,14 +90,14 @@ func itemNote(x packages.ItemChange) string {
 	return line
 }
 
-func showLines(u *cli.UI, label string, values []string) {
+func Lines(u *cli.UI, label string, values []string) {
 	for _, v := range values {
 		u.Out("    %s %s", label, v)
 	}
 }
 
-// signedBy returns "  signed by" and the shortened keys, or "".
-func signedBy(signers []string) string {
+// SignedBy returns "  signed by" and the shortened keys, or "".
+func SignedBy(signers []string) string {
 	if len(signers) == 0 {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package main
+package env
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 // written. Ids come from remotes, so control characters are made visible.
 func TestProgress(t *testing.T) {
 	var b bytes.Buffer
-	p := &progress{ui: &cli.UI{Stderr: &b}, on: true, begun: map[string]bool{}, ended: map[string]bool{}}
+	p := &progress{ui: &cli.UI{Stderr: &b}, On: true, begun: map[string]bool{}, ended: map[string]bool{}}
 	p.event(packages.Event{Stage: packages.Waiting}) // no other process runs: nothing is drawn
 	if b.Len() > 0 {
 		t.Errorf("the bar writes %q", b.String())
@@ -32,7 +32,7 @@ func TestProgress(t *testing.T) {
 		t.Errorf("the bar writes %q", got)
 	}
 	b.Reset()
-	p.on = false
+	p.On = false
 	p.event(packages.Event{Stage: packages.Fetching, ID: "x"})
 	p.clear()
 	if b.Len() > 0 {

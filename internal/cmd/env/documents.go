@@ -1,4 +1,4 @@
-package main
+package env
 
 import (
 	"context"
@@ -9,24 +9,24 @@ import (
 	"github.com/ryeos/rye/trust"
 )
 
-// coauthorGap returns why others refuse the signatures of this user; nil if they
+// CoauthorGap returns why others refuse the signatures of this user; nil if they
 // accept them, or if the user has no key.
-func coauthorGap(ctx context.Context, c *cli.Call, h *project.Project) *coauthor.Gap {
+func CoauthorGap(ctx context.Context, c *cli.Call, h *project.Project) *coauthor.Gap {
 	key, err := h.Keys.OwnKey("")
 	if err != nil {
 		return nil
 	}
 	top := h.Spaces.ProjectDir
-	if repo, err := envOf(c).Repo(ctx); err == nil && repo.WorkTree != "" {
+	if repo, err := Of(c).Repo(ctx); err == nil && repo.WorkTree != "" {
 		top = repo.WorkTree
 	}
 	info, _ := h.Trust.Key(key)
 	return coauthor.Find(coauthor.Params{Top: top, Trust: h.TrustParams, Key: key, Owner: info.Owner})
 }
 
-// addDocuments writes documents into the user's trust directory, and with inProject into
+// AddDocuments writes documents into the user's trust directory, and with inProject into
 // the project's.
-func addDocuments(h *project.Project, inProject bool, files ...trust.File) ([]string, error) {
+func AddDocuments(h *project.Project, inProject bool, files ...trust.File) ([]string, error) {
 	var places []string
 	for _, f := range files {
 		at, err := trust.AddDocument(h.Dirs.Trust(), f.Name, f.Data)
@@ -38,12 +38,12 @@ func addDocuments(h *project.Project, inProject bool, files ...trust.File) ([]st
 	if !inProject {
 		return places, nil
 	}
-	more, err := publishInProject(h, files)
+	more, err := PublishInProject(h, files)
 	return append(places, more...), err
 }
 
-// publishInProject writes documents into the project's trust directory.
-func publishInProject(h *project.Project, files []trust.File) (places []string, err error) {
+// PublishInProject writes documents into the project's trust directory.
+func PublishInProject(h *project.Project, files []trust.File) (places []string, err error) {
 	dir, err := h.ProjectTrust()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"cmp"
@@ -13,17 +13,17 @@ import (
 	"github.com/ryeos/rye/primary"
 )
 
-// signOptions are the flags of rye sign.
-type signOptions struct {
-	staged, indexOnly, differing, all, check, upgrade, takeOver bool
+// SignOptions are the flags of rye sign.
+type SignOptions struct {
+	Staged, IndexOnly, Differing, All, Check, Upgrade, TakeOver bool
 
-	key        string
-	legacyKeys []string
+	Key        string
+	LegacyKeys []string
 }
 
-// showSigned prints the reports. A refused file, or a stale one with --check,
+// Signed prints the reports. A refused file, or a stale one with --check,
 // decides the exit status.
-func showSigned(u *cli.UI, reports []primary.SignReport, o *signOptions) error {
+func Signed(u *cli.UI, reports []primary.SignReport, o *SignOptions) error {
 	counts := map[primary.SignStatus]int{}
 	var fs []diag.Finding
 	for _, r := range reports {
@@ -32,7 +32,7 @@ func showSigned(u *cli.UI, reports []primary.SignReport, o *signOptions) error {
 		fs = append(fs, r.Findings...)
 		if r.Status == primary.Stale {
 			f := diag.Errorf(diag.Drift, 0, 0, "the current content of %s is not signed", r.Path).WithReason("sign")
-			if o.upgrade {
+			if o.Upgrade {
 				f = diag.Errorf(diag.Drift, 0, 0, "%s would be upgraded", r.Path).WithReason("upgrade")
 			}
 			f.Facts = map[string]any{"file": r.Path}
@@ -41,7 +41,7 @@ func showSigned(u *cli.UI, reports []primary.SignReport, o *signOptions) error {
 	}
 	data := map[string]any{"files": reports, "signed": counts[primary.Signed], "unchanged": counts[primary.Unchanged],
 		"stale": counts[primary.Stale], "refused": counts[primary.Refused], "skipped": counts[primary.Skipped]}
-	if o.upgrade {
+	if o.Upgrade {
 		data["upgraded"] = counts[primary.Upgraded]
 	}
 	err := diag.FromFindings("signing", fs)
@@ -52,7 +52,7 @@ func showSigned(u *cli.UI, reports []primary.SignReport, o *signOptions) error {
 				continue
 			}
 			if r.Status != primary.Unchanged || !r.Found || len(r.Findings) > 0 {
-				showSignLine(u, r)
+				SignLine(u, r)
 			}
 		}
 		for _, s := range []primary.SignStatus{primary.Signed, primary.Upgraded} {
@@ -60,7 +60,7 @@ func showSigned(u *cli.UI, reports []primary.SignReport, o *signOptions) error {
 				u.Out("%s  %s (-v lists them)", u.Style(cli.Green, fmt.Sprintf("%-9s", s)), project.Count(many[s], "file"))
 			}
 		}
-		u.Note("%s", signSummary(counts, o.upgrade, o.check))
+		u.Note("%s", signSummary(counts, o.Upgrade, o.Check))
 	}
 	return u.Report(err, data, fs, human)
 }
@@ -101,7 +101,7 @@ func signSummary(n map[primary.SignStatus]int, upgrade, check bool) string {
 	return fmt.Sprintf("%s, %d unchanged, %d skipped, %d refused", done, n[primary.Unchanged], n[primary.Skipped], n[primary.Refused])
 }
 
-func showSignLine(u *cli.UI, r primary.SignReport) {
+func SignLine(u *cli.UI, r primary.SignReport) {
 	style := map[primary.SignStatus]string{primary.Signed: cli.Green, primary.Upgraded: cli.Green, primary.Refused: cli.Red, primary.Stale: cli.Yellow, primary.Unchanged: cli.Dim, primary.Skipped: cli.Yellow}[r.Status]
 	name := r.Ref
 	if name == "" {
@@ -114,7 +114,7 @@ func showSignLine(u *cli.UI, r primary.SignReport) {
 		u.Text(r.Diff)
 	}
 	u.Out("%s  %s  %s", u.Style(style, fmt.Sprintf("%-9s", r.Status)), name, u.Style(cli.Dim, r.Path))
-	if text := replaces(r, "  "); text != "" {
+	if text := Replaces(r, "  "); text != "" {
 		u.Out("%s", text)
 	}
 	for _, f := range r.Findings {
@@ -122,17 +122,17 @@ func showSignLine(u *cli.UI, r primary.SignReport) {
 	}
 }
 
-// replaces describes the signature of another key that a new one replaces, "" if there
+// Replaces describes the signature of another key that a new one replaces, "" if there
 // is none.
-func replaces(r primary.SignReport, before string) string {
+func Replaces(r primary.SignReport, before string) string {
 	if r.Replaces == nil || r.Status == primary.Refused {
 		return ""
 	}
 	return fmt.Sprintf("%sreplaces the signature of %s (%s)", before, r.Replaces.Key[:16], cmp.Or(r.Replaces.Owner, "unknown"))
 }
 
-// stagedReport shows what became of the staged items.
-func stagedReport(c *cli.Call, s *githook.Report, doing string, o *signOptions) error {
+// StagedReport shows what became of the staged items.
+func StagedReport(c *cli.Call, s *githook.Report, doing string, o *SignOptions) error {
 	if err := diag.FromFindings(doing, s.Findings); err != nil {
 		data := map[string]any{"files": s.Files, "findings": s.Findings}
 		return c.UI.Report(err, data, s.Findings, func() {
@@ -141,10 +141,10 @@ func stagedReport(c *cli.Call, s *githook.Report, doing string, o *signOptions) 
 			}
 		})
 	}
-	return showSigned(c.UI, s.Files, o)
+	return Signed(c.UI, s.Files, o)
 }
 
-func noteLeft(c *cli.Call, s *githook.Report) {
+func NoteLeft(c *cli.Call, s *githook.Report) {
 	if s.Relocked {
 		c.UI.Note("rye: %s is up to date", lock.LockFile)
 	}

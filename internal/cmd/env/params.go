@@ -1,4 +1,4 @@
-package main
+package env
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"github.com/ryeos/rye/internal/tree"
 )
 
-// readParams reads --params: JSON, a file or stdin.
-func readParams(c *cli.Call, text string) (map[string]any, error) {
+// ReadParams reads --params: JSON, a file or stdin.
+func ReadParams(c *cli.Call, text string) (map[string]any, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -21,12 +21,12 @@ func readParams(c *cli.Call, text string) (map[string]any, error) {
 	var err error
 	switch {
 	case text == "-":
-		b, err = readBounded(c.Stdin)
+		b, err = ReadBounded(c.Stdin)
 	case strings.HasPrefix(text, "@"):
 		var f *os.File
 		if f, err = os.Open(c.Path(text[1:])); err == nil {
 			defer f.Close()
-			b, err = readBounded(f)
+			b, err = ReadBounded(f)
 		}
 	}
 	if err != nil {
@@ -46,7 +46,7 @@ func readParams(c *cli.Call, text string) (map[string]any, error) {
 // maxParams is the largest document that --params reads, in bytes.
 const maxParams = 16 << 20
 
-func readBounded(r io.Reader) ([]byte, error) {
+func ReadBounded(r io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxParams+1))
 	if len(b) > maxParams {
 		return nil, diag.New(diag.TooLarge, "more than %d bytes", maxParams)

@@ -1,4 +1,4 @@
-package main
+package env
 
 import (
 	"os"
@@ -16,12 +16,12 @@ import (
 	"github.com/ryeos/rye/internal/writediff"
 )
 
-// envOf returns the environment of a command. Commands with --key or --locked set
+// Of returns the environment of a command. Commands with --key or --locked set
 // those fields themselves. External MCP servers that it starts end with the command.
-func envOf(c *cli.Call) *project.Env {
+func Of(c *cli.Call) *project.Env {
 	e := &project.Env{
 		Parts:  app.Parts(),
-		Getenv: c.Getenv, Environ: c.Environ, Now: c.Now, Self: c.Self, ThreadArgs: processArgs(c, "thread-process"), Stdlib: c.Stdlib, Etc: c.Etc, Cwd: c.Dir, Base: c.Base, Named: c.Named,
+		Getenv: c.Getenv, Environ: c.Environ, Now: c.Now, Self: c.Self, ThreadArgs: ProcessArgs(c, "thread-process"), Stdlib: c.Stdlib, Etc: c.Etc, Cwd: c.Dir, Base: c.Base, Named: c.Named,
 		TrustRoot: c.TrustRoot, Offline: c.Offline,
 		Command: c.UI.Command, Version: c.Program.Version, Build: build(c.Program), Released: cli.BuildTime(),
 		Ladder:  sync.OnceValue(func() sandbox.Ladder { return sandbox.Probe().AtMost(sandbox.Rung(c.Rung)) }),

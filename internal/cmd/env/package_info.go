@@ -1,21 +1,22 @@
-package main
+package env
 
 import (
 	"context"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/packages"
 )
 
-func runInfo(ctx context.Context, c *cli.Call, o *packageOptions) error {
+func ShowInfo(ctx context.Context, c *cli.Call, o *PackageOptions) error {
 	look := *o
-	look.look = true
-	x, err := openPackages(ctx, c, &look)
+	look.Look = true
+	x, err := OpenPackages(ctx, c, &look)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	name, err := envOf(c).FullRegistryID(c.Arg(0))
+	name, err := Of(c).FullRegistryID(c.Arg(0))
 	if err != nil {
 		return err
 	}
@@ -35,9 +36,9 @@ func runInfo(ctx context.Context, c *cli.Call, o *packageOptions) error {
 	}
 	x.Close() // removes the progress line
 	return c.UI.Show(out, func() {
-		showInfo(c.UI, in)
+		view.Info(c.UI, in)
 		if out.Release != nil {
-			showRelease(c.UI, out.Release)
+			view.Release(c.UI, out.Release)
 		}
 	})
 }

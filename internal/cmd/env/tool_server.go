@@ -1,4 +1,4 @@
-package main
+package env
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 // by a command. Such programs pass no descriptors on, so the command finds the server by
 // a socket in a directory of this user, which only the sandbox of the program can see.
 func serveTools(c *cli.Call) func(context.Context, project.ToolVerbs) (*project.ToolServer, error) {
-	stderr := &visibleWriter{u: c.UI}
+	stderr := &VisibleWriter{U: c.UI}
 	return func(ctx context.Context, tools project.ToolVerbs) (*project.ToolServer, error) {
 		dir, err := os.MkdirTemp("", "rye-tools-") // 0700
 		if err != nil {

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"fmt"
@@ -10,11 +10,11 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-func signerOf(it *resolve.Item) string {
+func SignerOf(it *resolve.Item) string {
 	return it.Verdict.Owner + " (" + it.Verdict.Signer.Short() + ")"
 }
 
-func showChain(u *cli.UI, elements []primary.Element) {
+func Chain(u *cli.UI, elements []primary.Element) {
 	t := cli.NewTable("chain")
 	for i, e := range elements {
 		arrow := ""
@@ -30,8 +30,8 @@ func showChain(u *cli.UI, elements []primary.Element) {
 	u.Table(t)
 }
 
-// showSteps prints the steps of the verdict on a file.
-func showSteps(u *cli.UI, path string, lines []string) {
+// Steps prints the steps of the verdict on a file.
+func Steps(u *cli.UI, path string, lines []string) {
 	if len(lines) == 0 {
 		return
 	}
@@ -41,8 +41,8 @@ func showSteps(u *cli.UI, path string, lines []string) {
 	}
 }
 
-// verified shows a report; its worst finding decides the exit status.
-func verified(c *cli.Call, r *verify.Report) error {
+// Verified shows a report; its worst finding decides the exit status.
+func Verified(c *cli.Call, r *verify.Report) error {
 	if r.Files == nil {
 		r.Files = []verify.File{}
 	}
@@ -62,9 +62,9 @@ func verified(c *cli.Call, r *verify.Report) error {
 			c.UI.Finding(f)
 		}
 		for _, f := range r.Files {
-			showSteps(c.UI, f.Path, f.Steps)
+			Steps(c.UI, f.Path, f.Steps)
 		}
-		c.UI.Out("%s", walkSummary(r))
+		c.UI.Out("%s", WalkSummary(r))
 		if c.UI.Detailed && r.Ignored > 0 {
 			c.UI.Out("%s ignored: not items, or ignored by git", cli.Plural(r.Ignored, "file"))
 		}
@@ -72,8 +72,8 @@ func verified(c *cli.Call, r *verify.Report) error {
 	return c.UI.Report(err, r, r.Findings, human)
 }
 
-// walkSummary counts files by verdict and states whether there are problems.
-func walkSummary(r *verify.Report) string {
+// WalkSummary counts files by verdict and states whether there are problems.
+func WalkSummary(r *verify.Report) string {
 	errs, warns := 0, 0
 	for _, f := range r.Findings {
 		if f.Severity == diag.SeverityError {

@@ -1,4 +1,4 @@
-package main
+package env
 
 import (
 	"errors"
@@ -23,9 +23,9 @@ func initLines() map[string][]string {
 	}
 }
 
-// initProject creates what is missing in a directory, for a project with a name, and
+// InitProject creates what is missing in a directory, for a project with a name, and
 // returns the names of what it made.
-func initProject(dir, name string) ([]string, error) {
+func InitProject(dir, name string) ([]string, error) {
 	fail := func(err error) ([]string, error) { return nil, diag.Doing("making a project", err) }
 	if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
 		return fail(diag.New(diag.FileSystemError, "%s is a file, and not a directory", dir))

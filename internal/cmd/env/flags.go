@@ -1,4 +1,4 @@
-package main
+package env
 
 import (
 	"time"
@@ -8,11 +8,11 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// lockedUsage is the text of --locked.
-const lockedUsage = "use only locked items and bundles (the default in CI; --locked=false is honoured)"
+// LockedUsage is the text of --locked.
+const LockedUsage = "use only locked items and bundles (the default in CI; --locked=false is honoured)"
 
-// until reads an instant: a date, an RFC 3339 time, or a span from now.
-func until(text string, now time.Time) (time.Time, error) {
+// Until reads an instant: a date, an RFC 3339 time, or a span from now.
+func Until(text string, now time.Time) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t.UTC(), nil
@@ -22,8 +22,8 @@ func until(text string, now time.Time) (time.Time, error) {
 	return now.Add(d), err
 }
 
-// showStapled prints that the lock records a new revocation.
-func showStapled(u *cli.UI, recorded bool) {
+// ShowStapled prints that the lock records a new revocation.
+func ShowStapled(u *cli.UI, recorded bool) {
 	if recorded {
 		u.Out("%s records it", lock.LockFile)
 	}

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 	"github.com/ryeos/rye/primary"
 )
 
-// rungText describes what the best rung of a system does.
-func rungText(l sandbox.Ladder) string {
+// RungText describes what the best rung of a system does.
+func RungText(l sandbox.Ladder) string {
 	switch l.Best {
 	case sandbox.Strict:
 		return "strict: programs get only the files, the network and the programs of their profile"
@@ -25,9 +25,9 @@ func rungText(l sandbox.Ladder) string {
 	return "basic: no file or network isolation on this system (" + runtime.GOOS + "); tools of risk T2 and T3 need an answer at a terminal"
 }
 
-// contentText returns the text of the result of an MCP tool, with a placeholder for
+// ContentText returns the text of the result of an MCP tool, with a placeholder for
 // each other part. It returns false for a failed call, which is shown as an error.
-func contentText(data map[string]any) (string, bool) {
+func ContentText(data map[string]any) (string, bool) {
 	content, ok := data["content"].([]any)
 	if failed, known := data["isError"].(bool); !ok || !known || failed {
 		return "", false
@@ -58,14 +58,14 @@ func placeholder(block map[string]any) string {
 	return "[" + strings.Join(part, " ") + "; --json shows it]"
 }
 
-// withoutFiles returns a result with a placeholder in place of each image and file in it:
+// WithoutFiles returns a result with a placeholder in place of each image and file in it:
 // base64 is nothing for a terminal.
-func withoutFiles(v any) any {
+func WithoutFiles(v any) any {
 	switch v := v.(type) {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = withoutFiles(v[i])
+			out[i] = WithoutFiles(v[i])
 		}
 		return out
 	case map[string]any:
@@ -77,14 +77,14 @@ func withoutFiles(v any) any {
 		}
 		out := make(map[string]any, len(v))
 		for k := range v {
-			out[k] = withoutFiles(v[k])
+			out[k] = WithoutFiles(v[k])
 		}
 		return out
 	}
 	return v
 }
 
-func orNone(list []string) string {
+func OrNone(list []string) string {
 	if len(list) == 0 {
 		return "none"
 	}
@@ -97,8 +97,8 @@ type runMetadata struct {
 	*primary.Metadata
 }
 
-// showEnvelope prints the JSON envelope of a run, with the error of a failed one.
-func showEnvelope(u *cli.UI, run *primary.Run, err error) error {
+// Envelope prints the JSON envelope of a run, with the error of a failed one.
+func Envelope(u *cli.UI, run *primary.Run, err error) error {
 	doc := diag.Envelope{Success: err == nil, Metadata: runMetadata{u.Command, run.Metadata}}
 	if err == nil {
 		doc.Data = run.Data
@@ -111,9 +111,9 @@ func showEnvelope(u *cli.UI, run *primary.Run, err error) error {
 	return cli.Shown(err, nil)
 }
 
-// argumentLine joins arguments and quotes each one that contains spaces, so that a
+// ArgumentLine joins arguments and quotes each one that contains spaces, so that a
 // user who reads a command before accepting it sees its real arguments.
-func argumentLine(argv []string) string {
+func ArgumentLine(argv []string) string {
 	out := make([]string, len(argv))
 	for i, a := range argv {
 		if out[i] = a; a == "" || strings.ContainsAny(a, " \t\n\r\"'`\\") {
@@ -123,8 +123,8 @@ func argumentLine(argv []string) string {
 	return strings.Join(out, " ")
 }
 
-// profileLines returns what a profile permits, one line for each sort of access.
-func profileLines(p policy.Profile) []string {
+// ProfileLines returns what a profile permits, one line for each sort of access.
+func ProfileLines(p policy.Profile) []string {
 	var out []string
 	if p.Read != nil {
 		only := *p.Read
@@ -136,7 +136,7 @@ func profileLines(p policy.Profile) []string {
 		}
 	}
 	if p.Write != nil {
-		out = append(out, "writes "+orNone(*p.Write))
+		out = append(out, "writes "+OrNone(*p.Write))
 	}
 	network := "network " + p.Net
 	if p.Net == policy.NetHosts {
@@ -144,7 +144,7 @@ func profileLines(p policy.Profile) []string {
 	}
 	out = append(out, network)
 	if p.Exec != nil {
-		out = append(out, "programs: "+orNone(*p.Exec))
+		out = append(out, "programs: "+OrNone(*p.Exec))
 	}
 	var limits []string
 	for _, limit := range p.Limits.All() {
