@@ -20,7 +20,7 @@ func (e *Executor) approved(ctx context.Context, p *Plan) error {
 	if err != nil {
 		return err
 	}
-	return e.p.Approve(ctx, call, p.Ask)
+	return e.p.Approve(ctx, p.Call, call)
 }
 
 // callOf returns the call that the allowance decides about. Only a program needs a sandbox: all

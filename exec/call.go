@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 )
 
@@ -25,6 +26,29 @@ type Call struct {
 	// Readable are directories that programs may read in addition: the caller made them for
 	// the call.
 	Readable []string
+	// ID is the id of the call of a model, or of a program of a thread, that this call is made for;
+	// "" outside of such calls.
+	ID string
+	// Again states that a process which was stopped had started the call of this ID.
+	Again bool
+	// Step is the name of the step of a thread's loop that makes the call; "" if a call of ID
+	// makes it.
+	Step string
+	// Guarded states that a guard of the user makes the call, so no guard decides about it.
+	Guarded bool
+	// Connecting states that a tool which connects to a server executes the server's item.
+	Connecting bool
+	// Run is the id of the run whose node makes the call, or a call that this one is below; "" for
+	// none.
+	Run string
+	// Started records that the call begins, nil if no log has it: the caller has begun one. An
+	// error ends the call.
+	Started func(ref string, digest item.Digest, tier, decision string) error `json:"-"`
+	// Progress receives numbers from servers of tools, nil if the caller takes lines only.
+	Progress func(done, total float64, message string) `json:"-"`
+	// Asking asks the user of a client what a run of a graph asks; nil if the call comes from no
+	// client that can be asked.
+	Asking *Asking `json:"-"`
 	// Ask asks the user about the call if the allowance wants it, and what a Native asks; nil
 	// means that there is no user to ask.
 	Ask Ask `json:"-"`

@@ -65,9 +65,9 @@ type Params struct {
 	// Removed returns the rows of the protected paths that the allowance of the user
 	// removes; nil removes none.
 	Removed func(context.Context) ([]string, error)
-	// Approve returns nil if a call may run; it asks the user by ask, which may be nil. A
-	// nil Approve approves every call.
-	Approve func(ctx context.Context, call policy.Call, ask Ask) error
+	// Approve returns nil if a call may run; it asks the user of the call. A nil Approve
+	// approves every call.
+	Approve func(ctx context.Context, call Call, about policy.Call) error
 	// Ceiling is what the allowance permits every program at most; nil is everything.
 	Ceiling func(context.Context) (policy.Profile, error)
 	// Consent returns nil if a program in the project may run. A nil Consent

@@ -52,7 +52,7 @@ func (c *client) callStub(ctx context.Context, in *exec.NativeCall, transport st
 		if in.Applied != nil {
 			in.Applied(session.Sandbox())
 		}
-		res, err := session.CallWatched(ctx, stub.Tool, in.Parameters, progressOf(ctx, report))
+		res, err := session.CallWatched(ctx, stub.Tool, in.Parameters, progressOf(in.Progress, report))
 		switch {
 		case err == nil:
 			data := res.Data()

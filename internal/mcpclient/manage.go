@@ -184,12 +184,11 @@ func (c *client) connect(ctx context.Context, in exec.NativeCall) (map[string]an
 		return nil, err
 	}
 	ref := ToolRef(p.text("server"), p.text("tool"))
-	if ctx.Value(connecting{}) != nil { // an item with such an id may itself name this function
+	if in.Connecting { // an item with such an id may itself name this function
 		return nil, diag.New(diag.CircularDependency, "calling %s: it would call itself", ref)
 	}
 	args, _ := p["arguments"].(map[string]any)
-	return c.p.Execute(context.WithValue(ctx, connecting{}, true), in.Call, ref, args)
+	call := in.Call
+	call.Connecting = true
+	return c.p.Execute(ctx, call, ref, args)
 }
-
-// connecting marks the context of the item that mcp_connect executes.
-type connecting struct{}

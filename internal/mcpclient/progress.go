@@ -62,20 +62,11 @@ func (s *Session) progress(_ context.Context, req *mcp.ProgressNotificationClien
 // done, and of how much, 0 if that is unknown.
 type ProgressFunc func(done, total float64, message string)
 
-// progressKey is the key of a ProgressFunc in a context.
-type progressKey struct{}
-
-// WithProgress returns a context for a call whose progress fn receives as numbers.
-// Without it the progress is lines of output.
-func WithProgress(ctx context.Context, fn ProgressFunc) context.Context {
-	return context.WithValue(ctx, progressKey{}, fn)
-}
-
-// progressOf returns the function that receives the progress of a call: the one of the
-// context, else one that passes texts to lines.
-func progressOf(ctx context.Context, lines func(string)) ProgressFunc {
-	if fn, ok := ctx.Value(progressKey{}).(ProgressFunc); ok {
-		return fn
+// progressOf returns the function that receives the progress of a call: the caller's for
+// numbers, else one that passes texts to lines.
+func progressOf(numbers ProgressFunc, lines func(string)) ProgressFunc {
+	if numbers != nil {
+		return numbers
 	}
 	return func(done, total float64, message string) {
 		if message == "" && total > 0 {

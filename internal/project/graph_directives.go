@@ -7,7 +7,6 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -44,7 +43,7 @@ func (d graphDispatcher) follow(ctx context.Context, c graph.Call) (any, error) 
 
 // belowNode returns the context of the thread of a node: the node does not make the thread's calls.
 func belowNode(ctx context.Context) context.Context {
-	ctx = agent.WithoutAsking(context.WithValue(ctx, graphChildKey{}, (*graph.Child)(nil)))
+	ctx = context.WithValue(ctx, graphChildKey{}, (*graph.Child)(nil))
 	return context.WithValue(ctx, approvalKey{}, &callApproval{Approval: &graph.Approval{}})
 }
 

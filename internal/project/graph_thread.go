@@ -27,13 +27,15 @@ type ThreadDirectives struct{}
 
 // Follow implements Directives.
 func (ThreadDirectives) Follow(ctx context.Context, p *Project, c *DirectiveCall) (any, error) {
+	within := c.Within
+	within.Asking = nil // what the thread calls is not called by the node
 	o := &ThreadOptions{
 		Ref:           c.Ref,
 		Params:        c.Params,
 		Held:          c.Held,
-		Within:        c.Within,
+		Within:        within,
 		Ask:           c.Ask,
-		ToClient:      !AtTerminal(ctx),
+		ToClient:      !AtTerminal(ctx, c.Within),
 		AcceptChanged: c.AcceptChanged,
 		Observe:       observeNode(p, c),
 		Below:         &nodeThread{run: c.Account, call: c.Call},

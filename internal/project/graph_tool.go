@@ -15,7 +15,6 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
-	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/threads"
 )
 
@@ -111,14 +110,14 @@ func (c graphsCall) list(ctx context.Context) (map[string]any, error) {
 
 // reaches reports whether the caller may name a run.
 func (c graphsCall) reaches(ctx context.Context, s *graph.Summary) bool {
-	return isPerson(ctx, c.in.Held) || s.StartedBy(c.in.Held)
+	return isPerson(c.in.Call) || s.StartedBy(c.in.Held)
 }
 
 // isPerson reports whether a call has the permissions of a user at a terminal and no
 // others, and is not the call of a node: the author of a graph does not decide for the
 // person who runs it.
-func isPerson(ctx context.Context, held policy.Held) bool {
-	return ctx.Value(inRunKey{}) == nil && len(held) == 1 && held[0].Source == policy.Person()[0].Source
+func isPerson(c exec.Call) bool {
+	return c.Run == "" && len(c.Held) == 1 && c.Held[0].Source == policy.Person()[0].Source
 }
 
 // run returns the id of the run that the call names. A run that the caller does not
@@ -135,7 +134,7 @@ func (c graphsCall) run(ctx context.Context) (string, error) {
 			return id, nil
 		}
 	}
-	if err != nil && diag.CodeOf(err) != diag.ThreadNotFound && (isPerson(ctx, c.in.Held) || diag.CodeOf(err) != diag.AmbiguousItem) {
+	if err != nil && diag.CodeOf(err) != diag.ThreadNotFound && (isPerson(c.in.Call) || diag.CodeOf(err) != diag.AmbiguousItem) {
 		return "", err
 	}
 	return "", diag.New(diag.ThreadNotFound, "finding the run %q: no run that you started has this id", word).WithReason("no_run").WithDetail("id", word)
@@ -148,12 +147,12 @@ func (c graphsCall) walk(ctx context.Context, operation, id string) (map[string]
 		return nil, err
 	}
 	o := GraphOptions{By: "person"}
-	if !isPerson(ctx, c.in.Held) {
+	if !isPerson(c.in.Call) {
 		o.By = "agent"
 	}
 	var call primary.Call
 	var err error
-	again := agent.AskingOf(ctx) // a client that brings an answer repeats the call
+	again := c.in.Asking // a client that brings an answer repeats the call
 	if operation == "fork" && (again == nil || again.Run == "") {
 		if c.text("at") == "" {
 			return nil, diag.New(diag.Usage, "fork of rye/core/graphs/graphs: the parameter at is missing")
@@ -189,7 +188,7 @@ func (c graphsCall) mayResume(ctx context.Context, id string) error {
 // maySet returns nil if the caller may write values into the state of a run: a person,
 // or an agent whose user agrees. It is like a call of the tier T3 without a sandbox.
 func (c graphsCall) maySet(ctx context.Context, id string, set map[string]any) error {
-	if len(set) == 0 || isPerson(ctx, c.in.Held) {
+	if len(set) == 0 || isPerson(c.in.Call) {
 		return nil
 	}
 	var values []string

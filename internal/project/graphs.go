@@ -96,28 +96,27 @@ func withOptions(ctx context.Context, o GraphOptions) context.Context {
 
 // graphOptions returns the options of a run that no node started. The options of a
 // command are for the first one.
-func (p *Project) graphOptions(ctx context.Context, it *resolve.Item, inputs map[string]any) (GraphOptions, *graph.Result, error) {
+func (p *Project) graphOptions(ctx context.Context, in *exec.NativeCall) (GraphOptions, *graph.Result, error) {
 	var o GraphOptions
 	if c, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
 		if o = c.GraphOptions; c.taken.Swap(true) {
 			o = GraphOptions{Ask: o.Ask, Confirm: o.Confirm, Progress: o.Progress, Watch: o.Watch, NoSuspend: o.NoSuspend}
 		}
 	}
-	a := agent.AskingOf(ctx)
+	a := in.Asking
 	if a == nil || a.Run == "" {
 		return o, nil, nil
 	}
-	done, err := p.continued(ctx, it, a.Run, inputs)
+	done, err := p.continued(ctx, in.Chain.Tool(), a.Run, in.Parameters)
 	o.Resume = a.Run
 	return o, done, err
 }
 
 // asker returns how a run asks a person who is present, nil if it cannot.
-func asker(ctx context.Context) func(context.Context, graph.Question) (any, string, error) {
+func asker(ctx context.Context, a *exec.Asking) func(context.Context, graph.Question) (any, string, error) {
 	if c, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok && c.Ask != nil {
 		return c.Ask
 	}
-	a := agent.AskingOf(ctx)
 	if a == nil {
 		return nil
 	}
@@ -201,7 +200,7 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall, directives D
 	}
 	if child == nil {
 		var done *graph.Result
-		if o, done, err = p.graphOptions(ctx, it, in.Parameters); err != nil || done != nil {
+		if o, done, err = p.graphOptions(ctx, &in); err != nil || done != nil {
 			return resultData(done), err
 		}
 		if p, err = p.whereRan(ctx, o.earlier()); err != nil {
@@ -223,8 +222,8 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall, directives D
 			o.Warn(f)
 		}
 	}
-	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, withWaiting(watchWaiting(ctx, p), o.event()), asker(ctx), o.NoSuspend
-	params.Present = o.Confirm != nil || agent.AskingOf(ctx) != nil
+	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, withWaiting(watchWaiting(ctx, p), o.event()), asker(ctx, in.Asking), o.NoSuspend
+	params.Present = o.Confirm != nil || in.Asking != nil
 	params.AcceptChanged, params.Space = o.AcceptChanged && !p.Env.Locked, transcript.Space(it.Root.Space)
 	if child == nil {
 		params.RunID = o.RunID
@@ -253,7 +252,7 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall, directives D
 	} else {
 		r, err = graph.Start(ctx, g, it.Digest, in.Parameters, params)
 	}
-	if a := agent.AskingOf(ctx); a != nil && child == nil && r != nil {
+	if a := in.Asking; a != nil && child == nil && r != nil {
 		a.Run = r.RunID
 	}
 	return resultData(r), err
@@ -323,7 +322,7 @@ func (d graphDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target
 
 // Call implements graph.Dispatcher.
 func (d graphDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
-	ctx = context.WithValue(ctx, inRunKey{}, true)
+	d.within.Run = c.RunID
 	if d.account != nil {
 		d.account.named(c.RunID)
 		ctx = context.WithValue(ctx, runAccountKey{}, d.account)
@@ -351,9 +350,6 @@ func (d graphDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 
 type approvalKey struct{}
 
-// inRunKey marks the calls of the nodes of a graph.
-type inRunKey struct{}
-
 // callApproval is the approval of the call of a node in flight.
 type callApproval struct {
 	ref item.Ref
@@ -369,7 +365,7 @@ func (d graphDispatcher) confirmer(ctx context.Context, c graph.Call, live bool)
 		return func(_ context.Context, question string) (bool, error) { return question == c.Approval.Given, nil }
 	}
 	var confirm exec.Ask
-	a := agent.AskingOf(ctx)
+	a := d.within.Asking
 	switch call, ok := ctx.Value(graphOptionsKey{}).(*graphCall); {
 	case ok && call.Confirm != nil:
 		confirm = call.Confirm
@@ -418,7 +414,7 @@ func suspends(ctx context.Context, call policy.Call, d policy.Decision, timeout 
 
 // verb calls search, load or sign, as models do.
 func (d graphDispatcher) verb(ctx context.Context, c graph.Call) (any, error) {
-	w, err := d.p.Workspace(ctx)
+	w, err := d.p.Workspace(ctx, d.within)
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func (o orchestration) reached(ctx context.Context, word string) (string, error)
 	if err != nil || word == "" {
 		return "", missing
 	}
-	yes := isPerson(ctx, o.in.Held)
+	yes := isPerson(o.in.Call)
 	if !yes && o.from != "" {
 		err = o.p.withStore(ctx, func(s *store.Store) (err error) {
 			yes, err = s.Reaches(ctx, o.from, chainRoot(o.p.Spaces.ProjectDir, id))

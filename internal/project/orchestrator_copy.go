@@ -33,7 +33,7 @@ func (o orchestration) apply(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
-	done, err := o.p.ApplyCopy(ctx, id, o.list("paths"), check, isPerson(ctx, o.in.Held))
+	done, err := o.p.ApplyCopy(ctx, id, o.list("paths"), check, isPerson(o.in.Call))
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (o orchestration) apply(ctx context.Context) (any, error) {
 // mayWrite returns nil if the caller may write files of the project: it holds the capability
 // for the file tool that does, and the allowance permits the tier of that tool.
 func (o orchestration) mayWrite(ctx context.Context, id string) error {
-	if isPerson(ctx, o.in.Held) {
+	if isPerson(o.in.Call) {
 		return nil
 	}
 	if err := o.in.Held.Allows(policy.Execute, item.Ref{Kind: item.Tool, ID: "rye/file-system/write"}); err != nil {
@@ -63,7 +63,7 @@ func (o orchestration) drop(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	_, err = o.p.DropCopy(ctx, id)
-	if e := diag.Typed(err); err != nil && !(modelCallOf(ctx).again && e.Reason == "no_copy") {
+	if e := diag.Typed(err); err != nil && !(o.in.Again && e.Reason == "no_copy") {
 		return nil, err
 	}
 	return map[string]any{"thread_id": id, "dropped": true}, nil

@@ -14,7 +14,7 @@ func (o orchestration) by(ctx context.Context) string {
 	switch {
 	case o.from != "":
 		return "thread " + o.from
-	case isPerson(ctx, o.in.Held):
+	case isPerson(o.in.Call):
 		return "person"
 	}
 	return "client"
@@ -23,7 +23,7 @@ func (o orchestration) by(ctx context.Context) string {
 // interrupted returns an error for a call that a stopped process had begun, and that would
 // do its work twice.
 func (o orchestration) interrupted(ctx context.Context) error {
-	if !modelCallOf(ctx).again {
+	if !o.in.Again {
 		return nil
 	}
 	return diag.New(diag.ExecutionFailed, "%s: interrupted; it may have run", o.text("operation"))
@@ -62,13 +62,13 @@ func (o orchestration) resume(ctx context.Context) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case now.State == threads.Running && modelCallOf(ctx).again && !o.own(id):
+	case now.State == threads.Running && o.in.Again && !o.own(id):
 		out.PID = now.PID // this call has resumed it
 		return out, nil
 	case slices.Contains([]string{threads.Running, threads.Completed, threads.Continued}, now.State):
 		return nil, diag.New(diag.ThreadState, "resuming %s: it is %s", last, now.State).WithReason("ended").WithDetail("state", now.State)
 	}
-	if ask := suspendedFor(s); ask != nil && !isPerson(ctx, o.in.Held) && (ask.To != "parent" || s.Spawned == nil || s.Spawned.By != o.from) {
+	if ask := suspendedFor(s); ask != nil && !isPerson(o.in.Call) && (ask.To != "parent" || s.Spawned == nil || s.Spawned.By != o.from) {
 		return nil, diag.New(diag.ApprovalRequired, "resuming %s: a person answers what it asks: %s", last, ask.Question).WithDetail("id", last)
 	}
 	out.PID, err = o.p.continueProcess(ctx, last, resumeStart{Message: o.text("message"), By: o.by(ctx)})
@@ -106,7 +106,7 @@ func (o orchestration) handOff(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ask := suspendedFor(s); ask != nil && !isPerson(ctx, o.in.Held) {
+	if ask := suspendedFor(s); ask != nil && !isPerson(o.in.Call) {
 		return nil, diag.New(diag.ApprovalRequired, "handing off %s: a person answers what it asks: %s", last, ask.Question).WithDetail("id", last)
 	}
 	next, err := o.p.HandOffThread(ctx, last, o.text("message"), o.by(ctx))
@@ -130,7 +130,7 @@ func (o orchestration) send(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	out := map[string]any{"delivered": true, "thread_id": to.ID, "state": to.State}
-	if to.State == graph.StateSuspended && to.Reason == "wait" && isPerson(ctx, o.in.Held) {
+	if to.State == graph.StateSuspended && to.Reason == "wait" && isPerson(o.in.Call) {
 		d := DueThread{ID: id} // a run that waits for the event goes on
 		err = o.p.WakeThread(ctx, &d)
 		out["pid"] = d.PID

@@ -18,13 +18,13 @@ type Parts struct {
 	// Provide makes a call of a model for a provider item.
 	Provide func(context.Context, *Project, exec.ProviderCall) (map[string]any, error)
 	// Approve decides about a call, and asks the user where the allowance wants that.
-	Approve func(context.Context, *Project, policy.Call, exec.Ask) error
+	Approve func(context.Context, *Project, exec.Call, policy.Call) error
 	// Broker opens the connection of a program to the verbs.
 	Broker func(context.Context, *Project, policy.Held, exec.Current) (exec.Connection, error)
 	// Dependencies returns the packages of a Python tool for its lock entry.
 	Dependencies func(context.Context, *Project, *exec.Chain) ([]lock.Dep, error)
-	// Workspace returns the project as the verbs of agents see it.
-	Workspace func(context.Context, *Project) (*agent.Workspace, error)
+	// Workspace returns the project as the verbs of agents see it during a call.
+	Workspace func(context.Context, *Project, exec.Call) (*agent.Workspace, error)
 }
 
 func missingPart(name string) error {
@@ -46,11 +46,11 @@ func (p *Project) provide(ctx context.Context, call exec.ProviderCall) (map[stri
 }
 
 // approve fails without the part: a call that no part decides about is refused.
-func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) error {
+func (p *Project) approve(ctx context.Context, call exec.Call, about policy.Call) error {
 	if p.Env.Parts.Approve == nil {
 		return missingPart("Approve")
 	}
-	return p.Env.Parts.Approve(ctx, p, call, ask)
+	return p.Env.Parts.Approve(ctx, p, call, about)
 }
 
 // broker returns the function that opens the connection of a program to the verbs, nil
@@ -71,10 +71,10 @@ func (p *Project) dependencies(ctx context.Context, c *exec.Chain) ([]lock.Dep, 
 	return p.Env.Parts.Dependencies(ctx, p, c)
 }
 
-// Workspace returns the project as the verbs of agents see it.
-func (p *Project) Workspace(ctx context.Context) (*agent.Workspace, error) {
+// Workspace returns the project as the verbs of agents see it during a call.
+func (p *Project) Workspace(ctx context.Context, within exec.Call) (*agent.Workspace, error) {
 	if p.Env.Parts.Workspace == nil {
 		return nil, missingPart("Workspace")
 	}
-	return p.Env.Parts.Workspace(ctx, p)
+	return p.Env.Parts.Workspace(ctx, p, within)
 }

@@ -41,7 +41,7 @@ func (r *threadRun) admit(ctx context.Context, child store.Thread, o *ThreadOpti
 	left := r.Limits.DurationSeconds - t.Used().DurationMS/1000
 	l.DurationSeconds = max(1, min(l.DurationSeconds, left))
 	ask := store.Share{Spend: l.Spend, Depth: l.Depth, Spawns: l.Spawns}
-	call, _ := ctx.Value(callKey{}).(string)
+	call := o.callID
 	if err := r.starts.wait(ctx, call); err != nil {
 		return l, err
 	}

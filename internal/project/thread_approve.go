@@ -13,7 +13,6 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
-	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/threads"
 )
 
@@ -239,7 +238,8 @@ func (p *Project) decidedNow(ctx context.Context, id string, q *threads.OpenQues
 }
 
 // Approve decides about a call by the allowance, and asks the user where it wants that.
-func Approve(ctx context.Context, p *Project, call policy.Call, ask exec.Ask) error {
+func Approve(ctx context.Context, p *Project, made exec.Call, call policy.Call) error {
+	ask := made.Ask
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
 		return err
@@ -248,8 +248,8 @@ func Approve(ctx context.Context, p *Project, call policy.Call, ask exec.Ask) er
 		call.Child = r.o.isChild()
 	}
 	d := a.Decide(call)
-	d.Timeout = a.Approvals.Timeout(AtTerminal(ctx))
-	start := starting(ctx)
+	d.Timeout = a.Approvals.Timeout(AtTerminal(ctx, made))
+	start := made.Started
 	if start == nil {
 		start = func(string, item.Digest, string, string) error { return nil }
 	}
@@ -286,11 +286,11 @@ func Approve(ctx context.Context, p *Project, call policy.Call, ask exec.Ask) er
 	return start(call.Ref.String(), call.Digest, d.Tier.String(), "approved")
 }
 
-// AtTerminal reports whether a question of ctx reaches a person at a terminal: of this process,
+// AtTerminal reports whether a question of a call reaches a person at a terminal: of this process,
 // or of one that waits for its thread. Otherwise it goes to the user of a client.
-func AtTerminal(ctx context.Context) bool {
+func AtTerminal(ctx context.Context, call exec.Call) bool {
 	if r := spawner(ctx); r != nil && (r.o.ToClient || r.o.Relayed && !r.o.Attended) {
 		return false
 	}
-	return agent.AskingOf(ctx) == nil
+	return call.Asking == nil
 }

@@ -112,7 +112,7 @@ func appletError(run *primary.Run, err error) error {
 // quiet returns a context in which a call of a tool is not the call of a model that is being
 // made.
 func quiet(ctx context.Context) context.Context {
-	return WithApprover(context.WithValue(ctx, startKey{}, nil), nil)
+	return WithApprover(ctx, nil)
 }
 
 // forModel makes an image or a file of a result ready for models.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
@@ -17,9 +18,13 @@ func spawner(ctx context.Context) *threadRun {
 	return r
 }
 
-type stepKey struct{}
-
-type callKey struct{}
+// callOf returns the id of the call of a thread that makes a call, "" if a step makes it.
+func callOf(c exec.Call) string {
+	if c.Step != "" {
+		return ""
+	}
+	return c.ID
+}
 
 // toolOfCall returns the tool that a program executes, "" for another verb or kind.
 func toolOfCall(verb string, input map[string]any) item.Ref {
@@ -35,8 +40,6 @@ func toolOfCall(verb string, input map[string]any) item.Ref {
 	return ref
 }
 
-type capturedKey struct{}
-
 // captured is the result of a call as its program reads it: the whole, not what the model
 // reads.
 type captured struct {
@@ -47,15 +50,16 @@ type captured struct {
 	err     error
 }
 
-// capture keeps the result of a call for the program that makes it.
-func capture(ctx context.Context, c *threads.ToolCall, res *threads.ToolResult, err error) {
-	got, _ := ctx.Value(capturedKey{}).(*captured)
-	if got == nil || got.set {
-		return
-	}
-	*got = captured{set: true, err: err, verb: c.Tool.Verb != ""}
-	if res != nil {
-		got.data, got.isError = res.Data, res.IsError
+// result keeps the result of the call that run makes.
+func (c *captured) result(run threads.Runner) threads.Runner {
+	return func(ctx context.Context, call *threads.ToolCall) (*threads.ToolResult, error) {
+		res, err := run(ctx, call)
+		*c = captured{set: true, err: err, verb: call.Tool.Verb != ""}
+		if res != nil {
+			c.data = res.Data
+			c.isError = res.IsError
+		}
+		return res, err
 	}
 }
 
@@ -85,17 +89,4 @@ func envelope(data any, err error) *diag.Envelope {
 	}
 	e := diag.Typed(err)
 	return &diag.Envelope{Error: &diag.Failure{Code: e.Code, Message: e.Error(), Retryable: e.Retryable, Details: e.Details}}
-}
-
-// modelCall is the call of a model that ctx belongs to.
-type modelCall struct {
-	key   string // equal when the call is repeated
-	again bool   // a process that was stopped had begun it
-}
-
-type modelCallKey struct{}
-
-func modelCallOf(ctx context.Context) modelCall {
-	c, _ := ctx.Value(modelCallKey{}).(modelCall)
-	return c
 }

@@ -25,11 +25,11 @@ func (p *Project) ThreadDirective(ctx context.Context, in exec.NativeCall) (map[
 	if err != nil {
 		return nil, err
 	}
-	decide := decider(ctx, in.Ask)
+	decide := decider(ctx, in.Call)
 	s, err := p.joined(ctx, o)
 	if s == nil && err == nil {
 		o.Relayed = wait && decide != nil
-		o.Attended = o.Relayed && AtTerminal(ctx)
+		o.Attended = o.Relayed && AtTerminal(ctx, in.Call)
 		s, err = p.SpawnThread(ctx, o)
 	}
 	if err != nil {
@@ -101,7 +101,10 @@ func (p *Project) childOptions(ctx context.Context, in exec.NativeCall) (o *Thre
 	if err != nil || ref.Kind != item.Directive {
 		return nil, false, diag.New(diag.ValidationFailed, "starting a thread: %q is not the id of a directive", id)
 	}
-	o = &ThreadOptions{Ref: ref, Held: in.Held, Model: text("model"), Provider: text("provider"), Above: spawner(ctx), Call: modelCallOf(ctx).key}
+	o = &ThreadOptions{Ref: ref, Held: in.Held, Model: text("model"), Provider: text("provider"), Above: spawner(ctx), callID: callOf(in.Call), again: in.Again}
+	if in.ID != "" {
+		o.Call = in.Thread + "/" + in.ID
+	}
 	if o.Above == nil && ctx.Value(runAccountKey{}) != nil {
 		return nil, false, diag.New(diag.ValidationFailed, "starting %s: a node of a graph calls the directive itself, as its action", ref)
 	}
@@ -130,7 +133,7 @@ func (p *Project) childOptions(ctx context.Context, in exec.NativeCall) (o *Thre
 	if err != nil {
 		return nil, false, err
 	}
-	if isPerson(ctx, in.Held) {
+	if isPerson(in.Call) {
 		o.Limits = flags
 	} else {
 		o.Narrow = flags

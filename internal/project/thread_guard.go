@@ -41,11 +41,9 @@ func (r *threadRun) guarded(ctx context.Context, within exec.Call, c *threads.To
 	return nil, diag.New(diag.PolicyDenied, "%s", why).WithReason("hook").WithDetail("hook", control.By)
 }
 
-type guardKey struct{}
-
 // runGuards runs them with the function that rye ships, and records their events.
 func (r *threadRun) runGuards(ctx context.Context, within exec.Call, t *threads.Thread, scope map[string]any) (*steps.Control, error) {
-	ctx = context.WithValue(ctx, guardKey{}, true) // their own actions are not guarded again
+	within.Guarded = true // their own actions are not guarded again
 	in, err := r.stepInput(ctx, t, "run_hooks", map[string]any{"event": guardEvent, "context": scope})
 	if err != nil {
 		return nil, err

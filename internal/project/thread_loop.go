@@ -166,8 +166,9 @@ func (r *threadRun) runStep(ctx context.Context, within exec.Call, t *threads.Th
 		return id, nil, err
 	}
 	id = threads.Identity{Ref: ref.String(), Digest: chain.Tool().Digest}
-	ctx = context.WithValue(context.WithValue(context.WithValue(ctx, stepKey{}, name), callKey{}, ""), threadRunKey{}, r)
+	ctx = context.WithValue(ctx, threadRunKey{}, r)
 	call := within.Below(r.loopHeld)
+	call.Step = name
 	call.Ask = r.o.Ask
 	program := chain.Primitive().Ref.ID != exec.NativeStep
 	if program {
@@ -561,7 +562,7 @@ func (r *threadRun) execute(ctx context.Context, within exec.Call, a steps.Actio
 		}
 		r.acted.Store(true)
 	}
-	if ctx.Value(guardKey{}) == nil && !strings.HasPrefix(ref.ID, steps.Dir) {
+	if !within.Guarded && !strings.HasPrefix(ref.ID, steps.Dir) {
 		call := &threads.ToolCall{Tool: threads.Offered{ToolDef: message.ToolDef{Name: ref.ID}, Ref: ref.String()}, Input: params}
 		if skipped, err := r.guarded(ctx, within, call); err != nil || skipped != nil {
 			return nil, err

@@ -54,6 +54,8 @@ type ThreadOptions struct {
 	Above     *threadRun                    // the thread of this process that starts the new one
 	Child     *threads.Spawned              // of a thread that another one started
 	Call      string                        // the key of the call that starts it, "" for none
+	callID    string                        // of the call of Above that starts it, "" if a step does
+	again     bool                          // a process that was stopped had begun the call
 	Workspace string                        // here, read, worktree or copy; "" is where the caller works
 	// Permit asks the person whether tools may write in a directory that is not a project; nil
 	// if no person is present.

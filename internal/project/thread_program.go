@@ -48,7 +48,8 @@ func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Re
 	if _, answering := b.current(); !answering { // no line of the log would be before it
 		return envelope(nil, diag.New(diag.PermissionDenied, "calling %s: the program has answered, and calls rye between two calls of it", req.Name))
 	}
-	ctx = WithApprover(context.WithValue(ctx, startKey{}, nil), nil) // the program makes a call of its own
+	ctx = WithApprover(ctx, nil) // the program makes a call of its own
+	req.Within.Started = nil
 	req.Ask = b.r.o.Ask
 	args, _ := jsonx.ParseMessage(req.Args)
 	input, _ := args.(map[string]any)
@@ -60,7 +61,7 @@ func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Re
 	if err := b.held.Allows(policy.Execute, ref); err != nil {
 		return b.aside(ctx, req.Within, offered(ref), params) // it is denied, and recorded
 	}
-	if step, _ := ctx.Value(stepKey{}).(string); step == "dispatch" && ref.ID == steps.Dir+step {
+	if step := req.Within.Step; step == "dispatch" && ref.ID == steps.Dir+step {
 		return b.dispatch(ctx, req.Within, params)
 	}
 	if name, isStep := strings.CutPrefix(ref.ID, steps.Dir); isStep && name != "control" && name != "emitter" {
@@ -70,7 +71,7 @@ func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Re
 	if slices.ContainsFunc(b.r.Services, func(s *threads.Service) bool { return s.Provider == ref }) {
 		return w.Do(ctx, req) // the attempt is recorded where every attempt is
 	}
-	if id := b.ofModel(ctx, ref, params); id != "" {
+	if id := b.ofModel(req.Within.Step, ref, params); id != "" {
 		return b.model(ctx, req.Within, id, false)
 	}
 	return b.aside(ctx, req.Within, offered(ref), params)
@@ -82,8 +83,8 @@ func offered(ref item.Ref) threads.Offered {
 
 // ofModel returns the call of the model that a program makes: the step dispatch executes
 // the tool of a call that has no result, with its arguments.
-func (b *threadProgram) ofModel(ctx context.Context, ref item.Ref, params map[string]any) string {
-	if step, _ := ctx.Value(stepKey{}).(string); step != "dispatch" {
+func (b *threadProgram) ofModel(step string, ref item.Ref, params map[string]any) string {
+	if step != "dispatch" {
 		return ""
 	}
 	want, err := jsonx.Marshal(params)
@@ -134,7 +135,7 @@ func (b *threadProgram) dispatch(ctx context.Context, within exec.Call, params m
 func (b *threadProgram) model(ctx context.Context, within exec.Call, id string, read bool) *diag.Envelope {
 	grant, _ := b.calls()
 	got := &captured{}
-	d, err := b.t.Call(context.WithValue(ctx, capturedKey{}, got), id, b.r.toolWithin(within), grant)
+	d, err := b.t.Call(ctx, id, got.result(b.r.toolWithin(within)), grant)
 	switch {
 	case err != nil:
 		return envelope(nil, err)
@@ -153,12 +154,11 @@ func (b *threadProgram) aside(ctx context.Context, within exec.Call, tool thread
 		input = map[string]any{}
 	}
 	of := threads.KeyOf(ctx)
-	if id, _ := ctx.Value(callKey{}).(string); id != "" {
+	if id := callOf(within); id != "" {
 		of = id
 	}
 	got := &captured{}
-	ctx = context.WithValue(ctx, capturedKey{}, got)
-	res, err := b.t.Aside(ctx, threads.AsideCall{By: by, Of: of, Tool: tool, Input: input, Held: b.held}, b.r.callWithin(within))
+	res, err := b.t.Aside(ctx, threads.AsideCall{By: by, Of: of, Tool: tool, Input: input, Held: b.held}, got.result(b.r.callWithin(within)))
 	switch {
 	case got.set:
 		return got.envelope()

@@ -17,7 +17,7 @@ import (
 // stopped, nil if it started none. One that was ended because of its caller goes on in a
 // process of its own.
 func (p *Project) joined(ctx context.Context, o *ThreadOptions) (*Spawned, error) {
-	if o.Above == nil || !modelCallOf(ctx).again {
+	if o.Above == nil || !o.again {
 		return nil, nil
 	}
 	id, s, err := p.startedBy(ctx, o.Above.stored().ID, o.Call)

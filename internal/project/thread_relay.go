@@ -12,7 +12,6 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -20,11 +19,12 @@ import (
 // decider returns how the process that waits for a thread asks a person about its calls: at
 // the terminal, or at the client of the call. It is nil if it cannot: also for a client that
 // would repeat the call with the answer, because that would start another thread.
-func decider(ctx context.Context, ask exec.Ask) Decide {
+func decider(ctx context.Context, call exec.Call) Decide {
+	ask := call.Ask
 	if ask == nil {
 		return nil
 	}
-	if a := agent.AskingOf(ctx); a != nil && !a.Live {
+	if a := call.Asking; a != nil && !a.Live {
 		return nil
 	}
 	if r := spawner(ctx); r != nil && r.o.Decide != nil {

@@ -22,7 +22,6 @@ func (r *threadRun) check(ctx context.Context, tool string, outputs map[string]a
 	if err := r.Held.Allows(policy.Execute, ref); err != nil {
 		return err
 	}
-	ctx = context.WithValue(ctx, startKey{}, nil)
 	_, err = r.p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: r.Held, Within: r.within(), Params: map[string]any{"outputs": outputs}, Ask: r.o.Ask})
 	return err
 }
@@ -33,7 +32,6 @@ func (r *threadRun) guard(ctx context.Context, c *threads.ToolCall, res *threads
 	if t == nil {
 		return &threads.Guarded{Blocks: res.Blocks}, nil
 	}
-	ctx = context.WithValue(ctx, startKey{}, nil)
 	out, err := r.step(ctx, r.within(), t, "result_guard", map[string]any{"results": []any{map[string]any{
 		"call_id": c.ID, "ref": c.Tool.Ref, "is_error": res.IsError, "content": res.Blocks, "result_tokens": r.resultTokens(ctx, calledItem(c)), "page": res.Page,
 	}}, "accepts": acceptedBy(t.Service())})

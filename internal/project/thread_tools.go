@@ -156,7 +156,7 @@ func (r *threadRun) define(ctx context.Context, it *resolve.Item) (steps.Offer, 
 
 // verbs returns the verbs that the thread may use for any item.
 func (r *threadRun) verbs(ctx context.Context) ([]steps.VerbTool, error) {
-	w, err := r.p.Workspace(ctx)
+	w, err := r.p.Workspace(ctx, r.within())
 	if err != nil {
 		return nil, err
 	}
@@ -181,14 +181,6 @@ func (r *threadRun) verbs(ctx context.Context) ([]steps.VerbTool, error) {
 	return out, nil
 }
 
-type startKey struct{}
-
-// starting returns what records that a call starts, nil outside of calls of a model.
-func starting(ctx context.Context) func(ref string, digest item.Digest, tier, decision string) error {
-	f, _ := ctx.Value(startKey{}).(func(ref string, digest item.Digest, tier, decision string) error)
-	return f
-}
-
 // callWithin returns call for a program that makes the calls.
 func (r *threadRun) callWithin(within exec.Call) threads.Runner {
 	return func(ctx context.Context, c *threads.ToolCall) (*threads.ToolResult, error) {
@@ -197,18 +189,19 @@ func (r *threadRun) callWithin(within exec.Call) threads.Runner {
 }
 
 // call runs one call of the model through the gates of every caller.
-func (r *threadRun) call(ctx context.Context, within exec.Call, c *threads.ToolCall) (res *threads.ToolResult, err error) {
-	defer func() { capture(ctx, c, res, err) }()
+func (r *threadRun) call(ctx context.Context, within exec.Call, c *threads.ToolCall) (*threads.ToolResult, error) {
 	if err := r.money.permitted(ctx); err != nil {
 		return nil, err
 	}
 	if skipped, err := r.guarded(ctx, within, c); err != nil || skipped != nil {
 		return skipped, err
 	}
-	ctx = WithApprover(context.WithValue(ctx, startKey{}, c.Start), r.approver(ctx, within, c))
-	// A program that runs for this call is not the step that made it.
-	ctx = context.WithValue(context.WithValue(ctx, stepKey{}, ""), callKey{}, c.ID)
-	ctx = context.WithValue(context.WithValue(ctx, spawnerKey{}, r), modelCallKey{}, modelCall{c.Key, c.Again})
+	ctx = WithApprover(ctx, r.approver(ctx, within, c))
+	within.Step = "" // a program that runs for this call is not the step that made it
+	within.ID = c.ID
+	within.Again = c.Again
+	within.Started = c.Start
+	ctx = context.WithValue(ctx, spawnerKey{}, r)
 	switch {
 	case c.Tool.Name == threads.ArtifactTool:
 		if err := c.Start("", item.Digest{}, policy.T0.String(), "run"); err != nil {
@@ -294,7 +287,7 @@ func (r *threadRun) verb(ctx context.Context, within exec.Call, c *threads.ToolC
 	if c.By != "" {
 		p = p.ForBroker()
 	}
-	w, err := p.Workspace(ctx)
+	w, err := p.Workspace(ctx, within)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +309,7 @@ func (r *threadRun) verb(ctx context.Context, within exec.Call, c *threads.ToolC
 		Name: string(c.Tool.Verb), Args: args, Held: c.Held, Within: within, Ask: r.o.Ask,
 		Progress: func(line string) { c.Output("stdout", line) },
 	})
-	if env.Error != nil && starting(ctx) != nil && refused(env.Error.Code) {
+	if env.Error != nil && refused(env.Error.Code) {
 		e := diag.New(env.Error.Code, "%s", env.Error.Message)
 		e.Details = maps.Clone(env.Error.Details)
 		return nil, e

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/filestamp"
@@ -216,14 +217,14 @@ func openForAgents(ctx context.Context, e *project.Env, o *agentProject, allowed
 		settings.Within(within)
 	}
 	h.Verbs, h.Settings = h.NewVerbs(), settings
-	w, err := h.Workspace(ctx)
+	w, err := h.Workspace(ctx, exec.Call{})
 	return w, held, err
 }
 
 // Workspace returns the project as the agents' verbs see it. The settings are those
 // of the server that opened it, also if a tool calls a verb as a tool; without a
 // server they are the project's own.
-func Workspace(ctx context.Context, p *project.Project) (*agent.Workspace, error) {
+func Workspace(ctx context.Context, p *project.Project, within exec.Call) (*agent.Workspace, error) {
 	s := p.Settings
 	if s == nil {
 		var err error
@@ -236,7 +237,7 @@ func Workspace(ctx context.Context, p *project.Project) (*agent.Workspace, error
 		return nil, err
 	}
 	return &agent.Workspace{
-		Verbs: p.Verbs, Settings: s, AskTimeout: a.Approvals.Timeout(project.AtTerminal(ctx)),
+		Verbs: p.Verbs, Settings: s, AskTimeout: a.Approvals.Timeout(project.AtTerminal(ctx, within)),
 		Signer: func(ctx context.Context) (sign.Signer, error) { return agentsKey(ctx, p) },
 		May: func(fp sign.Fingerprint, ref item.Ref) bool {
 			k, ok := p.Trust.Key(fp)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/stdlib"
 )
@@ -37,7 +38,7 @@ func TestAgentsQuestionsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := Workspace(t.Context(), p)
+	w, err := Workspace(t.Context(), p, exec.Call{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ const (
 // caller and the calls that its item lists. The program is not a user: it answers no
 // question.
 type Broker struct {
-	open func(ctx context.Context) (*Workspace, error)
+	open func(ctx context.Context, within exec.Call) (*Workspace, error)
 	held policy.Held
 	// current is the call of the program, within which it calls the verbs.
 	current exec.Current
@@ -63,7 +63,7 @@ type brokerLevel struct {
 // NewBroker returns the broker of a program that is about to start. ctx is the context of its
 // run. open returns the workspace of a call. The error is LIMIT_EXCEEDED if brokers
 // are nested too deep.
-func NewBroker(ctx context.Context, held policy.Held, current exec.Current, home string, open func(ctx context.Context) (*Workspace, error)) (*Broker, error) {
+func NewBroker(ctx context.Context, held policy.Held, current exec.Current, home string, open func(ctx context.Context, within exec.Call) (*Workspace, error)) (*Broker, error) {
 	level, _ := ctx.Value(brokerKey{}).(brokerLevel)
 	if level.tree == nil {
 		level.tree = &brokerTree{}
@@ -93,7 +93,7 @@ func (b *Broker) Around(make func(ctx context.Context, w *Workspace, req Request
 // Definitions returns all four verbs: a call without permission is an error that names
 // the missing capability.
 func (b *Broker) Definitions(ctx context.Context) (*Definitions, error) {
-	w, err := b.open(ctx)
+	w, err := b.open(ctx, exec.Call{})
 	if err != nil {
 		return nil, err
 	}
@@ -147,14 +147,15 @@ func (b *Broker) call(ctx context.Context, req Request) *diag.Envelope {
 	case path != "":
 		return failed(diag.New(diag.UnknownParameter, "calling %s: project_path is not accepted, a program works in the project of its caller", req.Name), nil)
 	}
-	w, err := b.open(ctx)
+	within, _ := b.current()
+	w, err := b.open(ctx, within)
 	if err != nil {
 		return failed(err, nil)
 	}
 	// What the client sends is written by the program: an answer of it is not the
 	// user's.
 	req.Held = b.held
-	req.Within, _ = b.current()
+	req.Within = within
 	req.Ask = nil
 	req.Asking = nil
 	if b.around != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
@@ -24,7 +23,7 @@ func (w *Workspace) execute(ctx context.Context, req Request, args map[string]an
 		call.OnLine = func(_ proc.Stream, line []byte) { req.Progress(string(line)) }
 	}
 	if req.Steps != nil {
-		ctx = mcpclient.WithProgress(ctx, req.Steps)
+		call.Within.Progress = req.Steps
 	}
 	if mode, _ := args["mode"].(string); mode != "" {
 		if call, err = asThread(call, mode); err != nil {
@@ -34,7 +33,8 @@ func (w *Workspace) execute(ctx context.Context, req Request, args map[string]an
 	switch call.Ref.Kind {
 	case item.Tool:
 		// Also nil: a program below a run does not ask the user of the run's caller.
-		return w.tool(context.WithValue(ctx, askingKey{}, req.Asking), call)
+		call.Within.Asking = req.Asking
+		return w.tool(ctx, call)
 	case item.Directive:
 		env.Data, err = w.directive(ctx, call)
 	default:

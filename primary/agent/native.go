@@ -11,11 +11,11 @@ import (
 // Natives returns the functions of the items rye/primary/*: the verbs, for tools
 // and models that call them as tools. open returns the workspace of a call; it
 // is called once for each call.
-func Natives(open func(ctx context.Context) (*Workspace, error)) map[string]exec.Native {
+func Natives(open func(ctx context.Context, within exec.Call) (*Workspace, error)) map[string]exec.Native {
 	out := map[string]exec.Native{}
 	for _, name := range Names() {
 		out["primary_"+name] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
-			w, err := open(ctx)
+			w, err := open(ctx, in.Call)
 			if err != nil {
 				return nil, err
 			}

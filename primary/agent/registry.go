@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -22,10 +23,10 @@ type Registry interface {
 	// Fetch fetches the release of an item into the cache and verifies it. It writes
 	// nothing else.
 	Fetch(ctx context.Context, from RegistryRef) (*RegistryItem, error)
-	// Adopt makes a fetched item usable: it decides by the allowance, asks the user, and
+	// Adopt makes a fetched item usable for a call: it decides by the allowance, asks the user, and
 	// records the release in the user's lock. A dry run decides, and neither asks nor
 	// records; its workspace is nil.
-	Adopt(ctx context.Context, it *RegistryItem, ask func(context.Context, string) (bool, error), dryRun bool) (*Workspace, error)
+	Adopt(ctx context.Context, call exec.Call, it *RegistryItem, dryRun bool) (*Workspace, error)
 }
 
 // RegistryRef names an item of a release: ID@registry:HOST/NS/NAME@VERSION.
@@ -218,7 +219,9 @@ func (w *Workspace) executeRegistry(ctx context.Context, req Request, from Regis
 		return w.execute(ctx, req, args)
 	}
 	dry, _ := args["dry_run"].(bool)
-	other, err := w.Registry.Adopt(ctx, it, req.Ask, dry)
+	call := req.Within
+	call.Ask = req.Ask
+	other, err := w.Registry.Adopt(ctx, call, it, dry)
 	switch {
 	case err != nil:
 		return env, err

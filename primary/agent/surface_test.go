@@ -44,7 +44,7 @@ func workspace(h *testkit.Workspace, allowed policy.Set) (*agent.Workspace, poli
 		h.T.Fatal(err)
 	}
 	p := &agent.Workspace{Settings: settings}
-	natives := agent.Natives(func(context.Context) (*agent.Workspace, error) { return p, nil })
+	natives := agent.Natives(func(context.Context, exec.Call) (*agent.Workspace, error) { return p, nil })
 	self, err := os.Executable() // starts the sandbox
 	if err != nil {
 		h.T.Fatal(err)

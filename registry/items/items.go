@@ -260,7 +260,8 @@ func statedSandbox(it *resolve.Item) string {
 }
 
 // Adopt implements agent.Registry.
-func (r registryItems) Adopt(ctx context.Context, it *agent.RegistryItem, ask func(context.Context, string) (bool, error), dryRun bool) (*agent.Workspace, error) {
+func (r registryItems) Adopt(ctx context.Context, call exec.Call, it *agent.RegistryItem, dryRun bool) (*agent.Workspace, error) {
+	ask := call.Ask
 	p := r.p
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
@@ -289,13 +290,13 @@ func (r registryItems) Adopt(ctx context.Context, it *agent.RegistryItem, ask fu
 	review := func([]packages.Change) error { return nil }
 	if a.Registry == "ask" {
 		review = func(changes []packages.Change) error {
-			return r.ask(ctx, it, changes, a.Approvals.Timeout(project.AtTerminal(ctx)), ask)
+			return r.ask(ctx, it, changes, a.Approvals.Timeout(project.AtTerminal(ctx, call)), ask)
 		}
 	}
 	if err := r.add(ctx, it, review); err != nil {
 		return nil, err
 	}
-	return r.reopen(ctx, it)
+	return r.reopen(ctx, call, it)
 }
 
 // add records the release in the user's lock, for this item only.
@@ -369,7 +370,7 @@ func (r registryItems) question(it *agent.RegistryItem, changes []packages.Chang
 
 // reopen opens the project with the changed user space. The item that a run would use must
 // be the one that the user was asked about.
-func (r registryItems) reopen(ctx context.Context, was *agent.RegistryItem) (*agent.Workspace, error) {
+func (r registryItems) reopen(ctx context.Context, call exec.Call, was *agent.RegistryItem) (*agent.Workspace, error) {
 	p, err := r.p.Env.Open(ctx, project.Strict)
 	if err != nil {
 		return nil, err
@@ -382,5 +383,5 @@ func (r registryItems) reopen(ctx context.Context, was *agent.RegistryItem) (*ag
 	if it.Root.Layer != was.From.Bundle || it.Digest != was.Item.Digest {
 		return nil, r.shadowed(it, was.From)
 	}
-	return p.Workspace(ctx)
+	return p.Workspace(ctx, call)
 }

@@ -31,7 +31,7 @@ func TestBrokerEnds(t *testing.T) {
 		Verbs:    primary.New(primary.Params{Resolver: resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: h.Store()}), Dir: h.Project, Now: h.Clock}),
 		Settings: &agent.Settings{Sign: agent.SignDeny},
 	}
-	b, err := agent.NewBroker(t.Context(), policy.Person(), func() (exec.Call, bool) { return exec.Call{}, true }, "", func(context.Context) (*agent.Workspace, error) { return w, nil })
+	b, err := agent.NewBroker(t.Context(), policy.Person(), func() (exec.Call, bool) { return exec.Call{}, true }, "", func(context.Context, exec.Call) (*agent.Workspace, error) { return w, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
