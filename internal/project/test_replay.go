@@ -187,15 +187,8 @@ func (p *Project) changedTools(ctx context.Context, f *testfile.File) ([]testfil
 // scratchThread runs a replay whose log is temporary, and returns its result and events. A
 // thread that fails has a result; the error is of a thread that has none.
 func (p *Project) scratchThread(ctx context.Context, o *ThreadOptions) (*threads.Result, []threads.Event, error) {
-	prepared, err := p.PrepareThread(ctx, o.request())
-	if err != nil {
-		return nil, nil, err
-	}
-	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: "test"}
-	if r.attachments, err = attachments(ctx, p, o, prepared); err != nil {
-		return nil, nil, err
-	}
-	params, err := r.params(ctx)
+	const id = "test"
+	params, err := p.KernelParams(ctx, id, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -209,11 +202,11 @@ func (p *Project) scratchThread(ctx context.Context, o *ThreadOptions) (*threads
 	}
 	params.Heads = "" // the log is never continued, and each has the same id
 	params.Account = func(context.Context, string, policy.USD) (threads.Ledger, error) { return freeLedger{}, nil }
-	res, err := threads.Start(ctx, r.id, params)
+	res, err := threads.Start(ctx, id, params)
 	if res == nil || ctx.Err() != nil {
 		return nil, nil, errors.Join(err, ctx.Err())
 	}
-	events, err := threads.RecordedEvents(params.Project, r.id)
+	events, err := threads.RecordedEvents(params.Project, id)
 	return res, events, err
 }
 

@@ -155,6 +155,19 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 	return out, nil
 }
 
+// KernelParams prepares a thread, and returns what the kernel needs to run it.
+func (p *Project) KernelParams(ctx context.Context, id string, o *ThreadOptions) (threads.Params, error) {
+	prepared, err := p.PrepareThread(ctx, o.request())
+	if err != nil {
+		return threads.Params{}, err
+	}
+	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: id}
+	if r.attachments, err = attachments(ctx, p, o, prepared); err != nil {
+		return threads.Params{}, err
+	}
+	return r.params(ctx)
+}
+
 // suspends reports whether the thread may rest until a person or a time wakes it. The run of
 // a graph waits for its thread, so a thread of a node cannot.
 func (r *threadRun) suspends() bool { return !r.o.NoSuspend && r.o.Below == nil }
