@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/testrun"
 )
 
 // testOptions are the flags of rye test, which rye test record has too.
@@ -61,16 +62,16 @@ func runTest(ctx context.Context, c *cli.Call, o *testOptions) error {
 	if err != nil {
 		return err
 	}
-	refs, err := h.Tests(ctx, c.Args)
+	refs, err := testrun.Find(ctx, h, c.Args)
 	if err != nil {
 		return err
 	}
 	if len(refs) == 0 {
 		c.UI.Note("The project has no recorded tests: rye test record DIRECTIVE makes one.")
 	}
-	reports := make([]*project.TestReport, 0, len(refs))
+	reports := make([]*testrun.Report, 0, len(refs))
 	for _, ref := range refs {
-		r := h.Test(ctx, ref, policy.Person())
+		r := testrun.Run(ctx, h, ref, policy.Person())
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -81,7 +82,7 @@ func runTest(ctx context.Context, c *cli.Call, o *testOptions) error {
 }
 
 // showTest prints one test for people.
-func showTest(u *cli.UI, r *project.TestReport) {
+func showTest(u *cli.UI, r *testrun.Report) {
 	if u.AsJSON {
 		return
 	}
@@ -104,7 +105,7 @@ func showTest(u *cli.UI, r *project.TestReport) {
 
 // endTests returns the error of the first test that could not be compared, else of the first
 // one that differs.
-func endTests(c *cli.Call, reports []*project.TestReport) error {
+func endTests(c *cli.Call, reports []*testrun.Report) error {
 	failed := 0
 	var first error
 	for _, r := range reports {
@@ -167,7 +168,7 @@ func runTestRecord(ctx context.Context, c *cli.Call, o *testRecordOptions) error
 	if err != nil {
 		return err
 	}
-	done, err := h.RecordTest(ctx, project.TestRecord{Thread: id, As: o.as, Replace: o.replace, Held: policy.Person()})
+	done, err := testrun.Record(ctx, h, testrun.RecordOptions{Thread: id, As: o.as, Replace: o.replace, Held: policy.Person()})
 	if err != nil {
 		showRepeated(c.UI, err)
 		return err
@@ -200,7 +201,7 @@ func recordRun(ctx context.Context, c *cli.Call, h *project.Project, o *testReco
 		return "", diag.New(diag.Usage, "reading the command line: a recording is of one --model")
 	}
 	for _, text := range o.models {
-		m, err := project.ParseModelChoice(text)
+		m, err := testrun.ParseModelChoice(text)
 		if err != nil {
 			return "", err
 		}

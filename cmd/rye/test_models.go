@@ -10,13 +10,14 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/testrun"
 )
 
 // runModels runs the directives of the tests with each model.
 func runModels(ctx context.Context, c *cli.Call, o *testOptions) error {
-	var choices []project.ModelChoice
+	var choices []testrun.ModelChoice
 	for _, text := range o.models {
-		m, err := project.ParseModelChoice(text)
+		m, err := testrun.ParseModelChoice(text)
 		if err != nil {
 			return err
 		}
@@ -26,13 +27,13 @@ func runModels(ctx context.Context, c *cli.Call, o *testOptions) error {
 	if err != nil {
 		return err
 	}
-	refs, err := h.Tests(ctx, c.Args)
+	refs, err := testrun.Find(ctx, h, c.Args)
 	if err != nil {
 		return err
 	}
-	reports := []*project.ModelReport{}
+	reports := []*testrun.ModelReport{}
 	for _, m := range choices {
-		r, err := h.TestModel(ctx, refs, m, project.ThreadOptions{Held: policy.Person(), Limits: o.limits, Ask: askAboutRisk(c)})
+		r, err := testrun.RunModel(ctx, h, refs, m, project.ThreadOptions{Held: policy.Person(), Limits: o.limits, Ask: askAboutRisk(c)})
 		reports = append(reports, r) // what it cost is shown, also when it is cancelled
 		if err != nil {
 			return endModels(c, reports, err)
@@ -41,7 +42,7 @@ func runModels(ctx context.Context, c *cli.Call, o *testOptions) error {
 	return endModels(c, reports, nil)
 }
 
-func endModels(c *cli.Call, reports []*project.ModelReport, err error) error {
+func endModels(c *cli.Call, reports []*testrun.ModelReport, err error) error {
 	for _, r := range reports {
 		if err == nil {
 			err = r.Err()
@@ -50,7 +51,7 @@ func endModels(c *cli.Call, reports []*project.ModelReport, err error) error {
 	return c.UI.Report(err, map[string]any{"models": reports}, nil, func() { showModels(c.UI, reports) })
 }
 
-func showModels(u *cli.UI, reports []*project.ModelReport) {
+func showModels(u *cli.UI, reports []*testrun.ModelReport) {
 	t := cli.NewTable("models")
 	for _, r := range reports {
 		var turns int64

@@ -23,7 +23,7 @@ func writers() map[string]string {
 		"internal/commitindex":            "a new directory below the temporary directory of the system, for the index of one run",
 		"bundle/newuser":                  "a new directory below the temporary directory of the system, for one new user",
 		"internal/workcopy":               "opens copies and the project with os.Root, makes copies in new directories, and moves a copy away as a whole",
-		"internal/project/test_replay.go": "a new directory below the temporary directory of the system, for the log of a test",
+		"threads/testrun/replay.go":       "a new directory below the temporary directory of the system, for the log of a test",
 		"internal/cmd/env/tool_server.go": "a new directory below the temporary directory of the system, for one socket",
 		"internal/githook/merge.go":       "a new directory below the temporary directory of the system, for git merge-file",
 		"internal/cli/tty_unix.go":        "the terminal",

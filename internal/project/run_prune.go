@@ -29,11 +29,11 @@ const recordsConfig = "agent/records"
 // maxRecord bounds a record that is read.
 const maxRecord = 1 << 20
 
-// recordFilter returns what removes secrets from a record of a run, which a search finds:
+// RecordFilter returns what removes secrets from a record of a run, which a search finds:
 // the stored keys, and every variable of the environment with the name of a secret.
 // Secrets stay in the log of a run, because a resume reads the values. The log is private and
 // hidden from every sandbox; records, which a search finds, have none.
-func (p *Project) recordFilter() (*redact.Filter, error) {
+func (p *Project) RecordFilter() (*redact.Filter, error) {
 	keys := p.Env.Keys()
 	names, err := keys.Stored()
 	if err != nil {

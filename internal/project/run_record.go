@@ -22,7 +22,7 @@ import (
 // graph are removed.
 func (p *Project) writeRecord(signer sign.Signer) func(ctx context.Context, ref item.Ref, text []byte) error {
 	return func(ctx context.Context, ref item.Ref, text []byte) error {
-		secrets, err := p.recordFilter()
+		secrets, err := p.RecordFilter()
 		if err != nil {
 			return err
 		}

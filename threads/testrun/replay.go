@@ -1,4 +1,4 @@
-package project
+package testrun
 
 import (
 	"context"
@@ -9,14 +9,15 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/glob"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/testfile"
 )
 
-// TestReport is what a test found.
-type TestReport struct {
+// Report is what a test found.
+type Report struct {
 	Ref         string                `json:"ref"`
 	Directive   string                `json:"directive,omitempty"`
 	Passed      bool                  `json:"passed"`
@@ -27,10 +28,10 @@ type TestReport struct {
 	err error
 }
 
-// Tests returns the refs of the project's own tests that a pattern matches, all without a
+// Find returns the refs of the project's own tests that a pattern matches, all without a
 // pattern. A pattern that matches none is an error: nothing would be compared. A project
 // without tests has none to fail.
-func (p *Project) Tests(ctx context.Context, patterns []string) ([]item.Ref, error) {
+func Find(ctx context.Context, p *project.Project, patterns []string) ([]item.Ref, error) {
 	root, err := p.NeedProject()
 	if err != nil {
 		return nil, err
@@ -63,16 +64,16 @@ func (p *Project) Tests(ctx context.Context, patterns []string) ([]item.Ref, err
 	return out, nil
 }
 
-// Test verifies a recorded test, repeats its thread and compares. It calls no model and starts
+// Run verifies a recorded test, repeats its thread and compares. It calls no model and starts
 // no tool.
-func (p *Project) Test(ctx context.Context, ref item.Ref, held policy.Held) *TestReport {
+func Run(ctx context.Context, p *project.Project, ref item.Ref, held policy.Held) *Report {
 	began := time.Now()
-	r := &TestReport{Ref: ref.String(), Differences: []testfile.Difference{}}
-	f, err := p.testFile(ctx, ref)
+	r := &Report{Ref: ref.String(), Differences: []testfile.Difference{}}
+	f, err := testFile(ctx, p, ref)
 	if err == nil {
 		r.Directive = "directive:" + f.Recorded.Directive
 		var found []testfile.Difference
-		if found, err = p.replayTest(ctx, f, held); len(found) > 0 {
+		if found, err = replayTest(ctx, p, f, held); len(found) > 0 {
 			r.Differences = found
 		}
 	}
@@ -86,7 +87,7 @@ func (p *Project) Test(ctx context.Context, ref item.Ref, held policy.Held) *Tes
 }
 
 // Err returns why the test did not pass, nil if it did.
-func (r *TestReport) Err() error {
+func (r *Report) Err() error {
 	if r.err != nil {
 		return r.err
 	}
@@ -94,7 +95,7 @@ func (r *TestReport) Err() error {
 }
 
 // testFile returns a verified test: what trusted keys did not sign is not used.
-func (p *Project) testFile(ctx context.Context, ref item.Ref) (*testfile.File, error) {
+func testFile(ctx context.Context, p *project.Project, ref item.Ref) (*testfile.File, error) {
 	it, err := p.Resolver.Find(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func (p *Project) testFile(ctx context.Context, ref item.Ref) (*testfile.File, e
 
 // replayTest runs the directive of a test, answered from the recording, and returns all
 // differences.
-func (p *Project) replayTest(ctx context.Context, f *testfile.File, held policy.Held) ([]testfile.Difference, error) {
+func replayTest(ctx context.Context, p *project.Project, f *testfile.File, held policy.Held) ([]testfile.Difference, error) {
 	ref, err := item.ParseRef(f.Recorded.Directive, item.Directive)
 	if err != nil {
 		return nil, err
@@ -114,23 +115,23 @@ func (p *Project) replayTest(ctx context.Context, f *testfile.File, held policy.
 	if err != nil {
 		return nil, err
 	}
-	cleaner, err := p.testCleaner(ctx)
+	cleaner, err := testCleaner(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	found, err := p.changedTools(ctx, f)
+	found, err := changedTools(ctx, p, f)
 	if err != nil {
 		return nil, err
 	}
 	parts := map[string]bool{}
-	o := &ThreadOptions{Ref: ref, Params: f.Recorded.Inputs, Held: held, NoSuspend: true, Facts: testFacts(f.Facts).steps()}
+	o := &project.ThreadOptions{Ref: ref, Params: f.Recorded.Inputs, Held: held, NoSuspend: true, Facts: testFacts(f.Facts).steps()}
 	o.Replay = &threads.Replay{Recording: recording, Clean: cleaner.JSON, Differs: func(d threads.Difference) {
 		if !parts[d.Part] { // every later request repeats it
 			parts[d.Part] = true
 			found = append(found, testfile.Difference{Turn: d.Call, Part: d.Part, Tool: d.Tool, Diff: d.Diff})
 		}
 	}}
-	res, events, err := p.scratchThread(ctx, o)
+	res, events, err := scratchThread(ctx, p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func (p *Project) replayTest(ctx context.Context, f *testfile.File, held policy.
 // changedTools returns the tools whose results were recorded and whose files are others now.
 // Tools of the system are compared by what the model reads of them: each release would otherwise
 // fail every test.
-func (p *Project) changedTools(ctx context.Context, f *testfile.File) ([]testfile.Difference, error) {
+func changedTools(ctx context.Context, p *project.Project, f *testfile.File) ([]testfile.Difference, error) {
 	calls, err := threads.CallsOf(f.Recorded.Events)
 	if err != nil {
 		return nil, err
@@ -171,7 +172,7 @@ func (p *Project) changedTools(ctx context.Context, f *testfile.File) ([]testfil
 			continue
 		}
 		seen[c.Ref] = true
-		it, err := p.toolOf(ctx, c.Ref)
+		it, err := toolOf(ctx, p, c.Ref)
 		switch {
 		case err != nil:
 			return nil, err
@@ -186,7 +187,7 @@ func (p *Project) changedTools(ctx context.Context, f *testfile.File) ([]testfil
 
 // scratchThread runs a replay whose log is temporary, and returns its result and events. A
 // thread that fails has a result; the error is of a thread that has none.
-func (p *Project) scratchThread(ctx context.Context, o *ThreadOptions) (*threads.Result, []threads.Event, error) {
+func scratchThread(ctx context.Context, p *project.Project, o *project.ThreadOptions) (*threads.Result, []threads.Event, error) {
 	const id = "test"
 	params, err := p.KernelParams(ctx, id, o)
 	if err != nil {

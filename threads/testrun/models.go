@@ -1,4 +1,4 @@
-package project
+package testrun
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
@@ -66,12 +67,12 @@ type ModelReport struct {
 	Runs     []ModelRun `json:"runs"`
 }
 
-// TestModel runs the directives of tests with a model. o has the permissions and the limits of
+// RunModel runs the directives of tests with a model. o has the permissions and the limits of
 // each thread. A thread that fails is a result; the error is that of ctx.
-func (p *Project) TestModel(ctx context.Context, refs []item.Ref, m ModelChoice, o ThreadOptions) (*ModelReport, error) {
+func RunModel(ctx context.Context, p *project.Project, refs []item.Ref, m ModelChoice, o project.ThreadOptions) (*ModelReport, error) {
 	r := &ModelReport{Model: m.String(), Tests: len(refs), Runs: []ModelRun{}}
 	for _, ref := range refs {
-		run := p.testModel(ctx, ref, m, o)
+		run := runModel(ctx, p, ref, m, o)
 		if err := ctx.Err(); err != nil {
 			return r, diag.New(diag.Cancelled, "testing %s with %s: cancelled", ref, m)
 		}
@@ -88,10 +89,10 @@ func (p *Project) TestModel(ctx context.Context, refs []item.Ref, m ModelChoice,
 	return r, nil
 }
 
-func (p *Project) testModel(ctx context.Context, ref item.Ref, m ModelChoice, o ThreadOptions) ModelRun {
+func runModel(ctx context.Context, p *project.Project, ref item.Ref, m ModelChoice, o project.ThreadOptions) ModelRun {
 	run := ModelRun{Test: ref.String()}
 	began := time.Now()
-	f, err := p.testFile(ctx, ref)
+	f, err := testFile(ctx, p, ref)
 	if err == nil {
 		run.Directive = "directive:" + f.Recorded.Directive
 		err = unredacted(f)

@@ -1,4 +1,4 @@
-package project
+package testrun
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
@@ -20,16 +21,16 @@ import (
 	"github.com/ryeos/rye/threads/testfile"
 )
 
-// TestRecord is which thread becomes which test.
-type TestRecord struct {
+// RecordOptions is which thread becomes which test.
+type RecordOptions struct {
 	Thread  string
 	As      string // the id of the test; "" is that of the directive
 	Replace bool   // an existing file
 	Held    policy.Held
 }
 
-// RecordedTest is a test that was written.
-type RecordedTest struct {
+// Recorded is a test that was written.
+type Recorded struct {
 	Ref       string `json:"ref"`
 	Path      string `json:"path"`
 	Directive string `json:"directive"`
@@ -40,18 +41,18 @@ type RecordedTest struct {
 // testsConfig has the patterns of secrets.
 const testsConfig = "agent/tests"
 
-// RecordTest writes the log of a completed thread, without secrets, as an unsigned item of the
+// Record writes the log of a completed thread, without secrets, as an unsigned item of the
 // kind test. A recording that would not pass now is not written.
-func (p *Project) RecordTest(ctx context.Context, o TestRecord) (*RecordedTest, error) {
+func Record(ctx context.Context, p *project.Project, o RecordOptions) (*Recorded, error) {
 	recorded, err := threads.ReadRecorded(p.Spaces.ProjectDir, o.Thread)
 	if err != nil {
 		return nil, err
 	}
-	cleaner, err := p.testCleaner(ctx)
+	cleaner, err := testCleaner(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.ownDigests(ctx, recorded); err != nil {
+	if err := ownDigests(ctx, p, recorded); err != nil {
 		return nil, err
 	}
 	if err := cleaner.Recorded(recorded); err != nil {
@@ -74,20 +75,20 @@ func (p *Project) RecordTest(ctx context.Context, o TestRecord) (*RecordedTest, 
 	if err != nil {
 		return nil, err
 	}
-	if err := p.replaysEqual(ctx, ref, text, o.Held); err != nil {
+	if err := replaysEqual(ctx, p, ref, text, o.Held); err != nil {
 		return nil, err
 	}
 	rel := testfile.Dir + "/" + ref.ID + testfile.Ext
-	if err := p.writeTest(rel, text, o.Replace); err != nil {
+	if err := writeTest(p, rel, text, o.Replace); err != nil {
 		return nil, err
 	}
 	calls, err := threads.CallsOf(recorded.Events)
-	return &RecordedTest{Ref: ref.String(), Path: rel, Directive: "directive:" + recorded.Directive, Turns: recorded.Result.Cost.Turns, Calls: len(calls)}, err
+	return &Recorded{Ref: ref.String(), Path: rel, Directive: "directive:" + recorded.Directive, Turns: recorded.Result.Cost.Turns, Calls: len(calls)}, err
 }
 
 // replaysEqual returns an error if a recording is not what this project does now: a person
 // would sign a test that fails.
-func (p *Project) replaysEqual(ctx context.Context, ref item.Ref, text []byte, held policy.Held) error {
+func replaysEqual(ctx context.Context, p *project.Project, ref item.Ref, text []byte, held policy.Held) error {
 	if len(text) > resolve.MaxItem {
 		return diag.New(diag.TooLarge, "recording %s: the recording has %d bytes, the most is %d", ref, len(text), resolve.MaxItem)
 	}
@@ -98,7 +99,7 @@ func (p *Project) replaysEqual(ctx context.Context, ref item.Ref, text []byte, h
 	if err != nil {
 		return err
 	}
-	found, err := p.replayTest(ctx, read, held)
+	found, err := replayTest(ctx, p, read, held)
 	if err == nil {
 		err = testfile.Mismatch(ref.String(), found)
 	}
@@ -112,7 +113,7 @@ func (p *Project) replaysEqual(ctx context.Context, ref item.Ref, text []byte, h
 	return e
 }
 
-func (p *Project) writeTest(rel string, text []byte, replace bool) error {
+func writeTest(p *project.Project, rel string, text []byte, replace bool) error {
 	base := atomicfile.Project(p.Spaces.ProjectDir)
 	if replace {
 		return base.Replace(rel, text, 0o644)
@@ -126,12 +127,12 @@ func (p *Project) writeTest(rel string, text []byte, replace bool) error {
 
 // testCleaner removes what must not be in a file that is committed: the keys that are stored,
 // variables with the names of secrets, and what has the form of a key.
-func (p *Project) testCleaner(ctx context.Context) (*testfile.Cleaner, error) {
+func testCleaner(ctx context.Context, p *project.Project) (*testfile.Cleaner, error) {
 	s, err := p.Resolver.Config(ctx, testsConfig)
 	if err != nil {
 		return nil, err
 	}
-	known, err := p.recordFilter()
+	known, err := p.RecordFilter()
 	if err != nil {
 		return nil, err
 	}
@@ -140,14 +141,14 @@ func (p *Project) testCleaner(ctx context.Context) (*testfile.Cleaner, error) {
 
 // ownDigests adds the digests of tools that gave results, except those of the system space:
 // a new release of rye does not change what was recorded.
-func (p *Project) ownDigests(ctx context.Context, r *threads.Recorded) error {
+func ownDigests(ctx context.Context, p *project.Project, r *threads.Recorded) error {
 	for _, e := range r.Events {
 		name, _ := e.Data["ref"].(string)
 		if name == "" {
 			continue
 		}
 		delete(e.Data, "digest")
-		it, err := p.toolOf(ctx, name)
+		it, err := toolOf(ctx, p, name)
 		if err != nil {
 			return err
 		}
@@ -169,7 +170,7 @@ func unsignedDigest(it *resolve.Item) item.Digest {
 }
 
 // toolOf returns the item of a recorded call, nil if it does not exist.
-func (p *Project) toolOf(ctx context.Context, name string) (*resolve.Item, error) {
+func toolOf(ctx context.Context, p *project.Project, name string) (*resolve.Item, error) {
 	ref, err := item.ParseRef(name, item.Tool)
 	if err != nil {
 		return nil, err
