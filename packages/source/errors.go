@@ -7,8 +7,6 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-var errNoAnswer = errors.New("the call for it did not return")
-
 func cancelled(ctx context.Context) error {
 	return diag.New(diag.Cancelled, "fetching: %w", context.Cause(ctx))
 }

@@ -27,7 +27,7 @@ type config struct {
 
 // config reads git's configuration, once. Without a git command there is none.
 func (s *Source) config(ctx context.Context) (*config, error) {
-	return s.conf.Do(ctx, "", func() (*config, error) {
+	return s.conf.Get(ctx, "", func() (*config, error) {
 		c, err := newCommand(s.p.Environ, false, s.p.Cache.GitDir())
 		if err != nil || s.p.Offline {
 			return &config{}, nil

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/once"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 )
@@ -57,9 +58,9 @@ type Source struct {
 	rt    *http.Transport
 	heavy sync.Mutex
 	guard guard
-	conf  source.Once[string, *config]
-	refs  source.Once[string, *Refs]
-	hist  source.Once[string, *history]
+	conf  once.Map[string, *config]
+	refs  once.Map[string, *Refs]
+	hist  once.Map[string, *history]
 	mu    sync.Mutex
 	repos map[string]*repo
 }
@@ -137,7 +138,7 @@ func (s *Source) Versions(ctx context.Context, id lock.ID) (*source.Listing, err
 
 // listRefs returns the refs of a remote, or offline those of the last time.
 func (s *Source) listRefs(ctx context.Context, url string) (*Refs, error) {
-	return s.refs.Do(ctx, url, func() (refs *Refs, err error) {
+	return s.refs.Get(ctx, url, func() (refs *Refs, err error) {
 		st := newStore(s.p.Cache, url)
 		if s.p.Offline {
 			return st.loadRefs()

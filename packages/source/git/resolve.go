@@ -123,7 +123,7 @@ func (s *Source) reachable(ctx context.Context, o source.Origin, refs *Refs) err
 // history fetches all commits of a remote, once, without files if the remote can omit
 // them. A damaged store is discarded once.
 func (s *Source) history(ctx context.Context, url string, refs *Refs) (*history, error) {
-	return s.hist.Do(ctx, url, func() (h *history, err error) {
+	return s.hist.Get(ctx, url, func() (h *history, err error) {
 		st := newStore(s.p.Cache, url)
 		err = st.with(ctx, func() error {
 			h, err = s.loadHistory(ctx, st, refs)
