@@ -8,7 +8,9 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
@@ -32,10 +34,10 @@ CALL is the call of a thread or the node of a run.`
 		switch {
 		case len(c.Args) == 2:
 			return decide(ctx, c)
-		case len(c.Args) == 1 && !canAsk(c):
+		case len(c.Args) == 1 && !ask.CanAsk(c):
 			return diag.New(diag.Usage, "answering %s: without a terminal, THREAD and CALL are needed", c.Args[0]).WithReason("call_needed").WithDetail("id", c.Args[0])
 		case len(c.Args) == 1:
-			p, id, err := openLast(ctx, c, project.Strict)
+			p, id, err := watch.OpenLast(ctx, c, project.Strict)
 			if err != nil {
 				return err
 			}
@@ -57,7 +59,7 @@ func chooseOpen(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	if len(list) == 0 || !canAsk(c) {
+	if len(list) == 0 || !ask.CanAsk(c) {
 		return c.UI.Show(map[string]any{"waiting": list}, func() {
 			if len(list) == 0 {
 				c.UI.Out("nothing waits for you")
@@ -65,7 +67,7 @@ func chooseOpen(ctx context.Context, c *cli.Call) error {
 			t := cli.NewTable("waiting")
 			for i := range list {
 				x := &list[i]
-				t.Add(numberCell(x.Number), bareRef(x.Item), x.Waiting.Short(waiting.MaxText), age(c, x.Waiting.Since), x.Name, x.ID, x.Waiting.ID)
+				t.Add(watch.NumberCell(x.Number), watch.BareRef(x.Item), x.Waiting.Short(waiting.MaxText), watch.Age(c, x.Waiting.Since), x.Name, x.ID, x.Waiting.ID)
 			}
 			c.UI.Table(t)
 		})
@@ -79,7 +81,7 @@ func chooseOpen(ctx context.Context, c *cli.Call) error {
 			q.Choices = append(q.Choices, dialog.Choice{Key: rune('1' + i), Label: x.ID[:max(0, len(x.ID)-20)] + "…", Help: x.ID})
 		}
 		q.Choices = append(q.Choices, dialog.Choice{Key: 'q', Label: "none", Help: "nothing is answered", Words: []string{"none"}})
-		a, err := askAtTerminal(ctx, c, q)
+		a, err := ask.AtTerminal(ctx, c, q)
 		if errors.Is(err, threads.ErrLeft) || a.Key == 'q' {
 			return nil
 		}
@@ -124,14 +126,14 @@ func askOpen(ctx context.Context, c *cli.Call, p *project.Project, id string) er
 		q := &open[i]
 		about := project.OpenAsked(ctx, p, id, q)
 		about.Queue = func() (int, int) { return i + 1, len(open) }
-		a, err := askAtTerminal(ctx, c, callQuestion(c, about))
+		a, err := ask.AtTerminal(ctx, c, ask.CallQuestion(c, about))
 		if errors.Is(err, threads.ErrLeft) {
 			return nil // it stays open
 		}
 		if err != nil {
 			return err
 		}
-		r := replyTo(a)
+		r := ask.ReplyTo(a)
 		if r.Stop { // before the answer, which a process may take at once
 			if err := p.StopTurn(id); err != nil {
 				return err
@@ -142,7 +144,7 @@ func askOpen(ctx context.Context, c *cli.Call, p *project.Project, id string) er
 			return err
 		}
 		if goesOn && i == len(open)-1 {
-			return resumeThread(ctx, c, p, id, &resumeOptions{})
+			return watch.ResumeThread(ctx, c, p, id, &watch.ResumeOptions{})
 		}
 	}
 	return nil
@@ -158,7 +160,7 @@ func prefixOf(r threads.Reply, q *threads.OpenQuestion) string {
 
 // askSuspended asks what a suspended thread asks about itself.
 func askSuspended(ctx context.Context, c *cli.Call, p *project.Project, id string, w *waiting.Wait) error {
-	answer, err := askAboutThread(c)(ctx, id, w.Text)
+	answer, err := ask.AboutThread(c)(ctx, id, w.Text)
 	switch {
 	case errors.Is(err, threads.ErrLeft) || err == nil && answer == "later":
 		return nil
@@ -169,7 +171,7 @@ func askSuspended(ctx context.Context, c *cli.Call, p *project.Project, id strin
 	if answer == "no" {
 		r.Decision = threads.Deny
 	}
-	_, err = decideThread(ctx, c, p, id, "", "", r)
+	_, err = watch.DecideThread(ctx, c, p, id, "", "", r)
 	return err
 }
 
@@ -181,10 +183,10 @@ func askRun(ctx context.Context, c *cli.Call, p *project.Project, id string) err
 	}
 	for _, q := range s.Questions() {
 		if !q.Approval {
-			return resumeRun(ctx, c, p, id, project.GraphOptions{}) // it asks here
+			return watch.ResumeRun(ctx, c, p, id, project.GraphOptions{}) // it asks here
 		}
 		about := project.Asked{Tier: q.Tier, Rule: q.Rule, Details: project.ChangeLines(ctx, p, id, q.Change)}
-		yes, err := askAboutRisk(c)(project.WithAsked(ctx, about), q.Question)
+		yes, err := ask.AboutRisk(c)(project.WithAsked(ctx, about), q.Question)
 		if errors.Is(err, threads.ErrLeft) {
 			return nil
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/bundle/release"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/gitcmd"
@@ -267,7 +268,7 @@ func runBundleInspect(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		// A word that is not a readable file may be a source.
 		if q, wrong := env.ParseQuery(c, c.Arg(0)); wrong == nil && !strings.HasSuffix(c.Arg(0), ".yaml") {
-			in, err := inspect(ctx, c, &env.PackageOptions{Space: space.Project}, q)
+			in, err := ask.Inspect(ctx, c, &env.PackageOptions{Space: space.Project}, q)
 			if err != nil {
 				return err
 			}

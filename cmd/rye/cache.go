@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
@@ -44,7 +45,7 @@ of installed bundles from .gitignore. Vendored bundles are verified like all oth
 
 func runVendor(ctx context.Context, c *cli.Call, o *vendorOptions) error {
 	return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
-		r, err := x.Vendor(ctx, !o.off, confirmChanges(c, x, false, "locking"))
+		r, err := x.Vendor(ctx, !o.off, ask.ConfirmChanges(c, x, false, "locking"))
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
@@ -41,7 +42,7 @@ files restrict. With --origin each line has the file that decides.`,
 		Examples: []string{"rye config show agent/mcp", "rye config show agent/mcp --origin", "rye config show agent/allowance --origin"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.Unsigned, diag.KeyUnknown, diag.CircularDependency},
 		Flags:    []cli.Flag{cli.Bool(&o.origin, "origin", "show the file of each value")},
-		Complete: completeItems(item.Config),
+		Complete: complete.Items(item.Config),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runConfigShow(ctx, c, &o) },
 	}
 }

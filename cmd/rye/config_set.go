@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -30,7 +31,7 @@ decides it: the command needs a terminal.`,
 			cli.Bool(&o.user, "user", "in the user space, the only one that is possible"),
 			cli.String(&o.key, "key", "sign with this `KEY`: a fingerprint, an owner or a file"),
 		},
-		Complete: completeItems(item.Config),
+		Complete: complete.Items(item.Config),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runConfigSet(ctx, c, &o) },
 	}
 }

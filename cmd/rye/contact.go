@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/keychain"
@@ -61,7 +62,7 @@ func firstContact(ctx context.Context, c *cli.Call, o *addOptions, m lock.Module
 	if lock.IsPseudo(version) {
 		version = lock.PseudoCommit(version)
 	}
-	in, err := inspect(ctx, c, &o.PackageOptions, packages.Query{ID: m.ID, Version: version})
+	in, err := ask.Inspect(ctx, c, &o.PackageOptions, packages.Query{ID: m.ID, Version: version})
 	if err != nil {
 		return nil, err
 	}
@@ -69,15 +70,15 @@ func firstContact(ctx context.Context, c *cli.Call, o *addOptions, m lock.Module
 	if err != nil {
 		return nil, err
 	}
-	k, err := offeredBy(c, h, in)
+	k, err := ask.OfferedBy(c, h, in)
 	if err != nil {
 		return nil, err
 	}
-	if o.trust != "" && !sign.MatchFingerprint(o.trust, k.public) {
+	if o.trust != "" && !sign.MatchFingerprint(o.trust, k.Public) {
 		return nil, diag.New(diag.KeyUnknown, "trusting the signer of %s: its fingerprint is not the given one", m).WithReason("other_fingerprint").
-			WithDetail("expected", o.trust).WithDetail("found", k.fingerprint.String())
+			WithDetail("expected", o.trust).WithDetail("found", k.Fingerprint.String())
 	}
-	g := keychain.Grant{Document: k.document, Scope: k.wish}
+	g := keychain.Grant{Document: k.Document, Scope: k.Wish}
 	showContact(c, in, k)
 	if o.trust == "" {
 		if err := askContact(c, k, &g); err != nil {
@@ -86,20 +87,20 @@ func firstContact(ctx context.Context, c *cli.Call, o *addOptions, m lock.Module
 	}
 	added, err := h.Keys.AddGrant(ctx, g)
 	if err == nil {
-		c.UI.Note("trusting %s (%s) for %s", k.fingerprint.Short(), k.owner, g.Scope.String())
+		c.UI.Note("trusting %s (%s) for %s", k.Fingerprint.Short(), k.Owner, g.Scope.String())
 		c.UI.Note("grant %s", added.Path)
 	}
 	return in, err
 }
 
 // showContact prints what the user decides about.
-func showContact(c *cli.Call, in *packages.Inspection, k *offeredKey) {
+func showContact(c *cli.Call, in *packages.Inspection, k *ask.OfferedKey) {
 	seen := in.FirstSeen
 	if seen.IsZero() {
 		seen = c.Now()
 	}
-	c.UI.Note("%s %s is signed by %s, a key that you do not trust yet.", in.Name, in.Version, k.owner)
-	c.UI.Note("  fingerprint  %s", sign.FingerprintGroups(k.fingerprint))
+	c.UI.Note("%s %s is signed by %s, a key that you do not trust yet.", in.Name, in.Version, k.Owner)
+	c.UI.Note("  fingerprint  %s", sign.FingerprintGroups(k.Fingerprint))
 	c.UI.Note("  first seen   %s, by this computer", seen.Local().Format(time.DateOnly))
 	c.UI.Note("  brings       %s", strings.Join(view.Brought(in), ", "))
 	if len(in.Exec) > 0 {
@@ -109,7 +110,7 @@ func showContact(c *cli.Call, in *packages.Inspection, k *offeredKey) {
 }
 
 // askContact asks whether to write the grant, and permits the user to edit it.
-func askContact(c *cli.Call, k *offeredKey, g *keychain.Grant) error {
+func askContact(c *cli.Call, k *ask.OfferedKey, g *keychain.Grant) error {
 	answer, err := c.Ask("Trust this key for kinds " + strings.Join(g.Scope.Kinds, ", ") + " of " + strings.Join(g.Scope.Namespaces, ", ") + "? [y/N/e(dit)] ")
 	if err != nil {
 		return err
@@ -118,8 +119,8 @@ func askContact(c *cli.Call, k *offeredKey, g *keychain.Grant) error {
 	case "y", "yes":
 		return nil
 	case "e", "edit":
-		o := permissionOptions{may: doc.GrantUses()}
-		if g.Scope, err = o.scopeOf(c, k.fingerprint, k.wish); err != nil {
+		o := ask.PermissionOptions{May: doc.GrantUses()}
+		if g.Scope, err = o.ScopeOf(c, k.Fingerprint, k.Wish); err != nil {
 			return err
 		}
 		end, err := c.Ask("until [3y]: ")
@@ -128,5 +129,5 @@ func askContact(c *cli.Call, k *offeredKey, g *keychain.Grant) error {
 		}
 		return err
 	}
-	return diag.New(diag.ConsentRequired, "adding: you did not trust key %s; nothing changed", k.fingerprint.Short())
+	return diag.New(diag.ConsentRequired, "adding: you did not trust key %s; nothing changed", k.Fingerprint.Short())
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/linediff"
 	"github.com/ryeos/rye/internal/project"
@@ -25,7 +26,7 @@ and an item of the user shadows one of the system. Every such pair is listed.`,
 		Examples: []string{"rye delta", "rye delta tool:rye/core/runtimes/bash_runtime --diff"},
 		Codes:    []diag.Code{diag.ItemNotFound},
 		Flags:    []cli.Flag{cli.Bool(&o.diff, "diff", "print the lines that differ")},
-		Complete: completeItems(),
+		Complete: complete.Items(),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runDelta(ctx, c, &o) },
 	}
 }

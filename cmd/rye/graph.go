@@ -6,7 +6,9 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -67,7 +69,7 @@ prints its id, process and state: rye threads wait, tail, cancel and kill work o
 		},
 		Needs:     []cli.Need{{Flag: &o.state, With: &o.node}},
 		Exclusive: [][]any{{&o.async, &o.events, &o.node}},
-		Complete:  completeRun,
+		Complete:  complete.Run,
 		Run:       func(ctx context.Context, c *cli.Call) error { return runGraphRun(ctx, c, &o) },
 	}
 }
@@ -96,12 +98,12 @@ func runGraphRun(ctx context.Context, c *cli.Call, o *graphOptions) error {
 	}
 	call := primary.Call{Ref: ref, Held: policy.Person(), Args: c.Args[1:], Params: params}
 	if o.async {
-		return startGraph(ctx, c, p, opts, call)
+		return watch.StartGraph(ctx, c, p, opts, call)
 	}
 	if o.events {
-		opts.Event = eventPrinter(c)
+		opts.Event = watch.EventPrinter(c)
 	}
-	return callGraph(ctx, c, p, opts, call)
+	return watch.CallGraph(ctx, c, p, opts, call)
 }
 
 // graphProcessCommand is the process of a run that rye graph run --async started.
@@ -114,7 +116,7 @@ func graphProcessCommand() *cli.Command {
 
 func openGraphs(ctx context.Context, c *cli.Call, o *graphOptions) (*project.Project, error) {
 	debug.SetGCPercent(400) // as rye run does
-	p, err := openLocked(ctx, c, &o.locked)
+	p, err := watch.OpenLocked(ctx, c, &o.locked)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,9 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
@@ -47,7 +49,7 @@ func showRuns(c *cli.Call, runs []*graph.Summary) {
 			state += " (" + r.Reason + ")"
 		}
 		started, _ := time.Parse(time.RFC3339Nano, r.Started) // rye wrote it
-		t.Add(numberCell(r.Number), bareRef(r.Graph), state, age(c, started), r.Node, fmt.Sprint(r.Steps), r.ID, r.Started)
+		t.Add(watch.NumberCell(r.Number), watch.BareRef(r.Graph), state, watch.Age(c, started), r.Node, fmt.Sprint(r.Steps), r.ID, r.Started)
 	}
 	c.UI.Table(t)
 }
@@ -59,13 +61,13 @@ func graphLogCommand() *cli.Command {
 		Examples: []string{"rye graph log release-01jd", "rye graph log release-01jd --state"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.TranscriptBroken},
 		Flags:    []cli.Flag{cli.Bool(&state, "state", "print the state after the last step")},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run: func(ctx context.Context, c *cli.Call) error {
 			p, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
-			id, err := findRun(ctx, c, p, c.Args[0])
+			id, err := watch.FindRun(ctx, c, p, c.Args[0])
 			if err != nil {
 				return err
 			}

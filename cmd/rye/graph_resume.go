@@ -7,7 +7,9 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
 )
@@ -34,7 +36,7 @@ run started, the run continues only with --accept-changed.`,
 		Flags: append([]cli.Flag{
 			cli.Bool(&o.acceptChanged, "accept-changed", "continue although the graph or its items changed"),
 		}, o.goOnFlags()...),
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphResume(ctx, c, &o, false) },
 	}
 }
@@ -50,7 +52,7 @@ func graphStepCommand() *cli.Command {
 			cli.Bool(&o.acceptChanged, "accept-changed", "continue although the graph or its items changed"),
 			cli.Bool(&o.locked, "locked", env.LockedUsage),
 		},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphResume(ctx, c, &o, true) },
 	}
 }
@@ -60,7 +62,7 @@ func runGraphResume(ctx context.Context, c *cli.Call, o *graphOptions, step bool
 	if err != nil {
 		return err
 	}
-	id, err := findRun(ctx, c, p, c.Args[0])
+	id, err := watch.FindRun(ctx, c, p, c.Args[0])
 	if err != nil {
 		return err
 	}
@@ -68,7 +70,7 @@ func runGraphResume(ctx context.Context, c *cli.Call, o *graphOptions, step bool
 	if opts.Set, err = readSet(o.set); err != nil {
 		return err
 	}
-	return resumeRun(ctx, c, p, id, opts)
+	return watch.ResumeRun(ctx, c, p, id, opts)
 }
 
 // readSet reads the values of --set.
@@ -109,7 +111,7 @@ the line. The earlier run does not change.`,
 		Flags: append([]cli.Flag{
 			cli.String(&o.at, "at", "the line or node to start after: `SEQ|NODE[:COUNT]`"),
 		}, o.goOnFlags()...),
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphFork(ctx, c, &o) },
 	}
 }
@@ -119,7 +121,7 @@ func runGraphFork(ctx context.Context, c *cli.Call, o *graphOptions) error {
 	if err != nil {
 		return err
 	}
-	id, err := findRun(ctx, c, p, c.Args[0])
+	id, err := watch.FindRun(ctx, c, p, c.Args[0])
 	if err != nil {
 		return err
 	}
@@ -134,5 +136,5 @@ func runGraphFork(ctx context.Context, c *cli.Call, o *graphOptions) error {
 	if err != nil {
 		return err
 	}
-	return callGraph(ctx, c, p, project.GraphOptions{Fork: &graph.Fork{Run: id, At: o.at, Set: set}, NoSuspend: o.noSuspend}, call)
+	return watch.CallGraph(ctx, c, p, project.GraphOptions{Fork: &graph.Fork{Run: id, At: o.at, Set: set}, NoSuspend: o.noSuspend}, call)
 }

@@ -6,7 +6,9 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 )
@@ -20,7 +22,7 @@ with their parameters and capabilities, and the keys of the state. The graph nee
 be signed.`,
 		Examples: []string{"rye graph validate team/release"},
 		Codes:    []diag.Code{diag.ToolNotFound, diag.ValidationFailed},
-		Complete: completeRun,
+		Complete: complete.Run,
 		Run:      runGraphValidate,
 	}
 }
@@ -80,7 +82,7 @@ run committed, those that failed, and those that are in flight.`,
 		Codes:     []diag.Code{diag.ToolNotFound, diag.ThreadNotFound, diag.ValidationFailed},
 		Flags:     []cli.Flag{cli.String(&format, "format", "`FORMAT`: terminal, mermaid, dot or svg (default terminal)"), cli.Bool(&svg, "svg", "draw a picture: short for --format svg")},
 		Exclusive: [][]any{{&format, &svg}},
-		Complete:  completeRun,
+		Complete:  complete.Run,
 		Run: func(ctx context.Context, c *cli.Call) error {
 			if svg {
 				format = "svg"
@@ -116,7 +118,7 @@ func runGraphShow(ctx context.Context, c *cli.Call, format string) error {
 		return err
 	}
 	if !project.IsGraph(it) {
-		return notGraph("showing", ref)
+		return watch.NotGraph("showing", ref)
 	}
 	g, fs := project.ParseGraph(it)
 	if g == nil {

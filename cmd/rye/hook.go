@@ -10,7 +10,9 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/templates"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/githook"
@@ -128,7 +130,7 @@ func showHooks(c *cli.Call, done []githook.Installed) {
 func hookManagers() []string { return []string{"pre-commit", "lefthook", "husky"} }
 
 func printHook(c *cli.Call, manager string) error {
-	b, err := templates.ReadFile("templates/hook-" + manager + ".txt")
+	b, err := templates.Files.ReadFile("hook-" + manager + ".txt")
 	if err != nil {
 		return err
 	}
@@ -236,7 +238,7 @@ func hookCommit(ctx context.Context, c *cli.Call, name string, o *hookRunOptions
 	}
 	e := env.Of(c)
 	e.Surface = auditlog.SurfaceHook
-	s, err := e.SignStaged(ctx, git, project.StagedCall{IndexOnly: o.indexOnly, Ask: askAboutStaged(c)})
+	s, err := e.SignStaged(ctx, git, project.StagedCall{IndexOnly: o.indexOnly, Ask: ask.AboutStaged(c)})
 	if err != nil {
 		return err
 	}

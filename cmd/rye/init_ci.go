@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/templates"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
@@ -146,7 +147,7 @@ func writeWorkflow(ctx context.Context, c *cli.Call, system, version string, roo
 // workflow fills the template of a system. dir is the project's directory below the
 // top of the repository, "" for the top.
 func workflow(system, version, dir string, roots []status.CIRoot) (string, error) {
-	b, err := templates.ReadFile("templates/ci-" + system + ".txt")
+	b, err := templates.Files.ReadFile("ci-" + system + ".txt")
 	if err != nil {
 		return "", err
 	}

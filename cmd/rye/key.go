@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/keychain"
@@ -137,7 +138,7 @@ func makeKey(ctx context.Context, c *cli.Call, h *project.Project, o *keyOptions
 	if err != nil {
 		return nil, err
 	}
-	if err := checkUses(o.may); err != nil {
+	if err := ask.CheckUses(o.may); err != nil {
 		return nil, err
 	}
 	owner, may := keyOwner(ctx, c, o.owner), o.may

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/openat"
@@ -54,7 +55,7 @@ func keyUseCommand() *cli.Command {
 --key, else RYE_KEY_FILE, else the default key, else your only key with the needed use.`,
 		Examples: []string{"rye key use 4f3a", "rye key use leo"},
 		Codes:    []diag.Code{diag.AuthRequired},
-		Complete: completeKeys(true),
+		Complete: complete.Keys(true),
 		Run: func(ctx context.Context, c *cli.Call) error {
 			h, fp, err := namedKey(ctx, c)
 			if err != nil {
@@ -109,7 +110,7 @@ func keyExportCommand() *cli.Command {
 		Long:     "KEY is a fingerprint, the beginning of one, or an owner. The document is not secret.",
 		Examples: []string{"rye key export > leo.toml", "rye trust add leo.toml --kinds tool --namespaces 'leo/**'  # what others do with it"},
 		Codes:    []diag.Code{diag.AuthRequired},
-		Complete: completeKeys(true),
+		Complete: complete.Keys(true),
 		Run: func(ctx context.Context, c *cli.Call) error {
 			h, fp, err := namedKey(ctx, c)
 			if err != nil {
@@ -147,7 +148,7 @@ its socket.`,
 			cli.String(&o.life, "for", "remove the key after `LENGTH`, such as 8h"),
 			cli.Bool(&o.confirm, "confirm", "have the agent ask before each signature"),
 		},
-		Complete: completeKeys(true),
+		Complete: complete.Keys(true),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runKeyAgentAdd(ctx, c, &o) },
 	}
 }

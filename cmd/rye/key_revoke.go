@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
@@ -48,7 +49,7 @@ key of another person you need a key that may revoke.`,
 			cli.String(&o.key, "key", "sign the revocation of another person's key with `KEY`"),
 			cli.Bool(&o.inProject, "in-project", "also write it into the project's .ai/trust"),
 		},
-		Complete: completeKeys(true),
+		Complete: complete.Keys(true),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runKeyRevoke(ctx, c, &o) },
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
@@ -40,7 +41,7 @@ that are unchanged since, manifests and endorsements with the new key.`,
 			cli.Bool(&again, "resign", "sign again what the old key signed in the project"),
 			cli.Bool(&inProject, "in-project", "also write the documents into the project's .ai/trust"),
 		},
-		Complete: completeKeys(true),
+		Complete: complete.Keys(true),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runKeyRotate(ctx, c, &o, inProject, again) },
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/sign"
@@ -43,7 +44,7 @@ func chooseSSHKey(c *cli.Call, keys []sign.SSHKey) (sign.SSHKey, error) {
 	if c.UI.AsJSON || !c.Isatty(c.Stdin) {
 		return sign.SSHKey{}, severalKeys
 	}
-	i, err := askSSHKey(c, keys)
+	i, err := ask.SSHKey(c, keys)
 	if err != nil {
 		return sign.SSHKey{}, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/extract"
@@ -41,7 +42,7 @@ At a terminal the items that are part of rye are only counted, so that your own 
 			cli.Bool(&o.all, "all", "list the items that are part of rye too, at a terminal"),
 			cli.Bool(&o.bundles, "bundles", "list the bundles of rye.lock and their state"),
 		},
-		Complete: completeKinds,
+		Complete: complete.Kinds,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runList(ctx, c, &o) },
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
@@ -36,7 +37,7 @@ signature before its first use: its own signature is valid in the system space o
 			cli.Bool(&o.force, "force", "replace an existing file"),
 		},
 		Needs:    []cli.Need{{Flag: &o.force, With: &o.to}},
-		Complete: completeItem(),
+		Complete: complete.Item(),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runLoad(ctx, c, &o) },
 	}
 }

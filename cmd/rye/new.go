@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"embed"
 	"maps"
 	"path"
 	"slices"
@@ -10,7 +9,9 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/templates"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/draft"
 	"github.com/ryeos/rye/internal/project"
@@ -19,9 +20,6 @@ import (
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/threads/steps"
 )
-
-//go:embed templates
-var templates embed.FS
 
 // newOptions are the flags of rye new.
 type newOptions struct{ lang, description, key string }
@@ -47,7 +45,7 @@ threads: ID is its name, and the program, in python or bash, does what the step 
 			cli.String(&o.description, "description", "one line of `TEXT`"),
 			cli.String(&o.key, "key", "sign with this `KEY`"),
 		},
-		Complete: completeKinds,
+		Complete: complete.Kinds,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runNew(ctx, c, &o) },
 	}
 }
@@ -167,7 +165,7 @@ func ownerOf(h *project.Project, s sign.Signer) string {
 
 func fill(start newItem, author, description string) (string, error) {
 	ref := start.ref
-	b, err := templates.ReadFile("templates/" + start.template + start.ext)
+	b, err := templates.Files.ReadFile(start.template + start.ext)
 	if err != nil {
 		return "", err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -68,7 +69,7 @@ func runAdd(ctx context.Context, c *cli.Call, o *addOptions) error {
 	o.Expect = map[lock.Module]item.Digest{}
 	for {
 		err := env.ChangeAndLock(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
-			return x.Add(ctx, packages.AddParams{Queries: queries, Approve: confirmChanges(c, x, o.Yes, "adding")})
+			return x.Add(ctx, packages.AddParams{Queries: queries, Approve: ask.ConfirmChanges(c, x, o.Yes, "adding")})
 		})
 		m, unknown := unknownSigner(err)
 		if _, asked := o.Expect[m]; !unknown || asked {
@@ -133,7 +134,7 @@ func runLock(ctx context.Context, c *cli.Call, o *lockOptions) error {
 			if err := x.RefuseRevived(ctx); err != nil {
 				return nil, err
 			}
-			return x.Lock(ctx, confirmChanges(c, x, o.Yes, "locking"))
+			return x.Lock(ctx, ask.ConfirmChanges(c, x, o.Yes, "locking"))
 		})
 	}
 	x, err := env.OpenPackages(ctx, c, &o.PackageOptions)
@@ -182,7 +183,7 @@ func runSync(ctx context.Context, c *cli.Call, o *syncOptions) error {
 				return nil, err
 			}
 		}
-		r, err := x.Sync(ctx, o.frozen, confirmChanges(c, x, o.Yes, "locking"))
+		r, err := x.Sync(ctx, o.frozen, ask.ConfirmChanges(c, x, o.Yes, "locking"))
 		if err == nil {
 			err = syncWheels(ctx, c, &o.PackageOptions)
 		}

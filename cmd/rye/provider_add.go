@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/setup"
@@ -131,7 +132,7 @@ func runProviderAdd(ctx context.Context, c *cli.Call, o *providerAddOptions) err
 
 // tryAdded calls a provider that exists. A model that calls no tools can still write text.
 func tryAdded(ctx context.Context, c *cli.Call, p *project.Project, s *project.ProviderState, o *providerAddOptions) (*project.TryReport, error) {
-	report, err := p.TryProvider(ctx, s, project.TryOptions{Model: o.wish.Model, Ask: askAboutRisk(c), Confirm: func(worst policy.USD) error {
+	report, err := p.TryProvider(ctx, s, project.TryOptions{Model: o.wish.Model, Ask: ask.AboutRisk(c), Confirm: func(worst policy.USD) error {
 		return confirmCost(c, o.yes && !o.guided, s.Ref, worst)
 	}})
 	var failed *diag.Error

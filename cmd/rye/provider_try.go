@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
@@ -38,7 +39,7 @@ can cost more than one cent, a person confirms it.`,
 			if err != nil {
 				return err
 			}
-			report, err := p.TryProvider(ctx, s, project.TryOptions{Model: model, Ask: askAboutRisk(c), Confirm: func(worst policy.USD) error {
+			report, err := p.TryProvider(ctx, s, project.TryOptions{Model: model, Ask: ask.AboutRisk(c), Confirm: func(worst policy.USD) error {
 				return confirmCost(c, yes, s.Ref, worst)
 			}})
 			return showTry(c, report, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	servercmd "github.com/ryeos/rye/internal/servercmd/registry"
@@ -98,7 +99,7 @@ func confirmRegistry(c *cli.Call, offer project.OfferedRegistry) error {
 	c.UI.Note("registry  %s", offer.Host)
 	c.UI.Note("log key   %s", offer.Key)
 	c.UI.Note("Compare the key with a second source, for example the operator's site.")
-	return confirm(c, "Believe what this key signs about "+offer.Host+"?")
+	return ask.Confirm(c, "Believe what this key signs about "+offer.Host+"?")
 }
 
 func registryListCommand() *cli.Command {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
@@ -184,7 +185,7 @@ which is not written into the project, also with --dry-run.`,
 			cli.Bool(&o.dryRun, "dry-run", "run the checks of the registry here, show what would be sent and send nothing"),
 			cli.String(&o.key, "key", env.KeyUsage),
 		},
-		Complete: completeItems(item.Tool, item.Directive, item.Knowledge),
+		Complete: complete.Items(item.Tool, item.Directive, item.Knowledge),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runRegistryPush(ctx, c, &o) },
 	}
 }

@@ -13,8 +13,11 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/view"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
@@ -30,7 +33,7 @@ type runOptions struct {
 	dev, async            bool
 	continues             bool
 	resume                string
-	thread                threadOptions
+	thread                watch.ThreadOptions
 }
 
 func runCommand() *cli.Command {
@@ -83,10 +86,10 @@ one is printed as a difference, and is an error with --strict.`,
 			cli.Bool(&o.async, "async", "start a graph in a process of its own, and return"),
 			cli.Bool(&o.continues, "continue", "continue the newest prompt of this directory with the text"),
 			cli.String(&o.resume, "resume", "continue a `THREAD` with the text of a prompt"),
-		}, slices.Concat(o.thread.flags(), o.thread.copyFlags(), o.thread.replayFlags())...),
-		Exclusive: [][]any{{&o.continues, &o.resume, &o.thread.message}, {&o.continues, &o.resume, &o.thread.replay, &o.thread.render, &o.thread.explain, &o.print, &o.async, &o.dev, &o.dryRun}, {&o.dev, &o.locked}, {&o.dev, &o.print}, {&o.print, &o.dryRun, &o.thread.render, &o.thread.explain, &o.thread.events, &o.async}, {&o.dev, &o.thread.events, &o.async},
-			{&o.thread.replay, &o.thread.model}, {&o.thread.replay, &o.thread.provider}, {&o.thread.replay, &o.thread.message}, {&o.thread.replay, &o.thread.attach}, {&o.thread.replay, &o.thread.render, &o.thread.explain, &o.print, &o.async, &o.dev, &o.dryRun}},
-		Complete: completeRun, UnknownFlag: parameterOfFlag,
+		}, slices.Concat(o.thread.Flags(), o.thread.CopyFlags(), o.thread.ReplayFlags())...),
+		Exclusive: [][]any{{&o.continues, &o.resume, &o.thread.Message}, {&o.continues, &o.resume, &o.thread.Replay, &o.thread.Render, &o.thread.Explain, &o.print, &o.async, &o.dev, &o.dryRun}, {&o.dev, &o.locked}, {&o.dev, &o.print}, {&o.print, &o.dryRun, &o.thread.Render, &o.thread.Explain, &o.thread.Events, &o.async}, {&o.dev, &o.thread.Events, &o.async},
+			{&o.thread.Replay, &o.thread.Model}, {&o.thread.Replay, &o.thread.Provider}, {&o.thread.Replay, &o.thread.Message}, {&o.thread.Replay, &o.thread.Attach}, {&o.thread.Replay, &o.thread.Render, &o.thread.Explain, &o.print, &o.async, &o.dev, &o.dryRun}},
+		Complete: complete.Run, UnknownFlag: complete.ParameterOfFlag,
 		Run: func(ctx context.Context, c *cli.Call) error {
 			err := runRun(ctx, c, &o)
 			if exec.IsBadParameters(err) {
@@ -142,36 +145,36 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 		if o.print {
 			return diag.New(diag.Usage, "running %s: --print applies to directives only", ref)
 		}
-		if o.async || o.thread.events {
-			return runWatched(ctx, c, h, req, o.async)
+		if o.async || o.thread.Events {
+			return watch.RunWatched(ctx, c, h, req, o.async)
 		}
 		return runTool(ctx, c, h, req)
 	case item.Directive:
 		if o.async {
-			return onlyGraphs(ref, "--async")
+			return watch.OnlyGraphs(ref, "--async")
 		}
 		switch {
 		case o.print:
 			return runDirective(ctx, c, h, req)
-		case o.dryRun || o.thread.explain:
+		case o.dryRun || o.thread.Explain:
 			return explainThread(ctx, c, h, req, &o.thread, !o.dryRun)
-		case o.thread.render:
+		case o.thread.Render:
 			return renderThread(ctx, c, h, req, &o.thread)
 		}
 		return runPrompt(ctx, c, e, h, req, &o.thread)
 	}
-	if o.async || o.thread.events {
-		return onlyGraphs(ref, "--async and --events")
+	if o.async || o.thread.Events {
+		return watch.OnlyGraphs(ref, "--async and --events")
 	}
 	return runText(ctx, c, h, req)
 }
 
 func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call) error {
 	out := newToolOutput(c)
-	req.OnLine, req.Ask = out.line, askAboutOne(c)
+	req.OnLine, req.Ask = out.line, ask.AboutOne(c)
 	ends := func() {}
 	if !req.DryRun {
-		ctx, ends = graphContext(ctx, c, h, project.GraphOptions{})
+		ctx, ends = watch.GraphContext(ctx, c, h, project.GraphOptions{})
 	}
 	defer ends()
 	run, err := h.Verbs.Tool(ctx, req)
@@ -206,7 +209,7 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 		return view.Envelope(c.UI, run, err)
 	}
 	if run.Result != nil && run.Plan != nil && project.IsGraph(run.Plan.Chain.Tool()) {
-		showGraphResult(c, run.Result.Data)
+		watch.ShowGraphResult(c, run.Result.Data)
 	} else if run.Result != nil {
 		out.finish(run.Result.Data, err == nil)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/view"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads"
@@ -15,8 +16,8 @@ import (
 )
 
 // explainThread prints what a thread would use. It calls no model.
-func explainThread(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call, o *threadOptions, whole bool) error {
-	opts := o.options(c, req)
+func explainThread(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call, o *watch.ThreadOptions, whole bool) error {
+	opts := o.Options(c, req)
 	opts.Plan = true
 	p, err := h.PlanThread(ctx, opts)
 	if err != nil {

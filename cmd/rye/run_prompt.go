@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/promptinput"
 	"github.com/ryeos/rye/policy"
@@ -43,7 +44,7 @@ func continueWithPrompt(ctx context.Context, c *cli.Call, h *project.Project, o 
 	}
 	var id string
 	if o.resume != "" {
-		id, err = findRun(ctx, c, h, o.resume)
+		id, err = watch.FindRun(ctx, c, h, o.resume)
 	} else {
 		id, err = h.LastPrompt(env.PromptDirective())
 	}
@@ -51,17 +52,17 @@ func continueWithPrompt(ctx context.Context, c *cli.Call, h *project.Project, o 
 		return err
 	}
 	t := o.thread
-	t.message = text
-	opts := t.options(c, primary.Call{Held: policy.Person()})
-	if opts.Attach, err = t.attachments(c); err != nil {
+	t.Message = text
+	opts := t.Options(c, primary.Call{Held: policy.Person()})
+	if opts.Attach, err = t.Attachments(c); err != nil {
 		return err
 	}
-	return continueThread(ctx, c, h, id, opts, t.events)
+	return watch.ContinueThread(ctx, c, h, id, opts, t.Events)
 }
 
 // runPrompt does the work of a directive. Without a model it offers to set one up first.
-func runPrompt(ctx context.Context, c *cli.Call, e *project.Env, h *project.Project, req primary.Call, o *threadOptions) error {
-	err := runThread(ctx, c, h, req, o)
+func runPrompt(ctx context.Context, c *cli.Call, e *project.Env, h *project.Project, req primary.Call, o *watch.ThreadOptions) error {
+	err := watch.RunThread(ctx, c, h, req, o)
 	if err == nil {
 		return nil
 	}
@@ -72,7 +73,7 @@ func runPrompt(ctx context.Context, c *cli.Call, e *project.Env, h *project.Proj
 	if h, err = e.Open(ctx, project.Strict); err != nil {
 		return err
 	}
-	return runThread(ctx, c, h, req, o)
+	return watch.RunThread(ctx, c, h, req, o)
 }
 
 // notRef explains the error about the words of rye run of which the first names no item: it has

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/primary"
@@ -12,11 +13,11 @@ import (
 )
 
 // renderThread prints what a model would read first. It calls no model.
-func renderThread(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call, o *threadOptions) error {
-	opts := o.options(c, req)
+func renderThread(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call, o *watch.ThreadOptions) error {
+	opts := o.Options(c, req)
 	opts.Plan = true
 	var err error
-	if opts.Attach, err = o.attachments(c); err != nil {
+	if opts.Attach, err = o.Attachments(c); err != nil {
 		return err
 	}
 	r, err := h.RenderThread(ctx, opts)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/templates"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/openat"
 )
@@ -44,7 +45,7 @@ func clientText(c *cli.Call, o *serveOptions, command string) (where, text strin
 	case c.Given(&o.http):
 		kind = "-http"
 	}
-	b, err := templates.ReadFile("templates/mcp-" + o.client + kind + ".txt")
+	b, err := templates.Files.ReadFile("mcp-" + o.client + kind + ".txt")
 	if err != nil {
 		return "", "", err
 	}

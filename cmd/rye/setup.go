@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/setup"
 	"github.com/ryeos/rye/policy"
@@ -365,7 +366,7 @@ func (s *setupRun) finish(ctx context.Context, ready bool) error {
 	case text == "":
 		text = first
 	}
-	return runThread(ctx, s.c, s.p, primary.Call{Ref: env.PromptDirective(), Params: map[string]any{"prompt": text}, Held: policy.Person()}, &threadOptions{})
+	return watch.RunThread(ctx, s.c, s.p, primary.Call{Ref: env.PromptDirective(), Params: map[string]any{"prompt": text}, Held: policy.Person()}, &watch.ThreadOptions{})
 }
 
 // completion offers the completion of the shell.

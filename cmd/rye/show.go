@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
@@ -22,7 +23,7 @@ func showCommand() *cli.Command {
 		Usage: "print the metadata, the file and the signer of an item", Args: "KIND|REF|PATH [ID]",
 		Examples: []string{"rye show tool rye/bash/bash", "rye show demo/hello --json"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.AmbiguousItem},
-		Complete: completeItem(),
+		Complete: complete.Item(),
 		Run:      runShow,
 	}
 }
@@ -202,7 +203,7 @@ are shown. An interpreter is shown if it is a program of the project; -v and --j
 show all interpreters.`,
 		Examples: []string{"rye chain tool rye/bash/bash", "rye chain demo/hello --json"},
 		Codes:    []diag.Code{diag.ToolNotFound, diag.ExecutorNotFound, diag.CircularDependency, diag.ChainTooDeep, diag.HashMismatch, diag.KeyUnknown},
-		Complete: completeItem(item.Tool),
+		Complete: complete.Item(item.Tool),
 		Run:      runChain,
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
@@ -63,7 +64,7 @@ never from the project.`,
 		},
 		Exclusive: [][]any{{&o.Staged, &o.Upgrade, &o.TakeOver}, {&o.Staged, &o.All}, {&o.IndexOnly, &o.Check}, {&o.Differing, &o.Check}},
 		Needs:     []cli.Need{{Flag: &o.IndexOnly, With: &o.Staged}, {Flag: &o.Differing, With: &o.Staged}, {Flag: &o.LegacyKeys, With: &o.Upgrade}},
-		Complete:  completeItems(),
+		Complete:  complete.Items(),
 		Run:       func(ctx context.Context, c *cli.Call) error { return runSign(ctx, c, &o) },
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/project"
@@ -20,7 +21,7 @@ func runSignStaged(ctx context.Context, c *cli.Call, o *view.SignOptions) error 
 		return err
 	}
 	s, err := signingEnv(c, o).SignStaged(ctx, git, project.StagedCall{
-		Check: o.Check, IndexOnly: o.IndexOnly, Ask: askAboutStaged(c), Differing: o.Differing,
+		Check: o.Check, IndexOnly: o.IndexOnly, Ask: ask.AboutStaged(c), Differing: o.Differing,
 	})
 	if err != nil {
 		return err

@@ -5,7 +5,9 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -17,7 +19,7 @@ type spawnOptions struct {
 	params string
 	locked bool
 	follow bool
-	thread threadOptions
+	thread watch.ThreadOptions
 }
 
 func spawnCommand() *cli.Command {
@@ -37,13 +39,13 @@ call that needs an approval does.`,
 			cli.String(&o.params, "params", "inputs as `JSON`, @FILE, or - for stdin"),
 			cli.Bool(&o.locked, "locked", env.LockedUsage),
 			cli.Bool(&o.follow, "follow", "show the thread's calls and answers until it ends or is suspended").Alias("f"),
-			cli.Strings(&o.thread.limits, "limit", limitUsage),
-			cli.String(&o.thread.model, "model", "the model, by its exact `ID`"),
-			cli.String(&o.thread.provider, "provider", "the provider item, by its `ID`"),
-			cli.String(&o.thread.message, "message", "a `TEXT` that the model reads after the directive"),
-			cli.Strings(&o.thread.attach, "attach", attachUsage),
-		}, o.thread.copyFlags()...),
-		Complete: completeRun,
+			cli.Strings(&o.thread.Limits, "limit", watch.LimitUsage),
+			cli.String(&o.thread.Model, "model", "the model, by its exact `ID`"),
+			cli.String(&o.thread.Provider, "provider", "the provider item, by its `ID`"),
+			cli.String(&o.thread.Message, "message", "a `TEXT` that the model reads after the directive"),
+			cli.Strings(&o.thread.Attach, "attach", watch.AttachUsage),
+		}, o.thread.CopyFlags()...),
+		Complete: complete.Run,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runSpawn(ctx, c, &o) },
 	}
 }
@@ -53,7 +55,7 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 	if err != nil {
 		return err
 	}
-	p, err := openLocked(ctx, c, &o.locked)
+	p, err := watch.OpenLocked(ctx, c, &o.locked)
 	if err != nil {
 		return err
 	}
@@ -68,8 +70,8 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 	if err != nil {
 		return err
 	}
-	opts := o.thread.options(c, primary.Call{Ref: ref, Held: policy.Person(), Args: rest, Params: params})
-	if opts.Attach, err = o.thread.attachments(c); err != nil {
+	opts := o.thread.Options(c, primary.Call{Ref: ref, Held: policy.Person(), Args: rest, Params: params})
+	if opts.Attach, err = o.thread.Attachments(c); err != nil {
 		return err
 	}
 	s, err := p.SpawnThread(ctx, opts)
@@ -79,7 +81,7 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 	if err := c.UI.Show(s, func() { showSpawned(c, s) }); err != nil || !o.follow || c.UI.AsJSON {
 		return err
 	}
-	return tailRun(ctx, c, p, s.ThreadID, true)
+	return watch.TailRun(ctx, c, p, s.ThreadID, true)
 }
 
 // showSpawned prints what runs: for a person by its number, and for a program that reads the

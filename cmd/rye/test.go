@@ -7,7 +7,9 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -43,9 +45,9 @@ which threads completed, which returned the recorded outputs, cost and time.`,
 			diag.TranscriptBroken, diag.ConfigError, diag.AuthRequired, diag.ProviderError, diag.ExecutionFailed, diag.LimitExceeded, diag.BudgetExceeded},
 		Flags: []cli.Flag{
 			cli.Strings(&o.models, "model", "run the directives with a `MODEL`, or PROVIDER=MODEL, and compare the models"),
-			cli.Strings(&o.limits, "limit", "with --model, "+limitUsage),
+			cli.Strings(&o.limits, "limit", "with --model, "+watch.LimitUsage),
 		},
-		Complete: completeItems(item.Test),
+		Complete: complete.Items(item.Test),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runTest(ctx, c, &o) },
 		Subs:     []*cli.Command{testRecordCommand(&o)},
 	}
@@ -196,7 +198,7 @@ func recordRun(ctx context.Context, c *cli.Call, h *project.Project, o *testReco
 	if ref.Kind != item.Directive {
 		return "", diag.New(diag.Usage, "recording %s: only threads of directives are recorded", ref)
 	}
-	thread := threadOptions{limits: o.limits, noSuspend: true}
+	thread := watch.ThreadOptions{Limits: o.limits, NoSuspend: true}
 	if len(o.models) > 1 {
 		return "", diag.New(diag.Usage, "reading the command line: a recording is of one --model")
 	}
@@ -205,11 +207,11 @@ func recordRun(ctx context.Context, c *cli.Call, h *project.Project, o *testReco
 		if err != nil {
 			return "", err
 		}
-		thread.model, thread.provider = m.Model, m.Provider
+		thread.Model, thread.Provider = m.Model, m.Provider
 	}
-	opts := thread.options(c, primary.Call{Ref: ref, Held: policy.Person(), Args: c.Args[1:]})
-	show := newWatcher(c, h, false)
-	opts.Observe, opts.Started = show.line, show.started
+	opts := thread.Options(c, primary.Call{Ref: ref, Held: policy.Person(), Args: c.Args[1:]})
+	show := watch.NewWatcher(c, h, false)
+	opts.Observe, opts.Started = show.Line, show.Started
 	r, err := h.FollowDirective(ctx, opts)
 	if err != nil {
 		return "", err

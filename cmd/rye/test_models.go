@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
@@ -33,7 +34,7 @@ func runModels(ctx context.Context, c *cli.Call, o *testOptions) error {
 	}
 	reports := []*testrun.ModelReport{}
 	for _, m := range choices {
-		r, err := testrun.RunModel(ctx, h, refs, m, project.ThreadOptions{Held: policy.Person(), Limits: o.limits, Ask: askAboutRisk(c)})
+		r, err := testrun.RunModel(ctx, h, refs, m, project.ThreadOptions{Held: policy.Person(), Limits: o.limits, Ask: ask.AboutRisk(c)})
 		reports = append(reports, r) // what it cost is shown, also when it is cancelled
 		if err != nil {
 			return endModels(c, reports, err)

@@ -8,7 +8,9 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
@@ -34,9 +36,9 @@ NODE can be left out if one question is open. A thread asks whether it may go on
 answer is yes or no.`,
 		Examples: []string{"rye threads answer release-01jd ready release"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.ValidationFailed, diag.ExecutionFailed},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, id, err := openLast(ctx, c, project.Strict)
+			p, id, err := watch.OpenLast(ctx, c, project.Strict)
 			if err != nil {
 				return err
 			}
@@ -51,7 +53,7 @@ answer is yes or no.`,
 					if yes {
 						r.Decision = threads.Once
 					}
-					_, err = decideThread(ctx, c, p, id, node, "", r)
+					_, err = watch.DecideThread(ctx, c, p, id, node, "", r)
 				}
 				return err
 			}
@@ -84,9 +86,9 @@ the first answer is used.`,
 		Examples: []string{"rye threads " + verb + " release-01jd"},
 		Flags:    flags,
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.ApprovalDenied, diag.ExecutionFailed},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, id, err := openLast(ctx, c, project.Strict)
+			p, id, err := watch.OpenLast(ctx, c, project.Strict)
 			if err != nil {
 				return err
 			}
@@ -104,7 +106,7 @@ the first answer is used.`,
 			if forThread && prefix != "" {
 				return diag.New(diag.Usage, "answering %s: --thread and --prefix are two answers", id)
 			}
-			if isThread, err := decideThread(ctx, c, p, id, node, prefix, r); isThread || err != nil {
+			if isThread, err := watch.DecideThread(ctx, c, p, id, node, prefix, r); isThread || err != nil {
 				return err
 			}
 			if forThread || prefix != "" || feedback != "" {
@@ -133,7 +135,7 @@ func wakeFrom(ctx context.Context, c *cli.Call, p *project.Project, s *graph.Sum
 		c.UI.Note("the run is %s", s.State)
 		return nil
 	}
-	return resumeRun(ctx, c, p, s.ID, project.GraphOptions{})
+	return watch.ResumeRun(ctx, c, p, s.ID, project.GraphOptions{})
 }
 
 func threadsSendCommand() *cli.Command {
@@ -143,9 +145,9 @@ func threadsSendCommand() *cli.Command {
 		Long:     "A thread reads the event before its next turn, as a message.",
 		Examples: []string{`rye threads send release-01jd deployed '{"url": "https://example.org"}'`},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.ParsingError, diag.ExecutionFailed},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, id, err := openRun(ctx, c, project.Strict)
+			p, id, err := watch.OpenRun(ctx, c, project.Strict)
 			if err != nil {
 				return err
 			}
@@ -185,7 +187,7 @@ it had reserved and not spent is free again.`,
 			cli.Duration(&timeout, "timeout", "give up after this `DURATION`"),
 			cli.Bool(&anyOf, "any", "wait for the first of them"),
 		},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsWait(ctx, c, timeout, anyOf) },
 	}
 }
@@ -197,7 +199,7 @@ func runThreadsWait(ctx context.Context, c *cli.Call, timeout time.Duration, any
 	}
 	ids := make([]string, len(c.Args))
 	for i, arg := range c.Args {
-		if ids[i], err = findRun(ctx, c, p, arg); err != nil {
+		if ids[i], err = watch.FindRun(ctx, c, p, arg); err != nil {
 			return err
 		}
 	}
@@ -225,13 +227,13 @@ func threadsEndCommand(verb string) *cli.Command {
 		Name: verb, Args: "RUN", Usage: usage,
 		Examples: []string{"rye threads " + verb + " release-01jd"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsEnd(ctx, c, state) },
 	}
 }
 
 func runThreadsEnd(ctx context.Context, c *cli.Call, state string) error {
-	p, id, err := openLast(ctx, c, project.Lenient)
+	p, id, err := watch.OpenLast(ctx, c, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -255,7 +257,7 @@ one run, or of all runs of the project. A log that ends before the newest state 
 user account wrote was set back.`,
 		Examples: []string{"rye threads verify", "rye threads verify release-01jd"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.TranscriptBroken, diag.Rollback},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run:      runThreadsVerify,
 	}
 }
@@ -268,7 +270,7 @@ func runThreadsVerify(ctx context.Context, c *cli.Call) error {
 	dir := p.Spaces.ProjectDir
 	var ids []string
 	if len(c.Args) > 0 {
-		id, err := findRun(ctx, c, p, c.Args[0])
+		id, err := watch.FindRun(ctx, c, p, c.Args[0])
 		if err != nil {
 			return err
 		}

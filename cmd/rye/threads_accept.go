@@ -6,7 +6,9 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 )
 
@@ -21,13 +23,13 @@ of the log as its newest, this one time. The log is verified first. If the whole
 removed, give the whole id: a log with that id can be begun again.`,
 		Examples: []string{"rye threads accept release-01jd"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.TranscriptBroken, diag.KeyUnknown, diag.ThreadState},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run: func(ctx context.Context, c *cli.Call) error {
 			p, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
-			id, err := findRun(ctx, c, p, c.Args[0])
+			id, err := watch.FindRun(ctx, c, p, c.Args[0])
 			if diag.CodeOf(err) == diag.ThreadNotFound && graph.IsID(c.Args[0]) {
 				id, err = c.Args[0], nil
 			}

@@ -7,6 +7,9 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
+	"github.com/ryeos/rye/internal/cmd/complete"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/activity"
@@ -20,9 +23,9 @@ one goes on with a summary and the newest turns. The threads of a chain have one
 that of the first; turns and costs are those of the chain so far.`,
 		Examples: []string{"rye threads chain triage-01jd"},
 		Codes:    []diag.Code{diag.ThreadNotFound},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, id, err := openRun(ctx, c, project.Lenient)
+			p, id, err := watch.OpenRun(ctx, c, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -33,7 +36,7 @@ that of the first; turns and costs are those of the chain so far.`,
 			return c.UI.Show(map[string]any{"chain": links}, func() {
 				t := cli.NewTable("chain of threads")
 				for _, l := range links {
-					t.Add(bareRef(l.Directive), l.State, fmt.Sprint(l.Turns), activity.Money(l.Cost.Spend), l.ID)
+					t.Add(watch.BareRef(l.Directive), l.State, fmt.Sprint(l.Turns), activity.Money(l.Cost.Spend), l.ID)
 				}
 				c.UI.Table(t)
 			})
@@ -42,7 +45,7 @@ that of the first; turns and costs are those of the chain so far.`,
 }
 
 func threadsHandoffCommand() *cli.Command {
-	var o resumeOptions
+	var o watch.ResumeOptions
 	return &cli.Command{
 		Name: "handoff", Args: "THREAD", Usage: "continue a thread in another one, with a summary",
 		Long: `Ends a thread in the state continued, and starts the thread that goes on: with a summary,
@@ -53,27 +56,27 @@ and this command prints the id of the new thread.`,
 		Codes: []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.TranscriptBroken, diag.GraphChanged,
 			diag.LimitExceeded, diag.BudgetExceeded, diag.ProviderError},
 		Flags: []cli.Flag{
-			cli.String(&o.message, "message", "a `TEXT` that the model reads after the directive"),
-			cli.Bool(&o.events, "events", "print the events of the threads as JSON lines; -v adds those of the loop"),
+			cli.String(&o.Message, "message", "a `TEXT` that the model reads after the directive"),
+			cli.Bool(&o.Events, "events", "print the events of the threads as JSON lines; -v adds those of the loop"),
 		},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, id, err := openLast(ctx, c, project.Strict)
+			p, id, err := watch.OpenLast(ctx, c, project.Strict)
 			if err != nil {
 				return err
 			}
 			if graph.Owner(ctx, p.Spaces.ProjectDir, id) >= 0 {
-				next, err := p.HandOffThread(ctx, id, o.message, "person")
+				next, err := p.HandOffThread(ctx, id, o.Message, "person")
 				if err != nil {
 					return err
 				}
 				return c.UI.Show(map[string]any{"thread_id": next, "continues": id}, func() { c.UI.Out("%s", next) })
 			}
-			opts := &project.ThreadOptions{Held: policy.Person(), Message: o.message, Ask: askAboutRisk(c), Decide: askAboutCall(c), Answer: askAboutThread(c)}
-			show := newWatcher(c, p, o.events)
-			opts.Observe, opts.Started = show.line, show.started
+			opts := &project.ThreadOptions{Held: policy.Person(), Message: o.Message, Ask: ask.AboutRisk(c), Decide: ask.AboutCall(c), Answer: ask.AboutThread(c)}
+			show := watch.NewWatcher(c, p, o.Events)
+			opts.Observe, opts.Started = show.Line, show.Started
 			r, err := p.HandOff(ctx, id, opts)
-			return show.end(r, err)
+			return show.End(r, err)
 		},
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/workcopy"
 )
@@ -22,13 +24,13 @@ A path that rye threads apply writes only if you name it is marked with its reas
 		Examples: []string{"rye threads diff triage-01jd", "rye threads diff triage-01jd --stat"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState},
 		Flags:    []cli.Flag{cli.Bool(&stat, "stat", "print the paths only")},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsDiff(ctx, c, stat) },
 	}
 }
 
 func runThreadsDiff(ctx context.Context, c *cli.Call, stat bool) error {
-	p, id, err := openRun(ctx, c, project.Lenient)
+	p, id, err := watch.OpenRun(ctx, c, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -78,13 +80,13 @@ the next one about this copy completes what it had begun.`,
 		Examples: []string{"rye threads apply triage-01jd --check", "rye threads apply triage-01jd src/"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.Conflict, diag.PathEscape},
 		Flags:    []cli.Flag{cli.Bool(&check, "check", "change nothing; fail if a file cannot be merged")},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsApply(ctx, c, check) },
 	}
 }
 
 func runThreadsApply(ctx context.Context, c *cli.Call, check bool) error {
-	p, id, err := openRun(ctx, c, project.Lenient)
+	p, id, err := watch.OpenRun(ctx, c, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -105,9 +107,9 @@ func threadsDropCommand() *cli.Command {
 		Usage:    "remove the working copy of a thread with its changes",
 		Examples: []string{"rye threads drop triage-01jd"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, id, err := openRun(ctx, c, project.Lenient)
+			p, id, err := watch.OpenRun(ctx, c, project.Lenient)
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/store"
@@ -61,7 +62,7 @@ func runThreadsCost(ctx context.Context, c *cli.Call, o *costOptions) error {
 	case s == nil:
 		return diag.New(diag.ThreadNotFound, "showing costs: no thread %q", c.Args[0]).WithReason("no_thread").WithDetail("id", c.Args[0])
 	}
-	id, err := findRun(ctx, c, p, c.Args[0])
+	id, err := watch.FindRun(ctx, c, p, c.Args[0])
 	if diag.CodeOf(err) == diag.ThreadNotFound { // its log is removed
 		id, err = c.Args[0], nil
 	}
@@ -86,10 +87,10 @@ func runThreadsCost(ctx context.Context, c *cli.Call, o *costOptions) error {
 func showTotal(u *cli.UI, r *project.CostReport) {
 	t := cli.NewTable("cost of a tree")
 	add := func(number int64, name string, s store.Sum, thread string) {
-		t.Add(numberCell(number), name, fmt.Sprint(s.Calls), s.Actual.String(), s.Assumed.String(), s.Reserved.String(), thread)
+		t.Add(watch.NumberCell(number), name, fmt.Sprint(s.Calls), s.Actual.String(), s.Assumed.String(), s.Reserved.String(), thread)
 	}
 	for _, c := range r.Threads {
-		name := strings.Repeat("  ", c.Level) + bareRef(c.Ref)
+		name := strings.Repeat("  ", c.Level) + watch.BareRef(c.Ref)
 		if len(c.Chain) < 2 {
 			add(c.Number, name, c.Own, c.Thread)
 			continue
@@ -141,14 +142,14 @@ func showThreadCosts(ctx context.Context, c *cli.Call, p *project.Project, s *st
 		}
 		t := cli.NewTable("costs")
 		for _, cost := range costs {
-			t.Add(numberCell(cost.Number), bareRef(cost.Ref), cost.State, age(c, cost.Created), fmt.Sprint(cost.Calls), cost.Actual.String(), cost.Reserved.String(), cost.Max.String(), cost.Thread)
+			t.Add(watch.NumberCell(cost.Number), watch.BareRef(cost.Ref), cost.State, watch.Age(c, cost.Created), fmt.Sprint(cost.Calls), cost.Actual.String(), cost.Reserved.String(), cost.Max.String(), cost.Thread)
 		}
 		c.UI.Table(t)
 	})
 }
 
 func showCost(u *cli.UI, cost store.Cost) {
-	u.Out("%s  %s  %s", cost.Thread, cost.State, bareRef(cost.Ref))
+	u.Out("%s  %s  %s", cost.Thread, cost.State, watch.BareRef(cost.Ref))
 	t := cli.NewTable("cost")
 	amounts := func(name string, all ...policy.USD) {
 		row := []any{name}

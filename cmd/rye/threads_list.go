@@ -10,7 +10,9 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/activity"
@@ -62,13 +64,13 @@ func threadsTreeCommand() *cli.Command {
 		Name: "tree", Args: "THREAD", Usage: "list a thread with those that it started",
 		Examples: []string{"rye threads tree triage-01jd"},
 		Codes:    []diag.Code{diag.ThreadNotFound},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run: func(ctx context.Context, c *cli.Call) error {
 			p, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
-			id, err := findRun(ctx, c, p, c.Args[0])
+			id, err := watch.FindRun(ctx, c, p, c.Args[0])
 			if diag.CodeOf(err) == diag.ThreadNotFound { // its log is removed, or it is one of another project
 				id, err = c.Args[0], nil
 			}
@@ -101,7 +103,7 @@ func showThreadList(c *cli.Call, list []project.ListedThread) {
 		if l.PID > 0 {
 			pid = fmt.Sprint(l.PID)
 		}
-		t.Add(numberCell(l.Number), strings.Repeat("  ", l.Level)+bareRef(l.Item), state, age(c, l.Started), activity.Money(l.Spend), activity.Money(l.Max), fmt.Sprint(l.Turns),
+		t.Add(watch.NumberCell(l.Number), strings.Repeat("  ", l.Level)+watch.BareRef(l.Item), state, watch.Age(c, l.Started), activity.Money(l.Spend), activity.Money(l.Max), fmt.Sprint(l.Turns),
 			l.Name, l.ID, pid, l.Started.Format(time.RFC3339))
 	}
 	c.UI.Table(t)

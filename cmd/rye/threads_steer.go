@@ -5,6 +5,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 )
@@ -18,9 +20,9 @@ its money stays reserved, and its time does not run.`,
 		Examples: []string{"rye threads suspend triage-01jd", `rye threads suspend triage-01jd --reason "The service is down."`},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState},
 		Flags:    []cli.Flag{cli.String(&reason, "reason", "a `TEXT` for the log of the thread")},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, id, err := openLast(ctx, c, project.Lenient)
+			p, id, err := watch.OpenLast(ctx, c, project.Lenient)
 			if err != nil {
 				return err
 			}
@@ -57,13 +59,13 @@ Upper and lower case are equal.`,
 			cli.Strings(&o.events, "event", "only lines of this `EVENT`; can be repeated"),
 			cli.Int(&o.most, "max", "the most `HITS`"),
 		},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsSearch(ctx, c, &o) },
 	}
 }
 
 func runThreadsSearch(ctx context.Context, c *cli.Call, o *hitOptions) error {
-	p, id, err := openRun(ctx, c, project.Lenient)
+	p, id, err := watch.OpenRun(ctx, c, project.Lenient)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -27,16 +29,16 @@ JSON.`,
 			cli.Bool(&o.follow, "follow", "continue until the run ends or is suspended").Alias("f"),
 			cli.Bool(&o.events, "events", "print the lines of the log as JSON"),
 		},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, id, err := openRun(ctx, c, project.Lenient)
+			p, id, err := watch.OpenRun(ctx, c, project.Lenient)
 			if err != nil {
 				return err
 			}
 			if o.events || c.UI.AsJSON {
 				return tailEvents(ctx, c, p, id, o.follow)
 			}
-			return tailRun(ctx, c, p, id, o.follow)
+			return watch.TailRun(ctx, c, p, id, o.follow)
 		},
 	}
 }
@@ -49,7 +51,7 @@ func tailEvents(ctx context.Context, c *cli.Call, p *project.Project, id string,
 	}
 	c.UI.AsJSON, c.UI.Lines = true, true
 	log := transcript.NewReader(dir, id)
-	return eachLine(ctx, dir, id, follow, func() error {
-		return log.Next(func(l *transcript.Line) error { return c.UI.Event(runEvent{id, l.Seq, l.Time, l.Event, l.Data}) })
+	return watch.EachLine(ctx, dir, id, follow, func() error {
+		return log.Next(func(l *transcript.Line) error { return c.UI.Event(watch.RunEvent{RunID: id, Seq: l.Seq, Time: l.Time, Event: l.Event, Data: l.Data}) })
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/liveview"
 	"github.com/ryeos/rye/internal/project"
@@ -54,7 +55,7 @@ func showText(ctx context.Context, c *cli.Call, p *project.Project, id string, o
 		}
 	}
 	var out bytes.Buffer
-	if err := readLogs(ctx, tailLive(c, dir, tree, &out, params), id, false); err != nil {
+	if err := watch.ReadLogs(ctx, watch.TailLive(c, dir, tree, &out, params), id, false); err != nil {
 		return err
 	}
 	if !found {
@@ -75,7 +76,7 @@ func paged(ctx context.Context, c *cli.Call, text []byte) error {
 	pager := c.Getenv("PAGER")
 	out, isFile := c.Stdout.(*os.File)
 	_, noShell := exec.LookPath("sh") // as on Windows
-	if pager == "" || noShell != nil || !isFile || terminalOf(c, out).Mode() != inline.Live {
+	if pager == "" || noShell != nil || !isFile || watch.TerminalOf(c, out).Mode() != inline.Live {
 		_, err := c.UI.Stdout.Write(text)
 		return err
 	}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
@@ -28,13 +30,13 @@ item that ran, so that two threads can be compared.`,
 		Examples: []string{"rye threads show triage-01jd", "rye threads show triage-01jd --items"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.TranscriptBroken},
 		Flags:    append([]cli.Flag{cli.Bool(&items, "items", "print the items of the loop with their digests")}, text.flags()...),
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsShow(ctx, c, items, &text) },
 	}
 }
 
 func runThreadsShow(ctx context.Context, c *cli.Call, items bool, text *textOptions) error {
-	p, id, err := openRun(ctx, c, project.Lenient)
+	p, id, err := watch.OpenRun(ctx, c, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -120,13 +122,13 @@ func threadsResultCommand() *cli.Command {
 		Usage:    "print the result of a thread or run that has ended",
 		Examples: []string{"rye threads result triage-01jd"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run:      runThreadsResult,
 	}
 }
 
 func runThreadsResult(ctx context.Context, c *cli.Call) error {
-	p, id, err := openLast(ctx, c, project.Lenient)
+	p, id, err := watch.OpenLast(ctx, c, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -153,7 +155,7 @@ func runThreadsResult(ctx context.Context, c *cli.Call) error {
 }
 
 func threadsResumeCommand() *cli.Command {
-	var o resumeOptions
+	var o watch.ResumeOptions
 	return &cli.Command{
 		Name: "resume", Args: "THREAD",
 		Usage: "continue a thread or run at the step where it ended",
@@ -168,32 +170,32 @@ bounds, and limits and an account of its own.`,
 		Codes: []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.TranscriptBroken, diag.GraphChanged, diag.KeyUnknown,
 			diag.LimitExceeded, diag.BudgetExceeded, diag.ProviderError},
 		Flags: []cli.Flag{
-			cli.Strings(&o.limits, "limit", limitUsage),
-			cli.String(&o.message, "message", "a `TEXT` that the model reads next"),
-			cli.Strings(&o.attach, "attach", attachUsage),
-			cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending the thread again"),
-			cli.Bool(&o.events, "events", "print the events of the thread as JSON lines; -v adds those of the loop"),
-			cli.Bool(&o.acceptChanged, "accept-changed", "continue although the directive, the loop or a step has changed"),
-			cli.Bool(&o.locked, "locked", env.LockedUsage),
+			cli.Strings(&o.Limits, "limit", watch.LimitUsage),
+			cli.String(&o.Message, "message", "a `TEXT` that the model reads next"),
+			cli.Strings(&o.Attach, "attach", watch.AttachUsage),
+			cli.Bool(&o.NoSuspend, "no-suspend", "fail instead of suspending the thread again"),
+			cli.Bool(&o.Events, "events", "print the events of the thread as JSON lines; -v adds those of the loop"),
+			cli.Bool(&o.AcceptChanged, "accept-changed", "continue although the directive, the loop or a step has changed"),
+			cli.Bool(&o.Locked, "locked", env.LockedUsage),
 		},
-		Complete: completeRuns,
+		Complete: complete.Runs,
 		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsResume(ctx, c, &o) },
 	}
 }
 
-func runThreadsResume(ctx context.Context, c *cli.Call, o *resumeOptions) error {
-	p, err := openLocked(ctx, c, &o.locked)
+func runThreadsResume(ctx context.Context, c *cli.Call, o *watch.ResumeOptions) error {
+	p, err := watch.OpenLocked(ctx, c, &o.Locked)
 	if err != nil {
 		return err
 	}
-	id, err := findRun(ctx, c, p, c.Args[0])
+	id, err := watch.FindRun(ctx, c, p, c.Args[0])
 	if err != nil {
 		return err
 	}
 	if _, err := threads.ReadStarted(p.Spaces.ProjectDir, id); diag.CodeOf(err) == diag.ThreadNotFound {
-		return resumeRun(ctx, c, p, id, project.GraphOptions{AcceptChanged: o.acceptChanged})
+		return watch.ResumeRun(ctx, c, p, id, project.GraphOptions{AcceptChanged: o.AcceptChanged})
 	}
-	return resumeThread(ctx, c, p, id, o)
+	return watch.ResumeThread(ctx, c, p, id, o)
 }
 
 // yesOrNo reads the answer to what a thread asks.

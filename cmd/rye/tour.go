@@ -15,6 +15,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/templates"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/threads/provider/scripted"
 )
@@ -305,10 +306,10 @@ func (t *tour) as(who string, f func() error) error {
 // installed.
 func tourTool() (name, text string) {
 	if _, err := exec.LookPath("bash"); err == nil {
-		b, _ := templates.ReadFile("templates/tool.sh")
+		b, _ := templates.Files.ReadFile("tool.sh")
 		return "hello.sh", tourFill(b)
 	}
-	b, _ := templates.ReadFile("templates/tour.yaml")
+	b, _ := templates.Files.ReadFile("tour.yaml")
 	return "hello.yaml", tourFill(b)
 }
 

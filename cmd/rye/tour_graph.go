@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/examples"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/templates"
 )
 
 // graph kills a run of a graph in the middle of its second node and resumes it. It is
@@ -24,7 +25,7 @@ func (t *tour) graph(ctx context.Context) error {
 	if filepath.Ext(t.tool) != ".sh" || runtime.GOOS == "windows" {
 		return nil
 	}
-	text, err := templates.ReadFile("templates/tour-graph.yaml")
+	text, err := templates.Files.ReadFile("tour-graph.yaml")
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
@@ -29,18 +31,18 @@ func trustCommand() *cli.Command {
 
 // permission returns the scope and end of a grant or endorsement, from the flags or
 // from answers at a terminal, and the key that signs it.
-func permission(ctx context.Context, c *cli.Call, h *project.Project, document *doc.Key, b []byte, o *permissionOptions) (doc.PermissionParams, sign.Signer, error) {
+func permission(ctx context.Context, c *cli.Call, h *project.Project, document *doc.Key, b []byte, o *ask.PermissionOptions) (doc.PermissionParams, sign.Signer, error) {
 	p := doc.PermissionParams{Document: b, Now: c.Now()}
 	var err error
-	if p.Scope, err = o.scope(c, document); err != nil {
+	if p.Scope, err = o.Scope(c, document); err != nil {
 		return p, nil, err
 	}
-	signer, err := h.Keys.SignerFor(ctx, o.use)
+	signer, err := h.Keys.SignerFor(ctx, o.Use)
 	if err != nil {
 		return p, nil, err
 	}
-	if o.until != "" {
-		p.NotAfter, err = env.Until(o.until, c.Now())
+	if o.Until != "" {
+		p.NotAfter, err = env.Until(o.Until, c.Now())
 	}
 	return p, signer, err
 }
@@ -104,7 +106,7 @@ func trustRemoveCommand() *cli.Command {
 		Long:     "KEY is a fingerprint, the beginning of one, or an owner. The key's document and your grant are removed.",
 		Examples: []string{"rye trust remove 4f3a"},
 		Codes:    []diag.Code{diag.ItemNotFound},
-		Complete: completeKeys(false),
+		Complete: complete.Keys(false),
 		Run:      runTrustRemove,
 	}
 }
@@ -140,7 +142,7 @@ func trustExplainCommand() *cli.Command {
 		Name: "explain", Usage: "explain step by step why an item is trusted or not", Args: "REF|PATH",
 		Examples: []string{"rye trust explain tool:demo/hello", "rye trust explain .ai/tools/demo/hello.py"},
 		Codes:    []diag.Code{diag.ItemNotFound},
-		Complete: completeItems(),
+		Complete: complete.Items(),
 		Run:      runTrustExplain,
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/trust"
@@ -55,7 +56,7 @@ func runTrustAccept(ctx context.Context, c *cli.Call, yes, forget bool) error {
 	}
 	showSetChanges(c.UI, set, changes)
 	if len(set.Documents) > 0 && !yes {
-		if err := confirm(c, "Accept these documents as a whole?"); err != nil {
+		if err := ask.Confirm(c, "Accept these documents as a whole?"); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/packages"
@@ -22,7 +23,7 @@ and new tools, directives and permissions need your yes. Then rye.lock and rye.s
 		Flags:    env.ConsentFlags(&o),
 		Run: func(ctx context.Context, c *cli.Call) error {
 			return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
-				return x.AcceptMove(ctx, c.Arg(0), confirmChanges(c, x, o.Yes, "accepting"))
+				return x.AcceptMove(ctx, c.Arg(0), ask.ConfirmChanges(c, x, o.Yes, "accepting"))
 			})
 		},
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/openat"
@@ -20,7 +21,7 @@ import (
 
 // trustAddOptions are the flags of rye trust add.
 type trustAddOptions struct {
-	permissionOptions
+	ask.PermissionOptions
 	fingerprint string
 	from        string
 }
@@ -47,7 +48,7 @@ permitted more, and both days if the new one ends later.`,
 			"rye trust add https://github.com/leo.keys --kinds tool --namespaces 'gh/**'",
 		},
 		Codes: []diag.Code{diag.ParsingError, diag.KeyWeak, diag.AuthRequired, diag.SigInvalid, diag.KeyUnknown, diag.Network, diag.ApprovalDenied},
-		Flags: append(o.flags("grant"),
+		Flags: append(o.Flags("grant"),
 			cli.String(&o.from, "from", "trust the signer of a release: `SOURCE[@VERSION]` as for rye add"),
 			cli.String(&o.fingerprint, "fingerprint", "whole `FINGERPRINT` that the key must have, in hex or SHA256:…")),
 		Run: func(ctx context.Context, c *cli.Call) error { return runTrustAdd(ctx, c, &o) },
@@ -56,7 +57,7 @@ permitted more, and both days if the new one ends later.`,
 
 func runTrustAdd(ctx context.Context, c *cli.Call, o *trustAddOptions) error {
 	e := env.Of(c)
-	e.Key = o.key
+	e.Key = o.Key
 	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func runTrustAdd(ctx context.Context, c *cli.Call, o *trustAddOptions) error {
 }
 
 // keyOffered reads the key that the argument names.
-func keyOffered(ctx context.Context, c *cli.Call, h *project.Project, o *trustAddOptions) (*offeredKey, error) {
+func keyOffered(ctx context.Context, c *cli.Call, h *project.Project, o *trustAddOptions) (*ask.OfferedKey, error) {
 	if (o.from == "") == (c.Arg(0) == "") {
 		return nil, diag.New(diag.Usage, "adding a key: name a file, a URL or --from SOURCE").WithReason("one_key")
 	}
@@ -91,36 +92,36 @@ func keyOffered(ctx context.Context, c *cli.Call, h *project.Project, o *trustAd
 	if !document.NotAfter.After(c.Now()) {
 		return nil, diag.New(diag.Expired, "trusting %s (%s): the document ended on %s", document.Fingerprint.Short(), document.Owner, document.NotAfter.Format(time.DateOnly)).WithReason("document")
 	}
-	return &offeredKey{fingerprint: document.Fingerprint, public: document.Public, owner: document.Owner, document: b, wish: document.Scope}, nil
+	return &ask.OfferedKey{Fingerprint: document.Fingerprint, Public: document.Public, Owner: document.Owner, Document: b, Wish: document.Scope}, nil
 }
 
 // releaseSigner returns the signer of the release that the flag names. The scope is what the
 // release brings, unless the flags name another. A key has one grant, so a scope that the
 // user did not write may not take anything from the grant that the key has.
-func releaseSigner(ctx context.Context, c *cli.Call, h *project.Project, o *trustAddOptions) (*offeredKey, error) {
+func releaseSigner(ctx context.Context, c *cli.Call, h *project.Project, o *trustAddOptions) (*ask.OfferedKey, error) {
 	q, err := env.ParseQuery(c, o.from)
 	if err != nil {
 		return nil, err
 	}
-	in, err := inspect(ctx, c, &env.PackageOptions{Space: space.Project}, q)
+	in, err := ask.Inspect(ctx, c, &env.PackageOptions{Space: space.Project}, q)
 	if err != nil {
 		return nil, err
 	}
-	k, err := offeredBy(c, h, in)
-	if err != nil || len(o.kinds) > 0 && len(o.namespaces) > 0 {
+	k, err := ask.OfferedBy(c, h, in)
+	if err != nil || len(o.Kinds) > 0 && len(o.Namespaces) > 0 {
 		return k, err
 	}
-	if len(o.kinds) == 0 {
-		o.kinds = k.wish.Kinds
+	if len(o.Kinds) == 0 {
+		o.Kinds = k.Wish.Kinds
 	}
-	if len(o.namespaces) == 0 {
-		o.namespaces = k.wish.Namespaces
+	if len(o.Namespaces) == 0 {
+		o.Namespaces = k.Wish.Namespaces
 	}
-	scope := doc.Scope{Kinds: o.kinds, Namespaces: o.namespaces, May: o.may}
+	scope := doc.Scope{Kinds: o.Kinds, Namespaces: o.Namespaces, May: o.May}
 	if len(scope.May) == 0 {
 		scope.May = doc.GrantUses()
 	}
-	old, less := h.Keys.ReplacedGrant(k.fingerprint, scope)
+	old, less := h.Keys.ReplacedGrant(k.Fingerprint, scope)
 	if !less {
 		return k, nil
 	}
@@ -129,21 +130,21 @@ func releaseSigner(ctx context.Context, c *cli.Call, h *project.Project, o *trus
 		slices.Sort(out)
 		return strings.Join(slices.Compact(out), ",")
 	}
-	return nil, diag.New(diag.Usage, "trusting %s (%s): a key has one grant, and yours permits more: %s", k.fingerprint.Short(), k.owner, old.Scope.String()).
+	return nil, diag.New(diag.Usage, "trusting %s (%s): a key has one grant, and yours permits more: %s", k.Fingerprint.Short(), k.Owner, old.Scope.String()).
 		WithReason("narrower_grant").WithDetail("from", o.from).WithDetail("kinds", both(old.Scope.Kinds, scope.Kinds)).
 		WithDetail("namespaces", both(old.Scope.Namespaces, scope.Namespaces)).WithDetail("may", both(old.Scope.May, scope.May)).
-		WithDetail("until", cmp.Or(o.until, old.NotAfter.Format(time.RFC3339)))
+		WithDetail("until", cmp.Or(o.Until, old.NotAfter.Format(time.RFC3339)))
 }
 
 // sshKeyAt returns the key in a list of ssh keys that a host publishes: the only one,
 // that with the fingerprint of the flag, or the one that the user chooses.
-func sshKeyAt(ctx context.Context, c *cli.Call, o *trustAddOptions) (*offeredKey, error) {
+func sshKeyAt(ctx context.Context, c *cli.Call, o *trustAddOptions) (*ask.OfferedKey, error) {
 	keys, err := keychain.FetchSSHKeys(ctx, c.Arg(0))
 	if err != nil {
 		return nil, err
 	}
-	offer := func(k sign.SSHKey) *offeredKey {
-		return &offeredKey{fingerprint: sign.FingerprintOf(k.Public), public: k.Public, owner: c.Arg(0), source: c.Arg(0), remote: true}
+	offer := func(k sign.SSHKey) *ask.OfferedKey {
+		return &ask.OfferedKey{Fingerprint: sign.FingerprintOf(k.Public), Public: k.Public, Owner: c.Arg(0), Source: c.Arg(0), Remote: true}
 	}
 	for _, k := range keys {
 		if o.fingerprint != "" && sign.MatchFingerprint(o.fingerprint, k.Public) {
@@ -153,7 +154,7 @@ func sshKeyAt(ctx context.Context, c *cli.Call, o *trustAddOptions) (*offeredKey
 	if len(keys) == 1 || o.fingerprint != "" {
 		return offer(keys[0]), nil // another fingerprint than the flag's is refused later
 	}
-	i, err := askSSHKey(c, keys)
+	i, err := ask.SSHKey(c, keys)
 	if err != nil {
 		return nil, fingerprintRequired(c.Arg(0))
 	}
@@ -169,49 +170,49 @@ func fingerprintRequired(source string) error {
 
 // confirmKey shows the whole fingerprint of a key, and compares it with the one that
 // the user gave.
-func confirmKey(c *cli.Call, k *offeredKey, given string) error {
-	if given != "" && !sign.MatchFingerprint(given, k.public) {
-		return diag.New(diag.KeyUnknown, "trusting key %s: its fingerprint is not the given one", k.fingerprint.Short()).WithReason("other_fingerprint").
-			WithDetail("expected", given).WithDetail("found", k.fingerprint.String())
+func confirmKey(c *cli.Call, k *ask.OfferedKey, given string) error {
+	if given != "" && !sign.MatchFingerprint(given, k.Public) {
+		return diag.New(diag.KeyUnknown, "trusting key %s: its fingerprint is not the given one", k.Fingerprint.Short()).WithReason("other_fingerprint").
+			WithDetail("expected", given).WithDetail("found", k.Fingerprint.String())
 	}
-	if given == "" && k.remote && (c.UI.AsJSON || !c.Isatty(c.Stdin)) {
-		return fingerprintRequired(k.owner)
+	if given == "" && k.Remote && (c.UI.AsJSON || !c.Isatty(c.Stdin)) {
+		return fingerprintRequired(k.Owner)
 	}
-	c.UI.Note("key          %s", k.owner)
-	c.UI.Note("fingerprint  %s", sign.FingerprintGroups(k.fingerprint))
-	if k.document == nil {
-		c.UI.Note("ssh          %s", sign.SSHFingerprint(k.public))
+	c.UI.Note("key          %s", k.Owner)
+	c.UI.Note("fingerprint  %s", sign.FingerprintGroups(k.Fingerprint))
+	if k.Document == nil {
+		c.UI.Note("ssh          %s", sign.SSHFingerprint(k.Public))
 	}
 	return nil
 }
 
 // trustKey writes a grant for a key, after the user confirmed it and its scope.
-func trustKey(ctx context.Context, c *cli.Call, h *project.Project, k *offeredKey, o *trustAddOptions) error {
+func trustKey(ctx context.Context, c *cli.Call, h *project.Project, k *ask.OfferedKey, o *trustAddOptions) error {
 	if err := confirmKey(c, k, o.fingerprint); err != nil {
 		return err
 	}
-	if len(o.may) == 0 {
-		o.may = doc.GrantUses()
+	if len(o.May) == 0 {
+		o.May = doc.GrantUses()
 	}
-	scope, err := o.scopeOf(c, k.fingerprint, k.wish)
+	scope, err := o.ScopeOf(c, k.Fingerprint, k.Wish)
 	if err != nil {
 		return err
 	}
-	g := keychain.Grant{Document: k.document, Source: k.source, Scope: scope}
-	if k.document == nil {
-		g.Public = k.public
+	g := keychain.Grant{Document: k.Document, Source: k.Source, Scope: scope}
+	if k.Document == nil {
+		g.Public = k.Public
 	}
-	if o.until != "" {
-		if g.NotAfter, err = env.Until(o.until, c.Now()); err != nil {
+	if o.Until != "" {
+		if g.NotAfter, err = env.Until(o.Until, c.Now()); err != nil {
 			return err
 		}
-		if k.document == nil && g.NotAfter.After(c.Now().AddDate(doc.MaxPlainYears, 0, 0)) {
+		if k.Document == nil && g.NotAfter.After(c.Now().AddDate(doc.MaxPlainYears, 0, 0)) {
 			return diag.New(diag.Usage, "reading flag --until: a grant for an ssh key lasts at most %d years", doc.MaxPlainYears)
 		}
 	}
-	if k.remote && o.fingerprint == "" {
+	if k.Remote && o.fingerprint == "" {
 		c.UI.Note("Compare the fingerprint with a second source, for example the publisher's site.")
-		if err := confirm(c, "Trust this key for kinds "+doc.Words(scope.Kinds)+", namespaces "+doc.Words(scope.Namespaces)+"?"); err != nil {
+		if err := ask.Confirm(c, "Trust this key for kinds "+doc.Words(scope.Kinds)+", namespaces "+doc.Words(scope.Namespaces)+"?"); err != nil {
 			return err
 		}
 	}
@@ -219,7 +220,7 @@ func trustKey(ctx context.Context, c *cli.Call, h *project.Project, k *offeredKe
 	if err != nil {
 		return err
 	}
-	data := map[string]any{"fingerprint": k.fingerprint, "owner": k.owner, "scope": scope, "grant": added.Path}
+	data := map[string]any{"fingerprint": k.Fingerprint, "owner": k.Owner, "scope": scope, "grant": added.Path}
 	if old := added.Replaced; added.Less {
 		data["replaced"] = old.Scope
 		c.UI.Note("It replaces your grant for %s: what only that one permitted is not trusted any more.", old.Scope.String())
@@ -231,7 +232,7 @@ func trustKey(ctx context.Context, c *cli.Call, h *project.Project, k *offeredKe
 			was.UTC().Format(time.DateOnly), added.NotAfter.UTC().Format(time.DateOnly))
 	}
 	return c.UI.Show(data, func() {
-		c.UI.Out("trusting %s (%s) for %s", k.fingerprint.Short(), k.owner, scope.String())
+		c.UI.Out("trusting %s (%s) for %s", k.Fingerprint.Short(), k.Owner, scope.String())
 		c.UI.Out("grant %s", added.Path)
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
@@ -18,7 +19,7 @@ import (
 )
 
 func trustEndorseCommand() *cli.Command {
-	var o permissionOptions
+	var o ask.PermissionOptions
 	return &cli.Command{
 		Name: "endorse", Usage: "endorse a key for everyone who trusts you as an anchor", Args: "FILE|KEY",
 		Long: `Writes the key's document, your own document and your endorsement into the project's
@@ -30,14 +31,14 @@ beginning of one, or an owner, of a key that the project or you already have.`,
 			"rye trust endorse 4f3a --kinds bundle,tool --namespaces 'tools,gh/**' --may sign",
 		},
 		Codes: []diag.Code{diag.ItemNotFound, diag.KeyUnknown, diag.Scope, diag.AuthRequired},
-		Flags: o.flags("endorsement"),
+		Flags: o.Flags("endorsement"),
 		Run:   func(ctx context.Context, c *cli.Call) error { return runTrustEndorse(ctx, c, &o) },
 	}
 }
 
-func runTrustEndorse(ctx context.Context, c *cli.Call, o *permissionOptions) error {
+func runTrustEndorse(ctx context.Context, c *cli.Call, o *ask.PermissionOptions) error {
 	e := env.Of(c)
-	e.Key = o.key
+	e.Key = o.Key
 	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err
@@ -50,7 +51,7 @@ func runTrustEndorse(ctx context.Context, c *cli.Call, o *permissionOptions) err
 	if err != nil {
 		return err
 	}
-	o.use = "endorse"
+	o.Use = "endorse"
 	p, signer, err := permission(ctx, c, h, document, b, o)
 	if err != nil {
 		return err

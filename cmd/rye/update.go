@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/packages"
@@ -41,7 +42,7 @@ the lines that differ.`,
 				change = env.ChangePackages
 			}
 			return change(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
-				return x.Update(ctx, packages.UpdateParams{Names: c.Args, Plan: o.dryRun, Approve: confirmChanges(c, x, o.Yes, "updating")})
+				return x.Update(ctx, packages.UpdateParams{Names: c.Args, Plan: o.dryRun, Approve: ask.ConfirmChanges(c, x, o.Yes, "updating")})
 			})
 		},
 	}

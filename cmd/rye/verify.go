@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
@@ -76,7 +77,7 @@ are judged each time. In CI, and with --no-memo, the memo is not used.`,
 			{&o.choice.Revision, &o.choice.Staged, &o.choice.System, &o.choice.All},
 			{&o.choice.Revision, &o.base}, {&o.choice.Staged, &o.base}, {&o.choice.System, &o.base}, {&o.choice.All, &o.base},
 		},
-		Complete: completeItems(),
+		Complete: complete.Items(),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runVerify(ctx, c, &o) },
 	}
 }

@@ -13,7 +13,7 @@ const commandDir = "internal/cmd/"
 // sharedCommands are the packages of commandDir that are not a noun. Each may import the
 // earlier ones.
 func sharedCommands() []string {
-	return []string{"self", "view", "env"}
+	return []string{"templates", "self", "view", "env", "ask", "complete", "watch"}
 }
 
 // composed maps a noun that does the work of others to them.

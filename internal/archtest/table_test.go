@@ -40,9 +40,13 @@ func layers() []layer {
 			{"cmd/rye", everything()},
 		}},
 		{"Commands", []entry{
+			{"internal/cmd/watch", everything()},
+			{"internal/cmd/complete", everything()},
+			{"internal/cmd/ask", everything()},
 			{"internal/cmd/env", everything()},
 			{"internal/cmd/view", everything()},
 			{"internal/cmd/self", set("bundle", "exec", "internal/applet", "internal/cli", "item", "policy", "stdlib")},
+			{"internal/cmd/templates", everything()},
 		}},
 		{"Command line", []entry{
 			{"internal/cli", set()},

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/dialog"
@@ -25,18 +26,18 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// eventPrinter prints the lines of the logs of a run and of the runs below it.
-func eventPrinter(c *cli.Call) func(string, *transcript.Line) {
+// EventPrinter prints the lines of the logs of a run and of the runs below it.
+func EventPrinter(c *cli.Call) func(string, *transcript.Line) {
 	var mu sync.Mutex // runs of branches write at the same time
 	return func(run string, l *transcript.Line) {
 		mu.Lock()
 		defer mu.Unlock()
-		_ = c.UI.Event(runEvent{run, l.Seq, l.Time, l.Event, l.Data}) // a reader that is gone does not end the run
+		_ = c.UI.Event(RunEvent{RunID: run, Seq: l.Seq, Time: l.Time, Event: l.Event, Data: l.Data}) // a reader that is gone does not end the run
 	}
 }
 
-// runEvent is a line of --events.
-type runEvent struct {
+// RunEvent is a line of --events.
+type RunEvent struct {
 	RunID string          `json:"run_id"`
 	Seq   int64           `json:"seq"`
 	Time  string          `json:"time"`
@@ -44,14 +45,14 @@ type runEvent struct {
 	Data  json.RawMessage `json:"data"`
 }
 
-// startGraph starts a run in a process of its own.
-func startGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions, call primary.Call) error {
+// StartGraph starts a run in a process of its own.
+func StartGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions, call primary.Call) error {
 	it, err := graphItem(ctx, p, call.Ref)
 	if err != nil {
 		return err
 	}
 	if !project.IsGraph(it) {
-		return notGraph("running", call.Ref)
+		return NotGraph("running", call.Ref)
 	}
 	o.Warn = func(f diag.Finding) { c.UI.Note("%s: warning: %s", f.Location(), f.Message) }
 	s, err := p.StartDetached(ctx, call, o, env.ProcessArgs(c, "graph", "process"))
@@ -62,16 +63,16 @@ func startGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.
 	return c.UI.Show(data, func() { c.UI.Out("%s %d %s", s.ID, s.PID, s.State) })
 }
 
-func notGraph(doing string, ref item.Ref) error {
+func NotGraph(doing string, ref item.Ref) error {
 	return diag.New(diag.Usage, "%s %s: it is not a graph", doing, ref).WithReason("not_graph").WithDetail("ref", ref.String())
 }
 
-func onlyGraphs(ref item.Ref, flag string) error {
+func OnlyGraphs(ref item.Ref, flag string) error {
 	return diag.New(diag.Usage, "running %s: %s applies to graphs only", ref, flag).WithReason("only_graphs")
 }
 
-// runWatched is rye run of a graph in a process of its own, or with the lines of its log.
-func runWatched(ctx context.Context, c *cli.Call, p *project.Project, call primary.Call, async bool) error {
+// RunWatched is rye run of a graph in a process of its own, or with the lines of its log.
+func RunWatched(ctx context.Context, c *cli.Call, p *project.Project, call primary.Call, async bool) error {
 	if !async {
 		c.UI.AsJSON, c.UI.Lines = true, true
 	}
@@ -81,17 +82,17 @@ func runWatched(ctx context.Context, c *cli.Call, p *project.Project, call prima
 	}
 	switch {
 	case !project.IsGraph(it) && async:
-		return onlyGraphs(call.Ref, "--async")
+		return OnlyGraphs(call.Ref, "--async")
 	case !project.IsGraph(it):
-		return onlyGraphs(call.Ref, "--events")
+		return OnlyGraphs(call.Ref, "--events")
 	case async:
-		return startGraph(ctx, c, p, project.GraphOptions{}, call)
+		return StartGraph(ctx, c, p, project.GraphOptions{}, call)
 	}
-	return callGraph(ctx, c, p, project.GraphOptions{Event: eventPrinter(c)}, call)
+	return CallGraph(ctx, c, p, project.GraphOptions{Event: EventPrinter(c)}, call)
 }
 
-// openLocked opens the project for a command that runs items, with its flag --locked.
-func openLocked(ctx context.Context, c *cli.Call, locked *bool) (*project.Project, error) {
+// OpenLocked opens the project for a command that runs items, with its flag --locked.
+func OpenLocked(ctx context.Context, c *cli.Call, locked *bool) (*project.Project, error) {
 	e := env.Of(c)
 	e.SetLocked(c.Given(locked), *locked)
 	p, err := e.Open(ctx, project.Strict)
@@ -101,19 +102,19 @@ func openLocked(ctx context.Context, c *cli.Call, locked *bool) (*project.Projec
 	return p, p.CheckLocked()
 }
 
-// callGraph runs a graph and prints its result.
-func callGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions, call primary.Call) error {
+// CallGraph runs a graph and prints its result.
+func CallGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions, call primary.Call) error {
 	it, err := graphItem(ctx, p, call.Ref)
 	if err != nil {
 		return err
 	}
 	if !project.IsGraph(it) {
-		return notGraph("running", call.Ref)
+		return NotGraph("running", call.Ref)
 	}
 	if !o.NoSuspend {
-		call.Ask = askAboutOne(c) // about the graph itself
+		call.Ask = ask.AboutOne(c) // about the graph itself
 	}
-	within, ends := graphContext(ctx, c, p, o)
+	within, ends := GraphContext(ctx, c, p, o)
 	defer ends()
 	run, err := p.Verbs.Tool(within, call)
 	ends()
@@ -122,7 +123,7 @@ func callGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.G
 	}
 	data, _ := run.Data.(map[string]any)
 	if data != nil {
-		showGraphResult(c, data)
+		ShowGraphResult(c, data)
 	}
 	return err
 }
@@ -135,9 +136,9 @@ func graphItem(ctx context.Context, p *project.Project, ref item.Ref) (*resolve.
 	return chain.Tool(), nil
 }
 
-// graphContext adds to a context how a run of a graph reaches the person.
+// GraphContext adds to a context how a run of a graph reaches the person.
 // ends frees the terminal; it may be called again.
-func graphContext(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions) (within context.Context, ends func()) {
+func GraphContext(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions) (within context.Context, ends func()) {
 	e := env.Of(c)
 	ends = func() {}
 	if !c.UI.Quiet && o.Event == nil {
@@ -155,7 +156,7 @@ func graphContext(ctx context.Context, c *cli.Call, p *project.Project, o projec
 			return askGraph(ctx, c, q)
 		}
 	}
-	if ask := askAboutRisk(c); ask != nil && !o.NoSuspend {
+	if ask := ask.AboutRisk(c); ask != nil && !o.NoSuspend {
 		o.Confirm = ask
 	}
 	return project.WithGraphOptions(ctx, o), ends
@@ -220,7 +221,7 @@ func askGraph(ctx context.Context, c *cli.Call, q graph.Question) (v any, by str
 		}
 		d.Check = func(line string) string { _, why := q.Ask.Read(line); return why }
 	}
-	a, err := askAtTerminal(ctx, c, d)
+	a, err := ask.AtTerminal(ctx, c, d)
 	switch {
 	case errors.Is(err, threads.ErrLeft):
 		return nil, "", graph.ErrNoAnswer
@@ -235,8 +236,8 @@ func askGraph(ctx context.Context, c *cli.Call, q graph.Question) (v any, by str
 	return v, "person", nil
 }
 
-// showGraphResult prints the output of a run, and for a suspended one what wakes it.
-func showGraphResult(c *cli.Call, data map[string]any) {
+// ShowGraphResult prints the output of a run, and for a suspended one what wakes it.
+func ShowGraphResult(c *cli.Call, data map[string]any) {
 	if data["status"] == graph.StateSuspended {
 		showSuspended(c, data)
 		return
@@ -282,13 +283,13 @@ func showSuspended(c *cli.Call, data map[string]any) {
 	}
 }
 
-// resumeRun continues a run of a graph.
+// ResumeRun continues a run of a graph.
 // A run that failed continues at the node that failed, as a new step.
-func resumeRun(ctx context.Context, c *cli.Call, p *project.Project, id string, o project.GraphOptions) error {
+func ResumeRun(ctx context.Context, c *cli.Call, p *project.Project, id string, o project.GraphOptions) error {
 	run, call, err := p.ResumeCall(ctx, id)
 	if err != nil {
 		return err
 	}
 	o.Resume = run
-	return callGraph(ctx, c, p, o, call)
+	return CallGraph(ctx, c, p, o, call)
 }

@@ -1,4 +1,4 @@
-package main
+package ask
 
 import (
 	"cmp"
@@ -20,14 +20,14 @@ import (
 	"github.com/ryeos/rye/threads"
 )
 
-// canAsk reports whether a person can be asked for permissions at the terminal.
-func canAsk(c *cli.Call) bool {
+// CanAsk reports whether a person can be asked for permissions at the terminal.
+func CanAsk(c *cli.Call) bool {
 	return !c.UI.AsJSON && !env.Of(c).InCI() && c.Isatty(c.Stdin) && c.Isatty(c.Stderr)
 }
 
-// askAtTerminal asks a question with single keys, or with words where the terminal only appends
+// AtTerminal asks a question with single keys, or with words where the terminal only appends
 // lines. The error is threads.ErrLeft if the input ends.
-func askAtTerminal(ctx context.Context, c *cli.Call, q *dialog.Question) (a dialog.Answer, err error) {
+func AtTerminal(ctx context.Context, c *cli.Call, q *dialog.Question) (a dialog.Answer, err error) {
 	f, ok := c.Stdin.(*os.File)
 	if ok && !c.PlainTerminal() && !c.Reads() {
 		err = c.OwnTurn(ctx, func() error {
@@ -64,14 +64,14 @@ func askAtTerminal(ctx context.Context, c *cli.Call, q *dialog.Question) (a dial
 	return a, err
 }
 
-// askAboutThread returns the function that asks at the terminal what a suspended thread asks,
+// AboutThread returns the function that asks at the terminal what a suspended thread asks,
 // nil without one. An error leaves the thread suspended.
-func askAboutThread(c *cli.Call) func(ctx context.Context, thread, question string) (string, error) {
-	if !canAsk(c) {
+func AboutThread(c *cli.Call) func(ctx context.Context, thread, question string) (string, error) {
+	if !CanAsk(c) {
 		return nil
 	}
 	return func(ctx context.Context, thread, question string) (string, error) {
-		a, err := askAtTerminal(ctx, c, &dialog.Question{From: cli.RunLabel(c, thread), Text: question, Choices: []dialog.Choice{
+		a, err := AtTerminal(ctx, c, &dialog.Question{From: cli.RunLabel(c, thread), Text: question, Choices: []dialog.Choice{
 			{Key: 'y', Label: "yes", Help: "the thread continues", Words: []string{"yes"}, Permits: true},
 			{Key: 'n', Label: "no", Help: "the thread ends", Words: []string{"no"}},
 			{Key: 'l', Label: "later", Help: "the thread stays suspended", Words: []string{"later"}},
@@ -80,20 +80,20 @@ func askAboutThread(c *cli.Call) func(ctx context.Context, thread, question stri
 	}
 }
 
-// askAboutCall returns the function that asks at the terminal about a call of a thread, nil
+// AboutCall returns the function that asks at the terminal about a call of a thread, nil
 // without one.
-func askAboutCall(c *cli.Call) project.Decide {
-	if !canAsk(c) {
+func AboutCall(c *cli.Call) project.Decide {
+	if !CanAsk(c) {
 		return nil
 	}
 	return func(ctx context.Context, q project.Asked) (threads.Reply, error) {
-		a, err := askAtTerminal(ctx, c, callQuestion(c, q))
-		return replyTo(a), err
+		a, err := AtTerminal(ctx, c, CallQuestion(c, q))
+		return ReplyTo(a), err
 	}
 }
 
-// callQuestion describes what a person can answer about a call.
-func callQuestion(c *cli.Call, q project.Asked) *dialog.Question {
+// CallQuestion describes what a person can answer about a call.
+func CallQuestion(c *cli.Call, q project.Asked) *dialog.Question {
 	out := &dialog.Question{
 		From: cli.RunLabel(c, q.Thread), Why: q.Rule, Text: q.Question, Details: q.Details, Escape: 'n', Queue: q.Queue,
 		Choices: []dialog.Choice{{Key: 'y', Label: "once", Help: "this call runs, this one time", Words: []string{"yes", threads.Once}, Permits: true}},
@@ -126,30 +126,30 @@ func quotedList(list []string) string {
 	return strings.Join(out, ", or with ")
 }
 
-// replyTo returns an answer about a call as threads record it.
-func replyTo(a dialog.Answer) threads.Reply {
+// ReplyTo returns an answer about a call as threads record it.
+func ReplyTo(a dialog.Answer) threads.Reply {
 	decision := map[rune]string{'y': threads.Once, 't': threads.ForThread, 'p': threads.ForPrefix}[a.Key]
 	return threads.Reply{Decision: cmp.Or(decision, threads.Deny), Feedback: a.Text, By: "person", Stop: a.Stop}
 }
 
-// askAboutRisk returns the function that asks about a call at the terminal, nil without one.
-func askAboutRisk(c *cli.Call) exec.Ask {
-	if !canAsk(c) {
+// AboutRisk returns the function that asks about a call at the terminal, nil without one.
+func AboutRisk(c *cli.Call) exec.Ask {
+	if !CanAsk(c) {
 		return nil
 	}
 	return func(ctx context.Context, question string) (bool, error) {
 		about := project.AskedOf(ctx)
-		q := callQuestion(c, project.Asked{Question: question, Tier: about.Tier, Rule: about.Rule, Details: about.Details})
+		q := CallQuestion(c, project.Asked{Question: question, Tier: about.Tier, Rule: about.Rule, Details: about.Details})
 		q.Choices = slices.DeleteFunc(q.Choices, func(c dialog.Choice) bool { return c.Key == 't' }) // there is one call
-		a, err := askAtTerminal(ctx, c, q)
+		a, err := AtTerminal(ctx, c, q)
 		return a.Key == 'y', err
 	}
 }
 
-// askAboutOne is askAboutRisk for a single call. No question about it stays open, so that a person
+// AboutOne is askAboutRisk for a single call. No question about it stays open, so that a person
 // who leaves it refuses the call.
-func askAboutOne(c *cli.Call) exec.Ask {
-	ask := askAboutRisk(c)
+func AboutOne(c *cli.Call) exec.Ask {
+	ask := AboutRisk(c)
 	if ask == nil {
 		return nil
 	}
@@ -162,6 +162,6 @@ func askAboutOne(c *cli.Call) exec.Ask {
 	}
 }
 
-// continued shows that the later lines of a question are part of it. An item or a model may
+// Continued shows that the later lines of a question are part of it. An item or a model may
 // have written them.
-func continued(question string) string { return strings.ReplaceAll(question, "\n", "\n  ") }
+func Continued(question string) string { return strings.ReplaceAll(question, "\n", "\n  ") }

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/inline"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/liveview"
@@ -35,27 +36,27 @@ func oneTerminal(c *cli.Call) bool {
 	return aerr == nil && berr == nil && os.SameFile(a, b)
 }
 
-// threadOptions are the flags of commands that run a thread.
-type threadOptions struct {
-	render, explain, events  bool
-	limits                   []string
-	model, provider, message string
-	noSuspend                bool
-	replay, tools            string
+// ThreadOptions are the flags of commands that run a thread.
+type ThreadOptions struct {
+	Render, Explain, Events  bool
+	Limits                   []string
+	Model, Provider, Message string
+	NoSuspend                bool
+	Replay, tools            string
 	strict                   bool
 	workspace                string
-	attach                   []string
+	Attach                   []string
 	carry                    bool
 }
 
-const limitUsage = "limit of the thread as `NAME=VALUE`: turns, tokens, spend, duration_seconds"
+const LimitUsage = "limit of the thread as `NAME=VALUE`: turns, tokens, spend, duration_seconds"
 
-const attachUsage = "an image, PDF file, sound or text at `PATH` that the model reads; repeatable"
+const AttachUsage = "an image, PDF file, sound or text at `PATH` that the model reads; repeatable"
 
-// attachments reads the files of --attach.
-func (o *threadOptions) attachments(c *cli.Call) ([]message.Block, error) {
+// Attachments reads the files of --attach.
+func (o *ThreadOptions) Attachments(c *cli.Call) ([]message.Block, error) {
 	var out []message.Block
-	for _, path := range o.attach {
+	for _, path := range o.Attach {
 		b, err := attach.Read(c.Path(path))
 		if err != nil {
 			return nil, err
@@ -65,69 +66,69 @@ func (o *threadOptions) attachments(c *cli.Call) ([]message.Block, error) {
 	return out, nil
 }
 
-func (o *threadOptions) flags() []cli.Flag {
+func (o *ThreadOptions) Flags() []cli.Flag {
 	return []cli.Flag{
-		cli.Strings(&o.limits, "limit", limitUsage),
-		cli.String(&o.model, "model", "the model, by its exact `ID`"),
-		cli.String(&o.provider, "provider", "the provider item, by its `ID`"),
-		cli.String(&o.message, "message", "a `TEXT` that the model reads after the directive"),
-		cli.Strings(&o.attach, "attach", attachUsage),
-		cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending the thread"),
-		cli.Bool(&o.events, "events", "print the events of the thread or graph as JSON lines; -v adds those of the loop"),
-		cli.Bool(&o.render, "render", "print what the model would read, and call none"),
-		cli.Bool(&o.explain, "explain", "print what a directive may use and spend, and call no model"),
+		cli.Strings(&o.Limits, "limit", LimitUsage),
+		cli.String(&o.Model, "model", "the model, by its exact `ID`"),
+		cli.String(&o.Provider, "provider", "the provider item, by its `ID`"),
+		cli.String(&o.Message, "message", "a `TEXT` that the model reads after the directive"),
+		cli.Strings(&o.Attach, "attach", AttachUsage),
+		cli.Bool(&o.NoSuspend, "no-suspend", "fail instead of suspending the thread"),
+		cli.Bool(&o.Events, "events", "print the events of the thread or graph as JSON lines; -v adds those of the loop"),
+		cli.Bool(&o.Render, "render", "print what the model would read, and call none"),
+		cli.Bool(&o.Explain, "explain", "print what a directive may use and spend, and call no model"),
 	}
 }
 
-// copyFlags choose where the tools of a new thread work.
-func (o *threadOptions) copyFlags() []cli.Flag {
+// CopyFlags choose where the tools of a new thread work.
+func (o *ThreadOptions) CopyFlags() []cli.Flag {
 	return []cli.Flag{
 		cli.String(&o.workspace, "workspace", "where the tools of a directive's thread work: `here`, read (they change no file), worktree (a copy of the project at HEAD) or copy (one of all its files)"),
 		cli.Bool(&o.carry, "carry", "with --workspace worktree, begin with the uncommitted changes of tracked files"),
 	}
 }
 
-// replayFlags are those of the command that can replay a thread.
-func (o *threadOptions) replayFlags() []cli.Flag {
+// ReplayFlags are those of the command that can replay a thread.
+func (o *ThreadOptions) ReplayFlags() []cli.Flag {
 	return []cli.Flag{
-		cli.String(&o.replay, "replay", "answer each call of the model from the log of a `THREAD`"),
+		cli.String(&o.Replay, "replay", "answer each call of the model from the log of a `THREAD`"),
 		cli.String(&o.tools, "tools", "with --replay, `recorded` results of tools (the default), or run"),
 		cli.Bool(&o.strict, "strict", "with --replay, fail if a request differs from the recorded one"),
 	}
 }
 
-// options returns what the project needs to start a thread.
-func (o *threadOptions) options(c *cli.Call, call primary.Call) *project.ThreadOptions {
+// Options returns what the project needs to start a thread.
+func (o *ThreadOptions) Options(c *cli.Call, call primary.Call) *project.ThreadOptions {
 	out := &project.ThreadOptions{
-		Ref: call.Ref, Args: call.Args, Params: call.Params, Held: call.Held, Limits: o.limits, Model: o.model, Provider: o.provider,
-		Message: o.message, AnyPath: true, NoSuspend: o.noSuspend, Workspace: o.workspace, Carry: o.carry, Ask: askAboutRisk(c), Decide: askAboutCall(c), Answer: askAboutThread(c),
+		Ref: call.Ref, Args: call.Args, Params: call.Params, Held: call.Held, Limits: o.Limits, Model: o.Model, Provider: o.Provider,
+		Message: o.Message, AnyPath: true, NoSuspend: o.NoSuspend, Workspace: o.workspace, Carry: o.carry, Ask: ask.AboutRisk(c), Decide: ask.AboutCall(c), Answer: ask.AboutThread(c),
 	}
-	if askAboutRisk(c) != nil {
+	if ask.AboutRisk(c) != nil {
 		out.Permit = c.ConfirmWithin
 	}
 	return out
 }
 
-// runThread does the work of a directive with a model.
-func runThread(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call, o *threadOptions) error {
-	opts := o.options(c, req)
+// RunThread does the work of a directive with a model.
+func RunThread(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call, o *ThreadOptions) error {
+	opts := o.Options(c, req)
 	var err error
-	if opts.Attach, err = o.attachments(c); err != nil {
+	if opts.Attach, err = o.Attachments(c); err != nil {
 		return err
 	}
-	show := newWatcher(c, h, o.events)
+	show := NewWatcher(c, h, o.Events)
 	defer show.stop()
 	if err := o.replays(ctx, h, opts, show); err != nil {
 		return err
 	}
-	opts.Observe, opts.Started = show.line, show.started
+	opts.Observe, opts.Started = show.Line, show.Started
 	r, err := h.FollowDirective(ctx, opts)
-	return show.end(r, err)
+	return show.End(r, err)
 }
 
 // replays sets the recording that answers a thread.
-func (o *threadOptions) replays(ctx context.Context, h *project.Project, opts *project.ThreadOptions, show *watcher) error {
-	if o.replay == "" {
+func (o *ThreadOptions) replays(ctx context.Context, h *project.Project, opts *project.ThreadOptions, show *watcher) error {
+	if o.Replay == "" {
 		if o.tools != "" || o.strict {
 			return diag.New(diag.Usage, "reading the command line: --tools and --strict apply to --replay only")
 		}
@@ -136,7 +137,7 @@ func (o *threadOptions) replays(ctx context.Context, h *project.Project, opts *p
 	if o.tools != "" && o.tools != "recorded" && o.tools != "run" {
 		return diag.New(diag.Usage, "reading --tools %q: it must be recorded or run", o.tools)
 	}
-	id, err := h.FindThread(ctx, o.replay)
+	id, err := h.FindThread(ctx, o.Replay)
 	if err != nil {
 		return err
 	}
@@ -184,15 +185,15 @@ type watcher struct {
 	live *live
 }
 
-func newWatcher(c *cli.Call, h *project.Project, events bool) *watcher {
+func NewWatcher(c *cli.Call, h *project.Project, events bool) *watcher {
 	if events {
 		c.UI.AsJSON, c.UI.Lines = true, true
 	}
 	return &watcher{c: c, h: h, events: events, debug: h.DebugEvents()}
 }
 
-// started prints the warnings of the prices and the first line.
-func (w *watcher) started(p *project.PreparedThread, id string) {
+// Started prints the warnings of the prices and the first line.
+func (w *watcher) Started(p *project.PreparedThread, id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stop()
@@ -239,7 +240,7 @@ type threadEvent struct {
 	Data     json.RawMessage `json:"data"`
 }
 
-func (w *watcher) line(l transcript.Line) {
+func (w *watcher) Line(l transcript.Line) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.events {
@@ -263,8 +264,8 @@ func (w *watcher) note(format string, args ...any) {
 	w.c.UI.Note(format, args...)
 }
 
-// end prints the result of a thread and returns its error.
-func (w *watcher) end(r *threads.Result, err error) error {
+// End prints the result of a thread and returns its error.
+func (w *watcher) End(r *threads.Result, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	answered := w.live != nil && w.live.screen.Mode() != inline.Quiet && oneTerminal(w.c) && r != nil && w.live.tree.Answered(r.Text)
@@ -337,7 +338,7 @@ func (w *watcher) end(r *threads.Result, err error) error {
 
 // question prints the lines of an open question.
 func (w *watcher) question(text string) {
-	for line := range strings.SplitSeq(continued(text), "\n") {
+	for line := range strings.SplitSeq(ask.Continued(text), "\n") {
 		w.note("%s", line)
 	}
 }

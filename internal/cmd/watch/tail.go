@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"bufio"
@@ -20,8 +20,8 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// eachLine calls read until the thread or run ends or is suspended; once without --follow.
-func eachLine(ctx context.Context, dir, id string, follow bool, read func() error) error {
+// EachLine calls read until the thread or run ends or is suspended; once without --follow.
+func EachLine(ctx context.Context, dir, id string, follow bool, read func() error) error {
 	for {
 		// The lock is read before the log: what is written after it belongs to a
 		// process that is seen the next time.
@@ -37,22 +37,22 @@ func eachLine(ctx context.Context, dir, id string, follow bool, read func() erro
 	}
 }
 
-// tailRun prints a log as it is shown while it is written.
-func tailRun(ctx context.Context, c *cli.Call, p *project.Project, id string, follow bool) error {
+// TailRun prints a log as it is shown while it is written.
+func TailRun(ctx context.Context, c *cli.Call, p *project.Project, id string, follow bool) error {
 	dir := p.Spaces.ProjectDir
 	if _, err := transcript.First(dir, id); err != nil {
 		return err
 	}
 	tree := activity.New(activity.Start{ThreadID: id})
-	v := tailLive(c, dir, tree, c.UI.Stdout, liveview.Params{Ends: true, Questions: true})
-	if err := readLogs(ctx, v, id, follow); err != nil {
+	v := TailLive(c, dir, tree, c.UI.Stdout, liveview.Params{Ends: true, Questions: true})
+	if err := ReadLogs(ctx, v, id, follow); err != nil {
 		return err
 	}
 	return tailResult(ctx, c, p, id)
 }
 
-// readLogs draws a log and those below it, in the order in which they were written.
-func readLogs(ctx context.Context, v *live, id string, follow bool) error {
+// ReadLogs draws a log and those below it, in the order in which they were written.
+func ReadLogs(ctx context.Context, v *live, id string, follow bool) error {
 	dir := v.dir
 	logs := map[string]*transcript.Reader{id: transcript.NewReader(dir, id)}
 	var next func(log string) error
@@ -76,7 +76,7 @@ func readLogs(ctx context.Context, v *live, id string, follow bool) error {
 			return nil
 		})
 	}
-	err := eachLine(ctx, dir, id, follow, func() error {
+	err := EachLine(ctx, dir, id, follow, func() error {
 		for _, log := range append(v.view.Runs(), id) {
 			if err := next(log); err != nil {
 				return err
@@ -88,10 +88,10 @@ func readLogs(ctx context.Context, v *live, id string, follow bool) error {
 	return err
 }
 
-// tailLive draws for stdout: the log is the result of the command.
-func tailLive(c *cli.Call, dir string, tree *activity.Tree, out io.Writer, o liveview.Params) *live {
+// TailLive draws for stdout: the log is the result of the command.
+func TailLive(c *cli.Call, dir string, tree *activity.Tree, out io.Writer, o liveview.Params) *live {
 	v := &live{c: c, tree: tree, dir: dir}
-	t := terminalOf(c, c.Stdout)
+	t := TerminalOf(c, c.Stdout)
 	t.Quiet = false
 	_, still := out.(*bytes.Buffer)
 	if b, ok := out.(*bufio.Writer); ok {

@@ -1,4 +1,4 @@
-package main
+package complete
 
 import (
 	"cmp"
@@ -15,9 +15,9 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// completeItems returns the ids of all kinds, or of some, each alone and as a
+// Items returns the ids of all kinds, or of some, each alone and as a
 // ref. It reads no item, because a completion must be fast.
-func completeItems(kinds ...item.Kind) func(context.Context, *cli.Call) []string {
+func Items(kinds ...item.Kind) func(context.Context, *cli.Call) []string {
 	return func(ctx context.Context, c *cli.Call) []string {
 		h, err := env.Of(c).Open(ctx, project.Lenient)
 		if err != nil {
@@ -50,8 +50,8 @@ func itemWords(ctx context.Context, h *project.Project, kinds []item.Kind) []str
 	return out
 }
 
-// completeKinds returns the kinds that extractors declare.
-func completeKinds(ctx context.Context, c *cli.Call) []string {
+// Kinds returns the kinds that extractors declare.
+func Kinds(ctx context.Context, c *cli.Call) []string {
 	if len(c.Args) > 0 {
 		return nil
 	}
@@ -77,8 +77,8 @@ func kindWords(ctx context.Context, h *project.Project, kinds []item.Kind) []str
 	return out
 }
 
-// completeItem returns the words of "KIND ID" and "REF" for one item.
-func completeItem(kinds ...item.Kind) func(context.Context, *cli.Call) []string {
+// Item returns the words of "KIND ID" and "REF" for one item.
+func Item(kinds ...item.Kind) func(context.Context, *cli.Call) []string {
 	return func(ctx context.Context, c *cli.Call) []string {
 		h, err := env.Of(c).Open(ctx, project.Lenient)
 		if err != nil {
@@ -104,10 +104,10 @@ func idsOfKind(ctx context.Context, h *project.Project, word string) []string {
 	return slices.DeleteFunc(words, func(w string) bool { return strings.Contains(w, ":") })
 }
 
-// completeRun returns kinds and items, then the names of the item's parameters.
-func completeRun(ctx context.Context, c *cli.Call) []string {
+// Run returns kinds and items, then the names of the item's parameters.
+func Run(ctx context.Context, c *cli.Call) []string {
 	if len(c.Args) == 0 {
-		return completeItem()(ctx, c)
+		return Item()(ctx, c)
 	}
 	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
@@ -153,9 +153,9 @@ func parametersOf(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []
 	return out
 }
 
-// parameterOfFlag returns the NAME=VALUE for which a user wrote a flag, or "" if
+// ParameterOfFlag returns the NAME=VALUE for which a user wrote a flag, or "" if
 // the item has no such parameter.
-func parameterOfFlag(ctx context.Context, c *cli.Call, name, value string) string {
+func ParameterOfFlag(ctx context.Context, c *cli.Call, name, value string) string {
 	if len(c.Args) == 0 {
 		return ""
 	}
@@ -181,8 +181,8 @@ func parameterOfFlag(ctx context.Context, c *cli.Call, name, value string) strin
 	return ""
 }
 
-// completeKeys returns the fingerprints of own keys, or of all other known keys.
-func completeKeys(own bool) func(context.Context, *cli.Call) []string {
+// Keys returns the fingerprints of own keys, or of all other known keys.
+func Keys(own bool) func(context.Context, *cli.Call) []string {
 	return func(ctx context.Context, c *cli.Call) []string {
 		h, err := env.Of(c).Open(ctx, project.Lenient)
 		if err != nil || len(c.Args) > 0 {

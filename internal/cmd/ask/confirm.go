@@ -1,4 +1,4 @@
-package main
+package ask
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// askSSHKey shows keys and asks for one. It returns -1 for an answer that is not one
+// SSHKey shows keys and asks for one. It returns -1 for an answer that is not one
 // of their numbers.
-func askSSHKey(c *cli.Call, keys []sign.SSHKey) (int, error) {
+func SSHKey(c *cli.Call, keys []sign.SSHKey) (int, error) {
 	for i, k := range keys {
 		c.UI.Note("%d  %s  %s", i+1, sign.SSHFingerprint(k.Public), k.Comment)
 	}
@@ -29,9 +29,9 @@ func askSSHKey(c *cli.Call, keys []sign.SSHKey) (int, error) {
 	return n - 1, nil
 }
 
-// confirmChanges returns a function that shows what bundles bring and asks the user
+// ConfirmChanges returns a function that shows what bundles bring and asks the user
 // to accept it. Without a terminal only --yes accepts.
-func confirmChanges(c *cli.Call, x *project.Packages, yes bool, doing string) packages.Approve {
+func ConfirmChanges(c *cli.Call, x *project.Packages, yes bool, doing string) packages.Approve {
 	return func(wider []packages.Change) error {
 		switch {
 		case yes:
@@ -51,9 +51,9 @@ func confirmChanges(c *cli.Call, x *project.Packages, yes bool, doing string) pa
 	}
 }
 
-// askAboutStaged returns how a user is asked about a staged text that differs from its
+// AboutStaged returns how a user is asked about a staged text that differs from its
 // file, nil without a terminal that shows it.
-func askAboutStaged(c *cli.Call) func(context.Context, string, string) (bool, error) {
+func AboutStaged(c *cli.Call) func(context.Context, string, string) (bool, error) {
 	if !c.Isatty(c.Stdin) || !c.Isatty(c.Stdout) || !c.Isatty(c.Stderr) || c.UI.AsJSON || c.Getenv("GIT_TERMINAL_PROMPT") == "0" {
 		return nil
 	}
@@ -63,8 +63,8 @@ func askAboutStaged(c *cli.Call) func(context.Context, string, string) (bool, er
 	}
 }
 
-// confirm asks at the terminal.
-func confirm(c *cli.Call, question string) error {
+// Confirm asks at the terminal.
+func Confirm(c *cli.Call, question string) error {
 	if c.UI.AsJSON {
 		return diag.New(diag.Usage, "accepting: --json does not show the documents before it asks").WithReason("accept_json")
 	}

@@ -1,4 +1,4 @@
-package main
+package ask
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// inspect returns what a release contains, before any trust.
-func inspect(ctx context.Context, c *cli.Call, o *env.PackageOptions, q packages.Query) (*packages.Inspection, error) {
+// Inspect returns what a release contains, before any trust.
+func Inspect(ctx context.Context, c *cli.Call, o *env.PackageOptions, q packages.Query) (*packages.Inspection, error) {
 	look := *o
 	look.Look = true
 	x, err := env.OpenPackages(ctx, c, &look)
@@ -29,29 +29,29 @@ func inspect(ctx context.Context, c *cli.Call, o *env.PackageOptions, q packages
 	return x.Inspect(ctx, q)
 }
 
-// offeredBy returns the signer of a release as a key that the user may trust.
-func offeredBy(c *cli.Call, h *project.Project, in *packages.Inspection) (*offeredKey, error) {
+// OfferedBy returns the signer of a release as a key that the user may trust.
+func OfferedBy(c *cli.Call, h *project.Project, in *packages.Inspection) (*OfferedKey, error) {
 	offer, err := keychain.OfferOf(in, h.Keys.KnownDocument, c.Now())
 	if err != nil {
 		return nil, err
 	}
-	return &offeredKey{fingerprint: offer.Key.Fingerprint, public: offer.Key.Public, owner: offer.Key.Owner, document: offer.Document, wish: offer.Scope, remote: true}, nil
+	return &OfferedKey{Fingerprint: offer.Key.Fingerprint, Public: offer.Key.Public, Owner: offer.Key.Owner, Document: offer.Document, Wish: offer.Scope, Remote: true}, nil
 }
 
-// scope returns the scope of the flags; for a missing part it asks at a terminal.
-func (o *permissionOptions) scope(c *cli.Call, document *doc.Key) (doc.Scope, error) {
-	return o.scopeOf(c, document.Fingerprint, document.Scope)
+// Scope returns the scope of the flags; for a missing part it asks at a terminal.
+func (o *PermissionOptions) Scope(c *cli.Call, document *doc.Key) (doc.Scope, error) {
+	return o.ScopeOf(c, document.Fingerprint, document.Scope)
 }
 
-// scopeOf is scope for a key of which the wish is known. At a terminal Enter takes the
+// ScopeOf is scope for a key of which the wish is known. At a terminal Enter takes the
 // value shown. A wish for everything is not shown: who presses Enter would give it.
 // A document that asks for every kind or id gives no default: Enter would grant everything.
-func (o *permissionOptions) scopeOf(c *cli.Call, key sign.Fingerprint, wish doc.Scope) (doc.Scope, error) {
-	s := doc.Scope{Kinds: o.kinds, Namespaces: o.namespaces, May: o.may}
+func (o *PermissionOptions) ScopeOf(c *cli.Call, key sign.Fingerprint, wish doc.Scope) (doc.Scope, error) {
+	s := doc.Scope{Kinds: o.Kinds, Namespaces: o.Namespaces, May: o.May}
 	if len(s.May) == 0 {
 		s.May = []string{"sign", "release", "rotate"}
 	}
-	if err := checkUses(s.May); err != nil {
+	if err := CheckUses(s.May); err != nil {
 		return s, err
 	}
 	for _, q := range []struct {
@@ -89,8 +89,8 @@ func (o *permissionOptions) scopeOf(c *cli.Call, key sign.Fingerprint, wish doc.
 	return s, nil
 }
 
-// checkUses returns an error unless the values of --may are uses.
-func checkUses(may []string) error {
+// CheckUses returns an error unless the values of --may are uses.
+func CheckUses(may []string) error {
 	for _, use := range may {
 		if !slices.Contains(doc.Uses(), use) {
 			return diag.New(diag.Usage, "reading flag --may: %q is not one of %s", use, strings.Join(doc.Uses(), ", "))
@@ -115,29 +115,29 @@ func warnKinds(c *cli.Call, kinds []string) {
 	}
 }
 
-// offeredKey is a key that the user may trust.
-type offeredKey struct {
-	fingerprint sign.Fingerprint
-	public      ed25519.PublicKey
-	owner       string // as written in the document, or the source of the key
-	document    []byte // nil for an ssh key
-	source      string // where an ssh key was read
-	wish        doc.Scope
-	remote      bool // it came from a host: its fingerprint must be confirmed
+// OfferedKey is a key that the user may trust.
+type OfferedKey struct {
+	Fingerprint sign.Fingerprint
+	Public      ed25519.PublicKey
+	Owner       string // as written in the document, or the source of the key
+	Document    []byte // nil for an ssh key
+	Source      string // where an ssh key was read
+	Wish        doc.Scope
+	Remote      bool // it came from a host: its fingerprint must be confirmed
 }
 
-// permissionOptions are the flags of a grant and of an endorsement.
-type permissionOptions struct {
-	kinds, namespaces, may []string
-	until, key, use        string // use is what the signer needs
+// PermissionOptions are the flags of a grant and of an endorsement.
+type PermissionOptions struct {
+	Kinds, Namespaces, May []string
+	Until, Key, Use        string // use is what the signer needs
 }
 
-func (o *permissionOptions) flags(what string) []cli.Flag {
+func (o *PermissionOptions) Flags(what string) []cli.Flag {
 	return []cli.Flag{
-		cli.Lists(&o.kinds, "kinds", "`KINDS` of items, separated by commas; * is every kind"),
-		cli.Lists(&o.namespaces, "namespaces", "`GLOBS` over ids, such as acme/**"),
-		cli.Lists(&o.may, "may", "`USES` out of "+strings.Join(doc.Uses(), ",")+" (default sign,release,rotate)"),
-		cli.String(&o.until, "until", "end of the "+what+": a date, or a `LENGTH` such as 90d"),
-		cli.String(&o.key, "key", "sign the "+what+" with this own `KEY`"),
+		cli.Lists(&o.Kinds, "kinds", "`KINDS` of items, separated by commas; * is every kind"),
+		cli.Lists(&o.Namespaces, "namespaces", "`GLOBS` over ids, such as acme/**"),
+		cli.Lists(&o.May, "may", "`USES` out of "+strings.Join(doc.Uses(), ",")+" (default sign,release,rotate)"),
+		cli.String(&o.Until, "until", "end of the "+what+": a date, or a `LENGTH` such as 90d"),
+		cli.String(&o.Key, "key", "sign the "+what+" with this own `KEY`"),
 	}
 }

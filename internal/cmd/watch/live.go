@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"fmt"
@@ -44,8 +44,8 @@ type live struct {
 	stderr io.Writer // of the command until close, nil if the view does not have it
 }
 
-// terminalOf returns the facts that decide how output appears on a stream.
-func terminalOf(c *cli.Call, stream any) *inline.Terminal {
+// TerminalOf returns the facts that decide how output appears on a stream.
+func TerminalOf(c *cli.Call, stream any) *inline.Terminal {
 	tty := c.Isatty != nil && c.Isatty(stream)
 	return &inline.Terminal{Isatty: tty, CI: env.Of(c).InCI(), Quiet: c.UI.Quiet, Plain: c.Plain || tty && c.PlainTerminal()}
 }
@@ -53,7 +53,7 @@ func terminalOf(c *cli.Call, stream any) *inline.Terminal {
 // newLive takes stderr until close is called: what else is printed there passes the writer.
 func newLive(c *cli.Call, dir string, tree *activity.Tree, o liveview.Params) *live {
 	v := &live{c: c, tree: tree, dir: dir, children: map[string]*transcript.Reader{}, stderr: c.UI.Stderr}
-	v.screen = inline.New(inline.Params{Out: vtmode.Writer(v.stderr), Mode: terminalOf(c, c.Stderr).Mode(), Size: func() (int, int) { return cli.TerminalSize(c.Stderr) }})
+	v.screen = inline.New(inline.Params{Out: vtmode.Writer(v.stderr), Mode: TerminalOf(c, c.Stderr).Mode(), Size: func() (int, int) { return cli.TerminalSize(c.Stderr) }})
 	v.show(o, c.UI.ErrColor())
 	c.UI.Stderr, c.UI.Screen = v.screen, v
 	return v

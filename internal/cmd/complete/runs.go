@@ -1,4 +1,4 @@
-package main
+package complete
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"github.com/ryeos/rye/threads/waiting"
 )
 
-// completeRuns offers threads and runs, the newest first: the numbers, and the ids for a person
+// Runs offers threads and runs, the newest first: the numbers, and the ids for a person
 // who types the beginning of one, each with its directive or graph, and its age.
-func completeRuns(ctx context.Context, c *cli.Call) []string {
+func Runs(ctx context.Context, c *cli.Call) []string {
 	e := env.Of(c)
 	e.ThreadLogs = true
 	p, err := e.Open(ctx, project.Lenient)

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/project"
@@ -13,13 +14,13 @@ import (
 	"github.com/ryeos/rye/threads/waiting"
 )
 
-// openRun opens the project and finds a run by the beginning of its id.
-func openRun(ctx context.Context, c *cli.Call, m project.Mode) (*project.Project, string, error) {
+// OpenRun opens the project and finds a run by the beginning of its id.
+func OpenRun(ctx context.Context, c *cli.Call, m project.Mode) (*project.Project, string, error) {
 	p, err := env.Of(c).Open(ctx, m)
 	if err != nil {
 		return nil, "", err
 	}
-	id, err := findRun(ctx, c, p, c.Args[0])
+	id, err := FindRun(ctx, c, p, c.Args[0])
 	return p, id, err
 }
 
@@ -29,9 +30,9 @@ func reading(command string) bool {
 	return slices.Contains([]string{"threads show", "threads tail", "threads result", "threads tree", "threads chain", "threads cost", "threads search", "threads verify", "threads diff", "threads wait", "graph log"}, command)
 }
 
-// findRun finds a run by what a person typed. Of several matches, a command that reads takes the
+// FindRun finds a run by what a person typed. Of several matches, a command that reads takes the
 // newest, and one that acts asks at a terminal.
-func findRun(ctx context.Context, c *cli.Call, p *project.Project, typed string) (string, error) {
+func FindRun(ctx context.Context, c *cli.Call, p *project.Project, typed string) (string, error) {
 	id, err := p.FindThread(ctx, typed)
 	if diag.CodeOf(err) != diag.AmbiguousItem {
 		return id, err
@@ -43,7 +44,7 @@ func findRun(ctx context.Context, c *cli.Call, p *project.Project, typed string)
 	case reading(c.UI.Command):
 		c.UI.Note("%s match %s: this is the newest, %s", project.Count(len(ids), "thread"), typed, ids[0])
 		return ids[0], nil
-	case !canAsk(c):
+	case !ask.CanAsk(c):
 		return id, err
 	}
 	q := &dialog.Question{From: project.Count(len(ids), "thread") + " match " + typed, Text: "Which one?", Escape: 'q'}
@@ -59,16 +60,16 @@ func findRun(ctx context.Context, c *cli.Call, p *project.Project, typed string)
 		q.Choices = append(q.Choices, dialog.Choice{Key: rune('1' + i), Label: "…" + x[max(0, len(x)-6):], Help: x, Words: []string{x}})
 	}
 	q.Choices = append(q.Choices, dialog.Choice{Key: 'q', Label: "none", Help: "nothing is changed", Words: []string{"none"}})
-	a, aerr := askAtTerminal(ctx, c, q)
+	a, aerr := ask.AtTerminal(ctx, c, q)
 	if aerr != nil || a.Key == 'q' {
 		return id, err
 	}
 	return ids[a.Key-'1'], nil
 }
 
-// openLast opens the project and finds the last thread of the chain of a thread.
-func openLast(ctx context.Context, c *cli.Call, m project.Mode) (*project.Project, string, error) {
-	p, id, err := openRun(ctx, c, m)
+// OpenLast opens the project and finds the last thread of the chain of a thread.
+func OpenLast(ctx context.Context, c *cli.Call, m project.Mode) (*project.Project, string, error) {
+	p, id, err := OpenRun(ctx, c, m)
 	if err != nil {
 		return p, id, err
 	}
