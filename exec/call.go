@@ -26,6 +26,9 @@ type Call struct {
 	// Readable are directories that programs may read in addition: the caller made them for
 	// the call.
 	Readable []string
+	// Node is the key of the node of the loop of a thread that the call is below, "" for none. It
+	// is equal when the node is repeated after a crash.
+	Node string
 	// ID is the id of the call of a model, or of a program of a thread, that this call is made for;
 	// "" outside of such calls.
 	ID string

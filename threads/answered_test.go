@@ -72,8 +72,8 @@ func TestAsideOrder(t *testing.T) {
 	var order, ran []string
 	l.p.Loop = func(ctx context.Context, th *Thread, _ *transcript.Log, _ []transcript.Line) error {
 		for _, to := range order {
-			call := AsideCall{By: "tool:demo/step", Of: "k", Tool: offered("pay", `{}`), Input: map[string]any{"to": to}, Held: policy.Person()}
-			_, err := th.Aside(WithKey(ctx, "k"), call, func(_ context.Context, c *ToolCall) (*ToolResult, error) {
+			call := AsideCall{By: "tool:demo/step", Of: "k", Node: "k", Tool: offered("pay", `{}`), Input: map[string]any{"to": to}, Held: policy.Person()}
+			_, err := th.Aside(ctx, call, func(_ context.Context, c *ToolCall) (*ToolResult, error) {
 				if err := c.Start(c.Tool.Ref, c.Tool.Digest, "T2", "run"); err != nil {
 					return nil, err
 				}

@@ -36,8 +36,8 @@ func (a *approvals) question(text, digest string) *Question {
 func (a *approvals) asks(t *testing.T, begin bool, questions ...*Question) (decisions []string) {
 	t.Helper()
 	a.p.Loop = func(ctx context.Context, th *Thread, _ *transcript.Log, _ []transcript.Line) error {
-		call := AsideCall{By: "tool:demo/step", Of: "k", Tool: offered("deploy", `{}`), Input: map[string]any{"n": len(a.seen)}, Held: policy.Person()}
-		_, err := th.Aside(WithKey(ctx, "k"), call, func(ctx context.Context, c *ToolCall) (*ToolResult, error) {
+		call := AsideCall{By: "tool:demo/step", Of: "k", Node: "k", Tool: offered("deploy", `{}`), Input: map[string]any{"n": len(a.seen)}, Held: policy.Person()}
+		_, err := th.Aside(ctx, call, func(ctx context.Context, c *ToolCall) (*ToolResult, error) {
 			if begin {
 				if err := c.Start(c.Tool.Ref, c.Tool.Digest, "T3", "run"); err != nil {
 					return nil, err

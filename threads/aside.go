@@ -18,6 +18,7 @@ import (
 type AsideCall struct {
 	By    string // the ref of the program
 	Of    string // the call of the model, or the key of the node, that the program runs for
+	Node  string // the key of the node
 	Tool  Offered
 	Input map[string]any
 	Held  policy.Held
@@ -69,6 +70,7 @@ func (t *Thread) Aside(ctx context.Context, a AsideCall, run Runner) (*ToolResul
 	began := t.p.Now()
 	c := &ToolCall{
 		ID:    id,
+		Node:  a.Node,
 		Tool:  a.Tool,
 		Input: a.Input,
 		Held:  a.Held,

@@ -117,7 +117,7 @@ func (t *Thread) LastCalls() []*ToolCall {
 }
 
 // Answer records a result for a call that a step left out: it was not made.
-func (t *Thread) Answer(ctx context.Context, callID string, content []message.Block, isError bool) error {
+func (t *Thread) Answer(ctx context.Context, node, callID string, content []message.Block, isError bool) error {
 	t.mu.Lock()
 	call, err := t.callOf(callID)
 	known := t.results[callID] != nil || t.started[callID] || t.waiting[callID] != nil
@@ -129,7 +129,7 @@ func (t *Thread) Answer(ctx context.Context, callID string, content []message.Bl
 	if tool.Name == ReturnTool {
 		isError = true // outputs are taken by the kernel only
 	}
-	_, err = t.finish(ctx, &ToolCall{ID: callID, Tool: tool}, &ToolResult{Blocks: content, IsError: isError}, t.p.Now(), call)
+	_, err = t.finish(ctx, &ToolCall{ID: callID, Node: node, Tool: tool}, &ToolResult{Blocks: content, IsError: isError}, t.p.Now(), call)
 	return err
 }
 
@@ -245,7 +245,7 @@ type Runner func(ctx context.Context, c *ToolCall) (*ToolResult, error)
 // The result is recorded; one that the log has is returned again. A call that was denied or
 // failed has a result, not an error. also narrows the permissions of the call to the
 // permissions of a program that makes it.
-func (t *Thread) Call(ctx context.Context, callID string, run Runner, also ...policy.Grant) (*Dispatched, error) {
+func (t *Thread) Call(ctx context.Context, node, callID string, run Runner, also ...policy.Grant) (*Dispatched, error) {
 	t.mu.Lock()
 	call, err := t.callOf(callID)
 	if err != nil {
@@ -279,6 +279,7 @@ func (t *Thread) Call(ctx context.Context, callID string, run Runner, also ...po
 	began := t.p.Now()
 	c := &ToolCall{
 		ID:    callID,
+		Node:  node,
 		Tool:  tool,
 		Input: input,
 		Held:  t.p.Held,
@@ -544,7 +545,7 @@ func (t *Thread) takeOutputs(ctx context.Context, c *ToolCall, call message.Bloc
 		t.tries[check.Tool]++
 		over := t.tries[check.Tool] > check.Attempts
 		t.mu.Unlock()
-		err := t.p.Check(ctx, check.Tool, c.Input)
+		err := t.p.Check(ctx, c, check.Tool)
 		switch {
 		case ctx.Err() != nil:
 			return nil, diag.New(diag.Cancelled, "checking the outputs of %s: cancelled", t.id)

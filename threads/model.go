@@ -46,15 +46,6 @@ func (a *answer) answer() *Answer {
 // is in the transcript.
 const maxAnswerText = 2000
 
-// key identifies the node of the loop that a call belongs to.
-type nodeKey struct{}
-
-// WithKey returns a context for a step of the loop. Key is equal when the step is
-// repeated after a crash.
-func WithKey(ctx context.Context, key string) context.Context {
-	return context.WithValue(ctx, nodeKey{}, key)
-}
-
 // WalkKey returns the key of a node of a walk of the loop, which are numbered from 1: a thread
 // that rested walks again, and the keys of the graph are equal in every walk.
 // The keys of the graph repeat: a second resume would replay an answer of the first.
@@ -65,18 +56,11 @@ func WalkKey(walk int, key string) string {
 	return strconv.Itoa(walk) + "/" + key
 }
 
-// KeyOf returns the key of the step that a context belongs to, "" outside of steps.
-func KeyOf(ctx context.Context) string { return keyOf(ctx) }
-
-func keyOf(ctx context.Context) string {
-	key, _ := ctx.Value(nodeKey{}).(string)
-	return key
-}
-
 // Model makes one attempt of a call of the model with the conversation so far, after a
-// pause. An answer that the log has for this node of the loop is returned again.
-func (t *Thread) Model(ctx context.Context, params map[string]any, pause time.Duration) (*Answer, error) {
-	if a := t.recorded(keyOf(ctx)); a != nil {
+// pause. node is the key of the node of the loop. An answer that the log has for it is returned
+// again.
+func (t *Thread) Model(ctx context.Context, node string, pause time.Duration) (*Answer, error) {
+	if a := t.recorded(node); a != nil {
 		return a.answer(), nil
 	}
 	if s := t.Waits(); s != nil { // a loop that a project replaced goes on without the result
@@ -85,24 +69,24 @@ func (t *Thread) Model(ctx context.Context, params map[string]any, pause time.Du
 	if err := sleep(ctx, pause); err != nil {
 		return nil, err
 	}
-	err := t.p.Execute(ctx, t.Service(), params)
+	err := t.p.Execute(ctx, t, node, t.Service())
 	if errors.Is(err, ErrLeft) { // the question was about the provider: no call waits for its answer
 		return nil, diag.New(diag.ApprovalRequired, "calling the model of %s: a person must permit the provider, and %s", t.id, ErrLeft)
 	}
 	if err != nil {
 		return nil, t.asFailure(err)
 	}
-	if a := t.recorded(keyOf(ctx)); a != nil {
+	if a := t.recorded(node); a != nil {
 		return a.answer(), nil
 	}
 	return nil, diag.New(diag.ExecutionFailed, "calling the model of %s: the provider item made no call", t.id)
 }
 
-// Answered returns an error if the log has no answer of a model for the step of a context:
+// Answered returns an error if the log has no answer of a model for a node of the loop:
 // a program that replaces the step can claim one. The loop would otherwise repeat the turn
 // without a call until the time of the thread is over.
-func (t *Thread) Answered(ctx context.Context, step string) error {
-	if t.recorded(keyOf(ctx)) != nil {
+func (t *Thread) Answered(node, step string) error {
+	if t.recorded(node) != nil {
 		return nil
 	}
 	return diag.New(diag.ExecutionFailed, "running the step %s: it reports an answer, but it did not call the model", step).WithDetail("step", step)
@@ -179,16 +163,16 @@ func (f *Failure) facts() map[string]any {
 
 // Attempt makes one call of a service: it checks the limits, reserves the worst case,
 // records the request, calls, settles and records the answer. Every path that executes
-// a provider item in a thread ends here. own is a request that is not about the
+// a provider item in a thread ends here. node is the key of the node of the loop. own is a request that is not about the
 // conversation; nil means the conversation.
-func (t *Thread) Attempt(ctx context.Context, s *Service, call Caller, own *message.Request) (*message.Response, error) {
+func (t *Thread) Attempt(ctx context.Context, node string, s *Service, call Caller, own *message.Request) (*message.Response, error) {
 	if own == nil {
 		// A step that is a program asks again after a crash, or twice.
-		if a := t.recorded(keyOf(ctx)); a != nil {
+		if a := t.recorded(node); a != nil {
 			return &a.resp, nil
 		}
 	}
-	req, at, err := t.reserve(ctx, s, own)
+	req, at, err := t.reserve(ctx, node, s, own)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +184,7 @@ func (t *Thread) Attempt(ctx context.Context, s *Service, call Caller, own *mess
 	resp, err := call(ctx, req, d.add)
 	d.flush()
 	if err == nil {
-		err = t.answered(ctx, at, resp, s, t.p.Now().Sub(began), own != nil)
+		err = t.answered(ctx, node, at, resp, s, t.p.Now().Sub(began), own != nil)
 		return resp, err
 	}
 	return nil, t.missed(ctx, at, s, err)
@@ -230,7 +214,7 @@ func (a *attempt) over(cost policy.USD) policy.USD { return max(0, cost-a.reserv
 
 // reserve prepares a call: after it, the request is on the disk and its worst case in
 // the ledger.
-func (t *Thread) reserve(ctx context.Context, s *Service, own *message.Request) (*message.Request, *attempt, error) {
+func (t *Thread) reserve(ctx context.Context, node string, s *Service, own *message.Request) (*message.Request, *attempt, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.missedBefore(ctx); err != nil {
@@ -248,7 +232,7 @@ func (t *Thread) reserve(ctx context.Context, s *Service, own *message.Request) 
 		return nil, nil, t.limited(ctx, err)
 	}
 	if t.p.Replay != nil && own == nil {
-		if _, err := t.asRecorded(ctx); err != nil {
+		if _, err := t.asRecorded(ctx, node); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -288,7 +272,7 @@ func (t *Thread) reserve(ctx context.Context, s *Service, own *message.Request) 
 	if err == nil {
 		err = t.record(ctx, true, evRequest, requestData{
 			Turn: at.turn, Attempt: at.number, Provider: s.Provider.ID, Model: s.Model, Digest: digest, Reserved: e.Cost,
-			Reservation: at.id, Input: e.Input, Bytes: e.Bytes, Media: e.Media, MaxOutput: req.MaxOutput, Key: keyOf(ctx),
+			Reservation: at.id, Input: e.Input, Bytes: e.Bytes, Media: e.Media, MaxOutput: req.MaxOutput, Key: node,
 		})
 	}
 	if err != nil {
@@ -390,7 +374,7 @@ func (t *Thread) limited(ctx context.Context, err error) error {
 }
 
 // answered settles and records an answer.
-func (t *Thread) answered(ctx context.Context, at *attempt, resp *message.Response, s *Service, took time.Duration, aside bool) error {
+func (t *Thread) answered(ctx context.Context, node string, at *attempt, resp *message.Response, s *Service, took time.Duration, aside bool) error {
 	cost, assumed := at.cost(s, resp.Model, resp.Usage)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -403,7 +387,7 @@ func (t *Thread) answered(ctx context.Context, at *attempt, resp *message.Respon
 	if err := t.record(ctx, true, evResponse, d); err != nil {
 		return errors.Join(err, over)
 	}
-	t.take(keyOf(ctx), &Previous{Bytes: at.bytes, Media: at.media}, &d)
+	t.take(node, &Previous{Bytes: at.bytes, Media: at.media}, &d)
 	return over
 }
 

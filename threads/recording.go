@@ -183,10 +183,10 @@ func (r *Recording) next() (*message.Request, *message.Response, error) {
 
 // AsRecorded makes the conversation of a replay shorter where the recording did, and returns
 // what was done last: compact.None if nothing, and compact.Continue at the end of the recording.
-func (t *Thread) AsRecorded(ctx context.Context) (string, error) {
+func (t *Thread) AsRecorded(ctx context.Context, node string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	step, err := t.asRecorded(ctx)
+	step, err := t.asRecorded(ctx, node)
 	if err == nil && step == compact.None && t.p.Replay.Unused() == 0 {
 		step = compact.Continue
 	}
@@ -194,7 +194,7 @@ func (t *Thread) AsRecorded(ctx context.Context) (string, error) {
 }
 
 // asRecorded takes what the recording has before its next answer.
-func (t *Thread) asRecorded(ctx context.Context) (string, error) {
+func (t *Thread) asRecorded(ctx context.Context, node string) (string, error) {
 	r := t.p.Replay
 	step := compact.None
 	for i := r.at; i < len(r.lines) && r.lines[i].Event != evResponse; i++ {
@@ -211,7 +211,7 @@ func (t *Thread) asRecorded(ctx context.Context) (string, error) {
 		}
 		r.taken = i + 1
 		step = d.Step
-		d.Key = keyOf(ctx)
+		d.Key = node
 		d.Threads = nil
 		d.Spend = 0
 		t.shorten(&d)

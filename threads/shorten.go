@@ -58,17 +58,17 @@ type shortened struct {
 	byKey   map[string]string // what was done, by the node of the loop that asked for it
 }
 
-// Shortened returns what was done for the node of the loop that a context belongs to, ""
-// if nothing was: a process that was stopped may have done it.
-func (t *Thread) Shortened(ctx context.Context) string {
+// Shortened returns the shortening for a node of the loop, "" if there was none: a process that
+// was stopped may have made it.
+func (t *Thread) Shortened(node string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.short.byKey[keyOf(ctx)]
+	return t.short.byKey[node]
 }
 
-// Shorten makes the conversation shorter and records it. Between two of them, each request
+// Shorten makes the conversation shorter for a node of the loop and records it. Between two of them, each request
 // begins with the one before.
-func (t *Thread) Shorten(ctx context.Context, s *Shortening) error {
+func (t *Thread) Shorten(ctx context.Context, node string, s *Shortening) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	bad := func(format string, args ...any) error {
@@ -85,7 +85,7 @@ func (t *Thread) Shorten(ctx context.Context, s *Shortening) error {
 	}
 	d := compactedData{
 		Step:    compact.References,
-		Key:     keyOf(ctx),
+		Key:     node,
 		Before:  t.used().ContextTokens,
 		Window:  t.window(),
 		Results: s.Results,

@@ -56,12 +56,12 @@ func TestShortenedConversationIsResumed(t *testing.T) {
 			return err
 		}
 		for n := 1; ; n++ {
-			a, err := th.Model(WithKey(ctx, fmt.Sprint("model ", n)), nil, 0)
+			a, err := th.Model(ctx, fmt.Sprint("model ", n), 0)
 			if err != nil {
 				return err
 			}
 			for _, id := range a.Calls {
-				if _, err := th.Call(ctx, id, l.tool); err != nil {
+				if _, err := th.Call(ctx, "", id, l.tool); err != nil {
 					return err
 				}
 			}
@@ -69,13 +69,13 @@ func TestShortenedConversationIsResumed(t *testing.T) {
 				return nil
 			}
 			if n == 1 {
-				err = th.Step(ctx, Identity{Ref: "person"}, []Event{messageOf(byPerson, "use the short names")})
+				err = th.Step(ctx, "", Identity{Ref: "person"}, []Event{messageOf(byPerson, "use the short names")})
 			}
-			key := WithKey(ctx, fmt.Sprint("compact ", n))
+			node := fmt.Sprint("compact ", n)
 			switch n {
 			case 2:
-				err = errors.Join(err, th.Shorten(key, &Shortening{Results: []Reference{{CallID: "c1", Text: "note sekret"}}}))
-				if th.Shortened(key) != compact.References {
+				err = errors.Join(err, th.Shorten(ctx, node, &Shortening{Results: []Reference{{CallID: "c1", Text: "note sekret"}}}))
+				if th.Shortened(node) != compact.References {
 					t.Error("what was done for a node is not known")
 				}
 			case 3:
@@ -84,7 +84,7 @@ func TestShortenedConversationIsResumed(t *testing.T) {
 				if older.Turns != 2 || fmt.Sprint(older.Persons) != "[use the short names]" || !strings.Contains(string(text), "result c1 xxx") || strings.Contains(string(text), "answer 3") {
 					t.Errorf("a summary would replace %d turns, %v, %s", older.Turns, older.Persons, text)
 				}
-				err = errors.Join(err, th.Shorten(key, &Shortening{Keep: 3, Text: "summary of two", Spend: 500}))
+				err = errors.Join(err, th.Shorten(ctx, node, &Shortening{Keep: 3, Text: "summary of two", Spend: 500}))
 			}
 			if err != nil {
 				return err
@@ -130,7 +130,7 @@ func TestShortenedConversationIsResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []*Shortening{{Results: []Reference{{CallID: "nothing"}}}, {Keep: 1}, {Keep: 99}} {
-		if err := bad.Shorten(t.Context(), s); err == nil {
+		if err := bad.Shorten(t.Context(), "", s); err == nil {
 			t.Errorf("%+v is accepted", s)
 		}
 	}

@@ -392,7 +392,7 @@ type Event struct {
 
 // Step records the events of a step and takes them into the conversation. Those that a
 // process before a crash recorded for the same step are not recorded again.
-func (t *Thread) Step(ctx context.Context, id Identity, events []Event) error {
+func (t *Thread) Step(ctx context.Context, node string, id Identity, events []Event) error {
 	events, err := t.keptEvents(ctx, events)
 	if err != nil {
 		return err
@@ -406,8 +406,8 @@ func (t *Thread) Step(ctx context.Context, id Identity, events []Event) error {
 		if t.p.Source(e.Event) != "step" {
 			return diag.New(diag.ValidationFailed, "recording the events of %s: a step may not record %q", id.Ref, e.Event).WithDetail("event", e.Event)
 		}
-		if key := keyOf(ctx); t.skip[key] > 0 {
-			t.skip[key]--
+		if t.skip[node] > 0 {
+			t.skip[node]--
 			continue
 		}
 		if err := t.step(ctx, id, e); err != nil {

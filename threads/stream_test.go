@@ -169,8 +169,8 @@ func TestDeltaBeforePause(t *testing.T) {
 			seen <- d.Text
 		}
 	}
-	l.p.Execute = func(ctx context.Context, s *Service, _ map[string]any) error {
-		_, err := From(ctx).Attempt(ctx, s, func(_ context.Context, req *message.Request, on func(message.Delta)) (*message.Response, error) {
+	l.p.Execute = func(ctx context.Context, th *Thread, node string, s *Service) error {
+		_, err := th.Attempt(ctx, node, s, func(_ context.Context, req *message.Request, on func(message.Delta)) (*message.Response, error) {
 			on(message.Delta{Kind: message.DeltaText, Text: "a"})
 			on(message.Delta{Kind: message.DeltaText, Text: "b"})
 			on(message.Delta{Kind: message.DeltaText, Text: "c"})

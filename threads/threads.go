@@ -165,6 +165,7 @@ type Offered struct {
 // ToolCall is a call that passed the schema of its tool.
 type ToolCall struct {
 	ID     string
+	Node   string // the key of the node of the loop during which the call is made
 	Tool   Offered
 	Input  map[string]any
 	Held   policy.Held
@@ -258,8 +259,8 @@ type Params struct {
 	Steps []Identity
 	// Changes are the items of a resumed thread that changed since it started, all of them accepted.
 	Changes []transcript.Change
-	// Execute runs a provider item; what it executes calls Attempt.
-	Execute func(ctx context.Context, s *Service, params map[string]any) error
+	// Execute runs a provider item for a node of the loop; what it executes calls Attempt.
+	Execute func(ctx context.Context, t *Thread, node string, s *Service) error
 	// ForModel makes an image or a file ready for models, in a process of its own. Nil keeps
 	// it as it is.
 	ForModel func(ctx context.Context, b message.Block) (message.Block, error)
@@ -271,8 +272,8 @@ type Params struct {
 	// Revoked returns an error if a signer of what the thread follows was revoked since it
 	// started. It is asked before each call of the model. Nil means that none is.
 	Revoked func(ctx context.Context) error
-	// Check runs a check of the outputs; its error is what the model reads.
-	Check func(ctx context.Context, tool string, outputs map[string]any) error
+	// Check runs a check of the outputs, which are the input of c; the model reads its error.
+	Check func(ctx context.Context, c *ToolCall, tool string) error
 	// Continue names the thread that goes on when the loop ends in the state continued, and
 	// summarizes the conversation. With nil such a thread ends with CONTEXT_FULL.
 	Continue func(ctx context.Context, t *Thread) (*Next, error)

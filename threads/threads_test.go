@@ -132,8 +132,8 @@ func newLab(t *testing.T) *lab {
 		Redact:  func(b []byte) []byte { return []byte(strings.ReplaceAll(string(b), "sekret", "[redacted:KEY]")) },
 		Observe: func(x transcript.Line) { l.mu.Lock(); l.events = append(l.events, x.Event); l.mu.Unlock() },
 	}
-	l.p.Execute = func(ctx context.Context, s *Service, _ map[string]any) error {
-		_, err := From(ctx).Attempt(ctx, s, l.model, nil)
+	l.p.Execute = func(ctx context.Context, th *Thread, node string, s *Service) error {
+		_, err := th.Attempt(ctx, node, s, l.model, nil)
 		return err
 	}
 	return l
@@ -182,14 +182,14 @@ func (l *lab) loop(ctx context.Context, t *Thread, _ *transcript.Log, _ []transc
 		return err
 	}
 	for n := 1; ; n++ {
-		a, err := t.Model(WithKey(ctx, string(rune('a'+n))), nil, 0)
+		a, err := t.Model(ctx, string(rune('a'+n)), 0)
 		var f *diag.Error
 		if errors.As(err, &f) && f.Details["data"] != nil {
 			facts, n, _ := t.Failed()
 			if facts["status_code"] != int64(529) || n != 1 {
 				l.t.Errorf("the failure is %v, attempt %d", facts, n)
 			}
-			serr := t.Step(ctx, Identity{Ref: "tool:classifier"}, []Event{{evError, map[string]any{"id": "overloaded", "category": "overloaded", "cost": "9", "attempt": 7}}})
+			serr := t.Step(ctx, "", Identity{Ref: "tool:classifier"}, []Event{{evError, map[string]any{"id": "overloaded", "category": "overloaded", "cost": "9", "attempt": 7}}})
 			if ok, werr := t.Switch(ctx, "overloaded"); !ok || werr != nil || serr != nil {
 				return errors.Join(err, serr, werr)
 			}
@@ -202,7 +202,7 @@ func (l *lab) loop(ctx context.Context, t *Thread, _ *transcript.Log, _ []transc
 			if l.stop == "before "+id {
 				return errDied
 			}
-			if _, err := t.Call(ctx, id, l.tool); err != nil {
+			if _, err := t.Call(ctx, "", id, l.tool); err != nil {
 				return err
 			}
 			if l.stop == "after "+id {
@@ -450,7 +450,7 @@ func TestFallback(t *testing.T) {
 func TestStepEvents(t *testing.T) {
 	l := newLab(t)
 	l.p.Loop = func(ctx context.Context, t *Thread, _ *transcript.Log, _ []transcript.Line) error {
-		return t.Step(ctx, Identity{Ref: "tool:bad"}, []Event{{evResponse, map[string]any{}}})
+		return t.Step(ctx, "", Identity{Ref: "tool:bad"}, []Event{{evResponse, map[string]any{}}})
 	}
 	if _, err := Start(t.Context(), testID, l.p); diag.CodeOf(err) != diag.ValidationFailed || !strings.Contains(err.Error(), "model_response") {
 		t.Errorf("a step recorded an answer: %v", err)

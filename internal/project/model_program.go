@@ -34,7 +34,7 @@ func (p *Project) ModelProgram(ctx context.Context, in exec.NativeCall) (map[str
 	c.Program.Tokens = max(t.Params().Limits.Tokens-used.NewTokens, 1)
 	tools := &threadTools{r: r, t: t, run: ctx, call: in.Call, by: in.Chain.Tool().Ref.String()}
 	call := callerOf(c)
-	resp, err := t.Attempt(ctx, s, func(ctx context.Context, req *message.Request, onDelta func(message.Delta)) (*message.Response, error) {
+	resp, err := t.Attempt(ctx, in.Node, s, func(ctx context.Context, req *message.Request, onDelta func(message.Delta)) (*message.Response, error) {
 		tools.defs = req.Tools
 		end, err := p.startable(ctx, c, &in, tools)
 		if err != nil {

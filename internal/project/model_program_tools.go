@@ -82,7 +82,7 @@ func (s *threadTools) Call(ctx context.Context, req agent.Request) *agent.Reply 
 		}
 		return denied
 	}
-	res, err := s.t.Aside(run, threads.AsideCall{By: s.by, Of: threads.KeyOf(s.run), Tool: tool, Input: input, Held: s.t.Held(), ForModel: true}, s.r.callWithin(s.call))
+	res, err := s.t.Aside(run, threads.AsideCall{By: s.by, Of: s.call.Node, Node: s.call.Node, Tool: tool, Input: input, Held: s.t.Held(), ForModel: true}, s.r.callWithin(s.call))
 	if err != nil {
 		return failedReply(diag.CodeOf(err), diag.Typed(err).Error())
 	}

@@ -91,7 +91,8 @@ func (r *threadRun) beforeAsking(ctx context.Context, within exec.Call, c *threa
 		return nil
 	}
 	call := map[string]any{"name": c.Tool.Name, "ref": c.Tool.Ref, "input": c.Input, "tier": tier}
-	out, err := r.step(threads.WithKey(ctx, c.Key+"/approval"), within, t, "run_hooks", map[string]any{"event": "approval_requested", "context": map[string]any{"call": call, "capability": c.Tool.Ref}})
+	within.Node = c.Key + "/approval"
+	out, err := r.step(ctx, within, t, "run_hooks", map[string]any{"event": "approval_requested", "context": map[string]any{"call": call, "capability": c.Tool.Ref}})
 	if err != nil {
 		return err
 	}

@@ -15,18 +15,18 @@ import (
 // shortened returns what was done for a node of the loop that makes the conversation shorter,
 // "" if the step has to decide: a process that was stopped may have done it, and a replay does
 // what its recording has.
-func (d loopDispatcher) shortened(ctx context.Context) (string, error) {
-	if done := d.t.Shortened(ctx); done != "" {
+func (d loopDispatcher) shortened(ctx context.Context, node string) (string, error) {
+	if done := d.t.Shortened(node); done != "" {
 		return done, nil
 	}
 	if d.t.Params().Replay != nil {
-		return d.t.AsRecorded(ctx)
+		return d.t.AsRecorded(ctx, node)
 	}
 	return "", nil
 }
 
 // shorten does what the step compact decided.
-func (d loopDispatcher) shorten(ctx context.Context, data map[string]any) (string, error) {
+func (d loopDispatcher) shorten(ctx context.Context, node string, data map[string]any) (string, error) {
 	var c steps.Compaction
 	raw, err := jsonx.Marshal(data)
 	if err == nil {
@@ -66,5 +66,5 @@ func (d loopDispatcher) shorten(ctx context.Context, data map[string]any) (strin
 		}
 		out.Text, out.Artifact, out.Threads, out.Spend, out.Failed = s.text, s.artifact, s.threads, s.spend, s.failed
 	}
-	return c.Action, d.t.Shorten(ctx, out)
+	return c.Action, d.t.Shorten(ctx, node, out)
 }

@@ -68,7 +68,7 @@ func (r *threadRun) runGuards(ctx context.Context, within exec.Call, t *threads.
 	for _, e := range out.Events {
 		events = append(events, threads.Event{Event: e.Event, Data: e.Data})
 	}
-	if err := t.Step(ctx, r.guardItem, events); err != nil {
+	if err := t.Step(ctx, within.Node, r.guardItem, events); err != nil {
 		return nil, err
 	}
 	return controlOf(out.Data)

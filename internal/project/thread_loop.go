@@ -30,22 +30,23 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	if !isStep || c.Verb != policy.Execute || c.Ref.Kind != item.Tool {
 		return graphDispatcher{p: d.r.p, within: d.r.within()}.Call(ctx, c)
 	}
+	within := d.r.withinNode(threads.WalkKey(d.walk, c.Key))
 	if d.acted.Swap(false) {
 		if err := d.t.Flush(); err != nil {
 			return nil, err
 		}
 	}
-	ctx = threads.WithKey(d.t.With(ctx), threads.WalkKey(d.walk, c.Key))
+	ctx = d.t.With(ctx)
 	if name == "cancel_checker" {
-		return d.readInbox(ctx, c.Params)
+		return d.readInbox(ctx, within, c.Params)
 	}
 	if name == "compact" {
-		done, err := d.shortened(ctx)
+		done, err := d.shortened(ctx, within.Node)
 		if err != nil || done != "" {
 			return map[string]any{"action": done}, err
 		}
 	}
-	out, err := d.r.step(ctx, d.r.within(), d.t, name, c.Params)
+	out, err := d.r.step(ctx, within, d.t, name, c.Params)
 	if err != nil {
 		return nil, d.failure(name, err)
 	}
@@ -56,16 +57,16 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	}
 	switch name {
 	case "compact":
-		action, err := d.shorten(ctx, out.Data)
+		action, err := d.shorten(ctx, within.Node, out.Data)
 		return map[string]any{"action": action}, err
 	case "compose":
 		return map[string]any{}, d.compose(ctx, out.Data)
 	case "provider_call":
-		if err := d.t.Answered(ctx, c.Ref.String()); err != nil {
+		if err := d.t.Answered(within.Node, c.Ref.String()); err != nil {
 			return nil, d.failure(name, err)
 		}
 	case "dispatch": // the log has the results
-		err := d.dispatched(ctx, out.Data)
+		err := d.dispatched(ctx, within, out.Data)
 		res := map[string]any{"control": out.Data["control"], "pending": out.Data["pending"], "waits": d.t.Waits() != nil}
 		if d.t.Waits() != nil {
 			res["control"] = map[string]any{"action": "suspend", "by": threads.ByApproval} // of a loop that does not know it
@@ -135,6 +136,13 @@ func (r *threadRun) within() exec.Call {
 	return c
 }
 
+// withinNode is within for a call that a node of the loop makes.
+func (r *threadRun) withinNode(node string) exec.Call {
+	c := r.within()
+	c.Node = node
+	return c
+}
+
 // step runs a step item by its name, and records the events of its output.
 func (r *threadRun) step(ctx context.Context, within exec.Call, t *threads.Thread, name string, params map[string]any) (steps.Output, error) {
 	in, err := r.stepInput(ctx, t, name, params)
@@ -145,7 +153,7 @@ func (r *threadRun) step(ctx context.Context, within exec.Call, t *threads.Threa
 	if err != nil {
 		return steps.Output{}, err
 	}
-	out, err := r.output(ctx, t, id, data)
+	out, err := r.output(ctx, within.Node, t, id, data)
 	if err == nil && out.Success {
 		err = steps.CheckResult(name, out.Data)
 	}
@@ -222,7 +230,7 @@ func withinStep(ref item.Ref, data map[string]any) error {
 }
 
 // output reads the envelope of a step and records its events.
-func (r *threadRun) output(ctx context.Context, t *threads.Thread, id threads.Identity, data map[string]any) (steps.Output, error) {
+func (r *threadRun) output(ctx context.Context, node string, t *threads.Thread, id threads.Identity, data map[string]any) (steps.Output, error) {
 	inner, ok := data["data"].(map[string]any)
 	success, err := succeeded(data)
 	out := steps.Output{Success: success, Data: inner}
@@ -237,7 +245,7 @@ func (r *threadRun) output(ctx context.Context, t *threads.Thread, id threads.Id
 		d, _ := m["data"].(map[string]any)
 		events = append(events, threads.Event{Event: name, Data: d})
 	}
-	return out, t.Step(ctx, id, events)
+	return out, t.Step(ctx, node, id, events)
 }
 
 // succeeded returns what the envelope of a step states, and an error for one with values of
@@ -436,7 +444,7 @@ func asTool(ctx context.Context, in exec.NativeCall, out steps.Output) (map[stri
 			events = append(events, threads.Event{Event: e.Event, Data: e.Data})
 		}
 		it := in.Chain.Tool()
-		if err := t.Step(ctx, threads.Identity{Ref: it.Ref.String(), Digest: it.Digest}, events); err != nil {
+		if err := t.Step(ctx, in.Node, threads.Identity{Ref: it.Ref.String(), Digest: it.Digest}, events); err != nil {
 			return nil, err
 		}
 	}
@@ -472,7 +480,7 @@ func (p *Project) serve(ctx context.Context, within exec.Call, in *steps.Input) 
 	}
 	in.Services.Execute = func(ctx context.Context, a steps.Action) (any, error) { return r.execute(ctx, within, a) }
 	in.Services.Call = func(ctx context.Context, c steps.Call) (steps.Result, error) {
-		d, err := t.Call(ctx, c.CallID, r.toolWithin(within))
+		d, err := t.Call(ctx, within.Node, c.CallID, r.toolWithin(within))
 		if err != nil {
 			return steps.Result{}, err
 		}
@@ -480,10 +488,10 @@ func (p *Project) serve(ctx context.Context, within exec.Call, in *steps.Input) 
 	}
 	in.Services.Answer = func(ctx context.Context, c steps.Call, res steps.Result) error {
 		r.starts.passed(c.CallID)
-		return t.Answer(ctx, c.CallID, res.Content, res.IsError)
+		return t.Answer(ctx, within.Node, c.CallID, res.Content, res.IsError)
 	}
 	in.Services.Model = func(ctx context.Context, params map[string]any) (map[string]any, error) {
-		a, err := t.Model(ctx, nil, pauseOf(params))
+		a, err := t.Model(ctx, within.Node, pauseOf(params))
 		if err != nil {
 			return nil, err
 		}
@@ -570,14 +578,14 @@ func (r *threadRun) execute(ctx context.Context, within exec.Call, a steps.Actio
 	}
 	data, err := graphDispatcher{p: r.p, within: within}.Call(ctx, graph.Call{Verb: a.Verb, Ref: ref, Params: params, Held: r.hookHeld, RunID: r.id})
 	if err == nil {
-		err = r.hookEvents(ctx, ref, data)
+		err = r.hookEvents(ctx, within.Node, ref, data)
 	}
 	return data, err
 }
 
 // hookEvents records the events of a program that replaces control or emitter, the steps
 // that hooks call. The native ones record theirs themselves.
-func (r *threadRun) hookEvents(ctx context.Context, ref item.Ref, data any) error {
+func (r *threadRun) hookEvents(ctx context.Context, node string, ref item.Ref, data any) error {
 	t := threads.From(ctx)
 	out, _ := data.(map[string]any)
 	if name, isStep := strings.CutPrefix(ref.ID, steps.Dir); t == nil || !isStep || name != "control" && name != "emitter" || out["events"] == nil {
@@ -587,6 +595,6 @@ func (r *threadRun) hookEvents(ctx context.Context, ref item.Ref, data any) erro
 	if err != nil {
 		return err
 	}
-	_, err = r.output(ctx, t, threads.Identity{Ref: ref.String(), Digest: it.Digest}, out)
+	_, err = r.output(ctx, node, t, threads.Identity{Ref: ref.String(), Digest: it.Digest}, out)
 	return err
 }

@@ -127,7 +127,7 @@ func (b *threadProgram) dispatch(ctx context.Context, within exec.Call, params m
 		return b.model(ctx, within, call.ID, true)
 	}
 	b.r.starts.passed(call.ID)
-	return envelope(map[string]any{}, b.t.Answer(ctx, call.ID, call.Content, call.IsError))
+	return envelope(map[string]any{}, b.t.Answer(ctx, within.Node, call.ID, call.Content, call.IsError))
 }
 
 // model makes a call of the model, with the permissions of the thread and of the program. The
@@ -135,7 +135,7 @@ func (b *threadProgram) dispatch(ctx context.Context, within exec.Call, params m
 func (b *threadProgram) model(ctx context.Context, within exec.Call, id string, read bool) *diag.Envelope {
 	grant, _ := b.calls()
 	got := &captured{}
-	d, err := b.t.Call(ctx, id, got.result(b.r.toolWithin(within)), grant)
+	d, err := b.t.Call(ctx, within.Node, id, got.result(b.r.toolWithin(within)), grant)
 	switch {
 	case err != nil:
 		return envelope(nil, err)
@@ -153,12 +153,12 @@ func (b *threadProgram) aside(ctx context.Context, within exec.Call, tool thread
 	if input == nil {
 		input = map[string]any{}
 	}
-	of := threads.KeyOf(ctx)
+	of := within.Node
 	if id := callOf(within); id != "" {
 		of = id
 	}
 	got := &captured{}
-	res, err := b.t.Aside(ctx, threads.AsideCall{By: by, Of: of, Tool: tool, Input: input, Held: b.held}, got.result(b.r.callWithin(within)))
+	res, err := b.t.Aside(ctx, threads.AsideCall{By: by, Of: of, Node: within.Node, Tool: tool, Input: input, Held: b.held}, got.result(b.r.callWithin(within)))
 	switch {
 	case got.set:
 		return got.envelope()

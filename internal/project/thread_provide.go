@@ -26,7 +26,7 @@ func Provide(ctx context.Context, p *Project, in exec.ProviderCall) (map[string]
 		return nil, diag.New(diag.ConfigError, "running %s: the dialect %s is that of a program; its executor is rye/core/primitives/native", in.Chain.Tool().Ref, c.Dialect)
 	}
 	c.Send = in.Send
-	resp, err := t.Attempt(ctx, s, callerOf(c), nil)
+	resp, err := t.Attempt(ctx, in.Node, s, callerOf(c), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -91,19 +91,19 @@ func callerOf(c *provider.Config) threads.Caller {
 }
 
 // replayProvider replaces the execution of a provider item.
-func replayProvider(ctx context.Context, s *threads.Service, _ map[string]any) error {
-	_, err := threads.From(ctx).Attempt(ctx, s, nil, nil)
+func replayProvider(ctx context.Context, t *threads.Thread, node string, s *threads.Service) error {
+	_, err := t.Attempt(ctx, node, s, nil, nil)
 	return err
 }
 
 // executeProvider runs a provider item as every item is run.
-func (r *threadRun) executeProvider(ctx context.Context, s *threads.Service, _ map[string]any) error {
+func (r *threadRun) executeProvider(ctx context.Context, _ *threads.Thread, node string, s *threads.Service) error {
 	ctx = context.WithValue(ctx, threadRunKey{}, r)
 	chain, err := r.p.Executor.Chain(ctx, s.Provider)
 	if err != nil {
 		return err
 	}
-	call := r.within().Below(r.loopHeld)
+	call := r.withinNode(node).Below(r.loopHeld)
 	call.Ask = r.o.Ask
 	plan, err := r.p.Executor.Plan(ctx, chain, call, map[string]any{})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // check runs a check of the outputs, with the permissions of the loop.
-func (r *threadRun) check(ctx context.Context, tool string, outputs map[string]any) error {
+func (r *threadRun) check(ctx context.Context, c *threads.ToolCall, tool string) error {
 	ref, err := item.ParseRef(tool, item.Tool)
 	if err != nil {
 		return diag.New(diag.ValidationFailed, "reading the check %q: %w", tool, err)
@@ -22,7 +22,7 @@ func (r *threadRun) check(ctx context.Context, tool string, outputs map[string]a
 	if err := r.Held.Allows(policy.Execute, ref); err != nil {
 		return err
 	}
-	_, err = r.p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: r.Held, Within: r.within(), Params: map[string]any{"outputs": outputs}, Ask: r.o.Ask})
+	_, err = r.p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: r.Held, Within: r.withinNode(c.Node), Params: map[string]any{"outputs": c.Input}, Ask: r.o.Ask})
 	return err
 }
 
@@ -32,7 +32,7 @@ func (r *threadRun) guard(ctx context.Context, c *threads.ToolCall, res *threads
 	if t == nil {
 		return &threads.Guarded{Blocks: res.Blocks}, nil
 	}
-	out, err := r.step(ctx, r.within(), t, "result_guard", map[string]any{"results": []any{map[string]any{
+	out, err := r.step(ctx, r.withinNode(c.Node), t, "result_guard", map[string]any{"results": []any{map[string]any{
 		"call_id": c.ID, "ref": c.Tool.Ref, "is_error": res.IsError, "content": res.Blocks, "result_tokens": r.resultTokens(ctx, calledItem(c)), "page": res.Page,
 	}}, "accepts": acceptedBy(t.Service())})
 	if err != nil {

@@ -109,7 +109,7 @@ func (d loopDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target,
 
 // dispatched records what a step that replaces dispatch decided about the calls that it
 // did not make, and makes those that no program can: of names that have no item.
-func (d loopDispatcher) dispatched(ctx context.Context, data map[string]any) error {
+func (d loopDispatcher) dispatched(ctx context.Context, within exec.Call, data map[string]any) error {
 	var out struct {
 		Results []steps.Result `json:"results"`
 		Pending []string       `json:"pending"`
@@ -126,10 +126,10 @@ func (d loopDispatcher) dispatched(ctx context.Context, data map[string]any) err
 		i := slices.IndexFunc(out.Results, func(r steps.Result) bool { return r.CallID == c.CallID })
 		switch {
 		case i >= 0:
-			err = d.t.Answer(ctx, c.CallID, out.Results[i].Content, out.Results[i].IsError)
+			err = d.t.Answer(ctx, within.Node, c.CallID, out.Results[i].Content, out.Results[i].IsError)
 		case out.Control != nil || slices.Contains(out.Pending, c.CallID):
 		case c.Problem != "" || c.Ref == "":
-			_, err = d.t.Call(ctx, c.CallID, d.r.toolWithin(d.r.within()))
+			_, err = d.t.Call(ctx, within.Node, c.CallID, d.r.toolWithin(within))
 		}
 		if err != nil {
 			return err
@@ -165,7 +165,7 @@ func (r *threadRun) inbox(t *threads.Thread) (rows []any, taken []graph.Message,
 }
 
 // readInbox runs the step that reads the inbox, and removes what the log has then.
-func (d loopDispatcher) readInbox(ctx context.Context, params map[string]any) (map[string]any, error) {
+func (d loopDispatcher) readInbox(ctx context.Context, within exec.Call, params map[string]any) (map[string]any, error) {
 	rows, taken, err := d.r.inbox(d.t)
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (d loopDispatcher) readInbox(ctx context.Context, params map[string]any) (m
 		p[k] = v
 	}
 	p["inbox"] = rows
-	out, err := d.r.step(ctx, d.r.within(), d.t, "cancel_checker", p)
+	out, err := d.r.step(ctx, within, d.t, "cancel_checker", p)
 	if err == nil {
 		err = steps.CheckInbox(out.Data)
 	}

@@ -157,8 +157,8 @@ func again(g *graph.Graph, t *threads.Thread, suspended string) string {
 // resumed runs the hooks of a thread that goes on. The loop cannot: it goes on in the
 // middle of a turn.
 func (r *threadRun) resumed(ctx context.Context, t *threads.Thread, lines []transcript.Line) error {
-	ctx = threads.WithKey(ctx, "resumed/"+strconv.Itoa(len(lines)))
-	_, err := r.step(ctx, r.within(), t, "run_hooks", map[string]any{"event": "resumed", "context": map[string]any{"state": threads.Running}})
+	within := r.withinNode("resumed/" + strconv.Itoa(len(lines)))
+	_, err := r.step(ctx, within, t, "run_hooks", map[string]any{"event": "resumed", "context": map[string]any{"state": threads.Running}})
 	return err
 }
 
