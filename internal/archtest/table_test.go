@@ -12,7 +12,7 @@ func leaves() map[string]bool {
 		"internal/header", "internal/hidden", "internal/hinttable", "internal/httpfill", "internal/httpx", "internal/idpattern", "internal/inline", "internal/interpolate", "internal/journal", "internal/jsonx", "internal/layered", "internal/legacy",
 		"internal/linediff", "internal/lineserver", "internal/links", "internal/mdmeta", "internal/mdterm", "internal/media", "internal/memo", "internal/once", "internal/openat", "internal/owner", "internal/pathcall", "internal/pep723", "internal/privatekey", "internal/proc", "internal/procwatch", "internal/pylit",
 		"internal/promptinput", "internal/recordtext", "internal/redact", "internal/resulttext", "internal/runlog", "internal/runsoutside",
-		"internal/schema", "internal/sqlite", "internal/stagedir", "internal/startheap", "internal/stepsource", "internal/suggest", "internal/termkeys", "internal/tmpl", "internal/touches", "internal/tomlx", "internal/tree",
+		"internal/schema", "internal/sibling", "internal/sqlite", "internal/stagedir", "internal/startheap", "internal/stepsource", "internal/suggest", "internal/termkeys", "internal/tmpl", "internal/touches", "internal/tomlx", "internal/tree",
 		"internal/userdirs", "internal/volatile", "internal/vtmode", "internal/wheels", "internal/winname", "internal/workcopy", "internal/yamlx",
 		"threads/compact", "threads/message",
 	)
@@ -38,6 +38,7 @@ func layers() []layer {
 	return []layer{
 		{"Program", []entry{
 			{"cmd/rye", everything()},
+			{"cmd/rye-server", everything()},
 		}},
 		{"Commands", []entry{
 			{"internal/cmd/watch", everything()},
@@ -45,6 +46,8 @@ func layers() []layer {
 			{"internal/cmd/ask", everything()},
 			{"internal/cmd/env", everything()},
 			{"internal/cmd/view", everything()},
+			{"internal/servercmd", set("internal/cli", "internal/cmd/self", "internal/servercmd/registry")},
+			{"internal/servercmd/registry", set("internal/cli", "internal/cmd/self", "registry/judge", "registry/server", "registry/wire", "registry/witness")},
 			{"internal/cmd/self", set("bundle", "exec", "internal/applet", "internal/cli", "item", "policy", "stdlib")},
 			{"internal/cmd/templates", everything()},
 		}},
@@ -184,7 +187,7 @@ func everything() map[string]bool { return nil }
 
 // neverImported are packages that no package imports, not even cmd/rye. Tests may.
 func neverImported() map[string]bool {
-	return set("cmd/rye", "internal/archtest", "internal/testing/testkit", "internal/testing/vterm", "internal/testing/sourcetest", "internal/testing/mcptest", "internal/testing/wiretest")
+	return set("cmd/rye", "cmd/rye-server", "internal/archtest", "internal/testing/testkit", "internal/testing/vterm", "internal/testing/sourcetest", "internal/testing/mcptest", "internal/testing/wiretest")
 }
 
 // thirdParty maps the import path of a module, or of a part of it, to the only

@@ -45,13 +45,7 @@ func (w *World) rootOf(verb string) *Command {
 
 // dispatch finds the command that the words name and runs it.
 func dispatch(ctx context.Context, w *World, u *UI) error {
-	words := versionAsCommand(w.Args)
-	verb := ""
-	if len(words) > 0 {
-		verb = words[0]
-	}
-	root := w.rootOf(verb)
-	l, err := SortArgs(root, words)
+	root, l, err := w.sort()
 	u.Command = l.name()
 	if err != nil {
 		return l.explainFlags(ctx, w, u, err)

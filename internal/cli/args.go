@@ -79,6 +79,9 @@ type sorter struct {
 func SortArgs(root *Command, words []string) (*line, error) {
 	s := &sorter{words: words, line: line{Path: []*Command{root}, Flags: [][]string{nil}, Dash: -1}}
 	for s.at < len(s.words) {
+		if s.cmd().Delegated {
+			return &s.line, nil
+		}
 		word := s.words[s.at]
 		s.at++
 		switch {
@@ -93,6 +96,9 @@ func SortArgs(root *Command, words []string) (*line, error) {
 		default:
 			s.flag(word)
 		}
+	}
+	if s.cmd().Delegated {
+		return &s.line, nil
 	}
 	s.settleEarly()
 	if s.Help == noHelp {
@@ -122,12 +128,27 @@ func (s *sorter) positional(word string) error {
 		s.prompt()
 		return s.positional(word)
 	}
+	if sub == nil && s.valueBeforeDelegated() {
+		return nil
+	}
 	if sub == nil {
 		return unknownCommand(s.Path, word, s.words[s.at:]...)
 	}
 	s.Path = append(s.Path, sub)
 	s.Flags = append(s.Flags, nil)
 	return nil
+}
+
+// valueBeforeDelegated reports whether the word that was read is the value of an unknown flag before
+// the name of a delegated command, as in rye registry --data DIR serve: only the program that has
+// the command knows the flag.
+func (s *sorter) valueBeforeDelegated() bool {
+	if len(s.early) == 0 || s.at < 2 || s.at == len(s.words) {
+		return false
+	}
+	flag := s.early[len(s.early)-1]
+	next := s.cmd().sub(s.words[s.at])
+	return flag.word == s.words[s.at-2] && !flag.hasValue && next != nil && next.Delegated
 }
 
 // promptFlag asks one question: rye -p TEXT… is rye run prompt TEXT….

@@ -33,6 +33,8 @@ type Command struct {
 	Needs     []Need
 	Subs      []*Command
 	Hidden    bool
+	// Delegated marks a command of rye-server: the words after its name are not read here.
+	Delegated bool
 	globals   *Globals // of the root
 	// Run is nil for a command that only has subs. One with both runs unless its first
 	// positional is the name of a sub.

@@ -87,6 +87,9 @@ func expand(text string, facts map[string]any) string {
 		}
 		name, after, closed := strings.Cut(rest, "}")
 		value, ok := facts[name]
+		if name == "install_server" {
+			value, ok = InstallServer(fmt.Sprint(facts["version"]), fmt.Sprint(facts["rye"])), true
+		}
 		if !closed || !ok || fmt.Sprint(value) == "" {
 			return ""
 		}

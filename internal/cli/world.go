@@ -30,6 +30,8 @@ type World struct {
 	NoEscapes      bool                         // the terminal prints escape sequences as characters
 	Commands       func(only string) []*Command // all, or the one of this name
 	Numbers        func(id string) int64        // the number of a thread or run, 0 if it has none; nil: none has one
+
+	sorted *sortedWords // set once
 }
 
 // IsTerminal reports whether a stream is a terminal.

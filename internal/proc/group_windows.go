@@ -38,6 +38,20 @@ func newGroup(p *os.Process, limits Job) group {
 	return g
 }
 
+// EndTogether puts this process into a job that ends with it: the programs that it starts from now on,
+// and theirs, end when this process ends, also when it is killed. The handle stays open until then.
+func EndTogether() error {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return err
+	}
+	if err := attach(job, os.Getpid(), Job{}); err != nil {
+		windows.CloseHandle(job)
+		return err
+	}
+	return nil
+}
+
 func attach(job windows.Handle, pid int, limits Job) error {
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	basic := &info.BasicLimitInformation

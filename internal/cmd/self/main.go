@@ -54,7 +54,7 @@ func interruptible(run func(context.Context) int) int {
 // World returns the streams, environment and clock of this process, for a program with these
 // commands.
 func World(commands func(only string) []*cli.Command) *cli.World {
-	path, _ := os.Executable()
+	path, _ := os.Executable() // "" is an error of the command that needs it
 	dir, _ := os.Getwd()
 	return &cli.World{
 		Args:     os.Args[1:],
