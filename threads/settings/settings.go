@@ -1,4 +1,6 @@
 // Package settings reads the settings of threads from the config items of a project.
+//
+// It applies none of them: packages steps and threads do.
 package settings
 
 import (
