@@ -11,10 +11,11 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads/upkeep"
 )
 
 func threadsGCCommand() *cli.Command {
-	var o project.GCOptions
+	var o upkeep.Options
 	var age, keep string
 	return &cli.Command{
 		Name: "gc", Usage: "remove the logs of old threads and runs that have completed",
@@ -72,12 +73,12 @@ func numberOf(text string) (*int, error) {
 	return &n, nil
 }
 
-func runThreadsGC(ctx context.Context, c *cli.Call, o project.GCOptions) error {
+func runThreadsGC(ctx context.Context, c *cli.Call, o upkeep.Options) error {
 	p, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	report, err := p.RemoveThreads(ctx, o)
+	report, err := upkeep.Remove(ctx, p, o)
 	if err != nil {
 		return err
 	}

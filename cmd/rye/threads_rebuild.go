@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads/upkeep"
 )
 
 func threadsRebuildCommand() *cli.Command {
@@ -34,7 +35,7 @@ processes, times, and reservations for calls that were not sent.`,
 			if dump {
 				return dumpThreads(ctx, c, p)
 			}
-			r, err := p.RebuildThreads(ctx)
+			r, err := upkeep.Rebuild(ctx, p)
 			if err != nil {
 				return err
 			}
@@ -68,7 +69,7 @@ processes, times, and reservations for calls that were not sent.`,
 
 func dumpThreads(ctx context.Context, c *cli.Call, p *project.Project) error {
 	var lines bytes.Buffer
-	if err := p.DumpThreads(ctx, &lines); err != nil {
+	if err := upkeep.Dump(ctx, p, &lines); err != nil {
 		return err
 	}
 	data := struct {

@@ -271,7 +271,7 @@ func (a *runAccount) settles() bool {
 // endAccounts releases the accounts of runs that no process runs any more, the lowest
 // first.
 func (p *Project) endAccounts(ctx context.Context, runs []string, state string) error {
-	return p.withStore(ctx, func(s *store.Store) (err error) {
+	return p.WithStore(ctx, func(s *store.Store) (err error) {
 		for _, id := range runs {
 			err = errors.Join(err, s.End(ctx, id, state, ""))
 		}

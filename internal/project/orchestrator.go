@@ -78,7 +78,7 @@ func (o orchestration) reached(ctx context.Context, word string) (string, error)
 	}
 	yes := isPerson(o.in.Call)
 	if !yes && o.from != "" {
-		err = o.p.withStore(ctx, func(s *store.Store) (err error) {
+		err = o.p.WithStore(ctx, func(s *store.Store) (err error) {
 			yes, err = s.Reaches(ctx, o.from, chainRoot(o.p.Spaces.ProjectDir, id))
 			return err
 		})

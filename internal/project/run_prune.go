@@ -23,8 +23,8 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// recordsConfig states how many records of runs stay.
-const recordsConfig = "agent/records"
+// RecordsConfig states how many records of runs stay.
+const RecordsConfig = "agent/records"
 
 // maxRecord bounds a record that is read.
 const maxRecord = 1 << 20
@@ -59,13 +59,13 @@ func (p *Project) pruneRecords(ctx context.Context, ref item.Ref) error {
 	if len(ids) < 2 {
 		return nil
 	}
-	s, err := p.Resolver.Config(ctx, recordsConfig)
+	s, err := p.Resolver.Config(ctx, RecordsConfig)
 	if err != nil {
 		return err
 	}
 	r := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
 	keep := int(r.Map("runs").Int("keep", 0, 0, 1_000_000))
-	if err := diag.FromFindings("reading config:"+recordsConfig, r.Findings()); err != nil {
+	if err := diag.FromFindings("reading config:"+RecordsConfig, r.Findings()); err != nil {
 		return err
 	}
 	if keep == 0 || len(ids) <= keep {
@@ -75,15 +75,15 @@ func (p *Project) pruneRecords(ctx context.Context, ref item.Ref) error {
 		if id == path.Base(ref.ID) || !p.runEnded(ctx, id) {
 			continue
 		}
-		if err := p.removeRecord(item.Ref{Kind: item.Knowledge, ID: path.Dir(ref.ID) + "/" + id}); err != nil {
+		if err := p.RemoveRecord(item.Ref{Kind: item.Knowledge, ID: path.Dir(ref.ID) + "/" + id}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// removeRecord removes a record, if a person has not signed or edited it.
-func (p *Project) removeRecord(ref item.Ref) error {
+// RemoveRecord removes a record, if a person has not signed or edited it.
+func (p *Project) RemoveRecord(ref item.Ref) error {
 	if !p.ownRecord(ref) {
 		return nil
 	}

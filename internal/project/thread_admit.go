@@ -64,7 +64,7 @@ func (r *threadRun) admit(ctx context.Context, child store.Thread, o *ThreadOpti
 			return l, r.money.owned(err)
 		}
 		// A thread whose process was stopped runs for the registry until it is settled.
-		if _, err := r.p.listed(ctx, func(*store.Store) ([]store.Cost, error) { return nil, nil }); err != nil {
+		if _, err := r.p.Listed(ctx, func(*store.Store) ([]store.Cost, error) { return nil, nil }); err != nil {
 			return l, err
 		}
 		if err := pause(ctx, placePause); err != nil {

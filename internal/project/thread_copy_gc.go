@@ -21,12 +21,12 @@ type OldCopy struct {
 	Reason  string    `json:"reason,omitempty"`  // why it stays
 	Dropped bool      `json:"dropped,omitempty"` // gc removed it, or would
 	copied  *workcopy.Copy
-	failed  error // it could not be removed
+	Failed  error // it could not be removed
 }
 
-// oldCopies returns the working copies of the project, and which of them gc removes. logs are
+// AllCopies returns the working copies of the project, and which of them gc removes. logs are
 // those of the project.
-func (p *Project) oldCopies(ctx context.Context, logs []loggedThread) ([]OldCopy, error) {
+func (p *Project) AllCopies(ctx context.Context, logs []LoggedThread) ([]OldCopy, error) {
 	settings, err := p.copySettings(ctx)
 	if err != nil {
 		return nil, err
@@ -37,11 +37,11 @@ func (p *Project) oldCopies(ctx context.Context, logs []loggedThread) ([]OldCopy
 		o := OldCopy{ID: c.ID, copied: c}
 		o.Updated, _ = time.Parse(time.RFC3339, c.Created)
 		for _, l := range logs {
-			if l.copy == c.ID && l.updated.After(o.Updated) {
-				o.Updated = l.updated
+			if l.Copy == c.ID && l.Updated.After(o.Updated) {
+				o.Updated = l.Updated
 			}
-			if l.copy == c.ID && !l.failed {
-				o.Reason = cmp.Or(o.Reason, l.reason)
+			if l.Copy == c.ID && !l.failed {
+				o.Reason = cmp.Or(o.Reason, l.Reason)
 			}
 		}
 		o.Removed = o.Updated.AddDate(0, 0, settings.days)
@@ -70,7 +70,7 @@ type copySettings struct {
 }
 
 func (p *Project) copySettings(ctx context.Context) (*copySettings, error) {
-	s, err := p.Resolver.Config(ctx, recordsConfig)
+	s, err := p.Resolver.Config(ctx, RecordsConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -80,12 +80,12 @@ func (p *Project) copySettings(ctx context.Context) (*copySettings, error) {
 		days: int(section.Int("older_than_days", 14, 0, 36_500)), warn: int(section.Int("warn_days", 7, 0, 36_500)),
 		files: section.Int("max_files", 200_000, 1, 10_000_000), bytes: section.Int("max_bytes", 4<<30, 1, 1<<40),
 	}
-	return out, diag.FromFindings("reading config:"+recordsConfig, r.Findings())
+	return out, diag.FromFindings("reading config:"+RecordsConfig, r.Findings())
 }
 
-// dropCopies removes those that are to be removed, and what a stopped process left. One that
+// DropCopies removes those that are to be removed, and what a stopped process left. One that
 // cannot be removed stays with the reason, and the others do not wait for it.
-func (p *Project) dropCopies(ctx context.Context, copies []OldCopy) error {
+func (p *Project) DropCopies(ctx context.Context, copies []OldCopy) error {
 	if dir, err := p.copiesDir(); err == nil {
 		workcopy.Sweep(dir, p.Env.Now())
 	}
@@ -98,7 +98,7 @@ func (p *Project) dropCopies(ctx context.Context, copies []OldCopy) error {
 			if ctx.Err() != nil {
 				return err
 			}
-			c.Dropped, c.Reason, c.failed = false, err.Error(), err
+			c.Dropped, c.Reason, c.Failed = false, err.Error(), err
 		}
 	}
 	return nil
@@ -118,10 +118,10 @@ func (p *Project) OldCopies(ctx context.Context) ([]OldCopy, error) {
 	if !slices.ContainsFunc(found, func(c *workcopy.Copy) bool { return c.Created <= due }) {
 		return nil, nil // and no log needs to be read
 	}
-	logs, err := p.logs(ctx, nil)
+	logs, err := p.Logs(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	all, err := p.oldCopies(ctx, logs)
+	all, err := p.AllCopies(ctx, logs)
 	return slices.DeleteFunc(all, func(c OldCopy) bool { return !c.Soon && !c.Dropped }), err
 }

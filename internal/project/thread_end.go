@@ -96,7 +96,7 @@ func (p *Project) endChildren(ctx context.Context, children []store.Row, state s
 // children returns the threads of the project that a thread started and that have not
 // ended.
 func (p *Project) children(ctx context.Context, id string) (out []store.Row, err error) {
-	err = p.withStore(ctx, func(s *store.Store) error {
+	err = p.WithStore(ctx, func(s *store.Store) error {
 		out, err = s.Children(ctx, id)
 		return err
 	})

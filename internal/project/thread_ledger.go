@@ -13,13 +13,13 @@ import (
 	"github.com/ryeos/rye/threads/token"
 )
 
-// withStore calls do with the store, if the user account has one.
-func (p *Project) withStore(ctx context.Context, do func(*store.Store) error) error {
+// WithStore calls do with the store, if the user account has one.
+func (p *Project) WithStore(ctx context.Context, do func(*store.Store) error) error {
 	return store.WithExisting(ctx, p.Dirs.State, p.Env.Now, do)
 }
 
-// ownProcess identifies this process as the owner of threads.
-func ownProcess() store.Process {
+// OwnProcess identifies this process as the owner of threads.
+func OwnProcess() store.Process {
 	id, ok := proc.IdentityOf(os.Getpid())
 	if !ok {
 		return store.Process{PID: os.Getpid()}
@@ -36,7 +36,7 @@ func (p *Project) ledger(ctx context.Context) (*store.Store, policy.Allowance, e
 	if p.Dirs.State == "" {
 		return nil, a, diag.New(diag.FileSystemError, "opening the ledger: the environment names no state directory that is the user's own").WithReason("no_state_directory")
 	}
-	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Process: ownProcess()})
+	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Process: OwnProcess()})
 	return s, a, err
 }
 

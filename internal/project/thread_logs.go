@@ -12,8 +12,8 @@ import (
 	"github.com/ryeos/rye/threads/store"
 )
 
-// logs returns what the logs of the project state, the one that began first at first.
-func (p *Project) logs(ctx context.Context, known map[string]*ListedThread) ([]loggedThread, error) {
+// Logs returns what the logs of the project state, the one that began first at first.
+func (p *Project) Logs(ctx context.Context, known map[string]*ListedThread) ([]LoggedThread, error) {
 	ids, err := graph.IDs(p.Spaces.ProjectDir)
 	if err != nil {
 		return nil, err
@@ -22,63 +22,63 @@ func (p *Project) logs(ctx context.Context, known map[string]*ListedThread) ([]l
 	for _, id := range ids {
 		exists[id] = true
 	}
-	logs := make([]loggedThread, len(ids))
+	logs := make([]LoggedThread, len(ids))
 	for i, id := range ids {
 		logs[i] = p.loggedThread(ctx, id, exists)
 		logs[i].compare(known)
 	}
-	slices.SortFunc(logs, func(a, b loggedThread) int {
-		return cmp.Or(cmp.Compare(a.started, b.started), cmp.Compare(a.id[len(a.id)-26:]+a.id, b.id[len(b.id)-26:]+b.id))
+	slices.SortFunc(logs, func(a, b LoggedThread) int {
+		return cmp.Or(cmp.Compare(a.started, b.started), cmp.Compare(a.ID[len(a.ID)-26:]+a.ID, b.ID[len(b.ID)-26:]+b.ID))
 	})
 	return logs, nil
 }
 
-// loggedThread is what the log of a thread or run states.
-type loggedThread struct {
-	id      string
-	copy    string   // that its tools work in, "" for the project
-	near    []string // of the same tree, "" for none
+// LoggedThread is what the log of a thread or run states.
+type LoggedThread struct {
+	ID      string
+	Copy    string   // that its tools work in, "" for the project
+	Near    []string // of the same tree, "" for none
 	started string
-	updated time.Time
-	reason  string // why it must stay
+	Updated time.Time
+	Reason  string // why it must stay
 	failed  bool   // the reason is only that it has not completed
 }
 
 // compare adds what the registry knows. A thread whose parent has completed cannot be
 // resumed: its money would be that of an account that is closed.
-func (l *loggedThread) compare(known map[string]*ListedThread) {
-	t := known[l.id]
+func (l *LoggedThread) compare(known map[string]*ListedThread) {
+	t := known[l.ID]
 	if t == nil {
 		return
 	}
-	l.near = append(l.near, t.Parent)
+	l.Near = append(l.Near, t.Parent)
 	up := known[t.Parent]
 	switch {
 	case t.State == threads.Running || t.State == threads.Suspended || t.State == store.Created:
-		l.reason = cmp.Or(l.reason, l.id+" is not settled")
+		l.Reason = cmp.Or(l.Reason, l.ID+" is not settled")
 	case l.failed && t.Kind == "thread" && up != nil && up.State == threads.Completed:
-		l.reason = ""
+		l.Reason = ""
 	}
 }
 
-func (p *Project) loggedThread(ctx context.Context, id string, exists map[string]bool) loggedThread {
+func (p *Project) loggedThread(ctx context.Context, id string, exists map[string]bool) LoggedThread {
 	dir := p.Spaces.ProjectDir
-	l := loggedThread{id: id}
+	l := LoggedThread{ID: id}
 	s, err := graph.Status(ctx, dir, id)
 	if err != nil {
-		l.reason = id + " has no log that can be read"
+		l.Reason = id + " has no log that can be read"
 		return l
 	}
-	l.near = append(l.near, s.Parent)
-	l.started, l.copy = s.Started, s.Copy
-	l.updated, _ = time.Parse(time.RFC3339, s.Updated)
+	l.Near = append(l.Near, s.Parent)
+	l.started, l.Copy = s.Started, s.Copy
+	l.Updated, _ = time.Parse(time.RFC3339, s.Updated)
 	switch {
 	case graph.Owner(ctx, dir, id) >= 0:
-		l.reason = id + " is running"
+		l.Reason = id + " is running"
 	case s.State == graph.StateSuspended:
-		l.reason = id + " is suspended"
+		l.Reason = id + " is suspended"
 	case s.State != graph.StateCompleted && s.State != graph.StateContinued:
-		l.reason, l.failed = id+" can be resumed", true
+		l.Reason, l.failed = id+" can be resumed", true
 	}
 	started, err := threads.ReadStarted(dir, id)
 	if diag.CodeOf(err) == diag.ThreadNotFound {
@@ -86,19 +86,19 @@ func (p *Project) loggedThread(ctx context.Context, id string, exists map[string
 	}
 	t, terr := threads.Summarize(dir, id)
 	if err != nil || terr != nil {
-		l.reason, l.failed = id+" has no log that can be read", false
+		l.Reason, l.failed = id+" has no log that can be read", false
 		return l
 	}
-	l.copy = started.Workspace.Copy
-	l.near = append(l.near, started.Parent, started.Replay, t.Continues, t.Follows, t.ContinuedBy)
+	l.Copy = started.Workspace.Copy
+	l.Near = append(l.Near, started.Parent, started.Replay, t.Continues, t.Follows, t.ContinuedBy)
 	if started.Spawned != nil {
-		l.near = append(l.near, started.Spawned.By, started.Spawned.Root)
+		l.Near = append(l.Near, started.Spawned.By, started.Spawned.Root)
 	}
 	if started.Carried != nil {
-		l.near = append(l.near, started.Carried.Root)
+		l.Near = append(l.Near, started.Carried.Root)
 	}
-	if next := t.ContinuedBy; next != "" && !exists[next] && l.reason == "" {
-		l.reason = id + " can be resumed" // the next thread of its chain has no log yet
+	if next := t.ContinuedBy; next != "" && !exists[next] && l.Reason == "" {
+		l.Reason = id + " can be resumed" // the next thread of its chain has no log yet
 	}
 	return l
 }

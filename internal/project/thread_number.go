@@ -36,7 +36,7 @@ func (p *Project) numberRun(ctx context.Context, id string, inputs map[string]an
 // knownThreads returns the threads and runs of the user account. A text that is not a number is
 // also found without the registry, which a later version can have written.
 func knownThreads(ctx context.Context, p *Project) (out []handle.Known, err error) {
-	err = p.withStore(ctx, func(s *store.Store) error {
+	err = p.WithStore(ctx, func(s *store.Store) error {
 		list, err := s.Handles(ctx, "")
 		for _, h := range list {
 			k := handle.Known{ID: h.ID, Project: h.Project, Number: h.Number}
@@ -66,7 +66,7 @@ func NamedThreads(ctx context.Context, p *Project) ([]NamedThread, error) {
 		return nil, err
 	}
 	handles, rows := map[string]store.Handle{}, map[string]store.Row{}
-	err = p.withStore(ctx, func(s *store.Store) error {
+	err = p.WithStore(ctx, func(s *store.Store) error {
 		all, err := s.Handles(ctx, p.Spaces.ProjectDir)
 		for _, h := range all {
 			handles[h.ID] = h

@@ -91,7 +91,7 @@ func listedRun(project string, r waiting.Run) ListedThread {
 // Threads returns the threads of the project, the newest first, or those of all projects
 // of the user account.
 func (p *Project) Threads(ctx context.Context, all bool) ([]ListedThread, error) {
-	return p.listed(ctx, func(s *store.Store) ([]store.Cost, error) {
+	return p.Listed(ctx, func(s *store.Store) ([]store.Cost, error) {
 		if all {
 			return s.Costs(ctx, "")
 		}
@@ -101,7 +101,7 @@ func (p *Project) Threads(ctx context.Context, all bool) ([]ListedThread, error)
 
 // ThreadTree returns a thread with all below it: each follows its parent.
 func (p *Project) ThreadTree(ctx context.Context, id string) ([]ListedThread, error) {
-	list, err := p.listed(ctx, func(s *store.Store) ([]store.Cost, error) {
+	list, err := p.Listed(ctx, func(s *store.Store) ([]store.Cost, error) {
 		row, err := s.Find(ctx, p.Spaces.ProjectDir, id)
 		if err != nil {
 			return nil, err
@@ -138,8 +138,8 @@ func inTree[T any](list []T, of func(*T) (id, parent string, level *int)) []T {
 	return out
 }
 
-// listed reads the registry, which does not exist before the first thread.
-func (p *Project) listed(ctx context.Context, read func(*store.Store) ([]store.Cost, error)) ([]ListedThread, error) {
+// Listed reads the registry, which does not exist before the first thread.
+func (p *Project) Listed(ctx context.Context, read func(*store.Store) ([]store.Cost, error)) ([]ListedThread, error) {
 	out := []ListedThread{}
 	if p.Dirs.State == "" {
 		return out, nil
@@ -185,10 +185,10 @@ func (p *Project) listed(ctx context.Context, read func(*store.Store) ([]store.C
 	return out, nil
 }
 
-// isOrphan reports whether no process runs a thread that the registry has as running: its
+// IsOrphan reports whether no process runs a thread that the registry has as running: its
 // log is free, and the process that registered it is gone. That process can have
 // registered a thread whose log it is about to open.
-func isOrphan(ctx context.Context, l *store.Lease) bool {
+func IsOrphan(ctx context.Context, l *store.Lease) bool {
 	alive, known := proc.Identity{PID: l.Owner.PID, Start: l.Owner.Start, Boot: l.Owner.Boot}.Alive()
 	return !(known && alive) && graph.Owner(ctx, l.Project, endOfChain(l.Project, l.Thread)) < 0
 }
@@ -208,7 +208,7 @@ func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
 	}
 	for i := range running {
 		l := &running[i]
-		if l.Project != p.Spaces.ProjectDir || !isOrphan(ctx, l) { // others are settled in their project
+		if l.Project != p.Spaces.ProjectDir || !IsOrphan(ctx, l) { // others are settled in their project
 			continue
 		}
 		if err := p.settleStopped(ctx, s, l, kinds[l.Parent] == "run"); err != nil {

@@ -55,7 +55,7 @@ const unbegunWait = 5 * time.Second
 func (p *Project) startedBy(ctx context.Context, parent, call string) (id string, s *threads.Started, err error) {
 	for end := time.Now().Add(unbegunWait); ; {
 		var rows []store.Row
-		if err := p.withStore(ctx, func(s *store.Store) (err error) {
+		if err := p.WithStore(ctx, func(s *store.Store) (err error) {
 			rows, err = s.Children(ctx, parent)
 			return err
 		}); err != nil {

@@ -68,5 +68,5 @@ func (p *Project) realDir() (string, error) {
 
 // revokeTokens revokes the tokens of a thread, and with below those of all below it.
 func (p *Project) revokeTokens(ctx context.Context, thread string, below bool) error {
-	return p.withStore(ctx, func(s *store.Store) error { return s.Revoke(ctx, thread, below) })
+	return p.WithStore(ctx, func(s *store.Store) error { return s.Revoke(ctx, thread, below) })
 }

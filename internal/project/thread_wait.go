@@ -162,7 +162,7 @@ func (p *Project) settleWaited(ctx context.Context, waited []*graph.Summary) err
 		if s.Reason != threads.Orphaned {
 			continue
 		}
-		_, err := p.listed(ctx, func(*store.Store) ([]store.Cost, error) { return nil, nil })
+		_, err := p.Listed(ctx, func(*store.Store) ([]store.Cost, error) { return nil, nil })
 		return err
 	}
 	return nil

@@ -22,7 +22,7 @@ func noteWaiting(ctx context.Context, p *Project, id string) error {
 	if root := chainRoot(dir, id); root != id {
 		list = append(list, store.Handle{ID: root, Project: dir, Waiting: &text})
 	}
-	return p.withStore(ctx, func(s *store.Store) error { return s.Describe(ctx, list) })
+	return p.WithStore(ctx, func(s *store.Store) error { return s.Describe(ctx, list) })
 }
 
 // watchWaiting returns a function that receives each line of a log after it was written, and
@@ -60,7 +60,7 @@ func withWaiting(watch, event func(string, *transcript.Line)) func(string, *tran
 // WaitingOf returns the open question of a thread or run, from the registry if it has it.
 func WaitingOf(ctx context.Context, p *Project, id string) (*waiting.Wait, error) {
 	var h store.Handle
-	err := p.withStore(ctx, func(s *store.Store) (err error) {
+	err := p.WithStore(ctx, func(s *store.Store) (err error) {
 		h, _, err = s.Handle(ctx, id, 0)
 		return err
 	})

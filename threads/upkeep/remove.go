@@ -1,4 +1,4 @@
-package project
+package upkeep
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads/heads"
@@ -22,36 +23,36 @@ import (
 // that of a thread: nothing reads what a stopped process left there.
 const removedDir = transcript.Dir + "/.removed"
 
-// GCOptions are the options of RemoveThreads. nil fields are those of config:agent/records.
-type GCOptions struct {
+// Options are the options of Remove. nil fields are those of config:agent/records.
+type Options struct {
 	OlderThan *time.Duration // since the last event of a tree
 	Keep      *int           // the newest trees that stay, whatever their age
 	DryRun    bool
 }
 
-// OldTree is a thread or run with all that it started and that continue it.
-type OldTree struct {
+// Tree is a thread or run with all that it started and that continue it.
+type Tree struct {
 	Root    string    `json:"thread_id"`
 	Threads []string  `json:"threads"` // the oldest first
 	Updated time.Time `json:"updated"` // the last event of any of them
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// GCReport states what RemoveThreads removed, or would, and why the rest stays.
-type GCReport struct {
-	Removed []OldTree `json:"removed"`
-	Kept    []OldTree `json:"kept"`
-	Copies  []OldCopy `json:"copies"`
-	DryRun  bool      `json:"dry_run"`
+// Report states what Remove removed, or would, and why the rest stays.
+type Report struct {
+	Removed []Tree            `json:"removed"`
+	Kept    []Tree            `json:"kept"`
+	Copies  []project.OldCopy `json:"copies"`
+	DryRun  bool              `json:"dry_run"`
 }
 
-// RemoveThreads removes the logs of threads and runs that have completed, with the whole
+// Remove removes the logs of threads and runs that have completed, with the whole
 // tree or not at all. A tree stays if any of it runs, is suspended, can be resumed, is
 // damaged, or is young. The store keeps what the threads cost.
 //
 // Trees that rest are kept, because they can be resumed. The registry keeps the accounts.
-func (p *Project) RemoveThreads(ctx context.Context, o GCOptions) (*GCReport, error) {
-	if err := p.retention(ctx, &o); err != nil {
+func Remove(ctx context.Context, p *project.Project, o Options) (*Report, error) {
+	if err := retention(ctx, p, &o); err != nil {
 		return nil, err
 	}
 	base := atomicfile.Project(p.Spaces.ProjectDir).Mode(0o700)
@@ -65,20 +66,20 @@ func (p *Project) RemoveThreads(ctx context.Context, o GCOptions) (*GCReport, er
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]*ListedThread{}
+	known := map[string]*project.ListedThread{}
 	for i := range registered {
 		known[registered[i].ID] = &registered[i]
 	}
-	logs, err := p.logs(ctx, known)
+	logs, err := p.Logs(ctx, known)
 	if err != nil {
 		return nil, err
 	}
-	out := &GCReport{Removed: []OldTree{}, Kept: []OldTree{}, DryRun: o.DryRun}
-	if out.Copies, err = p.oldCopies(ctx, logs); err != nil {
+	out := &Report{Removed: []Tree{}, Kept: []Tree{}, DryRun: o.DryRun}
+	if out.Copies, err = p.AllCopies(ctx, logs); err != nil {
 		return nil, err
 	}
 	if !o.DryRun {
-		if err := p.dropCopies(ctx, out.Copies); err != nil {
+		if err := p.DropCopies(ctx, out.Copies); err != nil {
 			return nil, err
 		}
 	}
@@ -91,7 +92,7 @@ func (p *Project) RemoveThreads(ctx context.Context, o GCOptions) (*GCReport, er
 		case p.Env.Now().Sub(t.Updated) < *o.OlderThan:
 			t.Reason = "younger than " + ageText(*o.OlderThan)
 		default:
-			if t.Reason, err = p.damage(ctx, t.Threads); err != nil {
+			if t.Reason, err = damage(ctx, p, t.Threads); err != nil {
 				return nil, err
 			}
 		}
@@ -104,19 +105,19 @@ func (p *Project) RemoveThreads(ctx context.Context, o GCOptions) (*GCReport, er
 	if o.DryRun {
 		return out, nil
 	}
-	return out, p.removeTrees(base, out.Removed)
+	return out, removeTrees(p, base, out.Removed)
 }
 
 // removeTrees moves each directory away as a whole, and removes them then. The first
 // thread of a chain goes before the next: one whose next is missing could be resumed.
-func (p *Project) removeTrees(base atomicfile.Base, trees []OldTree) error {
+func removeTrees(p *project.Project, base atomicfile.Base, trees []Tree) error {
 	for _, t := range trees {
 		for _, id := range t.Threads {
 			if err := base.Rename(transcript.Dir+"/"+id, removedDir+"/"+id); err != nil {
 				return err
 			}
 		}
-		if err := p.removeRecord(item.Ref{Kind: item.Knowledge, ID: threadRecords + "/" + t.Root}); err != nil {
+		if err := p.RemoveRecord(item.Ref{Kind: item.Knowledge, ID: project.ThreadRecords + "/" + t.Root}); err != nil {
 			return err
 		}
 	}
@@ -134,15 +135,15 @@ func (p *Project) removeTrees(base atomicfile.Base, trees []OldTree) error {
 const headsAge = 400 * 24 * time.Hour
 
 // retention fills in what the configuration states.
-func (p *Project) retention(ctx context.Context, o *GCOptions) error {
-	s, err := p.Resolver.Config(ctx, recordsConfig)
+func retention(ctx context.Context, p *project.Project, o *Options) error {
+	s, err := p.Resolver.Config(ctx, project.RecordsConfig)
 	if err != nil {
 		return err
 	}
 	r := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
 	section := r.Map("threads")
 	days, keep := int(section.Int("older_than_days", 30, 0, 36_500)), int(section.Int("keep", 0, 0, 1_000_000))
-	if err := diag.FromFindings("reading config:"+recordsConfig, r.Findings()); err != nil {
+	if err := diag.FromFindings("reading config:"+project.RecordsConfig, r.Findings()); err != nil {
 		return err
 	}
 	age := time.Duration(days) * 24 * time.Hour
@@ -151,7 +152,7 @@ func (p *Project) retention(ctx context.Context, o *GCOptions) error {
 }
 
 // damage returns why the logs of a tree are evidence that stays, "" if they are intact.
-func (p *Project) damage(ctx context.Context, ids []string) (string, error) {
+func damage(ctx context.Context, p *project.Project, ids []string) (string, error) {
 	for _, id := range ids {
 		rep, err := p.VerifyRun(ctx, id)
 		if err != nil {
@@ -166,38 +167,38 @@ func (p *Project) damage(ctx context.Context, ids []string) (string, error) {
 
 // treesOf returns the trees of logs, the one with the newest event first. Reason is why a
 // tree cannot be removed at any age: its working copy could not be applied any more.
-func treesOf(logs []loggedThread, copies []OldCopy) []OldTree {
-	trees, top, exists := map[string]*OldTree{}, topOf(logs), map[string]bool{}
+func treesOf(logs []project.LoggedThread, copies []project.OldCopy) []Tree {
+	trees, top, exists := map[string]*Tree{}, topOf(logs), map[string]bool{}
 	for _, c := range copies {
 		exists[c.ID] = !c.Dropped
 	}
 	for _, l := range logs {
-		t := trees[top(l.id)]
+		t := trees[top(l.ID)]
 		if t == nil {
-			t = &OldTree{Root: l.id}
-			trees[top(l.id)] = t
+			t = &Tree{Root: l.ID}
+			trees[top(l.ID)] = t
 		}
-		t.Threads = append(t.Threads, l.id)
-		t.Reason = cmp.Or(t.Reason, l.reason)
-		if exists[l.copy] {
-			t.Reason = cmp.Or(t.Reason, "its working copy "+l.copy+" exists")
+		t.Threads = append(t.Threads, l.ID)
+		t.Reason = cmp.Or(t.Reason, l.Reason)
+		if exists[l.Copy] {
+			t.Reason = cmp.Or(t.Reason, "its working copy "+l.Copy+" exists")
 		}
-		if l.updated.After(t.Updated) {
-			t.Updated = l.updated
+		if l.Updated.After(t.Updated) {
+			t.Updated = l.Updated
 		}
 	}
-	out := make([]OldTree, 0, len(trees))
+	out := make([]Tree, 0, len(trees))
 	for _, t := range trees {
 		out = append(out, *t)
 	}
-	slices.SortFunc(out, func(a, b OldTree) int {
+	slices.SortFunc(out, func(a, b Tree) int {
 		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Root, b.Root))
 	})
 	return out
 }
 
 // topOf returns a function that is equal for the threads of one tree.
-func topOf(logs []loggedThread) func(id string) string {
+func topOf(logs []project.LoggedThread) func(id string) string {
 	above := map[string]string{}
 	top := func(id string) string {
 		for above[id] != "" {
@@ -206,8 +207,8 @@ func topOf(logs []loggedThread) func(id string) string {
 		return id
 	}
 	for _, l := range logs {
-		for _, other := range l.near {
-			if a, b := top(l.id), top(other); other != "" && a != b {
+		for _, other := range l.Near {
+			if a, b := top(l.ID), top(other); other != "" && a != b {
 				above[a] = b
 			}
 		}
@@ -225,11 +226,11 @@ func ageText(d time.Duration) string {
 }
 
 // Failed returns an error if working copies are kept because they could not be removed.
-func (r *GCReport) Failed() error {
+func (r *Report) Failed() error {
 	var failed []error
 	for _, c := range r.Copies {
-		if c.failed != nil {
-			failed = append(failed, c.failed)
+		if c.Failed != nil {
+			failed = append(failed, c.Failed)
 		}
 	}
 	switch len(failed) {

@@ -1,4 +1,4 @@
-package project
+package upkeep
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/heads"
@@ -20,8 +21,8 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// RebuildReport states what RebuildThreads read.
-type RebuildReport struct {
+// Rebuilt states what RebuildThreads read.
+type Rebuilt struct {
 	Projects []string `json:"projects"`
 	Missing  []string `json:"missing"` // projects whose directory does not exist
 	// Unreadable are the projects whose logs cannot be read, with the error.
@@ -40,21 +41,21 @@ type UnreadProject struct {
 	Error   string `json:"error"`
 }
 
-// RebuildThreads computes the store of the user account again, from the logs of this
+// Rebuild computes the store of the user account again, from the logs of this
 // project and of all others that have had threads. Threads whose logs do not exist any more
 // keep what the former store has of them. No thread may run.
-func (p *Project) RebuildThreads(ctx context.Context) (*RebuildReport, error) {
+func Rebuild(ctx context.Context, p *project.Project) (*Rebuilt, error) {
 	if p.Dirs.State == "" {
 		return nil, diag.New(diag.FileSystemError, "rebuilding the store of threads: the environment names no state directory that is the user's own").WithReason("no_state_directory")
 	}
 	dir := store.Dir(p.Dirs.State)
-	b := &rebuilder{p: p, report: &RebuildReport{Missing: []string{}, Unreadable: []UnreadProject{}, Kept: []string{}, Completed: []string{}, Damaged: []string{}, Copies: []string{}, Store: "read"},
+	b := &rebuilder{p: p, report: &Rebuilt{Missing: []string{}, Unreadable: []UnreadProject{}, Kept: []string{}, Completed: []string{}, Damaged: []string{}, Copies: []string{}, Store: "read"},
 		booked: map[string]*threads.Booked{}, of: map[string]string{}, runs: map[string]*bookedRun{}, entries: map[string]*store.Entry{},
 		former: map[string]*store.Entry{}, kept: map[string]bool{}, chains: map[string][]*threads.Booked{}, summaries: map[string]string{}}
 	if _, err := os.Lstat(dir + "/" + store.File); errors.Is(err, fs.ErrNotExist) {
 		b.report.Store = "missing"
 	}
-	err := store.Rebuild(ctx, dir, store.Params{Now: p.Env.Now, Process: ownProcess()}, func(old *store.Store) (store.Content, error) {
+	err := store.Rebuild(ctx, dir, store.Params{Now: p.Env.Now, Process: project.OwnProcess()}, func(old *store.Store) (store.Content, error) {
 		if old == nil && b.report.Store == "read" {
 			b.report.Store = "damaged"
 		}
@@ -64,14 +65,14 @@ func (p *Project) RebuildThreads(ctx context.Context) (*RebuildReport, error) {
 		return nil, err
 	}
 	// Threads whose processes were stopped are settled as ever.
-	_, err = p.listed(ctx, func(*store.Store) ([]store.Cost, error) { return nil, nil })
+	_, err = p.Listed(ctx, func(*store.Store) ([]store.Cost, error) { return nil, nil })
 	return b.report, err
 }
 
 // rebuilder makes entries of a store from logs.
 type rebuilder struct {
-	p       *Project
-	report  *RebuildReport
+	p       *project.Project
+	report  *Rebuilt
 	booked  map[string]*threads.Booked // by the id of the thread
 	of      map[string]string          // the project of each thread
 	runs    map[string]*bookedRun
@@ -385,7 +386,7 @@ func (b *rebuilder) ordered() ([]store.Entry, error) {
 	return out, nil
 }
 
-// DumpThreads writes what the store has, without times and processes.
-func (p *Project) DumpThreads(ctx context.Context, w io.Writer) error {
-	return p.withStore(ctx, func(s *store.Store) error { return s.Dump(ctx, w) })
+// Dump writes what the store has, without times and processes.
+func Dump(ctx context.Context, p *project.Project, w io.Writer) error {
+	return p.WithStore(ctx, func(s *store.Store) error { return s.Dump(ctx, w) })
 }
