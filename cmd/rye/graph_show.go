@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/watch"
+	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 )
@@ -117,7 +118,7 @@ func runGraphShow(ctx context.Context, c *cli.Call, format string) error {
 	if err != nil {
 		return err
 	}
-	if !project.IsGraph(it) {
+	if !itemcheck.IsGraph(it) {
 		return watch.NotGraph("showing", ref)
 	}
 	g, fs := project.ParseGraph(it)

@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -208,7 +209,7 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 	if c.UI.AsJSON {
 		return view.Envelope(c.UI, run, err)
 	}
-	if run.Result != nil && run.Plan != nil && project.IsGraph(run.Plan.Chain.Tool()) {
+	if run.Result != nil && run.Plan != nil && itemcheck.IsGraph(run.Plan.Chain.Tool()) {
 		watch.ShowGraphResult(c, run.Result.Data)
 	} else if run.Result != nil {
 		out.finish(run.Result.Data, err == nil)

@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -89,7 +90,7 @@ func (c graphsCall) graph(ctx context.Context, operation string) (map[string]any
 	if err != nil {
 		return nil, err
 	}
-	if !IsGraph(it) {
+	if !itemcheck.IsGraph(it) {
 		return nil, diag.New(diag.Usage, "showing %s: it is not a graph", ref).WithReason("not_graph").WithDetail("ref", ref.String())
 	}
 	g, findings := ParseGraph(it)

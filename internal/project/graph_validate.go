@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/item"
 )
 
@@ -14,10 +15,10 @@ func (p *Project) ValidateGraph(ctx context.Context, ref item.Ref) ([]diag.Findi
 	if err != nil {
 		return nil, err
 	}
-	if !IsGraph(it) {
+	if !itemcheck.IsGraph(it) {
 		return nil, diag.New(diag.Usage, "validating %s: it is not a graph", ref).WithReason("not_graph").WithDetail("ref", ref.String())
 	}
-	fs := append(graph.Check(ctx, it.Ref, it.Path(), graphDoc(it), p.graphItems()), it.Findings...)
+	fs := append(graph.Check(ctx, it.Ref, it.Path(), itemcheck.Doc(it), p.graphItems()), it.Findings...)
 	diag.Sort(fs)
 	return fs, nil
 }

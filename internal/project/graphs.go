@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
@@ -161,7 +162,7 @@ func (p *Project) continued(ctx context.Context, it *resolve.Item, run string, i
 // ParseGraph parses the graph in an item.
 func ParseGraph(it *resolve.Item) (*graph.Graph, []diag.Finding) {
 	p, _ := resolve.Derive(it, graphKey{it.Path()}, func() (parsedGraph, error) {
-		g, findings := graph.Parse(it.Ref, it.Path(), graphDoc(it))
+		g, findings := graph.Parse(it.Ref, it.Path(), itemcheck.Doc(it))
 		return parsedGraph{g, findings}, nil
 	})
 	return p.graph, slices.Clone(p.findings)
@@ -276,7 +277,7 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 	out.Getenv = p.Env.Getenv
 	out.Snapshot = p.writeRecord(out.Signer)
 	out.Results = p.graphResults()
-	out.Risk = riskOf(ctx, p.Resolver)
+	out.Risk = itemcheck.Risk(ctx, p.Resolver)
 	out.Number = p.numberRun
 	if p.Copied != nil {
 		out.Copy, out.Results = p.Copied.ID, nil // a result would be one of other files
@@ -315,7 +316,7 @@ func (d graphDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target
 	}
 	it := chain.Tool()
 	go func() { _, _ = exec.Schema(it) }() // the call needs it, after its start is recorded
-	t := graph.Target{Chain: chain, Whole: wholeDigest(chain), Digest: it.Digest, Space: transcript.Space(it.Root.Space), Graph: IsGraph(it), Schema: it.Meta.Fields["config_schema"]}
+	t := graph.Target{Chain: chain, Whole: wholeDigest(chain), Digest: it.Digest, Space: transcript.Space(it.Root.Space), Graph: itemcheck.IsGraph(it), Schema: it.Meta.Fields["config_schema"]}
 	t.Pure = chain.Primitive().Ref.ID == exec.NativeStep && !t.Graph && (it.Declared() == "T0" || it.Declared() == "safe")
 	return t, nil
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
@@ -320,10 +321,10 @@ func (p *Project) wasTool(ref item.Ref) bool {
 }
 
 // graphItems describes the items as a run finds them.
-func (p *Project) graphItems() graphItems {
-	d := graphItems{r: p.Resolver, find: p.Resolver.Find}
+func (p *Project) graphItems() itemcheck.Items {
+	d := itemcheck.Items{Resolver: p.Resolver, Find: p.Resolver.Find}
 	if p.Lock != nil {
-		d.locked = p.wasTool
+		d.Locked = p.wasTool
 	}
 	return d
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/account"
 	"github.com/ryeos/rye/internal/auditlog"
+	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/memo"
 	"github.com/ryeos/rye/internal/search"
@@ -103,7 +104,7 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	}
 
 	// The rest reads no file before it is asked.
-	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: itemCheck(p.natives), Plain: p.plain(), Lenient: bool(m), Parsed: parsedItems()})
+	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: itemcheck.New(p.natives), Plain: p.plain(), Lenient: bool(m), Parsed: parsedItems()})
 	p.passed = sync.OnceValue(func() []byte { return p.Resolver.Passed(func(item.Ref) bool { return true }) })
 	p.Index = p.newIndex()
 	p.Executor = p.newExecutor()

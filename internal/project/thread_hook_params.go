@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/interpolate"
+	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/steps"
@@ -30,7 +31,7 @@ func (r *threadRun) hookParams(ctx context.Context, ref item.Ref, a steps.Action
 		s, ok := v.(string)
 		return s, ok && err == nil
 	}
-	v, err := riskOf(ctx, r.p.Resolver).RenderShellParams(policy.CallSchema(ref, schema(ref), t, text, schema), t, a.Scope)
+	v, err := itemcheck.Risk(ctx, r.p.Resolver).RenderShellParams(policy.CallSchema(ref, schema(ref), t, text, schema), t, a.Scope)
 	params, _ := v.(map[string]any)
 	return maps.Clone(params), err
 }

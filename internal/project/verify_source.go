@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -99,7 +100,7 @@ func (p *Project) Walker() *resolve.Resolver {
 }
 
 func (p *Project) walking(spaces *space.Spaces) resolve.Params {
-	return resolve.Params{Spaces: spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: itemCheck(p.natives), Plain: p.plain(), Lenient: true, NoCache: true}
+	return resolve.Params{Spaces: spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: itemcheck.New(p.natives), Plain: p.plain(), Lenient: true, NoCache: true}
 }
 
 // With returns the spaces with another root in place of the project's.

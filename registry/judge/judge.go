@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -49,7 +50,7 @@ func New(p Params) rules.Judge {
 		}
 		spaces.Roots = append([]*space.Root{root}, spaces.Roots...)
 		j := &registryJudge{submission: s, files: files, root: root, store: store,
-			resolver: resolve.New(resolve.Params{Spaces: spaces, Trust: store, Check: project.CheckSubmitted, Lenient: true, NoCache: true})}
+			resolver: resolve.New(resolve.Params{Spaces: spaces, Trust: store, Check: itemcheck.Submitted, Lenient: true, NoCache: true})}
 		return j.judge(ctx)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/importing"
+	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -407,7 +408,7 @@ func ResolverOf(ctx context.Context, p *project.Project, release *packages.Relea
 		return nil, err
 	}
 	spaces.Roots = append(spaces.Roots, system.Roots...)
-	return resolve.New(resolve.Params{Spaces: spaces, Trust: cmp.Or(release.Trust, p.Trust), Check: project.CheckSubmitted, Lenient: true, NoCache: true}), nil
+	return resolve.New(resolve.Params{Spaces: spaces, Trust: cmp.Or(release.Trust, p.Trust), Check: itemcheck.Submitted, Lenient: true, NoCache: true}), nil
 }
 
 // filesOf returns the files of a snapshot.

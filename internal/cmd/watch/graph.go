@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/liveview"
 	"github.com/ryeos/rye/internal/project"
@@ -51,7 +52,7 @@ func StartGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.
 	if err != nil {
 		return err
 	}
-	if !project.IsGraph(it) {
+	if !itemcheck.IsGraph(it) {
 		return NotGraph("running", call.Ref)
 	}
 	o.Warn = func(f diag.Finding) { c.UI.Note("%s: warning: %s", f.Location(), f.Message) }
@@ -81,9 +82,9 @@ func RunWatched(ctx context.Context, c *cli.Call, p *project.Project, call prima
 		return err
 	}
 	switch {
-	case !project.IsGraph(it) && async:
+	case !itemcheck.IsGraph(it) && async:
 		return OnlyGraphs(call.Ref, "--async")
-	case !project.IsGraph(it):
+	case !itemcheck.IsGraph(it):
 		return OnlyGraphs(call.Ref, "--events")
 	case async:
 		return StartGraph(ctx, c, p, project.GraphOptions{}, call)
@@ -108,7 +109,7 @@ func CallGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.G
 	if err != nil {
 		return err
 	}
-	if !project.IsGraph(it) {
+	if !itemcheck.IsGraph(it) {
 		return NotGraph("running", call.Ref)
 	}
 	if !o.NoSuspend {

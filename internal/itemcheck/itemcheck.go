@@ -1,4 +1,4 @@
-package project
+package itemcheck
 
 import (
 	"context"
@@ -18,24 +18,24 @@ import (
 	"github.com/ryeos/rye/threads/steps"
 )
 
-// itemCheck returns the check of items by the code that uses them, for resolve.Params: what
+// New returns the check of items by the code that uses them, for resolve.Params: what
 // a run would refuse is not signed, and rye verify reports it. natives may be nil.
-func itemCheck(natives func() map[string]exec.Native) func(context.Context, *resolve.Resolver, *resolve.Item) []diag.Finding {
+func New(natives func() map[string]exec.Native) func(context.Context, *resolve.Resolver, *resolve.Item) []diag.Finding {
 	return func(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []diag.Finding {
-		return checkItem(ctx, r, it, draft.Rules{Graphs: graphItems{r: r, find: r.Inspect}, Natives: natives})
+		return check(ctx, r, it, draft.Rules{Graphs: Items{Resolver: r, Find: r.Inspect}, Natives: natives})
 	}
 }
 
-// CheckSubmitted is the check of a bundle by itself: the items that its graphs call may be
+// Submitted is the check of a bundle by itself: the items that its graphs call may be
 // in bundles that it requires.
-func CheckSubmitted(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []diag.Finding {
-	return checkItem(ctx, r, it, draft.Rules{Graphs: graphItems{r: r, find: r.Inspect, partial: true}})
+func Submitted(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []diag.Finding {
+	return check(ctx, r, it, draft.Rules{Graphs: Items{Resolver: r, Find: r.Inspect, partial: true}})
 }
 
-// checkItem returns the findings of an item that sign and verify report: a price of a
+// check returns the findings of an item that sign and verify report: a price of a
 // provider that is wrong would be found when it was billed, a permission that offers nothing
 // when a model missed its tool.
-func checkItem(ctx context.Context, r *resolve.Resolver, it *resolve.Item, rules draft.Rules) []diag.Finding {
+func check(ctx context.Context, r *resolve.Resolver, it *resolve.Item, rules draft.Rules) []diag.Finding {
 	if it.Ref.Kind == item.Directive {
 		return primary.CheckPermits(ctx, r, it)
 	}
@@ -43,8 +43,8 @@ func checkItem(ctx context.Context, r *resolve.Resolver, it *resolve.Item, rules
 		return draft.Lint(ctx, r, it, rules)
 	}
 	out := graphFaults(ctx, it, rules)
-	out = append(out, graph.CheckHooks(graphDoc(it))...)
-	out = append(out, graph.CheckValues(graphDoc(it), riskOf(ctx, r), func(ref item.Ref) any {
+	out = append(out, graph.CheckHooks(Doc(it))...)
+	out = append(out, graph.CheckValues(Doc(it), Risk(ctx, r), func(ref item.Ref) any {
 		called, err := r.Inspect(ctx, ref)
 		if err != nil {
 			return nil // reported with the action
@@ -79,24 +79,24 @@ func graphFaults(ctx context.Context, it *resolve.Item, rules draft.Rules) []dia
 	return out
 }
 
-// graphItems describes items for graph.Check.
-type graphItems struct {
-	r      *resolve.Resolver
-	find   func(context.Context, item.Ref) (*resolve.Item, error)
-	locked func(item.Ref) bool // nil: there is no lock
+// Items describes items for graph.Check.
+type Items struct {
+	Resolver *resolve.Resolver
+	Find     func(context.Context, item.Ref) (*resolve.Item, error)
+	Locked   func(item.Ref) bool // nil: there is no lock
 	// partial states that an item which is not found may exist elsewhere.
 	partial bool
 }
 
 // Describe implements graph.Items.
-func (d graphItems) Describe(ctx context.Context, ref item.Ref) (graph.Described, []string, error) {
-	it, err := d.find(ctx, ref)
+func (d Items) Describe(ctx context.Context, ref item.Ref) (graph.Described, []string, error) {
+	it, err := d.Find(ctx, ref)
 	if d.partial && diag.CodeOf(err).Class() == diag.ClassNotFound {
 		return graph.Described{}, nil, nil
 	}
 	if err != nil {
 		var similar []string
-		if entries, lerr := d.r.All(ctx, ref.Kind); lerr == nil {
+		if entries, lerr := d.Resolver.All(ctx, ref.Kind); lerr == nil {
 			for _, e := range entries {
 				similar = append(similar, e.Ref.ID)
 			}
@@ -106,7 +106,7 @@ func (d graphItems) Describe(ctx context.Context, ref item.Ref) (graph.Described
 	if ref.Kind == item.Directive {
 		return d.directive(ctx, it)
 	}
-	out := graph.Described{Graph: IsGraph(it), Output: it.Meta.Fields["output_schema"], Schema: it.Meta.Fields["config_schema"], Project: it.Root.Space == space.Project && d.locked != nil}
+	out := graph.Described{Graph: IsGraph(it), Output: it.Meta.Fields["output_schema"], Schema: it.Meta.Fields["config_schema"], Project: it.Root.Space == space.Project && d.Locked != nil}
 	if applet, _ := it.Meta.Config["applet"].(string); applet == "bash" && out.Output == nil {
 		out.Output = bashOutput()
 	}
@@ -116,7 +116,7 @@ func (d graphItems) Describe(ctx context.Context, ref item.Ref) (graph.Described
 		out.Schema = nil
 	}
 	if out.Project {
-		out.Locked = d.locked(ref)
+		out.Locked = d.Locked(ref)
 	}
 	return out, nil, nil
 }
@@ -131,11 +131,11 @@ func bashOutput() map[string]any {
 }
 
 // Risk implements graph.Items.
-func (d graphItems) Risk(ctx context.Context) *policy.Risk { return riskOf(ctx, d.r) }
+func (d Items) Risk(ctx context.Context) *policy.Risk { return Risk(ctx, d.Resolver) }
 
-// riskOf returns the risk of programs with their arguments, nil if the configuration cannot be
+// Risk returns the risk of programs with their arguments, nil if the configuration cannot be
 // read: then every run that asks for it fails.
-func riskOf(ctx context.Context, r *resolve.Resolver) *policy.Risk {
+func Risk(ctx context.Context, r *resolve.Resolver) *policy.Risk {
 	risk, err := resolve.Risk(ctx, r)
 	if err != nil {
 		return nil
@@ -144,8 +144,8 @@ func riskOf(ctx context.Context, r *resolve.Resolver) *policy.Risk {
 }
 
 // directive describes a directive by its inputs, and by the result of its thread.
-func (d graphItems) directive(ctx context.Context, it *resolve.Item) (graph.Described, []string, error) {
-	parsed, _, err := d.r.Directive(ctx, it)
+func (d Items) directive(ctx context.Context, it *resolve.Item) (graph.Described, []string, error) {
+	parsed, _, err := d.Resolver.Directive(ctx, it)
 	if err != nil {
 		return graph.Described{}, nil, err
 	}
@@ -156,8 +156,8 @@ func (d graphItems) directive(ctx context.Context, it *resolve.Item) (graph.Desc
 	return graph.Described{Thread: true, Schema: primary.InputSchema(parsed.Inputs), Output: outputs}, nil, nil
 }
 
-// graphDoc returns the document of a graph with its positions.
-func graphDoc(it *resolve.Item) *tree.Doc { return &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos} }
+// Doc returns the document of a graph with its positions.
+func Doc(it *resolve.Item) *tree.Doc { return &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos} }
 
 // IsGraph reports whether an item is a graph.
 func IsGraph(it *resolve.Item) bool {
