@@ -124,3 +124,5 @@ func TestChangesOf(t *testing.T) {
 		t.Errorf("%d changes: %+v", len(got), got)
 	}
 }
+
+func (e *Engine) file(name string) string { return filepath.Join(e.p.Files, name) }

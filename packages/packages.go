@@ -149,8 +149,6 @@ func (e *Engine) space() atomicfile.Base {
 // files returns the base for writing rye.yaml, rye.lock and rye.sum.
 func (e *Engine) files() atomicfile.Base { return e.space().At(e.p.Files) }
 
-func (e *Engine) file(name string) string { return filepath.Join(e.p.Files, name) }
-
 // hold locks the space against other processes and removes what killed processes
 // left there.
 func (e *Engine) hold(ctx context.Context) (release func(), err error) {

@@ -62,24 +62,6 @@ func Parse(s string) (Cap, error) {
 	return Cap(s), nil
 }
 
-// ParseSet parses a list of patterns. The error names every one that is not valid.
-func ParseSet(list []string) (Set, error) {
-	if len(list) > glob.MaxPatterns {
-		return nil, diag.New(diag.Usage, "reading capabilities: %d patterns, more than %d", len(list), glob.MaxPatterns)
-	}
-	out := Set{}
-	var errs []error
-	for _, s := range list {
-		c, err := Parse(s)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		out = append(out, c)
-	}
-	return out, diag.Join("reading capabilities", errs)
-}
-
 // Covers reports whether the pattern includes the wanted capability.
 func (c Cap) Covers(want Cap) bool {
 	pat := strings.Split(string(c), ".")

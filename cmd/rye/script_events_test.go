@@ -17,12 +17,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/testing/stepevents"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/threads/steps"
 )
 
 // shippedEvents returns the events of the shipped config:agent/events.
-var shippedEvents = sync.OnceValues(func() (*steps.Events, error) {
+var shippedEvents = sync.OnceValues(func() (*stepevents.Events, error) {
 	b, err := os.ReadFile("../../stdlib/.ai/config/" + steps.EventsConfig + ".yaml")
 	if err != nil {
 		return nil, err
@@ -31,7 +32,7 @@ var shippedEvents = sync.OnceValues(func() (*steps.Events, error) {
 	if doc == nil || len(fs) > 0 {
 		return nil, errors.New("config:agent/events does not parse")
 	}
-	return steps.ReadEvents(doc.Root)
+	return stepevents.ReadEvents(doc.Root)
 })
 
 // cmdEventsFit fails unless every line of the logs below a directory, or of the output of
@@ -54,7 +55,7 @@ func cmdEventsFit(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func fitLogs(ts *testscript.TestScript, events *steps.Events, dir string, seen map[string]bool) {
+func fitLogs(ts *testscript.TestScript, events *stepevents.Events, dir string, seen map[string]bool) {
 	ts.Check(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Base(path) != "transcript.jsonl" {
 			return err
@@ -72,7 +73,7 @@ func fitLogs(ts *testscript.TestScript, events *steps.Events, dir string, seen m
 
 // fitsStream checks the output of --events: events, each with its thread, number and
 // time, and the envelope as the last line.
-func fitsStream(ts *testscript.TestScript, events *steps.Events, out []byte, seen map[string]bool) {
+func fitsStream(ts *testscript.TestScript, events *stepevents.Events, out []byte, seen map[string]bool) {
 	lines := slices.Collect(bytes.Lines(out))
 	if len(lines) < 2 {
 		ts.Fatalf("the output has no events:\n%s", out)
@@ -97,7 +98,7 @@ func fitsStream(ts *testscript.TestScript, events *steps.Events, out []byte, see
 	}
 }
 
-func fitsEvent(ts *testscript.TestScript, events *steps.Events, line []byte, seen map[string]bool) {
+func fitsEvent(ts *testscript.TestScript, events *stepevents.Events, line []byte, seen map[string]bool) {
 	var l struct {
 		Event string          `json:"event"`
 		Data  json.RawMessage `json:"data"`
@@ -113,7 +114,7 @@ func fitsEvent(ts *testscript.TestScript, events *steps.Events, line []byte, see
 	if _, moved := data["artifacts"]; moved {
 		return
 	}
-	if err := events.Check(steps.SourceKernel, l.Event, data); err != nil {
+	if err := events.Check(stepevents.SourceKernel, l.Event, data); err != nil {
 		ts.Fatalf("%v\n%s", err, line)
 	}
 }

@@ -22,12 +22,6 @@ type Style struct {
 	Color bool // the colours of the terminal, in addition
 }
 
-// Lines returns a whole text.
-func Lines(text string, style Style) []string {
-	s := New(style)
-	return append(s.Add(text), s.End()...)
-}
-
 // maxRows is the number of rows of a table that are held until their widths are known.
 const maxRows = 50
 

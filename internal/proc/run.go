@@ -147,15 +147,10 @@ func attributes(c Cmd, env []string, files []*os.File) *os.ProcAttr {
 	return attr
 }
 
-// StartSelf is Start for the file of this process, which nothing writes to: it tries once.
+// StartSelf starts the file of this process, which nothing writes to, so it tries once. It does
+// not supervise the program.
 func StartSelf(self string, c Cmd, files []*os.File) (*os.Process, error) {
 	return os.StartProcess(self, c.Argv, attributes(c, c.Env, files))
-}
-
-// Start starts the program at a path with Argv, Env, Dir and Attr of c, and with files as
-// its descriptors, for a Cmd.Spawn. It does not supervise it.
-func Start(ctx context.Context, path string, c Cmd, files []*os.File) (*os.Process, error) {
-	return spawn(ctx, path, c, c.Env, files)
 }
 
 // serve starts the goroutines that feed, drain and wait.

@@ -98,18 +98,6 @@ func FuzzParseBundle(f *testing.F) {
 	})
 }
 
-func FuzzParseTilePath(f *testing.F) {
-	for _, s := range []string{"tile/0/x001/x234/067", "tile/entries/000.p/5", "tile/1/001", "tile/8/0/001"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		level, n, width, err := ParseTilePath(s)
-		if err == nil && (level < -1 || level > 63 || n < 0 || width < 1 || width > Width) {
-			t.Fatalf("%q: %d %d %d", s, level, n, width)
-		}
-	})
-}
-
 func FuzzVerify(f *testing.F) {
 	fx := newFixture(f, 3)
 	f.Add(fx.files[CheckpointName])

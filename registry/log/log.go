@@ -84,25 +84,6 @@ func tilePath(t tlog.Tile) string {
 	return "tile/" + level + "/" + rest
 }
 
-// ParseTilePath is the inverse of the paths that a Reader asks for: level -1 has
-// the entry bundles. It refuses every other spelling.
-func ParseTilePath(p string) (level int, n int64, width int, err error) {
-	f := strings.SplitN(p, "/", 3)
-	if len(f) != 3 || f[0] != "tile" || f[1] == "data" {
-		return 0, 0, 0, errPath
-	}
-	if f[1] == "entries" {
-		f[1] = "data"
-	}
-	t, err := tlog.ParseTilePath("tile/" + strconv.Itoa(Height) + "/" + f[1] + "/" + f[2])
-	if err != nil || t.L > 63 || tilePath(t) != p {
-		return 0, 0, 0, errPath
-	}
-	return t.L, t.N, t.W, nil
-}
-
-var errPath = errors.New("it is not the path of a tile")
-
 // AppendEntry adds an entry to an entry bundle.
 func AppendEntry(bundle, entry []byte) []byte {
 	bundle = append(bundle, byte(len(entry)>>8), byte(len(entry)))

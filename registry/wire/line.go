@@ -195,12 +195,3 @@ func (n *NamespaceIndex) Render() []byte {
 	}
 	return marshal(&c)
 }
-
-// ParseNamespaceIndex reads the names of a namespace.
-func ParseNamespaceIndex(b []byte) (*NamespaceIndex, error) {
-	var n NamespaceIndex
-	if err := unmarshal(b, &n, MaxNamespace, false); err != nil {
-		return nil, malformed("the names of a namespace", err)
-	}
-	return &n, nil
-}

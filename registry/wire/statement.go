@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -307,9 +306,4 @@ func (s *Signed) Check(host, endpoint string, now time.Time) error {
 			TimeText(s.Time), int(MaxSkew.Minutes()), TimeText(now)).WithReason("statement_time")
 	}
 	return nil
-}
-
-// Actions returns all actions.
-func Actions() []string {
-	return slices.Clone([]string{ActionPublish, ActionYank, ActionUnyank, ActionUnlist, ActionRelist, ActionDelete, ActionBind, ActionKeyAdd, ActionKeyRemove, ActionRevoke})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/testing/stepevents"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/threads/activity"
 	"github.com/ryeos/rye/threads/steps"
@@ -117,7 +118,7 @@ func TestBlocks(t *testing.T) {
 		if len(fs) > 0 {
 			t.Fatal(fs)
 		}
-		if err := events.Check(steps.SourceKernel, c.event, parsed); err != nil {
+		if err := events.Check(stepevents.SourceKernel, c.event, parsed); err != nil {
 			t.Errorf("%s: %v", c.event, err)
 		}
 		if got := shown(v.Add("triage-1", line(c.event, c.data))); got != c.want {
@@ -151,7 +152,7 @@ func TestGraph(t *testing.T) {
 		{"outer-1", "graph_failed", `{"steps":3}`, "end done | failed"},
 	} {
 		parsed, _ := jsonx.ParseMessage([]byte(c.data))
-		if err := events.Check(steps.SourceGraph, c.event, parsed); err != nil && c.event != "thread_suspended" {
+		if err := events.Check(stepevents.SourceGraph, c.event, parsed); err != nil && c.event != "thread_suspended" {
 			t.Errorf("%s: %v", c.event, err)
 		}
 		if got := shown(v.Add(c.log, line(c.event, c.data))); got != c.want {
@@ -202,7 +203,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-func shipped(t *testing.T) *steps.Events {
+func shipped(t *testing.T) *stepevents.Events {
 	t.Helper()
 	b, err := os.ReadFile("../../stdlib/.ai/config/" + steps.EventsConfig + ".yaml")
 	if err != nil {
@@ -212,7 +213,7 @@ func shipped(t *testing.T) *steps.Events {
 	if doc == nil {
 		t.Fatal(fs)
 	}
-	events, err := steps.ReadEvents(doc.Root)
+	events, err := stepevents.ReadEvents(doc.Root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,9 +108,6 @@ func numberOf(text string) (n int64, ok bool) {
 
 func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// Relative reports whether a text is @, @-N or @N.
-func Relative(text string) bool { return strings.HasPrefix(text, "@") }
-
 // newestFirst sorts ids, which end with the time of the start.
 func newestFirst(ids []string) {
 	slices.SortFunc(ids, func(a, b string) int {

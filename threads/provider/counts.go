@@ -60,9 +60,6 @@ type counts struct {
 	input, output bool // stated
 }
 
-// none reports whether the service stated no counter.
-func (c counts) none() bool { return !c.input && !c.output }
-
 // estimated returns the usage with estimates in place of the counters that are not stated.
 func (c counts) estimated(input, output int64) message.Usage {
 	u := c.Usage

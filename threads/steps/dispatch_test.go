@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/internal/testing/stepevents"
 	"github.com/ryeos/rye/internal/touches"
 	"github.com/ryeos/rye/threads/message"
 )
@@ -220,7 +221,7 @@ func TestDispatchHooks(t *testing.T) {
 	}
 	events := shippedEvents(t)
 	for _, e := range out.Events {
-		if err := events.Check(SourceStep, e.Event, e.Data); err != nil {
+		if err := events.Check(stepevents.SourceStep, e.Event, e.Data); err != nil {
 			t.Error(err)
 		}
 	}

@@ -16,11 +16,6 @@ import (
 	"github.com/ryeos/rye/threads/message"
 )
 
-// Form has the JSON Schemas of a step: of params in its input, and of data in its output.
-type Form struct {
-	Params, Result map[string]any
-}
-
 // nothing is the type of parameters and results without members.
 type nothing struct{}
 
@@ -71,18 +66,6 @@ func types(name string) (params, result reflect.Type) {
 	}
 	return nil, nil
 }
-
-// FormOf returns the form of a step. ok is false for a name that is not one of All.
-func FormOf(name string) (f Form, ok bool) {
-	p, r := types(name)
-	if p == nil {
-		return Form{}, false
-	}
-	return Form{Params: schemaOf(p), Result: schemaOf(r)}, true
-}
-
-// InputForm is the JSON Schema of what each step has in addition to its params.
-func InputForm() map[string]any { return schemaOf(reflect.TypeFor[Input]()) }
 
 // schemaOf returns the JSON Schema of what a type is written as. Lists and mappings without
 // a value are null.

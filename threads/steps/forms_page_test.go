@@ -25,9 +25,9 @@ func TestLoopPageForms(t *testing.T) {
 		t.Fatalf("%s has no marks of the forms", page)
 	}
 	var b strings.Builder
-	all := map[string]any{"input": InputForm()}
+	all := map[string]any{"input": inputForm()}
 	for _, name := range slices.Sorted(maps.Keys(All())) {
-		f, _ := FormOf(name)
+		f, _ := formOf(name)
 		all[name] = map[string]any{"params": f.Params, "result": f.Result}
 		fmt.Fprintf(&b, "#### `%s`\n\n```text\n%s```\n\n", name, formText("params", f.Params)+formText("result", f.Result))
 	}
@@ -35,7 +35,7 @@ func TestLoopPageForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{page: head + begin + "\n```text\n" + formText("input", InputForm()) + "```\n\n" + b.String() + end + foot, "../../docs/reference/format/steps.json": string(schemas) + "\n"} {
+	for file, want := range map[string]string{page: head + begin + "\n```text\n" + formText("input", inputForm()) + "```\n\n" + b.String() + end + foot, "../../docs/reference/format/steps.json": string(schemas) + "\n"} {
 		got, _ := os.ReadFile(file)
 		if string(got) == want {
 			continue

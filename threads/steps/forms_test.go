@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 // Each step has a form, whose schemas compile, and an error names what does not fit it.
 func TestForms(t *testing.T) {
 	for name := range All() {
-		f, ok := FormOf(name)
+		f, ok := formOf(name)
 		if !ok {
 			t.Errorf("the step %s has no form", name)
 			continue
@@ -37,3 +38,20 @@ func TestForms(t *testing.T) {
 		}
 	}
 }
+
+// form has the JSON Schemas of a step: of params in its input, and of data in its output.
+type form struct {
+	Params, Result map[string]any
+}
+
+// formOf returns the form of a step. ok is false for a name that is not one of All.
+func formOf(name string) (f form, ok bool) {
+	p, r := types(name)
+	if p == nil {
+		return form{}, false
+	}
+	return form{Params: schemaOf(p), Result: schemaOf(r)}, true
+}
+
+// inputForm is the JSON Schema of what each step has in addition to its params.
+func inputForm() map[string]any { return schemaOf(reflect.TypeFor[Input]()) }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hooks"
+	"github.com/ryeos/rye/internal/testing/stepevents"
 	"github.com/ryeos/rye/internal/yamlx"
 )
 
@@ -139,19 +140,19 @@ func TestHookOrder(t *testing.T) {
 	}
 	events := shippedEvents(t)
 	for _, e := range out.Events {
-		if err := events.Check(SourceStep, e.Event, e.Data); err != nil {
+		if err := events.Check(stepevents.SourceStep, e.Event, e.Data); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func shippedEvents(t *testing.T) *Events {
+func shippedEvents(t *testing.T) *stepevents.Events {
 	t.Helper()
 	root, err := services(t, nil).Config(t.Context(), EventsConfig)
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err := ReadEvents(root)
+	events, err := stepevents.ReadEvents(root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ryeos/rye/internal/testing/stepevents"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/threads/steps"
 )
@@ -22,7 +23,7 @@ const (
 )
 
 // shippedEvents returns the events of config:agent/events, and the configuration.
-func shippedEvents(t *testing.T) (*steps.Events, map[string]any) {
+func shippedEvents(t *testing.T) (*stepevents.Events, map[string]any) {
 	t.Helper()
 	b, err := os.ReadFile("../../../stdlib/.ai/config/" + steps.EventsConfig + ".yaml")
 	if err != nil {
@@ -32,7 +33,7 @@ func shippedEvents(t *testing.T) (*steps.Events, map[string]any) {
 	if doc == nil || len(fs) > 0 {
 		t.Fatal(fs)
 	}
-	events, err := steps.ReadEvents(doc.Root)
+	events, err := stepevents.ReadEvents(doc.Root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ hooks:
 `
 )
 
-func eventTable(events *steps.Events) string {
+func eventTable(events *stepevents.Events) string {
 	var b strings.Builder
 	b.WriteString("\n## Events of transcripts\n\n| Event | Source | Meaning | Data |\n|---|---|---|---|\n")
 	for _, k := range events.Kinds() {

@@ -1,10 +1,15 @@
-package steps
+// Package stepevents reads config:agent/events and compares recorded events with their
+// schemas. It is the description of transcripts that tests hold rye to.
+//
+// It records nothing: packages threads and exec/graph do.
+package stepevents
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/internal/tree"
@@ -16,6 +21,9 @@ const (
 	SourceGraph  = "graph"
 	SourceStep   = "step"
 )
+
+// config is the item with the events.
+const config = "agent/events"
 
 // Events is config:agent/events: which events transcripts have.
 type Events struct {
@@ -57,7 +65,7 @@ func ReadEvents(root map[string]any) (*Events, error) {
 		out.kinds[k.ID] = k
 		out.order = append(out.order, k.ID)
 	}
-	return out, diag.FromFindings("reading config:"+EventsConfig, r.Findings())
+	return out, diag.FromFindings("reading config:"+config, r.Findings())
 }
 
 // Kinds returns the events in the order of the configuration.
@@ -77,7 +85,7 @@ func (e *Events) Kind(id string) *EventKind { return e.kinds[id] }
 func (e *Events) Check(source, id string, data any) error {
 	k := e.kinds[id]
 	if k == nil {
-		err := diag.New(diag.ValidationFailed, "recording the event %q: config:%s does not list it", id, EventsConfig)
+		err := diag.New(diag.ValidationFailed, "recording the event %q: config:%s does not list it", id, config)
 		if near := suggest.Nearest(id, e.order); near != "" {
 			err.WithReason("nearest").WithDetail("nearest", near)
 		}
@@ -86,12 +94,12 @@ func (e *Events) Check(source, id string, data any) error {
 	if source == SourceStep && k.Source != SourceStep {
 		return diag.New(diag.ValidationFailed, "recording the event %q: a step cannot record it, only rye itself", id)
 	}
-	fields, err := object(map[string]any{"data": data})
+	plain, err := jsonx.Plain(data)
 	if err != nil {
-		return err
+		return diag.New(diag.Internal, "writing the data of an event: %w", err)
 	}
 	var bad []string
-	for _, v := range k.compiled.Validate(fields["data"]) {
+	for _, v := range k.compiled.Validate(plain) {
 		bad = append(bad, fmt.Sprintf("%s %s", v.Path, v.Message))
 	}
 	if len(bad) > 0 {
