@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads/tree"
 )
 
 // spawnOptions are the flags of rye spawn.
@@ -74,7 +75,7 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 	if opts.Attach, err = o.thread.Attachments(c); err != nil {
 		return err
 	}
-	s, err := p.SpawnThread(ctx, opts)
+	s, err := tree.Spawn(ctx, p, opts)
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 
 // showSpawned prints what runs: for a person by its number, and for a program that reads the
 // line its id, as before threads had numbers.
-func showSpawned(c *cli.Call, s *project.Spawned) {
+func showSpawned(c *cli.Call, s *tree.Spawned) {
 	if c.Isatty != nil && c.Isatty(c.Stdout) && c.UI.Number(s.ThreadID) > 0 {
 		c.UI.Out("%s  process %d  %s", cli.RunLabel(c, s.ThreadID), s.PID, s.State)
 		return

@@ -6,6 +6,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/startheap"
+	"github.com/ryeos/rye/threads/tree"
 )
 
 // threadProcessCommand is the process of a thread that rye spawn started.
@@ -15,7 +16,7 @@ func threadProcessCommand() *cli.Command {
 		Name: "thread-process", Hidden: true, Usage: "run a thread that another process of rye describes on stdin",
 		Run: func(ctx context.Context, c *cli.Call) error {
 			startheap.Reserve(c.Getenv("GOGC"))
-			return env.Of(c).RunThreadProcess(ctx, c.Stdin)
+			return tree.RunProcess(ctx, env.Of(c), c.Stdin)
 		},
 	}
 }

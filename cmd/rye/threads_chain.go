@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/tree"
 )
 
 func threadsChainCommand() *cli.Command {
@@ -66,7 +67,7 @@ and this command prints the id of the new thread.`,
 				return err
 			}
 			if graph.Owner(ctx, p.Spaces.ProjectDir, id) >= 0 {
-				next, err := p.HandOffThread(ctx, id, o.Message, "person")
+				next, err := tree.HandOff(ctx, p, id, o.Message, "person")
 				if err != nil {
 					return err
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/tree"
 )
 
 func threadsSuspendCommand() *cli.Command {
@@ -69,7 +70,7 @@ func runThreadsSearch(ctx context.Context, c *cli.Call, o *hitOptions) error {
 	if err != nil {
 		return err
 	}
-	hits, more, err := p.SearchThreads(ctx, id, o.chain, threads.Query{Text: c.Args[1], Regex: o.regex, Events: o.events, Most: o.most})
+	hits, more, err := tree.SearchThreads(ctx, p, id, o.chain, threads.Query{Text: c.Args[1], Regex: o.regex, Events: o.events, Most: o.most})
 	if err != nil {
 		return err
 	}

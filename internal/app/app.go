@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/surface"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/registry/items"
+	"github.com/ryeos/rye/threads/tree"
 )
 
 // Parts returns the parts of the program.
@@ -36,15 +37,21 @@ func natives(p *project.Project) map[string]exec.Native {
 	maps.Copy(out, mcpclient.Natives(surface.MCPParams(p)))
 	out["graph"] = p.GraphRuntime(project.ThreadDirectives{})
 	out["graphs"] = p.GraphsTool
-	out["registry"] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
-		return items.RegistryTool(ctx, p, in)
-	}
-	out["bundler"] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
-		return items.BundlerTool(ctx, p, in)
-	}
-	out["thread_directive"] = p.ThreadDirective
-	out["orchestrator"] = p.Orchestrate
-	out["model_program"] = p.ModelProgram
+	out["registry"] = on(p, items.RegistryTool)
+	out["bundler"] = on(p, items.BundlerTool)
+	out["thread_directive"] = on(p, tree.ThreadDirective)
+	out["orchestrator"] = on(p, tree.Orchestrate)
+	out["model_program"] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) { return p.ModelProgram(ctx, in) }
 	maps.Copy(out, p.StepNatives())
 	return out
+}
+
+// tool is the body of a tool that works on a project.
+type tool func(context.Context, *project.Project, exec.NativeCall) (map[string]any, error)
+
+// on returns a tool that works on one project.
+func on(p *project.Project, body tool) exec.Native {
+	return func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+		return body(ctx, p, in)
+	}
 }

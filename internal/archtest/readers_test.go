@@ -25,7 +25,7 @@ func readers() map[string]string {
 		"internal/cas":                                "a cache of the user account",
 		"internal/applet/wire":                        "settings that rye passes to its own process",
 		"internal/keychain/keychain.go":               "keys of the user",
-		"internal/project/thread_relay.go":            "a socket or file in the private directory of a thread",
+		"threads/tree/relay.go":                       "a socket or file in the private directory of a thread",
 		"registry/server":                             "the directory of a registry, which its process alone writes",
 		"registry/witness":                            "the directory of a witness, which its process alone writes",
 		"internal/testing/logtest":                    "tests only",

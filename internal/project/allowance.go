@@ -137,7 +137,7 @@ func toolsDir(p *Project) string {
 	switch {
 	case p.Copied != nil:
 		return p.Copied.Dir()
-	case p.seenDir != nil && p.seenDir.Empty:
+	case p.SeenDir != nil && p.SeenDir.Empty:
 		return ""
 	}
 	return p.worksAt()

@@ -61,8 +61,8 @@ func (p *Project) privateDirs(seen links.Seen) []policy.Private {
 
 // worksAt returns the directory of the project, or outside of projects the person's directory.
 func (p *Project) worksAt() string {
-	if p.seenDir != nil {
-		return p.seenDir.Dir
+	if p.SeenDir != nil {
+		return p.SeenDir.Dir
 	}
 	return p.Spaces.ProjectDir
 }

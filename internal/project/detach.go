@@ -25,22 +25,22 @@ const (
 	maxStderr  = 64 << 10 // of it that an error shows
 	// maxStderrFile is the longest stderr.log that is read to find what a process printed.
 	maxStderrFile = 10 << 20
-	maxDetach     = 32 << 20 // of what the process reads
-	// startWait bounds how long a process that lives may take to begin: a loaded machine needs
+	MaxDetach     = 32 << 20 // of what the process reads
+	// StartWait bounds how long a process that lives may take to begin: a loaded machine needs
 	// many seconds. A process that ends is noticed at once.
-	startWait  = 60 * time.Second
+	StartWait  = 60 * time.Second
 	startPause = 5 * time.Millisecond
 )
 
-// detach starts the process of a run and waits for the first line of its log.
-func (p *Project) detach(ctx context.Context, id string, input []byte, args []string) (*graph.Summary, error) {
+// Detach starts the process of a run and waits for the first line of its log.
+func (p *Project) Detach(ctx context.Context, id string, input []byte, args []string) (*graph.Summary, error) {
 	base := transcript.Base(p.Spaces.ProjectDir, id)
 	out, err := base.OpenFile(stderrFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, diag.Doing("starting "+id, err)
 	}
 	defer out.Close()
-	if p.seenDir != nil { // a project above it is not the one of the process
+	if p.SeenDir != nil { // a project above it is not the one of the process
 		args = append(slices.Clone(args), "--project", p.Spaces.ProjectDir)
 	}
 	process, wait, err := proc.Detach(proc.Detached{Path: p.Env.Self, Args: args, Dir: p.Spaces.ProjectDir, Env: p.Env.Environ(), Input: input, Output: out})
@@ -53,7 +53,7 @@ func (p *Project) detach(ctx context.Context, id string, input []byte, args []st
 		_, _ = wait()
 		close(ended)
 	}()
-	limit := time.NewTimer(startWait)
+	limit := time.NewTimer(StartWait)
 	defer limit.Stop()
 	for over := false; ; {
 		// A process needs many of these pauses until it has a log, which costs more to read.
@@ -72,7 +72,7 @@ func (p *Project) detach(ctx context.Context, id string, input []byte, args []st
 		case <-time.After(startPause):
 		case <-limit.C:
 			p.stopStart(ctx, process, ended, id)
-			return nil, diag.New(diag.Timeout, "starting %s: its process did not begin within %s", id, startWait)
+			return nil, diag.New(diag.Timeout, "starting %s: its process did not begin within %s", id, StartWait)
 		case <-ctx.Done():
 			p.stopStart(ctx, process, ended, id)
 			return nil, ctx.Err()
@@ -123,22 +123,22 @@ func (p *Project) removeUnstarted(ctx context.Context, id string) {
 	_ = atomicfile.Project(p.Spaces.ProjectDir).RemoveAll(transcript.Dir + "/" + id)
 }
 
-// startMessage is the JSON object that the process of a detached run or thread reads.
-type startMessage map[string]any
+// StartMessage is the JSON object that the process of a detached run or thread reads.
+type StartMessage map[string]any
 
 // The process of a thread also reads what is after a zero byte, which JSON does not have: the
 // metadata of embedded items, as its caller has read it. It is passed on the stdin of the
 // process, a pipe that only its caller writes, next to the token without which nothing starts. It
 // makes no bytes valid: the process reads each item by itself and judges its signature and its
 // digest, and the metadata that belongs to this digest is used instead of parsing the file again.
-const afterStart = 0
+const AfterStart = 0
 
-func readStart(in io.Reader) (startMessage, error) {
-	b, err := io.ReadAll(io.LimitReader(in, maxDetach+1))
+func ReadStart(in io.Reader) (StartMessage, error) {
+	b, err := io.ReadAll(io.LimitReader(in, MaxDetach+1))
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "reading what to start: %w", err)
 	}
-	b, passed, _ := bytes.Cut(b, []byte{afterStart})
+	b, passed, _ := bytes.Cut(b, []byte{AfterStart})
 	v, findings := jsonx.ParseMessage(b)
 	m, ok := v.(map[string]any)
 	if len(findings) > 0 || !ok {
@@ -154,32 +154,32 @@ func readStart(in io.Reader) (startMessage, error) {
 // it, because no value of JSON has its type.
 const passedItems = "\x00items"
 
-func (m startMessage) text(key string) string { s, _ := m[key].(string); return s }
+func (m StartMessage) Text(key string) string { s, _ := m[key].(string); return s }
 
-func (m startMessage) flag(key string) bool { on, _ := m[key].(bool); return on }
+func (m StartMessage) Flag(key string) bool { on, _ := m[key].(bool); return on }
 
-func (m startMessage) object(key string) map[string]any { o, _ := m[key].(map[string]any); return o }
+func (m StartMessage) Object(key string) map[string]any { o, _ := m[key].(map[string]any); return o }
 
-// named returns the id and the item of what is to start.
-func (m startMessage) named(idKey string, kind item.Kind) (id string, ref item.Ref, err error) {
-	ref, err = item.ParseRef(m.text("ref"), kind)
-	if id = m.text(idKey); err != nil || !graph.IsID(id) {
+// Named returns the id and the item of what is to start.
+func (m StartMessage) Named(idKey string, kind item.Kind) (id string, ref item.Ref, err error) {
+	ref, err = item.ParseRef(m.Text("ref"), kind)
+	if id = m.Text(idKey); err != nil || !graph.IsID(id) {
 		err = errors.Join(err, diag.New(diag.Usage, "reading what to start: ref or %s is missing", idKey))
 	}
 	return id, ref, err
 }
 
-// openDetached opens the project for a run or thread whose log does not exist yet.
-func (e *Env) openDetached(ctx context.Context, id string, m startMessage) (*Project, error) {
+// OpenDetached opens the project for a run or thread whose log does not exist yet.
+func (e *Env) OpenDetached(ctx context.Context, id string, m StartMessage) (*Project, error) {
 	if _, err := os.Stat(transcript.Base(e.Base, id).Path(transcript.File)); !errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.New(diag.ThreadState, "starting %s: it exists", id)
 	}
-	e.Locked, e.Unlocked = m.flag("locked"), m.flag("unlocked")
+	e.Locked, e.Unlocked = m.Flag("locked"), m.Flag("unlocked")
 	p, err := e.Open(ctx, Strict)
 	if err != nil {
 		return nil, err
 	}
-	if b, _ := m[passedItems].([]byte); m.text("program") == e.programText() {
+	if b, _ := m[passedItems].([]byte); m.Text("program") == e.ProgramText() {
 		if err := p.Resolver.Pass(b); err != nil {
 			return nil, err
 		}

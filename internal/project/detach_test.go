@@ -24,11 +24,11 @@ func TestUnstartedRunLeavesNothing(t *testing.T) {
 	given, end := context.WithCancel(t.Context())
 	end()
 	// exec: the process that is ended is the one that keeps the log open.
-	_, err := p.detach(given, "gone-1", nil, []string{"-c", "exec sleep 600"})
+	_, err := p.Detach(given, "gone-1", nil, []string{"-c", "exec sleep 600"})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("the start that was given up: %v", err)
 	}
-	_, err = p.detach(t.Context(), "ended-1", nil, []string{"-c", "echo broken >&2"})
+	_, err = p.Detach(t.Context(), "ended-1", nil, []string{"-c", "echo broken >&2"})
 	if diag.CodeOf(err) != diag.ExecutionFailed {
 		t.Errorf("the process that ended: %v", err)
 	}

@@ -39,6 +39,9 @@ type runAccount struct {
 
 type runAccountKey struct{}
 
+// InRun reports whether the run of a graph makes the call that ctx is of.
+func InRun(ctx context.Context) bool { return ctx.Value(runAccountKey{}) != nil }
+
 // runAccount returns the account of a run of a graph, nil in a thread.
 func (p *Project) runAccount(ctx context.Context, g *graph.Graph, digest item.Digest) *runAccount {
 	if threads.From(ctx) != nil {

@@ -27,7 +27,7 @@ func approver(ctx context.Context) AsksPerson {
 	return f
 }
 
-func replyOf(yes bool, err error) (threads.Reply, error) {
+func ReplyOf(yes bool, err error) (threads.Reply, error) {
 	if yes {
 		return threads.Reply{Decision: threads.Once, By: "person"}, err
 	}
@@ -49,6 +49,6 @@ func Confirm(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask)
 	if ctx.Err() == nil && within.Err() != nil {
 		return &threads.Reply{Decision: threads.Deny, By: threads.ByTimeout}, nil
 	}
-	r, err := replyOf(yes, err)
+	r, err := ReplyOf(yes, err)
 	return &r, err
 }

@@ -49,27 +49,27 @@ func (p *Project) StartDetached(ctx context.Context, call primary.Call, o GraphO
 		NoSuspend: o.NoSuspend, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked,
 	}
 	input, err := jsonx.Marshal(d)
-	if err != nil || len(input) > maxDetach {
-		return nil, diag.New(diag.TooLarge, "starting %s: the inputs have more than %d bytes", it.Ref, maxDetach)
+	if err != nil || len(input) > MaxDetach {
+		return nil, diag.New(diag.TooLarge, "starting %s: the inputs have more than %d bytes", it.Ref, MaxDetach)
 	}
-	return p.detach(ctx, d.RunID, input, args)
+	return p.Detach(ctx, d.RunID, input, args)
 }
 
 // RunDetached is the body of the process of a detached run.
 func (e *Env) RunDetached(ctx context.Context, in io.Reader) error {
-	m, err := readStart(in)
+	m, err := ReadStart(in)
 	if err != nil {
 		return err
 	}
-	id, ref, err := m.named("run_id", item.Tool)
+	id, ref, err := m.Named("run_id", item.Tool)
 	if err != nil {
 		return err
 	}
-	p, err := e.openDetached(ctx, id, m)
+	p, err := e.OpenDetached(ctx, id, m)
 	if err != nil {
 		return err
 	}
-	ctx = WithGraphOptions(ctx, GraphOptions{RunID: id, NoSuspend: m.flag("no_suspend")})
-	_, err = p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: policy.Person(), Params: m.object("params")})
+	ctx = WithGraphOptions(ctx, GraphOptions{RunID: id, NoSuspend: m.Flag("no_suspend")})
+	_, err = p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: policy.Person(), Params: m.Object("params")})
 	return err
 }

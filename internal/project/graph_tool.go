@@ -111,13 +111,13 @@ func (c graphsCall) list(ctx context.Context) (map[string]any, error) {
 
 // reaches reports whether the caller may name a run.
 func (c graphsCall) reaches(ctx context.Context, s *graph.Summary) bool {
-	return isPerson(c.in.Call) || s.StartedBy(c.in.Held)
+	return IsPerson(c.in.Call) || s.StartedBy(c.in.Held)
 }
 
-// isPerson reports whether a call has the permissions of a user at a terminal and no
+// IsPerson reports whether a call has the permissions of a user at a terminal and no
 // others, and is not the call of a node: the author of a graph does not decide for the
 // person who runs it.
-func isPerson(c exec.Call) bool {
+func IsPerson(c exec.Call) bool {
 	return c.Run == "" && len(c.Held) == 1 && c.Held[0].Source == policy.Person()[0].Source
 }
 
@@ -135,7 +135,7 @@ func (c graphsCall) run(ctx context.Context) (string, error) {
 			return id, nil
 		}
 	}
-	if err != nil && diag.CodeOf(err) != diag.ThreadNotFound && (isPerson(c.in.Call) || diag.CodeOf(err) != diag.AmbiguousItem) {
+	if err != nil && diag.CodeOf(err) != diag.ThreadNotFound && (IsPerson(c.in.Call) || diag.CodeOf(err) != diag.AmbiguousItem) {
 		return "", err
 	}
 	return "", diag.New(diag.ThreadNotFound, "finding the run %q: no run that you started has this id", word).WithReason("no_run").WithDetail("id", word)
@@ -148,7 +148,7 @@ func (c graphsCall) walk(ctx context.Context, operation, id string) (map[string]
 		return nil, err
 	}
 	o := GraphOptions{By: "person"}
-	if !isPerson(c.in.Call) {
+	if !IsPerson(c.in.Call) {
 		o.By = "agent"
 	}
 	var call primary.Call
@@ -189,7 +189,7 @@ func (c graphsCall) mayResume(ctx context.Context, id string) error {
 // maySet returns nil if the caller may write values into the state of a run: a person,
 // or an agent whose user agrees. It is like a call of the tier T3 without a sandbox.
 func (c graphsCall) maySet(ctx context.Context, id string, set map[string]any) error {
-	if len(set) == 0 || isPerson(c.in.Call) {
+	if len(set) == 0 || IsPerson(c.in.Call) {
 		return nil
 	}
 	var values []string
@@ -200,14 +200,14 @@ func (c graphsCall) maySet(ctx context.Context, id string, set map[string]any) e
 		}
 		values = append(values, k+" = "+string(b))
 	}
-	return c.p.mayAs(ctx, c.in, policy.Call{Rating: policy.Rating{Class: policy.T3, Tier: policy.T3, Why: "it sets the state of a run"}},
+	return c.p.MayAs(ctx, c.in, policy.Call{Rating: policy.Rating{Class: policy.T3, Tier: policy.T3, Why: "it sets the state of a run"}},
 		fmt.Sprintf("Set the state of the run %s? %s", id, hidden.Visible(strings.Join(values, ", "))),
 		diag.New(diag.ApprovalRequired, "setting the state of %s: a person decides about it, and rye cannot ask one here", id).WithReason("run_set").WithDetail("run_id", id))
 }
 
-// mayAs returns nil if a call of a tool may do what another call may, as the allowance
+// MayAs returns nil if a call of a tool may do what another call may, as the allowance
 // decides or a person answers. unasked is the error if a person must decide and cannot be asked.
-func (p *Project) mayAs(ctx context.Context, in exec.NativeCall, as policy.Call, question string, unasked error) error {
+func (p *Project) MayAs(ctx context.Context, in exec.NativeCall, as policy.Call, question string, unasked error) error {
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
 		return err

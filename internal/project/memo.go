@@ -207,8 +207,8 @@ func (p plainItems) fact(digest [sha256.Size]byte) [sha256.Size]byte {
 	return sha256.Sum256(append(p.build[:], digest[:]...))
 }
 
-// programText is program as a text.
-func (e *Env) programText() string {
+// ProgramText is program as a text.
+func (e *Env) ProgramText() string {
 	d := e.program()
 	return hex.EncodeToString(d[:])
 }

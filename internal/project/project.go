@@ -59,7 +59,7 @@ type Project struct {
 	seen        *sandbox.Listings // what searches for protected paths remember, nil for nothing
 	Settings    *agent.Settings   // of the server that opened the project, else nil
 	Copied      *workcopy.Copy    // where the tools work, nil for the project itself
-	seenDir     *account.Seen     // what they see outside of projects, else nil
+	SeenDir     *account.Seen     // what they see outside of projects, else nil
 	ReadOnly    bool              // tools change no file
 	allowance   *readAllowance
 	prices      *readSettings // that replace the prices of provider items
@@ -68,7 +68,7 @@ type Project struct {
 	// passed returns the metadata of embedded items for the processes that this one starts.
 	// It is made once, when the first of them starts: by then, the project has read every
 	// item that a child reads.
-	passed func() []byte
+	Passed func() []byte
 
 	Keys *keychain.Keychain
 }
@@ -105,12 +105,12 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 
 	// The rest reads no file before it is asked.
 	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: itemcheck.New(p.natives), Plain: p.plain(), Lenient: bool(m), Parsed: parsedItems()})
-	p.passed = sync.OnceValue(func() []byte { return p.Resolver.Passed(func(item.Ref) bool { return true }) })
+	p.Passed = sync.OnceValue(func() []byte { return p.Resolver.Passed(func(item.Ref) bool { return true }) })
 	p.Index = p.newIndex()
 	p.Executor = p.newExecutor()
 	p.Verbs = p.NewVerbs()
 	if e.ThreadLogs && p.Dirs.Account() != "" {
-		return inAccount(p)
+		return InAccount(p)
 	}
 	return p, nil
 }
@@ -139,7 +139,7 @@ func (p *Project) open(ctx context.Context, m Mode, system *bundle.Opening) erro
 	// The directory of the account is not a project: it has logs, and no items.
 	if dir := p.Dirs.Account(); dir != "" && p.Spaces.ProjectDir == dir {
 		p.Spaces = ofAccount(p.Spaces, dir)
-		p.seenDir, p.ReadOnly = seenIn(p, e.Base), true
+		p.SeenDir, p.ReadOnly = seenIn(p, e.Base), true
 	}
 
 	// The owner of the project: before any file of it is read.
@@ -220,7 +220,7 @@ func (p *Project) newExecutor() *exec.Executor {
 			fixed = []string{c.Objects}
 		}
 	}
-	if p.seenDir != nil {
+	if p.SeenDir != nil {
 		dir, boundary, project = p.ToolDir(), p.seenBoundary(boundary), ""
 	}
 	boundary.ReadOnly = p.ReadOnly

@@ -108,16 +108,16 @@ func (p *Project) answered(ctx context.Context, id, run, asks string, want any) 
 		case taken:
 			return s, nil
 		}
-		if err := pause(ctx, lookPause); err != nil {
+		if err := Pause(ctx, LookPause); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// lookPause is the time between two reads of the state of a run.
-const lookPause = 100 * time.Millisecond
+// LookPause is the time between two reads of the state of a run.
+const LookPause = 100 * time.Millisecond
 
-func pause(ctx context.Context, d time.Duration) error {
+func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -145,9 +145,9 @@ func (p *Project) SendEvent(ctx context.Context, id, event string, payload any, 
 	return s, graph.Send(p.Spaces.ProjectDir, s.ID, m, p.Env.Now())
 }
 
-// askToEnd asks the process of a run to stop, or kills it. running is false if it has
+// AskToEnd asks the process of a run to stop, or kills it. running is false if it has
 // none.
-func (p *Project) askToEnd(ctx context.Context, id, state string) (running bool, err error) {
+func (p *Project) AskToEnd(ctx context.Context, id, state string) (running bool, err error) {
 	dir, id := p.Spaces.ProjectDir, p.EndOfChain(id)
 	pid := graph.Owner(ctx, dir, id)
 	if pid < 0 {
@@ -221,13 +221,13 @@ func signalRun(pid int, kill bool) error {
 	return process.Signal(os.Interrupt)
 }
 
-// maxResultFile bounds the result of a thread or run, in bytes.
-const maxResultFile = 16 << 20
+// MaxResultFile bounds the result of a thread or run, in bytes.
+const MaxResultFile = 16 << 20
 
 // RunResult returns the result of a thread or run that has ended.
 func (p *Project) RunResult(id string) (map[string]any, error) {
 	doing := "reading the result of " + id
-	b, _, err := openat.Read(p.Spaces.ProjectDir, transcript.Dir+"/"+id+"/"+threads.ResultFile, maxResultFile)
+	b, _, err := openat.Read(p.Spaces.ProjectDir, transcript.Dir+"/"+id+"/"+threads.ResultFile, MaxResultFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		// The log is the truth: a process that was killed after its last line wrote no file.
 		r, rerr := threads.ReadResult(p.Spaces.ProjectDir, id)
@@ -260,5 +260,5 @@ func (p *Project) AcceptLog(ctx context.Context, id string) (*transcript.Accepte
 	return transcript.Accept(ctx, transcript.Params{Project: p.Spaces.ProjectDir, ID: id, Now: p.Env.Now, Keys: p.Keys.RuntimePublic, Heads: heads.Dir(p.Dirs.State)})
 }
 
-// endWait is how long EndRun waits for the process of the run.
-const endWait = 10 * time.Second
+// EndWait is how long EndRun waits for the process of the run.
+const EndWait = 10 * time.Second

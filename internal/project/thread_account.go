@@ -12,11 +12,11 @@ import (
 	"github.com/ryeos/rye/threads"
 )
 
-// inAccount returns the project itself, or for a caller outside of projects one with the logs
+// InAccount returns the project itself, or for a caller outside of projects one with the logs
 // of the account: its items are those of the user and the system, and its tools see the
 // current directory, read-only.
-func inAccount(p *Project) (*Project, error) {
-	if p.seenDir != nil || p.Spaces.ProjectDir != "" && space.IsProject(p.Spaces.ProjectDir) {
+func InAccount(p *Project) (*Project, error) {
+	if p.SeenDir != nil || p.Spaces.ProjectDir != "" && space.IsProject(p.Spaces.ProjectDir) {
 		return p, nil
 	}
 	dir := p.Dirs.Account()
@@ -25,7 +25,7 @@ func inAccount(p *Project) (*Project, error) {
 	}
 	own := *p
 	own.Spaces = ofAccount(p.Spaces, dir)
-	own.seenDir = seenIn(p, p.Env.Base)
+	own.SeenDir = seenIn(p, p.Env.Base)
 	own.Keys = p.Keys.RecordedBy(own.recordDocuments) // with the directory of the account
 	return reading(&own, true), nil
 }
@@ -62,12 +62,12 @@ func reading(p *Project, readOnly bool) *Project {
 // sees returns the project with tools that see the same directory as the tools of a thread.
 func sees(p *Project, w threads.WorkingCopy) (*Project, error) {
 	switch {
-	case w.Dir != "" && p.seenDir == nil:
+	case w.Dir != "" && p.SeenDir == nil:
 		return nil, diag.New(diag.ThreadState, "opening the directory of the thread: it works outside of projects, in %s", w.Dir)
 	case w.Dir != "":
 		own := *p
-		own.seenDir = seenIn(p, w.Dir)
-		return reading(&own, w.Mode != threads.Here || own.seenDir.Empty), nil
+		own.SeenDir = seenIn(p, w.Dir)
+		return reading(&own, w.Mode != threads.Here || own.SeenDir.Empty), nil
 	case w.Mode == threads.Read:
 		return reading(p, true), nil
 	}
@@ -82,22 +82,22 @@ func readsOnly(doing string) *diag.Error {
 // seenBoundary returns the boundary of tools that see a directory outside of projects.
 func (p *Project) seenBoundary(b *policy.Boundary) *policy.Boundary {
 	b.Project = realPath(p.ToolDir(), links.Seen{})
-	b.Copy = b.Copy || p.seenDir.Empty // it is below a private directory
+	b.Copy = b.Copy || p.SeenDir.Empty // it is below a private directory
 	return b
 }
 
 // emptyDir is the path of the directory that tools see in place of one that is not for them.
 func (p *Project) emptyDir() string { return filepath.Join(p.Dirs.Account(), account.Empty) }
 
-// prepareAccount makes the directories of a thread that starts outside of projects.
-func (p *Project) prepareAccount() error {
-	if p.seenDir == nil {
+// PrepareAccount makes the directories of a thread that starts outside of projects.
+func (p *Project) PrepareAccount() error {
+	if p.SeenDir == nil {
 		return nil
 	}
 	if err := account.Make(p.Spaces.ProjectDir); err != nil {
 		return err
 	}
-	if !p.seenDir.Empty {
+	if !p.SeenDir.Empty {
 		return nil
 	}
 	_, err := account.EmptyDir(p.Spaces.ProjectDir)
@@ -109,10 +109,10 @@ func (p *Project) ToolDir() string {
 	switch {
 	case p.Copied != nil:
 		return p.Copied.Dir()
-	case p.seenDir != nil && p.seenDir.Empty:
+	case p.SeenDir != nil && p.SeenDir.Empty:
 		return p.emptyDir()
-	case p.seenDir != nil:
-		return p.seenDir.Dir
+	case p.SeenDir != nil:
+		return p.SeenDir.Dir
 	}
 	return p.Spaces.ProjectDir
 }

@@ -13,35 +13,35 @@ import (
 
 // How long the start of a thread waits while as many run as may, and between two tries.
 const (
-	placeWait  = 60 * time.Second
+	PlaceWait  = 60 * time.Second
 	placePause = 250 * time.Millisecond
 )
 
-// admit admits a child of the thread to the registry and returns its limits, which are
+// Admit admits a child of the thread to the registry and returns its limits, which are
 // within those of the thread and what it has left. While as many threads run as may, it
 // waits for one to end, and while running children hold the money that it needs, for what
 // they return.
 //
 // A start beyond concurrency tries again for 60 s without a row, so what a killed starter leaves
 // is always the same.
-func (r *threadRun) admit(ctx context.Context, child store.Thread, o *ThreadOptions, prepared *PreparedThread) (threads.Limits, error) {
+func (r *threadRun) Admit(ctx context.Context, child store.Thread, o *ThreadOptions, prepared *PreparedThread) (threads.Limits, error) {
 	l := prepared.Limits
-	a, _, err := r.p.Allowance(ctx)
+	a, _, err := r.Project.Allowance(ctx)
 	if err != nil {
 		return l, err
 	}
-	cfg, err := settings.Resilience(ctx, r.p.Resolver)
+	cfg, err := settings.Resilience(ctx, r.Project.Resolver)
 	if err != nil {
 		return l, err
 	}
 	t := threads.From(ctx)
-	if t == nil || r.money == nil {
+	if t == nil || r.Account == nil {
 		return l, diag.New(diag.Internal, "starting a thread of %s: it has no account", r.id)
 	}
 	left := r.Limits.DurationSeconds - t.Used().DurationMS/1000
 	l.DurationSeconds = max(1, min(l.DurationSeconds, left))
 	ask := store.Share{Spend: l.Spend, Depth: l.Depth, Spawns: l.Spawns}
-	call := o.callID
+	call := o.CallID
 	if err := r.starts.wait(ctx, call); err != nil {
 		return l, err
 	}
@@ -51,23 +51,23 @@ func (r *threadRun) admit(ctx context.Context, child store.Thread, o *ThreadOpti
 		return l, err
 	}
 	for began := time.Now(); ; {
-		got, err := r.money.Spawn(ctx, child, ask, terms, a.Concurrency)
+		got, err := r.Account.Spawn(ctx, child, ask, terms, a.Concurrency)
 		if err == nil {
 			l.Spend, l.Depth, l.Spawns = got.Spend, got.Depth, got.Spawns
 			return l, nil
 		}
-		wait := placeWait
+		wait := PlaceWait
 		if diag.CodeOf(err) == diag.BudgetExceeded {
 			wait = cfg.ChildWait
 		}
 		if !diag.Typed(err).Retryable || time.Since(began) >= wait {
-			return l, r.money.owned(err)
+			return l, r.Account.owned(err)
 		}
 		// A thread whose process was stopped runs for the registry until it is settled.
-		if _, err := r.p.Listed(ctx, func(*store.Store) ([]store.Cost, error) { return nil, nil }); err != nil {
+		if _, err := r.Project.Listed(ctx, func(*store.Store) ([]store.Cost, error) { return nil, nil }); err != nil {
 			return l, err
 		}
-		if err := pause(ctx, placePause); err != nil {
+		if err := Pause(ctx, placePause); err != nil {
 			return l, err
 		}
 	}
@@ -81,14 +81,14 @@ func (r *threadRun) terms(ctx context.Context, t *threads.Thread, call string, o
 		return store.Terms{}, err
 	}
 	out := store.Terms{Keep: keep, Calls: r.starts.left(call)}
-	balance, err := r.money.Balance(ctx)
+	balance, err := r.Account.Balance(ctx)
 	if err != nil {
 		return out, err
 	}
 	if part, ok := out.Part(balance.Left(), prepared.Limits.Spend); ok && part == prepared.Limits.Spend {
 		return out, nil // it gets all that it asks for: what its first call costs decides nothing
 	}
-	out.Least, err = r.p.firstCall(ctx, o, prepared)
+	out.Least, err = r.Project.firstCall(ctx, o, prepared)
 	return out, err
 }
 
@@ -105,7 +105,7 @@ func (p *Project) firstCall(ctx context.Context, o *ThreadOptions, prepared *Pre
 	}
 	child := *prepared
 	child.holdBelow(o.Held, o.isChild()) // as its process does
-	r := &threadRun{PreparedThread: &child, p: p, o: o}
+	r := &threadRun{PreparedThread: &child, Project: p, Options: o}
 	prompt, err := r.compose(alone{ctx})
 	if err != nil {
 		return 0, err

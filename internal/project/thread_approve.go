@@ -49,32 +49,32 @@ func (r *threadRun) approver(ctx context.Context, within exec.Call, c *threads.T
 		q.Before = func() error { return r.beforeAsking(hooks, within, c, q.Tier) }
 		own := ctx.Value(approvalKey{}) == nil // not of a node of a graph that the model calls
 		switch {
-		case ask != nil && own && r.o.Decide != nil:
+		case ask != nil && own && r.Options.Decide != nil:
 			q.Ask = func(ctx context.Context) (threads.Reply, error) {
 				about := AskedOf(ctx)
 				about.Thread, about.Question, about.Rule, about.Prefixes = r.id, q.Text, q.Rule, q.Prefixes
-				reply, err := r.o.Decide(ctx, about)
+				reply, err := r.Options.Decide(ctx, about)
 				if reply.Stop && err == nil && r.suspends() {
-					err = r.p.StopTurn(r.id)
+					err = r.Project.StopTurn(r.id)
 				}
 				return reply, err
 			}
 		case ask != nil:
-			q.Ask = func(ctx context.Context) (threads.Reply, error) { return replyOf(ask(ctx, q.Text)) }
-		case own && r.o.Relayed: // the answer comes into the inbox
+			q.Ask = func(ctx context.Context) (threads.Reply, error) { return ReplyOf(ask(ctx, q.Text)) }
+		case own && r.Options.Relayed: // the answer comes into the inbox
 			q.Ask = func(ctx context.Context) (threads.Reply, error) {
 				<-ctx.Done()
 				return threads.Reply{}, ctx.Err()
 			}
-		case own && rests && r.o.Below == nil && r.o.Replay == nil: // a run waits for the thread of its node, and a replay cannot go on
-			a, _, err := r.p.Allowance(ctx)
+		case own && rests && r.Options.Below == nil && r.Options.Replay == nil: // a run waits for the thread of its node, and a replay cannot go on
+			a, _, err := r.Project.Allowance(ctx)
 			if err != nil {
 				return nil, err
 			}
 			q.Open = time.Duration(a.Approvals.SuspendedTimeoutSeconds) * time.Second
 		}
-		if q.Ask != nil && own && r.o.Below == nil && r.o.Replay == nil {
-			a, _, err := r.p.Allowance(ctx)
+		if q.Ask != nil && own && r.Options.Below == nil && r.Options.Replay == nil {
+			a, _, err := r.Project.Allowance(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -104,11 +104,11 @@ func (r *threadRun) beforeAsking(ctx context.Context, within exec.Call, c *threa
 }
 
 // The answers of persons to questions about calls are messages of the inbox.
-const answerKind = "answer"
+const AnswerKind = "answer"
 
 // decided returns the answer to a question that another process wrote.
 func (r *threadRun) decided(question string) (*threads.Decision, error) {
-	return decisionIn(r.p.Spaces.ProjectDir, r.id, question)
+	return decisionIn(r.Project.Spaces.ProjectDir, r.id, question)
 }
 
 func decisionIn(project, id, question string) (*threads.Decision, error) {
@@ -117,7 +117,7 @@ func decisionIn(project, id, question string) (*threads.Decision, error) {
 		return nil, err
 	}
 	for _, m := range all {
-		if m.Kind != answerKind || m.Name != question {
+		if m.Kind != AnswerKind || m.Name != question {
 			continue
 		}
 		p, _ := m.Payload.(map[string]any)
@@ -137,17 +137,17 @@ func decisionIn(project, id, question string) (*threads.Decision, error) {
 
 // took removes the answers to a question that the log has.
 func (r *threadRun) took(question string) error {
-	all, err := graph.Inbox(r.p.Spaces.ProjectDir, r.id)
+	all, err := graph.Inbox(r.Project.Spaces.ProjectDir, r.id)
 	if err != nil {
 		return err
 	}
 	var list []graph.Message
 	for _, m := range all {
-		if m.Kind == answerKind && m.Name == question {
+		if m.Kind == AnswerKind && m.Name == question {
 			list = append(list, m)
 		}
 	}
-	return graph.Take(r.p.Spaces.ProjectDir, r.id, list)
+	return graph.Take(r.Project.Spaces.ProjectDir, r.id, list)
 }
 
 // DecideCall writes down the answer of a person to a question about a call of a thread. call
@@ -175,7 +175,7 @@ func (p *Project) DecideCall(ctx context.Context, id, call string, r threads.Rep
 		payload["at"] = p.Env.Terminal
 	}
 	dir := p.Spaces.ProjectDir
-	if err := graph.Send(dir, id, graph.Message{Kind: answerKind, Name: q.ID, Payload: payload, By: "person"}, p.Env.Now()); err != nil {
+	if err := graph.Send(dir, id, graph.Message{Kind: AnswerKind, Name: q.ID, Payload: payload, By: "person"}, p.Env.Now()); err != nil {
 		// A command that was killed before the thread went on has written the same answer.
 		first, ierr := decisionIn(dir, id, q.ID)
 		if ierr != nil || first == nil || first.Decision != r.Decision || first.Feedback != r.Feedback {
@@ -232,7 +232,7 @@ func (p *Project) decidedNow(ctx context.Context, id string, q *threads.OpenQues
 		case time.Now().After(end):
 			return false, diag.New(diag.Timeout, "answering %s: its process has not taken the answer after %s; it reads it before the question expires", id, answerWait)
 		}
-		if err := pause(ctx, lookPause); err != nil {
+		if err := Pause(ctx, LookPause); err != nil {
 			return false, err
 		}
 	}
@@ -245,8 +245,8 @@ func Approve(ctx context.Context, p *Project, made exec.Call, call policy.Call) 
 	if err != nil {
 		return err
 	}
-	if r := spawner(ctx); r != nil {
-		call.Child = r.o.isChild()
+	if r := Spawner(ctx); r != nil {
+		call.Child = r.Options.isChild()
 	}
 	d := a.Decide(call)
 	d.Timeout = a.Approvals.Timeout(AtTerminal(ctx, made))
@@ -290,7 +290,7 @@ func Approve(ctx context.Context, p *Project, made exec.Call, call policy.Call) 
 // AtTerminal reports whether a question of a call reaches a person at a terminal: of this process,
 // or of one that waits for its thread. Otherwise it goes to the user of a client.
 func AtTerminal(ctx context.Context, call exec.Call) bool {
-	if r := spawner(ctx); r != nil && (r.o.ToClient || r.o.Relayed && !r.o.Attended) {
+	if r := Spawner(ctx); r != nil && (r.Options.ToClient || r.Options.Relayed && !r.Options.Attended) {
 		return false
 	}
 	return call.Asking == nil

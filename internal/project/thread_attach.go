@@ -18,13 +18,13 @@ import (
 // readTool is the tool that reads the file of an input for everyone but a person.
 func readTool() item.Ref { return item.Ref{Kind: item.Tool, ID: "rye/file-system/read"} }
 
-// attachments returns the images and files of the first message of a thread: those that its
+// Attachments returns the images and files of the first message of a thread: those that its
 // inputs name, in their order, then those of the person.
-func attachments(ctx context.Context, p *Project, o *ThreadOptions, prepared *PreparedThread) ([]message.Block, error) {
+func Attachments(ctx context.Context, p *Project, o *ThreadOptions, prepared *PreparedThread) ([]message.Block, error) {
 	if o.Replay != nil {
 		return o.Replay.Attachments()
 	}
-	if o.attached {
+	if o.AttachReady {
 		return o.Attach, nil
 	}
 	var blocks []message.Block
@@ -54,7 +54,7 @@ func attachments(ctx context.Context, p *Project, o *ThreadOptions, prepared *Pr
 
 // attachedNow returns the images and files that a person adds to a thread that is resumed.
 func attachedNow(ctx context.Context, r *threadRun) ([]message.Block, error) {
-	return attach.All(ctx, preparer(r.p), r.o.Attach, r.Services[0].CheckMedia)
+	return attach.All(ctx, preparer(r.Project), r.Options.Attach, r.Services[0].CheckMedia)
 }
 
 // inputFile reads the file that an input names. A person names any file of theirs; everyone
@@ -117,7 +117,7 @@ func quiet(ctx context.Context) context.Context {
 
 // forModel makes an image or a file of a result ready for models.
 func (r *threadRun) forModel(ctx context.Context, b message.Block) (message.Block, error) {
-	return attach.ForModel(ctx, preparer(r.p), b)
+	return attach.ForModel(ctx, preparer(r.Project), b)
 }
 
 // promptInputs returns the inputs as the text of the directive has them: of a file its name.
@@ -147,8 +147,8 @@ func withoutData(blocks []message.Block) []message.Block {
 	return out
 }
 
-// readBlocks reads blocks that another process has written.
-func readBlocks(v any) ([]message.Block, error) {
+// ReadBlocks reads blocks that another process has written.
+func ReadBlocks(v any) ([]message.Block, error) {
 	raw, err := jsonx.Marshal(v)
 	var out []message.Block
 	if err == nil && v != nil {

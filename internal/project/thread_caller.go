@@ -12,14 +12,14 @@ import (
 
 type spawnerKey struct{}
 
-// spawner returns the thread whose call ctx is, nil if a person or a client makes it.
-func spawner(ctx context.Context) *threadRun {
+// Spawner returns the thread whose call ctx is, nil if a person or a client makes it.
+func Spawner(ctx context.Context) *threadRun {
 	r, _ := ctx.Value(spawnerKey{}).(*threadRun)
 	return r
 }
 
-// callOf returns the id of the call of a thread that makes a call, "" if a step makes it.
-func callOf(c exec.Call) string {
+// CallOf returns the id of the call of a thread that makes a call, "" if a step makes it.
+func CallOf(c exec.Call) string {
 	if c.Step != "" {
 		return ""
 	}

@@ -23,8 +23,8 @@ func endOfChain(project, id string) string {
 	return links[len(links)-1].ID
 }
 
-// chainRoot returns the thread whose account the chain of a thread has.
-func chainRoot(project, id string) string {
+// ChainRoot returns the thread whose account the chain of a thread has.
+func ChainRoot(project, id string) string {
 	if s, err := threads.ReadStarted(project, id); err == nil {
 		return s.Carried.RootOf(id)
 	}

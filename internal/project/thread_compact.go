@@ -56,7 +56,7 @@ func (d loopDispatcher) shorten(ctx context.Context, node string, data map[strin
 		out.Results = append(out.Results, threads.Reference{CallID: r.CallID, Text: r.Text, Artifact: r.Artifact})
 	}
 	if c.Action == compact.Summary {
-		cfg, err := settings.Coordination(ctx, d.r.p.Resolver)
+		cfg, err := settings.Coordination(ctx, d.r.Project.Resolver)
 		if err != nil {
 			return "", err
 		}

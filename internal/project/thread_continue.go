@@ -15,11 +15,11 @@ import (
 // goesOn names the thread that goes on, with a summary of the conversation. If no summary
 // can be made, its model reads why, and the newest turns.
 func (r *threadRun) goesOn(ctx context.Context, t *threads.Thread) (*threads.Next, error) {
-	cfg, err := settings.Coordination(ctx, r.p.Resolver)
+	cfg, err := settings.Coordination(ctx, r.Project.Resolver)
 	if err != nil {
 		return nil, err
 	}
-	next := &threads.Next{ID: graph.NewID(r.Item.Ref.ID, r.p.Env.Now()), Turns: cfg.CarryTokens}
+	next := &threads.Next{ID: graph.NewID(r.Item.Ref.ID, r.Project.Env.Now()), Turns: cfg.CarryTokens}
 	if window := t.Used().Window; window > 0 { // a small window would be full again
 		next.Turns = min(next.Turns, int64(cfg.Compaction.TailShare*float64(window)))
 	}
@@ -38,11 +38,11 @@ func (r *threadRun) goesOn(ctx context.Context, t *threads.Thread) (*threads.Nex
 // otherwise.
 func (r *threadRun) follow(ctx context.Context, res *threads.Result, err error) (*threads.Result, error) {
 	for err == nil && res.Status == threads.Continued {
-		o := *r.o
+		o := *r.Options
 		if r.again {
 			o.Message = "" // it is a part of the conversation
 		}
-		next := &threadRun{PreparedThread: r.PreparedThread, p: r.p, o: &o, id: res.ContinuedBy, money: r.money, carried: res.Carried(), attachments: withoutData(r.attachments)}
+		next := &threadRun{PreparedThread: r.PreparedThread, Project: r.Project, Options: &o, id: res.ContinuedBy, Account: r.Account, carried: res.Carried(), attachments: withoutData(r.attachments)}
 		r = next
 		res, err = r.start(ctx)
 	}
@@ -59,15 +59,15 @@ func (r *threadRun) followed(ctx context.Context) (*threads.Result, error) {
 func (r *threadRun) start(ctx context.Context) (*threads.Result, error) {
 	params, err := r.params(ctx)
 	if err != nil {
-		if r.money != nil {
-			err = errors.Join(err, r.money.Release(context.WithoutCancel(ctx), threads.Failed, string(diag.CodeOf(err))))
+		if r.Account != nil {
+			err = errors.Join(err, r.Account.Release(context.WithoutCancel(ctx), threads.Failed, string(diag.CodeOf(err))))
 		}
 		return nil, err
 	}
-	if r.o.Started != nil {
+	if r.Options.Started != nil {
 		p := *r.PreparedThread
 		p.Before = r.carried.Cost
-		r.o.Started(&p, r.id)
+		r.Options.Started(&p, r.id)
 	}
 	return threads.Start(ctx, r.id, params)
 }
@@ -85,8 +85,8 @@ func (p *Project) pendingNext(id string) (*threads.Link, error) {
 	return nil, nil
 }
 
-// handsOff returns the last thread of a chain, if another one can go on with its work.
-func (p *Project) handsOff(id string) (string, error) {
+// HandsOff returns the last thread of a chain, if another one can go on with its work.
+func (p *Project) HandsOff(id string) (string, error) {
 	links, err := p.ThreadChain(id)
 	if err != nil {
 		return "", err
@@ -103,7 +103,7 @@ func (p *Project) handsOff(id string) (string, error) {
 
 // HandOff ends a thread that no process runs and has another one go on with its work.
 func (p *Project) HandOff(ctx context.Context, id string, o *ThreadOptions) (*threads.Result, error) {
-	last, err := p.handsOff(id)
+	last, err := p.HandsOff(id)
 	if err != nil {
 		return nil, err
 	}

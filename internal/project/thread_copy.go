@@ -27,8 +27,8 @@ func (p *Project) copiesDir() (string, error) {
 	return filepath.Join(store.Dir(p.Dirs.State), "copies"), nil
 }
 
-// workingCopy returns where the tools of the project's threads work.
-func (p *Project) workingCopy() threads.WorkingCopy {
+// WorkingCopy returns where the tools of the project's threads work.
+func (p *Project) WorkingCopy() threads.WorkingCopy {
 	w := threads.WorkingCopy{Mode: threads.Here}
 	switch {
 	case p.Copied != nil && p.Copied.All:
@@ -39,8 +39,8 @@ func (p *Project) workingCopy() threads.WorkingCopy {
 	if p.ReadOnly {
 		w.Mode = threads.Read
 	}
-	if p.seenDir != nil {
-		w.Dir, w.Empty = p.seenDir.Dir, p.seenDir.Empty
+	if p.SeenDir != nil {
+		w.Dir, w.Empty = p.SeenDir.Dir, p.SeenDir.Empty
 	}
 	return w
 }
@@ -69,8 +69,8 @@ type Wish struct {
 	Permit func(ctx context.Context, question string) (bool, error)
 }
 
-// worksIn returns the project with tools that work where a wish states. id is the thread.
-func (p *Project) worksIn(ctx context.Context, w Wish, id string) (*Project, error) {
+// WorksIn returns the project with tools that work where a wish states. id is the thread.
+func (p *Project) WorksIn(ctx context.Context, w Wish, id string) (*Project, error) {
 	if w.Copy != "" {
 		c, err := p.openCopy(w.Copy)
 		if err != nil {
@@ -88,9 +88,9 @@ func (p *Project) worksIn(ctx context.Context, w Wish, id string) (*Project, err
 		return nil, carryError()
 	case w.Workspace == threads.Read:
 		return reading(p, true), nil
-	case p.seenDir != nil && !w.Child && w.Workspace == threads.Here:
+	case p.SeenDir != nil && !w.Child && w.Workspace == threads.Here:
 		return hereOutside(ctx, p, w)
-	case p.ReadOnly && p.seenDir != nil && !w.Child && w.Workspace != "":
+	case p.ReadOnly && p.SeenDir != nil && !w.Child && w.Workspace != "":
 		return nil, diag.New(diag.Usage, "starting %s: --workspace %s needs a project", w.Ref, w.Workspace).WithReason("copy_outside")
 	case p.ReadOnly && w.Workspace != "":
 		return nil, readsOnly("starting " + w.Ref.String())
@@ -205,7 +205,7 @@ func (p *Project) whereRan(ctx context.Context, run string) (*Project, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case s.Copy == p.workingCopy().Copy:
+	case s.Copy == p.WorkingCopy().Copy:
 		return p, nil
 	case p.Copied != nil:
 		return nil, diag.New(diag.ThreadState, "continuing %s: it does not work in the working copy of this thread", run)
@@ -225,8 +225,8 @@ func noCopy(err error, id string) error {
 	return err
 }
 
-// dropUnused removes the working copy that was made for a thread whose log has no line.
-func (p *Project) dropUnused(ctx context.Context, id string) error {
+// DropUnused removes the working copy that was made for a thread whose log has no line.
+func (p *Project) DropUnused(ctx context.Context, id string) error {
 	if p == nil || p.Copied == nil || p.Copied.ID != id {
 		return nil
 	}

@@ -31,7 +31,7 @@ func (p *Project) ThreadCosts(ctx context.Context, s *store.Store, id string, tr
 	if diag.CodeOf(err) == diag.ThreadNotFound {
 		// The account of a chain is that of its first thread.
 		if later, ferr := p.FindThread(ctx, id); ferr == nil {
-			row, err = s.Find(ctx, p.Spaces.ProjectDir, chainRoot(p.Spaces.ProjectDir, later))
+			row, err = s.Find(ctx, p.Spaces.ProjectDir, ChainRoot(p.Spaces.ProjectDir, later))
 		}
 	}
 	if err != nil {

@@ -23,23 +23,23 @@ func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary,
 		return nil, err
 	}
 	below := do == "cancel"
-	running, err := p.askToEnd(ctx, id, state)
+	running, err := p.AskToEnd(ctx, id, state)
 	if err != nil {
 		return nil, err
 	}
 	if running {
-		if err := transcript.Base(p.Spaces.ProjectDir, id).FreeWithin(ctx, transcript.LockFile, endWait); err != nil {
-			return nil, p.revokeTokens(ctx, chainRoot(p.Spaces.ProjectDir, id), below)
+		if err := transcript.Base(p.Spaces.ProjectDir, id).FreeWithin(ctx, transcript.LockFile, EndWait); err != nil {
+			return nil, p.RevokeTokens(ctx, ChainRoot(p.Spaces.ProjectDir, id), below)
 		}
 	}
-	if err := p.revokeTokens(ctx, chainRoot(p.Spaces.ProjectDir, id), below); err != nil {
+	if err := p.RevokeTokens(ctx, ChainRoot(p.Spaces.ProjectDir, id), below); err != nil {
 		return nil, err
 	}
 	s, err := p.markRuns(ctx, id, state, running)
 	if err != nil {
 		return s, err
 	}
-	return s, p.rested(ctx, chainRoot(p.Spaces.ProjectDir, id), state)
+	return s, p.rested(ctx, ChainRoot(p.Spaces.ProjectDir, id), state)
 }
 
 // rested does what child_policy states about the children of a thread that rests.
@@ -54,7 +54,7 @@ func (p *Project) rested(ctx context.Context, id, state string) error {
 	case err != nil:
 		return err
 	case do == "cancel":
-		return p.endChildren(ctx, children, childState(state))
+		return p.EndChildren(ctx, children, childState(state))
 	case do == "wait":
 		ids := make([]string, len(children))
 		for i, c := range children {
@@ -73,17 +73,17 @@ func childState(state string) string {
 	return threads.Cancelled
 }
 
-// endChildren ends threads, and each of them those below it. All are asked before the
+// EndChildren ends threads, and each of them those below it. All are asked before the
 // first is waited for.
-func (p *Project) endChildren(ctx context.Context, children []store.Row, state string) error {
+func (p *Project) EndChildren(ctx context.Context, children []store.Row, state string) error {
 	var all error
 	for _, c := range children {
-		_, err := p.askToEnd(ctx, c.Thread, state)
+		_, err := p.AskToEnd(ctx, c.Thread, state)
 		all = errors.Join(all, err)
 	}
 	for _, c := range children {
 		if c.State == store.Created { // it has no log
-			all = errors.Join(all, p.revokeTokens(ctx, c.Thread, true), p.endAccounts(ctx, []string{c.Thread}, state))
+			all = errors.Join(all, p.RevokeTokens(ctx, c.Thread, true), p.endAccounts(ctx, []string{c.Thread}, state))
 			continue
 		}
 		if _, err := p.EndRun(ctx, c.Thread, state); err != nil && diag.CodeOf(err) != diag.ThreadState {

@@ -72,20 +72,20 @@ func (p *Project) PlanThread(ctx context.Context, o *ThreadOptions) (*ThreadPlan
 	if err != nil {
 		return nil, err
 	}
-	prepared, err := p.PrepareThread(ctx, o.request())
+	prepared, err := p.PrepareThread(ctx, o.Request())
 	if err != nil {
 		return nil, err
 	}
-	r := &threadRun{PreparedThread: prepared, p: p, o: o}
+	r := &threadRun{PreparedThread: prepared, Project: p, Options: o}
 	d := prepared.Directive
 	out := &ThreadPlan{
 		Ref: prepared.Ref, Directive: primary.ElementOf(prepared.Item), Extends: []primary.Element{}, Inputs: prepared.Inputs, Outputs: d.Outputs,
 		Limits: prepared.Limits, Permits: d.Permissions.Texts(), Sandbox: d.Permissions.Sandbox, Hooks: []string{}, Context: []string{}, Checks: []string{},
 		Loop: threads.Identity{Ref: prepared.Loop.Ref.String(), Digest: prepared.Loop.Digest},
-		Logs: filepath.Join(p.Spaces.ProjectDir, filepath.FromSlash(transcript.Dir)), Workspace: p.workingCopy(), Dir: p.ToolDir(),
+		Logs: filepath.Join(p.Spaces.ProjectDir, filepath.FromSlash(transcript.Dir)), Workspace: p.WorkingCopy(), Dir: p.ToolDir(),
 	}
-	if p.seenDir != nil {
-		out.Why = p.seenDir.Why
+	if p.SeenDir != nil {
+		out.Why = p.SeenDir.Why
 	}
 	if prepared.NoModel != nil {
 		out.NoModel = diag.Typed(prepared.NoModel).Error()
@@ -120,21 +120,21 @@ func (p *Project) PlanThread(ctx context.Context, o *ThreadOptions) (*ThreadPlan
 
 // planned returns the project in which a thread would work. It makes no copy.
 func planned(ctx context.Context, p *Project, o *ThreadOptions) (*Project, error) {
-	p, err := inAccount(p)
+	p, err := InAccount(p)
 	if err != nil || o.Workspace == threads.Worktree || o.Workspace == threads.FullCopy {
 		return p, err
 	}
-	return p.worksIn(ctx, o.wish(), "")
+	return p.WorksIn(ctx, o.Wish(), "")
 }
 
 // plannedModel describes a model with the host and the prices of its provider.
 func (r *threadRun) plannedModel(ctx context.Context, s *threads.Service) (PlannedModel, error) {
 	out := PlannedModel{Provider: threads.Identity{Ref: s.Provider.String(), Digest: s.Digest}, Model: s.Model, Tier: s.Tier, Window: s.Window, MaxOutput: s.MaxOutput}
-	f, err := r.p.provider(ctx, s.Provider.ID)
+	f, err := r.Project.provider(ctx, s.Provider.ID)
 	if err != nil {
 		return out, err
 	}
-	age, err := r.p.pricesAge(ctx)
+	age, err := r.Project.pricesAge(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -142,12 +142,12 @@ func (r *threadRun) plannedModel(ctx context.Context, s *threads.Service) (Plann
 	if err != nil {
 		return out, err
 	}
-	out.Prices = pricesOf(f.config, m, r.p.Env.Now(), age)
-	chain, err := r.p.Executor.Chain(ctx, s.Provider)
+	out.Prices = pricesOf(f.config, m, r.Project.Env.Now(), age)
+	chain, err := r.Project.Executor.Chain(ctx, s.Provider)
 	if err != nil {
 		return out, err
 	}
-	plan, err := r.p.Executor.Plan(ctx, chain, exec.Call{Held: r.loopHeld}, map[string]any{})
+	plan, err := r.Project.Executor.Plan(ctx, chain, exec.Call{Held: r.loopHeld}, map[string]any{})
 	if err != nil || plan.Native == nil {
 		return out, err
 	}
@@ -182,7 +182,7 @@ func (r *threadRun) plannedTools(ctx context.Context) ([]PlannedTool, error) {
 	for _, o := range prompt.Tools {
 		t := PlannedTool{Name: o.Name, Ref: o.Ref, Tier: o.Tier}
 		if ref, err := item.ParseRef(o.Ref, item.Tool); err == nil && o.Ref != "" {
-			if it, err := r.p.Resolver.Find(ctx, ref); err == nil {
+			if it, err := r.Project.Resolver.Find(ctx, ref); err == nil {
 				t.Signer, t.Space, t.Hosts = it.Verdict.Signer.String(), it.Root.Label(), hostsOf(it)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // then o.Message. It has the directive, the inputs, the model and the bounds of that thread, and
 // an account and limits of its own.
 func (p *Project) followThread(ctx context.Context, id string, o *ThreadOptions) (*threads.Result, error) {
-	p, err := inAccount(p)
+	p, err := InAccount(p)
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +64,12 @@ func (p *Project) ContinueOrFollow(ctx context.Context, id string, o *ThreadOpti
 }
 
 // ForPrompts returns the project, or outside of projects the one with the logs of the account.
-func (p *Project) ForPrompts() (*Project, error) { return inAccount(p) }
+func (p *Project) ForPrompts() (*Project, error) { return InAccount(p) }
 
 // LastPrompt returns the newest thread of a directive that a person started in this project, or
 // outside of projects in this directory.
 func (p *Project) LastPrompt(ref item.Ref) (string, error) {
 	return handle.Newest(p.Spaces.ProjectDir, func(s *threads.Started) bool {
-		return s.Directive.Ref == ref.String() && (p.seenDir == nil || s.Workspace.Dir == p.seenDir.Dir && s.Workspace.Empty == p.seenDir.Empty)
+		return s.Directive.Ref == ref.String() && (p.SeenDir == nil || s.Workspace.Dir == p.SeenDir.Dir && s.Workspace.Empty == p.SeenDir.Empty)
 	})
 }

@@ -57,7 +57,7 @@ func (r *threadRun) runGuards(ctx context.Context, within exec.Call, t *threads.
 		return nil, err
 	}
 	in.Params["hooks"] = data["hooks"]
-	if err := r.p.serve(context.WithValue(ctx, threadRunKey{}, r), within, &in); err != nil {
+	if err := r.Project.serve(context.WithValue(ctx, threadRunKey{}, r), within, &in); err != nil {
 		return nil, err
 	}
 	out, err := steps.All()["run_hooks"](ctx, in)

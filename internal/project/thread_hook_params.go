@@ -20,7 +20,7 @@ func (r *threadRun) hookParams(ctx context.Context, ref item.Ref, a steps.Action
 		return nil, diag.New(diag.ValidationFailed, "%s", problems[0].Text)
 	}
 	schema := func(ref item.Ref) any {
-		it, err := r.p.Resolver.Find(ctx, ref)
+		it, err := r.Project.Resolver.Find(ctx, ref)
 		if err != nil {
 			return nil // the call fails, too
 		}
@@ -31,7 +31,7 @@ func (r *threadRun) hookParams(ctx context.Context, ref item.Ref, a steps.Action
 		s, ok := v.(string)
 		return s, ok && err == nil
 	}
-	v, err := itemcheck.Risk(ctx, r.p.Resolver).RenderShellParams(policy.CallSchema(ref, schema(ref), t, text, schema), t, a.Scope)
+	v, err := itemcheck.Risk(ctx, r.Project.Resolver).RenderShellParams(policy.CallSchema(ref, schema(ref), t, text, schema), t, a.Scope)
 	params, _ := v.(map[string]any)
 	return maps.Clone(params), err
 }

@@ -59,12 +59,12 @@ func (p *Project) account(ctx context.Context, s *store.Store, th store.Thread, 
 		_ = s.Close()
 		return nil, err
 	}
-	return &threadAccount{store: s, Owner: owner}, nil
+	return &threadAccount{Store: s, Owner: owner}, nil
 }
 
 // threadAccount is the account of a thread in the ledger.
 type threadAccount struct {
-	store *store.Store // nil if a run of a graph has opened it
+	Store *store.Store // nil if a run of a graph has opened it
 	*store.Owner
 	lost  func(error)   // the thread must not go on
 	token *token.Claims // nil without one
@@ -111,19 +111,19 @@ func (a *threadAccount) Recover(ctx context.Context, sent func(id string) bool) 
 // Pause implements threads.Ledger.
 func (a *threadAccount) Pause(ctx context.Context, reason string) error {
 	err := a.Suspend(ctx, reason)
-	if a.store == nil {
+	if a.Store == nil {
 		return err
 	}
-	return errors.Join(err, a.store.Close())
+	return errors.Join(err, a.Store.Close())
 }
 
 // Release implements threads.Ledger.
 func (a *threadAccount) Release(ctx context.Context, state, reason string) error {
 	err := a.Owner.Release(ctx, state, reason)
-	if a.store == nil {
+	if a.Store == nil {
 		return err
 	}
-	return errors.Join(err, a.store.Close())
+	return errors.Join(err, a.Store.Close())
 }
 
 // permitted returns TOKEN_INVALID, and ends the thread, if its token has expired or was
@@ -139,7 +139,7 @@ func (a *threadAccount) permitted(ctx context.Context) error {
 	}
 	err := a.token.Live(a.now())
 	if err == nil {
-		err = a.store.CheckToken(ctx, a.token.ID, a.token.Thread)
+		err = a.Store.CheckToken(ctx, a.token.ID, a.token.Thread)
 	}
 	return a.owned(err)
 }

@@ -108,14 +108,14 @@ func (r *threadRun) ask(ctx context.Context, call exec.Call, t *threads.Thread, 
 
 // startLive starts the program of a step.
 func (r *threadRun) startLive(ctx context.Context, call exec.Call, t *threads.Thread, chain *exec.Chain) (*liveStep, error) {
-	s := &liveStep{dir: r.p.conversationDir(t)}
+	s := &liveStep{dir: r.Project.conversationDir(t)}
 	var err error
 	if s.file, err = atomicfile.Private(s.dir).OpenFile(conversationName, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
 		_ = os.RemoveAll(s.dir)
 		return nil, diag.Doing("writing the conversation of "+t.ID(), err)
 	}
 	call.Readable = []string{s.dir}
-	s.program, err = r.p.Executor.Open(ctx, chain, call, maxStep)
+	s.program, err = r.Project.Executor.Open(ctx, chain, call, maxStep)
 	if err != nil {
 		_ = s.file.Close()
 		_ = os.RemoveAll(s.dir)

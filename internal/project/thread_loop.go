@@ -28,7 +28,7 @@ import (
 func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	name, isStep := strings.CutPrefix(c.Ref.ID, steps.Dir)
 	if !isStep || c.Verb != policy.Execute || c.Ref.Kind != item.Tool {
-		return graphDispatcher{p: d.r.p, within: d.r.within()}.Call(ctx, c)
+		return graphDispatcher{p: d.r.Project, within: d.r.within()}.Call(ctx, c)
 	}
 	within := d.r.withinNode(threads.WalkKey(d.walk, c.Key))
 	if d.acted.Swap(false) {
@@ -131,7 +131,7 @@ func (d loopDispatcher) compose(ctx context.Context, data map[string]any) error 
 
 // within returns the call during which the loop of the thread makes its calls.
 func (r *threadRun) within() exec.Call {
-	c := r.o.Within
+	c := r.Options.Within
 	c.Thread = r.id
 	return c
 }
@@ -177,7 +177,7 @@ func (r *threadRun) runStep(ctx context.Context, within exec.Call, t *threads.Th
 	ctx = context.WithValue(ctx, threadRunKey{}, r)
 	call := within.Below(r.loopHeld)
 	call.Step = name
-	call.Ask = r.o.Ask
+	call.Ask = r.Options.Ask
 	program := chain.Primitive().Ref.ID != exec.NativeStep
 	if program {
 		if in.Config, err = r.configs(ctx, name); err != nil {
@@ -201,11 +201,11 @@ func (r *threadRun) runStep(ctx context.Context, within exec.Call, t *threads.Th
 	if err != nil {
 		return id, nil, err
 	}
-	plan, err := r.p.Executor.Plan(ctx, chain, call, parameters)
+	plan, err := r.Project.Executor.Plan(ctx, chain, call, parameters)
 	if err != nil {
 		return id, nil, err
 	}
-	res, err := r.p.Executor.Run(ctx, plan)
+	res, err := r.Project.Executor.Run(ctx, plan)
 	if err != nil {
 		return id, nil, err
 	}
@@ -308,7 +308,7 @@ func (r *threadRun) known(ctx context.Context, t *threads.Thread, name string, p
 		hooks, err := r.hooksFor(ctx, p["event"])
 		return add(map[string]any{"hooks": hooks}, err)
 	case "dispatch":
-		a, _, err := r.p.Allowance(ctx)
+		a, _, err := r.Project.Allowance(ctx)
 		if err != nil {
 			return err
 		}
@@ -358,7 +358,7 @@ func (r *threadRun) conversationFile(t *threads.Thread) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := r.p.conversationDir(t)
+	dir := r.Project.conversationDir(t)
 	if err := atomicfile.Private(dir).Write(conversationName, []byte(text), 0o400); err != nil {
 		_ = os.RemoveAll(dir)
 		return "", diag.Doing("writing the conversation of "+t.ID(), err)
@@ -519,8 +519,8 @@ func runOf(ctx context.Context) *threadRun {
 	return r
 }
 
-// wholeOf returns a number of parsed JSON.
-func wholeOf(v any) int64 {
+// WholeOf returns a number of parsed JSON.
+func WholeOf(v any) int64 {
 	return int64(numberOf(v))
 }
 
@@ -576,7 +576,7 @@ func (r *threadRun) execute(ctx context.Context, within exec.Call, a steps.Actio
 			return nil, err
 		}
 	}
-	data, err := graphDispatcher{p: r.p, within: within}.Call(ctx, graph.Call{Verb: a.Verb, Ref: ref, Params: params, Held: r.hookHeld, RunID: r.id})
+	data, err := graphDispatcher{p: r.Project, within: within}.Call(ctx, graph.Call{Verb: a.Verb, Ref: ref, Params: params, Held: r.hookHeld, RunID: r.id})
 	if err == nil {
 		err = r.hookEvents(ctx, within.Node, ref, data)
 	}
@@ -591,7 +591,7 @@ func (r *threadRun) hookEvents(ctx context.Context, node string, ref item.Ref, d
 	if name, isStep := strings.CutPrefix(ref.ID, steps.Dir); t == nil || !isStep || name != "control" && name != "emitter" || out["events"] == nil {
 		return nil
 	}
-	it, err := r.p.Resolver.Find(ctx, ref)
+	it, err := r.Project.Resolver.Find(ctx, ref)
 	if err != nil {
 		return err
 	}

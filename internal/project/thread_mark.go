@@ -42,9 +42,9 @@ func (p *Project) orphaned(ctx context.Context, id string) error {
 	if err != nil || len(children) == 0 {
 		return err
 	}
-	err = p.revokeTokens(ctx, id, true)
+	err = p.RevokeTokens(ctx, id, true)
 	for _, c := range children {
-		_, aerr := p.askToEnd(ctx, c.Thread, threads.Cancelled)
+		_, aerr := p.AskToEnd(ctx, c.Thread, threads.Cancelled)
 		err = errors.Join(err, aerr)
 	}
 	return err
@@ -89,7 +89,7 @@ func (p *Project) restParams(s *threads.Started, params graph.Params) threads.Pa
 		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.Keys.RuntimePublic, Heads: params.Heads, Now: p.Env.Now, Redact: p.redactor(nil).Bytes,
 		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
 			// A process that was stopped may not have recorded a new maximum in the log.
-			return p.account(ctx, nil, store.Thread{ID: chainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model, Name: handle.Name(s.Inputs)}, store.Budget{Max: limit, Keep: true})
+			return p.account(ctx, nil, store.Thread{ID: ChainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model, Name: handle.Name(s.Inputs)}, store.Budget{Max: limit, Keep: true})
 		},
 	}
 }

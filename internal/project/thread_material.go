@@ -30,7 +30,7 @@ import (
 
 // material returns what the prompt is made of. Every item in it is verified.
 func (r *threadRun) material(ctx context.Context) (*steps.Material, error) {
-	p, it, d := r.p, r.Item, r.Directive
+	p, it, d := r.Project, r.Item, r.Directive
 	s, err := p.Resolver.Config(ctx, steps.AgentConfig)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (r *threadRun) material(ctx context.Context) (*steps.Material, error) {
 	cfg := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
 	m := &steps.Material{
 		Directive: steps.DirectiveText{Ref: it.Ref.String(), Digest: it.Digest.String(), Name: it.Meta.Name, Version: it.Meta.Version, Body: d.Body},
-		Inputs:    r.promptInputs(), Attachments: withoutData(r.attachments), Accepts: r.accepts(), Outputs: steps.Fields(d.Outputs), Capabilities: r.caps(), Message: r.o.Message, Window: r.window(),
+		Inputs:    r.promptInputs(), Attachments: withoutData(r.attachments), Accepts: r.accepts(), Outputs: steps.Fields(d.Outputs), Capabilities: r.caps(), Message: r.Options.Message, Window: r.window(),
 		Facts: r.facts(ctx),
 	}
 	if r.carried != nil && r.carried.Follows != "" {
@@ -66,32 +66,32 @@ func (r *threadRun) material(ctx context.Context) (*steps.Material, error) {
 // facts returns what the prompt states about the machine and the day. A replay has the day and
 // the working copy of its recording: a request would differ otherwise.
 func (r *threadRun) facts(ctx context.Context) steps.Facts {
-	if r.o.Facts != nil {
-		return *r.o.Facts
+	if r.Options.Facts != nil {
+		return *r.Options.Facts
 	}
-	w := r.p.workingCopy()
-	if r.o.Replay != nil {
-		w = r.o.Replay.Started.Workspace
+	w := r.Project.WorkingCopy()
+	if r.Options.Replay != nil {
+		w = r.Options.Replay.Started.Workspace
 	}
-	f := steps.Facts{Date: r.p.Env.Now().UTC().Format(time.DateOnly), System: runtime.GOOS, Project: filepath.Base(cmp.Or(w.Dir, r.p.Spaces.ProjectDir)), Workspace: w.Mode}
+	f := steps.Facts{Date: r.Project.Env.Now().UTC().Format(time.DateOnly), System: runtime.GOOS, Project: filepath.Base(cmp.Or(w.Dir, r.Project.Spaces.ProjectDir)), Workspace: w.Mode}
 	switch {
 	case w.Empty:
 		f.Project, f.Workspace = "none", "an empty directory; files cannot be written"
 	case w.Mode == threads.Read:
 		f.Workspace = "read: files cannot be changed"
 	}
-	if r.o.Replay != nil {
-		f.Date, _, _ = strings.Cut(r.o.Replay.Started.Time, "T")
-		f.Environment = r.o.Replay.Environment()
+	if r.Options.Replay != nil {
+		f.Date, _, _ = strings.Cut(r.Options.Replay.Started.Time, "T")
+		f.Environment = r.Options.Replay.Environment()
 		return f
 	}
-	f.Path = r.p.ToolDir()
+	f.Path = r.Project.ToolDir()
 	f.Platform = runtime.GOOS + "/" + runtime.GOARCH
 	f.Shell = "none"
-	if _, err := proc.LookPath("bash", proc.Own(r.p.Env.Environ(), f.Path)); err == nil {
+	if _, err := proc.LookPath("bash", proc.Own(r.Project.Env.Environ(), f.Path)); err == nil {
 		f.Shell = "bash"
 	}
-	f.Git = r.p.gitState(ctx, f.Path)
+	f.Git = r.Project.gitState(ctx, f.Path)
 	return f
 }
 
@@ -141,14 +141,14 @@ func (r *threadRun) systemItem(ctx context.Context, id string) (*steps.SystemIte
 	if err != nil {
 		return nil, diag.New(diag.ConfigError, "reading config:%s: system: %w", steps.AgentConfig, err)
 	}
-	it, err := r.p.Resolver.Find(ctx, ref)
+	it, err := r.Project.Resolver.Find(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	if err := primary.CheckDraft(r.loopHeld, it); err != nil {
 		return nil, err
 	}
-	d, _, err := r.p.Resolver.Directive(ctx, it)
+	d, _, err := r.Project.Resolver.Directive(ctx, it)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (r *threadRun) contextItems(ctx context.Context, cfg *tree.Reader) ([]steps
 	for _, m := range cfg.Maps("context") {
 		c := directive.Context{At: m.Text("at"), MaxTokens: m.Int("max_tokens", 0, 0, 1<<40), Optional: m.Bool("optional", false)}
 		if !m.Has("ref") && m.Text("apply") == string(applies.Always) {
-			always, err := r.p.Resolver.Always(ctx)
+			always, err := r.Project.Resolver.Always(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -187,11 +187,11 @@ func (r *threadRun) contextItems(ctx context.Context, cfg *tree.Reader) ([]steps
 		}
 		seen[c.Ref] = true
 		e := steps.ContextItem{Ref: c.Ref.String(), At: c.At, MaxTokens: c.MaxTokens, Optional: c.Optional}
-		if e.Missing, _ = r.p.Resolver.Missing(ctx, c.Ref); e.Missing { // Inspect reports the error
+		if e.Missing, _ = r.Project.Resolver.Missing(ctx, c.Ref); e.Missing { // Inspect reports the error
 			out = append(out, e)
 			continue
 		}
-		it, err := r.p.Resolver.Inspect(ctx, c.Ref)
+		it, err := r.Project.Resolver.Inspect(ctx, c.Ref)
 		switch code := diag.CodeOf(err); {
 		case code == diag.ItemNotFound || code == diag.ToolNotFound:
 			e.Missing = true
@@ -211,7 +211,7 @@ func (r *threadRun) contextItems(ctx context.Context, cfg *tree.Reader) ([]steps
 // loadHooks reads the hooks of a thread: those of the user, of the directive, of the
 // project and of the system.
 func (r *threadRun) loadHooks(ctx context.Context) error {
-	s, err := r.p.Resolver.Config(ctx, steps.HooksConfig)
+	s, err := r.Project.Resolver.Config(ctx, steps.HooksConfig)
 	if err != nil {
 		return err
 	}
@@ -276,7 +276,7 @@ func (r *threadRun) hookContext(t *threads.Thread, p map[string]any) {
 	u := t.Used()
 	facts := map[string]any{
 		"turn": t.Turn(), "inputs": r.Inputs, "directive": r.Ref, "model": t.Service().Model, "thread_id": t.ID(),
-		"present": r.o.Ask != nil && r.suspends(), "headless": r.headless,
+		"present": r.Options.Ask != nil && r.suspends(), "headless": r.headless,
 		"cost":   map[string]any{"turns": u.Turns, "spend": u.Spend.String()},
 		"limits": t.Params().Limits,
 		"usage":  map[string]any{"input_tokens": u.InputTokens, "output_tokens": u.OutputTokens},
@@ -298,11 +298,11 @@ func (r *threadRun) hookContext(t *threads.Thread, p map[string]any) {
 // periods returns what the user spent in the day and the month, with the maxima, for the
 // step that warns of them.
 func (r *threadRun) periods(ctx context.Context) (map[string]any, error) {
-	a, _, err := r.p.Allowance(ctx)
-	if err != nil || r.money == nil || r.money.store == nil { // the account of a run has it
+	a, _, err := r.Project.Allowance(ctx)
+	if err != nil || r.Account == nil || r.Account.Store == nil { // the account of a run has it
 		return map[string]any{"warn_at": a.Spend.WarnAt}, err
 	}
-	now, err := r.money.store.Periods(ctx, a.Spend)
+	now, err := r.Account.Store.Periods(ctx, a.Spend)
 	list := []any{}
 	for _, s := range now {
 		list = append(list, map[string]any{"scope": s.Scope, "value": s.Actual, "max": s.Max})
@@ -326,12 +326,12 @@ func (p *Project) RenderThread(ctx context.Context, o *ThreadOptions) (*Rendered
 	if err != nil {
 		return nil, err
 	}
-	prepared, err := p.PrepareThread(ctx, o.request())
+	prepared, err := p.PrepareThread(ctx, o.Request())
 	if err != nil {
 		return nil, err
 	}
-	r := &threadRun{PreparedThread: prepared, p: p, o: o}
-	if r.attachments, err = attachments(ctx, p, o, prepared); err != nil {
+	r := &threadRun{PreparedThread: prepared, Project: p, Options: o}
+	if r.attachments, err = Attachments(ctx, p, o, prepared); err != nil {
 		return nil, err
 	}
 	prompt, err := r.compose(ctx)
@@ -405,7 +405,7 @@ func (r *threadRun) compose(ctx context.Context) (*threads.Prompt, error) {
 		return nil, err
 	}
 	in := steps.Input{Limits: r.Limits, Usage: steps.Usage{Window: r.window()}, Params: params}
-	id, data, err := r.runStep(ctx, r.o.Within, nil, "compose", in)
+	id, data, err := r.runStep(ctx, r.Options.Within, nil, "compose", in)
 	if err != nil {
 		return nil, err
 	}

@@ -9,13 +9,13 @@ import (
 // number returns the number of the thread: the registry has it since it has the account, but
 // for one that continues another one.
 func (r *threadRun) number(ctx context.Context, id string) (int64, error) {
-	return r.numberIn(ctx, r.money, id)
+	return r.numberIn(ctx, r.Account, id)
 }
 
 func (r *threadRun) numberIn(ctx context.Context, money *threadAccount, id string) (int64, error) {
 	if money == nil {
 		return 0, nil // a replay has no account
 	}
-	name, nothing := r.name(r.p), ""
-	return money.Number(ctx, store.Handle{ID: id, Project: r.p.Spaces.ProjectDir, Name: &name, Waiting: &nothing})
+	name, nothing := r.Name(r.Project), ""
+	return money.Number(ctx, store.Handle{ID: id, Project: r.Project.Spaces.ProjectDir, Name: &name, Waiting: &nothing})
 }

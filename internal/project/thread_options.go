@@ -34,7 +34,7 @@ type ThreadOptions struct {
 	Attach []message.Block
 	// AnyPath permits inputs to name any file: a person gave them.
 	AnyPath       bool
-	attached      bool   // Attach has all attachments, and they are prepared
+	AttachReady   bool   // Attach has all attachments, and they are prepared
 	By            string // who resumes the thread, "" for a person
 	AcceptChanged bool
 	NoSuspend     bool // a thread that would be suspended ends with APPROVAL_REQUIRED
@@ -54,8 +54,8 @@ type ThreadOptions struct {
 	Above     *threadRun                    // the thread of this process that starts the new one
 	Child     *threads.Spawned              // of a thread that another one started
 	Call      string                        // the key of the call that starts it, "" for none
-	callID    string                        // of the call of Above that starts it, "" if a step does
-	again     bool                          // a process that was stopped had begun the call
+	CallID    string                        // of the call of Above that starts it, "" if a step does
+	Again     bool                          // a process that was stopped had begun the call
 	Workspace string                        // here, read, worktree or copy; "" is where the caller works
 	// Permit asks the person whether tools may write in a directory that is not a project; nil
 	// if no person is present.
@@ -70,11 +70,11 @@ type ThreadOptions struct {
 	// Facts replace those of this machine and day in the prompt; nil keeps them.
 	Facts *steps.Facts
 	// ledger is open from the token to the account of the thread, which takes it; nil opens it.
-	ledger *store.Store
+	Ledger *store.Store
 }
 
-// wish returns where the tools of the thread shall work.
-func (o *ThreadOptions) wish() Wish {
+// Wish returns where the tools of the thread shall work.
+func (o *ThreadOptions) Wish() Wish {
 	return Wish{
 		Ref:       o.Ref,
 		Workspace: o.Workspace,
@@ -89,13 +89,13 @@ func (o *ThreadOptions) wish() Wish {
 
 // takeLedger returns the open ledger to a caller that closes it, or nil.
 func (o *ThreadOptions) takeLedger() *store.Store {
-	s := o.ledger
-	o.ledger = nil
+	s := o.Ledger
+	o.Ledger = nil
 	return s
 }
 
-// closeLedger closes the ledger unless the account of the thread took it.
-func (o *ThreadOptions) closeLedger() error {
+// CloseLedger closes the ledger unless the account of the thread took it.
+func (o *ThreadOptions) CloseLedger() error {
 	if s := o.takeLedger(); s != nil {
 		return s.Close()
 	}
@@ -107,8 +107,8 @@ func (o *ThreadOptions) isChild() bool {
 	return o.Child != nil || o.Above != nil || o.Token != nil && o.Token.Root != o.Token.Thread
 }
 
-// request returns the options that decide about the directive, its limits, permissions and models.
-func (o *ThreadOptions) request() *ThreadRequest {
+// Request returns the options that decide about the directive, its limits, permissions and models.
+func (o *ThreadOptions) Request() *ThreadRequest {
 	r := &ThreadRequest{
 		Ref:        o.Ref,
 		Args:       o.Args,

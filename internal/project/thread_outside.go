@@ -9,7 +9,7 @@ import (
 // hereOutside returns the project of the account with tools that write the current directory.
 // It asks the person, unless nothing is started.
 func hereOutside(ctx context.Context, p *Project, w Wish) (*Project, error) {
-	s := p.seenDir
+	s := p.SeenDir
 	switch {
 	case s.Empty:
 		return nil, diag.New(diag.PolicyDenied, "starting %s: tools do not write in %s: %s", w.Ref, p.Env.Base, s.Why).WithReason("here_refused")

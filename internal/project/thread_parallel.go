@@ -68,7 +68,7 @@ func (r *threadRun) touches(ctx context.Context, c *threads.ToolCall) *touches.S
 // located returns the one name of a path of a call: below the directory in which the tools of
 // the thread work, without links as far as it exists.
 func (r *threadRun) located(name string) string {
-	root := r.p.ToolDir()
+	root := r.Project.ToolDir()
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(root, filepath.FromSlash(name))
 	}

@@ -268,9 +268,9 @@ func (r *PreparedThread) caps() policy.Set {
 	return r.Directive.Permissions.Caps
 }
 
-// name returns the name of a thread, without the values of keys: the registry has no text that
+// Name returns the name of a thread, without the values of keys: the registry has no text that
 // its log does not have.
-func (r *PreparedThread) name(p *Project) string {
+func (r *PreparedThread) Name(p *Project) string {
 	b, err := jsonx.Marshal(r.Inputs)
 	if err != nil {
 		return ""

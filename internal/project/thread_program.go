@@ -50,7 +50,7 @@ func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Re
 	}
 	ctx = WithApprover(ctx, nil) // the program makes a call of its own
 	req.Within.Started = nil
-	req.Ask = b.r.o.Ask
+	req.Ask = b.r.Options.Ask
 	args, _ := jsonx.ParseMessage(req.Args)
 	input, _ := args.(map[string]any)
 	params, _ := input["parameters"].(map[string]any)
@@ -154,7 +154,7 @@ func (b *threadProgram) aside(ctx context.Context, within exec.Call, tool thread
 		input = map[string]any{}
 	}
 	of := within.Node
-	if id := callOf(within); id != "" {
+	if id := CallOf(within); id != "" {
 		of = id
 	}
 	got := &captured{}

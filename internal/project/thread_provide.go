@@ -99,16 +99,16 @@ func replayProvider(ctx context.Context, t *threads.Thread, node string, s *thre
 // executeProvider runs a provider item as every item is run.
 func (r *threadRun) executeProvider(ctx context.Context, _ *threads.Thread, node string, s *threads.Service) error {
 	ctx = context.WithValue(ctx, threadRunKey{}, r)
-	chain, err := r.p.Executor.Chain(ctx, s.Provider)
+	chain, err := r.Project.Executor.Chain(ctx, s.Provider)
 	if err != nil {
 		return err
 	}
 	call := r.withinNode(node).Below(r.loopHeld)
-	call.Ask = r.o.Ask
-	plan, err := r.p.Executor.Plan(ctx, chain, call, map[string]any{})
+	call.Ask = r.Options.Ask
+	plan, err := r.Project.Executor.Plan(ctx, chain, call, map[string]any{})
 	if err != nil {
 		return err
 	}
-	_, err = r.p.Executor.Run(ctx, plan)
+	_, err = r.Project.Executor.Run(ctx, plan)
 	return err
 }

@@ -31,7 +31,7 @@ type described struct {
 // returns nil if no record is written: only a thread that a person or a client started has
 // one, when it has ended.
 func (r *threadRun) describe(res *threads.Result) chan *described {
-	if r.o.Below != nil || r.o.Child != nil || r.o.Replay != nil {
+	if r.Options.Below != nil || r.Options.Child != nil || r.Options.Replay != nil {
 		return nil
 	}
 	switch res.Status {
@@ -55,25 +55,25 @@ func (r *threadRun) record(ctx context.Context, own chan *described) {
 		return
 	}
 	if err := r.writeThreadRecord(context.WithoutCancel(ctx), <-own); err != nil {
-		r.p.Env.Person.Warnf("the record of %s was not written: %v", r.stored().ID, err)
+		r.Project.Env.Person.Warnf("the record of %s was not written: %v", r.Stored().ID, err)
 	}
 }
 
 func (r *threadRun) writeThreadRecord(ctx context.Context, own *described) error {
-	signer, err := r.p.Keys.RuntimeKey(ctx)
+	signer, err := r.Project.Keys.RuntimeKey(ctx)
 	if err = cmp.Or(err, own.err); err != nil {
 		return err
 	}
-	root := r.stored().ID
-	if err := r.p.narrateBelow(&own.text, root); err != nil {
+	root := r.Stored().ID
+	if err := r.Project.narrateBelow(&own.text, root); err != nil {
 		return err
 	}
-	return r.p.writeRecord(signer)(ctx, item.Ref{Kind: item.Knowledge, ID: ThreadRecords + "/" + root}, own.text.Bytes())
+	return r.Project.writeRecord(signer)(ctx, item.Ref{Kind: item.Knowledge, ID: ThreadRecords + "/" + root}, own.text.Bytes())
 }
 
 // narrateOwn writes the head of the record, and the threads of the chain.
 func (r *threadRun) narrateOwn(out *bytes.Buffer, res *threads.Result) error {
-	project, root := r.p.Spaces.ProjectDir, r.stored().ID
+	project, root := r.Project.Spaces.ProjectDir, r.Stored().ID
 	chain, err := threads.Chain(project, root)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ func (r *threadRun) check(ctx context.Context, c *threads.ToolCall, tool string)
 	if err := r.Held.Allows(policy.Execute, ref); err != nil {
 		return err
 	}
-	_, err = r.p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: r.Held, Within: r.withinNode(c.Node), Params: map[string]any{"outputs": c.Input}, Ask: r.o.Ask})
+	_, err = r.Project.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: r.Held, Within: r.withinNode(c.Node), Params: map[string]any{"outputs": c.Input}, Ask: r.Options.Ask})
 	return err
 }
 
@@ -71,9 +71,9 @@ func (r *threadRun) resultTokens(ctx context.Context, name string) int64 {
 	if err != nil {
 		return 0
 	}
-	it, err := r.p.Resolver.Find(ctx, ref)
+	it, err := r.Project.Resolver.Find(ctx, ref)
 	if err != nil {
 		return 0
 	}
-	return wholeOf(it.Meta.Fields["result_tokens"])
+	return WholeOf(it.Meta.Fields["result_tokens"])
 }

@@ -49,7 +49,7 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 	if o.Model == "" {
 		o.Model, o.Provider = s.Model, s.Provider
 	}
-	prepared, err := p.PrepareThread(ctx, o.request())
+	prepared, err := p.PrepareThread(ctx, o.Request())
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 		prepared.Held = prepared.Held.With(g)
 	}
 	o.Decide, o.Ask = oneQuestion(o.Decide, o.Ask)
-	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: id, carried: s.Carried, again: true, changes: changes}
+	r := &threadRun{PreparedThread: prepared, Project: p, Options: o, id: id, carried: s.Carried, again: true, changes: changes}
 	r.attachments = s.Attachments
 	if r.attached, err = attachedNow(ctx, r); err != nil {
 		return nil, err

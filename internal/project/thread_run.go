@@ -26,10 +26,10 @@ import (
 
 // StartThread runs a directive with a model until the thread rests.
 func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (res *threads.Result, err error) {
-	if p, err = inAccount(p); err != nil {
+	if p, err = InAccount(p); err != nil {
 		return nil, err
 	}
-	prepared, err := p.PrepareThread(ctx, o.request())
+	prepared, err := p.PrepareThread(ctx, o.Request())
 	if err != nil {
 		return nil, err
 	}
@@ -42,15 +42,15 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (res *threa
 		}
 	}
 	o.Decide, o.Ask = oneQuestion(o.Decide, o.Ask)
-	r := &threadRun{PreparedThread: prepared, o: o, id: cmp.Or(o.ID, graph.NewID(prepared.Item.Ref.ID, p.Env.Now())), carried: o.follows}
-	if r.p, err = p.worksIn(ctx, o.wish(), r.id); err != nil {
+	r := &threadRun{PreparedThread: prepared, Options: o, id: cmp.Or(o.ID, graph.NewID(prepared.Item.Ref.ID, p.Env.Now())), carried: o.follows}
+	if r.Project, err = p.WorksIn(ctx, o.Wish(), r.id); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.p.dropUnused(ctx, r.id)) }()
-	if err := r.p.prepareAccount(); err != nil {
+	defer func() { err = errors.Join(err, r.Project.DropUnused(ctx, r.id)) }()
+	if err := r.Project.PrepareAccount(); err != nil {
 		return nil, err
 	}
-	if r.attachments, err = attachments(ctx, r.p, o, prepared); err != nil {
+	if r.attachments, err = Attachments(ctx, r.Project, o, prepared); err != nil {
 		return nil, err
 	}
 	if o.Below != nil {
@@ -74,7 +74,7 @@ func (r *threadRun) end(ctx context.Context) func(*threads.Result, error) (*thre
 			return nil, err
 		}
 		own := r.describe(res)
-		err = errors.Join(err, r.p.rested(ctx, r.stored().ID, res.Status))
+		err = errors.Join(err, r.Project.rested(ctx, r.Stored().ID, res.Status))
 		r.record(ctx, own)
 		return res, err
 	}
@@ -82,7 +82,7 @@ func (r *threadRun) end(ctx context.Context) func(*threads.Result, error) (*thre
 
 // startBelow starts the thread as the child of a run.
 func (r *threadRun) startBelow(ctx context.Context) (*threads.Result, error) {
-	below := r.o.Below
+	below := r.Options.Below
 	r.id = below.call.Child.Run
 	limits, err := below.admit(ctx, r.registered(), r.Limits)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *threadRun) startBelow(ctx context.Context) (*threads.Result, error) {
 
 // params returns what the kernel needs.
 func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
-	p := r.p
+	p := r.Project
 	signer, err := p.Keys.RuntimeKey(ctx)
 	if err != nil {
 		return threads.Params{}, err
@@ -122,30 +122,30 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 	}
 	m := r.Directive.Model
 	out := threads.Params{
-		Project: p.Spaces.ProjectDir, Parent: r.parent(), Spawned: r.o.Child, Program: p.Env.Version, Signer: signer, Keys: p.Keys.RuntimePublic, Heads: heads.Dir(p.Dirs.State), Now: p.Env.Now, PID: os.Getpid(),
+		Project: p.Spaces.ProjectDir, Parent: r.parent(), Spawned: r.Options.Child, Program: p.Env.Version, Signer: signer, Keys: p.Keys.RuntimePublic, Heads: heads.Dir(p.Dirs.State), Now: p.Env.Now, PID: os.Getpid(),
 		Directive: r.identity(), Held: r.Held, Limits: r.Limits, Services: r.Services, MaxOutput: r.MaxOutput, MinOutput: r.MinOutput, Effort: m.Effort,
 		MaxAttempts: r.Attempts,
-		Message:     r.o.Message, ResumedBy: r.o.By, Workspace: p.workingCopy(), Account: r.account, Loop: r.walkLoop, Number: r.number,
+		Message:     r.Options.Message, ResumedBy: r.Options.By, Workspace: p.WorkingCopy(), Account: r.account, Loop: r.walkLoop, Number: r.number,
 		LoopItem: identityOf(r.Loop), Steps: loopSteps, Changes: r.changes,
 		Execute: r.executeProvider, Guard: r.guard, Repeatable: r.repeatable, Check: r.check,
-		Source: source, Observe: r.o.Observe,
+		Source: source, Observe: r.Options.Observe,
 		NoSuspend: !r.suspends(), Revoked: r.revoked, Carried: r.carried,
 		Decided: r.decided, Took: r.took,
 	}
 	watch := watchWaiting(ctx, p)
 	out.Observe = func(l transcript.Line) {
 		watch(r.id, &l)
-		if r.o.Observe != nil {
-			r.o.Observe(l)
+		if r.Options.Observe != nil {
+			r.Options.Observe(l)
 		}
 	}
 	out.Attachments, out.Attached, out.ForModel = r.attachments, r.attached, r.forModel
-	if r.o.Below == nil { // a run knows the thread of its node by one id
+	if r.Options.Below == nil { // a run knows the thread of its node by one id
 		out.Continue = r.goesOn
 	}
-	if r.o.Replay != nil {
+	if r.Options.Replay != nil {
 		// Another thread that goes on would ask a model for a summary.
-		out.Replay, out.Execute, out.Continue, out.Observe = r.o.Replay, replayProvider, nil, r.o.Observe
+		out.Replay, out.Execute, out.Continue, out.Observe = r.Options.Replay, replayProvider, nil, r.Options.Observe
 	}
 	secrets := p.redactor(r.keys)
 	out.Redact, out.RedactText = secrets.Bytes, func() threads.TextFilter { return secrets.Text() }
@@ -157,12 +157,12 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 
 // KernelParams prepares a thread, and returns what the kernel needs to run it.
 func (p *Project) KernelParams(ctx context.Context, id string, o *ThreadOptions) (threads.Params, error) {
-	prepared, err := p.PrepareThread(ctx, o.request())
+	prepared, err := p.PrepareThread(ctx, o.Request())
 	if err != nil {
 		return threads.Params{}, err
 	}
-	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: id}
-	if r.attachments, err = attachments(ctx, p, o, prepared); err != nil {
+	r := &threadRun{PreparedThread: prepared, Project: p, Options: o, id: id}
+	if r.attachments, err = Attachments(ctx, p, o, prepared); err != nil {
 		return threads.Params{}, err
 	}
 	return r.params(ctx)
@@ -170,14 +170,14 @@ func (p *Project) KernelParams(ctx context.Context, id string, o *ThreadOptions)
 
 // suspends reports whether the thread may rest until a person or a time wakes it. The run of
 // a graph waits for its thread, so a thread of a node cannot.
-func (r *threadRun) suspends() bool { return !r.o.NoSuspend && r.o.Below == nil }
+func (r *threadRun) suspends() bool { return !r.Options.NoSuspend && r.Options.Below == nil }
 
 // parent returns the run whose node started the thread, "" if none did.
 func (r *threadRun) parent() string {
-	if r.o.Below == nil {
+	if r.Options.Below == nil {
 		return ""
 	}
-	return r.o.Below.call.Child.Parent
+	return r.Options.Below.call.Child.Parent
 }
 
 func (r *threadRun) identity() threads.Directive {
@@ -197,38 +197,38 @@ func (r *threadRun) identity() threads.Directive {
 
 // account opens the account of the thread in the ledger of the user.
 func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (threads.Ledger, error) {
-	if r.o.Below != nil {
-		a, err := r.o.Below.account(ctx, r.registered(), limit)
+	if r.Options.Below != nil {
+		a, err := r.Options.Below.account(ctx, r.registered(), limit)
 		if err != nil {
 			return nil, err
 		}
-		a.now, r.money = r.p.Env.Now, a
+		a.now, r.Account = r.Project.Env.Now, a
 		return a, nil
 	}
-	if r.money != nil {
-		return r.money, nil // of the thread before it in the chain
+	if r.Account != nil {
+		return r.Account, nil // of the thread before it in the chain
 	}
 	th := r.registered()
-	th.Begins = r.o.Token != nil && r.o.Child != nil && (r.carried == nil || r.carried.Follows != "")
-	a, err := r.p.account(ctx, r.o.takeLedger(), th, store.Budget{Max: limit})
+	th.Begins = r.Options.Token != nil && r.Options.Child != nil && (r.carried == nil || r.carried.Follows != "")
+	a, err := r.Project.account(ctx, r.Options.takeLedger(), th, store.Budget{Max: limit})
 	if err != nil {
 		return nil, err
 	}
-	a.token, a.now = r.o.Token, r.p.Env.Now
-	r.money = a
+	a.token, a.now = r.Options.Token, r.Project.Env.Now
+	r.Account = a
 	return a, nil
 }
 
-// stored describes the thread for the ledger.
-func (r *threadRun) stored() store.Thread {
-	return store.Thread{ID: r.carried.RootOf(r.id), Project: r.p.Spaces.ProjectDir, Kind: "thread", Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model,
+// Stored describes the thread for the ledger.
+func (r *threadRun) Stored() store.Thread {
+	return store.Thread{ID: r.carried.RootOf(r.id), Project: r.Project.Spaces.ProjectDir, Kind: "thread", Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model,
 		Depth: r.Limits.Depth, Spawns: r.Limits.Spawns}
 }
 
 // registered is stored with the name of the thread.
 func (r *threadRun) registered() store.Thread {
-	th := r.stored()
-	th.Name = r.name(r.p)
+	th := r.Stored()
+	th.Name = r.Name(r.Project)
 	return th
 }
 
@@ -255,7 +255,7 @@ func (r *threadRun) repeatable(ctx context.Context, name string) bool {
 		return false
 	}
 	var it *resolve.Item
-	if it, err = r.p.Resolver.Find(ctx, ref); err != nil {
+	if it, err = r.Project.Resolver.Find(ctx, ref); err != nil {
 		return false
 	}
 	return it.Meta.Fields["idempotent"] == true || it.Meta.Fields["idempotency"] == "key"
@@ -276,12 +276,12 @@ func (p *Project) ThreadSummary(ctx context.Context, id string) (*threads.Summar
 	return s, err
 }
 
-// root returns the thread that began the tree of this one.
-func (r *threadRun) root() string {
-	if r.o.Child != nil {
-		return r.o.Child.Root
+// Root returns the thread that began the tree of this one.
+func (r *threadRun) Root() string {
+	if r.Options.Child != nil {
+		return r.Options.Child.Root
 	}
-	return r.stored().ID
+	return r.Stored().ID
 }
 
 // asChild reads from the registry where the thread of a token is in its tree, and its
@@ -291,7 +291,7 @@ func (p *Project) asChild(ctx context.Context, o *ThreadOptions, prepared *Prepa
 	if o.Token == nil || o.Token.Root == o.Token.Thread {
 		return nil
 	}
-	s := o.ledger
+	s := o.Ledger
 	if s == nil {
 		opened, _, err := p.ledger(ctx)
 		if err != nil {
@@ -316,14 +316,14 @@ func (p *Project) asChild(ctx context.Context, o *ThreadOptions, prepared *Prepa
 // threadRun is a thread that this project runs.
 type threadRun struct {
 	*PreparedThread
-	p         *Project
-	o         *ThreadOptions
+	Project   *Project
+	Options   *ThreadOptions
 	id        string
 	hooks     []steps.Hook
 	guards    []steps.Hook        // hooks of the user, which no item replaces
 	guardItem threads.Identity    // the file of the guards
 	headless  string              // approvals.headless of the allowance
-	money     *threadAccount      // nil before the thread has its account
+	Account   *threadAccount      // nil before the thread has its account
 	carried   *threads.Carried    // from the thread that it continues, or nil
 	again     bool                // an earlier process began the thread
 	changes   []transcript.Change // items that changed since the thread started, when it is resumed

@@ -50,13 +50,13 @@ func kept[K comparable, V any](s *stepItems, all *map[K]V, key K, get func() (V,
 
 // chain returns the chain of a step.
 func (r *threadRun) chain(ctx context.Context, ref item.Ref) (*exec.Chain, error) {
-	return kept(&r.items, &r.items.chains, ref, func() (*exec.Chain, error) { return r.p.Executor.Chain(ctx, ref) })
+	return kept(&r.items, &r.items.chains, ref, func() (*exec.Chain, error) { return r.Project.Executor.Chain(ctx, ref) })
 }
 
 // config returns settings that a step reads.
 func (r *threadRun) config(ctx context.Context, id string) (map[string]any, error) {
 	return kept(&r.items, &r.items.configs, id, func() (map[string]any, error) {
-		s, err := r.p.Resolver.Config(ctx, id)
+		s, err := r.Project.Resolver.Config(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func newLoopDispatcher(r *threadRun, t *threads.Thread, walk int) loopDispatcher
 // of a hook, the kernel writes all that is before it, and what they returned has lines of
 // its own. A step that is a program is any tool.
 func (d loopDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target, error) {
-	get := func() (graph.Target, error) { return graphDispatcher{p: d.r.p}.Target(ctx, ref) }
+	get := func() (graph.Target, error) { return graphDispatcher{p: d.r.Project}.Target(ctx, ref) }
 	if !strings.HasPrefix(ref.ID, steps.Dir) || ref.Kind != item.Tool {
 		return get()
 	}
@@ -145,7 +145,7 @@ var inboxKinds = map[string]bool{"suspend": true, "handoff": true, "event": true
 // inbox returns the messages for the step that reads them. A request to hand off waits for
 // the first answer of the model.
 func (r *threadRun) inbox(t *threads.Thread) (rows []any, taken []graph.Message, err error) {
-	all, err := graph.Inbox(r.p.Spaces.ProjectDir, t.ID())
+	all, err := graph.Inbox(r.Project.Spaces.ProjectDir, t.ID())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -185,5 +185,5 @@ func (d loopDispatcher) readInbox(ctx context.Context, within exec.Call, params 
 	if err := d.t.Flush(); err != nil {
 		return nil, err
 	}
-	return out.Data, graph.Take(d.r.p.Spaces.ProjectDir, d.t.ID(), taken)
+	return out.Data, graph.Take(d.r.Project.Spaces.ProjectDir, d.t.ID(), taken)
 }

@@ -44,7 +44,7 @@ func (r *threadRun) summarize(ctx context.Context, t *threads.Thread, cfg *steps
 	if out.artifact, err = t.Keep(whole); err != nil {
 		return nil, err
 	}
-	root, err := r.p.Resolver.Config(ctx, steps.AgentConfig)
+	root, err := r.Project.Resolver.Config(ctx, steps.AgentConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ const maxLevels = 4
 // conversation summarizes all of a conversation, in parts that fit the window of the model
 // that summarizes.
 func (s *summarizer) conversation(ctx context.Context, messages []message.Message) (string, error) {
-	left, err := s.r.money.Left(ctx)
+	left, err := s.r.Account.Left(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -239,14 +239,14 @@ func (s *summarizer) run(ctx context.Context, text string) (*threads.Result, err
 // begun returns whether a stopped process has begun the thread with an id, and the maximum that
 // it reserved. started is nil if the process was stopped before the first line of its log.
 func (s *summarizer) begun(ctx context.Context, id string) (most policy.USD, yes bool, started *threads.Started, err error) {
-	started, err = threads.ReadStarted(s.r.p.Spaces.ProjectDir, id)
+	started, err = threads.ReadStarted(s.r.Project.Spaces.ProjectDir, id)
 	switch {
 	case err == nil:
 		return started.Limits.Spend, true, started, nil
 	case diag.CodeOf(err) != diag.ThreadNotFound:
 		return 0, false, nil, err
 	}
-	most, yes, err = s.r.money.MaxOf(ctx, id)
+	most, yes, err = s.r.Account.MaxOf(ctx, id)
 	return most, yes, nil, err
 }
 
@@ -269,7 +269,7 @@ func (s *summarizer) result(ctx context.Context, id string, begun *threads.Start
 	if err := threads.Mark(ctx, id, threads.Failed, params); err != nil && diag.CodeOf(err) != diag.BudgetExceeded {
 		return nil, err
 	}
-	return threads.ReadResult(s.r.p.Spaces.ProjectDir, id)
+	return threads.ReadResult(s.r.Project.Spaces.ProjectDir, id)
 }
 
 // service returns the model that summarizes.
@@ -291,13 +291,13 @@ func (s *summarizer) prepare(ctx context.Context, id, text string, most policy.U
 	own := s.t.Service()
 	tokens := max(8*compact.Tokens(text), 100_000) // more than a request of the text can have
 	o := &ThreadOptions{
-		ID: id, Ref: ref, Held: s.r.o.Held, Params: map[string]any{"conversation": text},
+		ID: id, Ref: ref, Held: s.r.Options.Held, Params: map[string]any{"conversation": text},
 		Limits: []string{"spend=" + most.String(), "tokens=" + strconv.FormatInt(tokens, 10)}, Provider: own.Provider.ID, NoSuspend: true,
 	}
-	prepared, err := s.r.p.PrepareThread(ctx, o.request())
+	prepared, err := s.r.Project.PrepareThread(ctx, o.Request())
 	if err != nil {
 		o.Model = own.Model
-		prepared, err = s.r.p.PrepareThread(ctx, o.request())
+		prepared, err = s.r.Project.PrepareThread(ctx, o.Request())
 	}
 	return prepared, o, err
 }
@@ -308,16 +308,16 @@ func (s *summarizer) params(ctx context.Context, id, text string, most policy.US
 	if err != nil {
 		return threads.Params{}, err
 	}
-	sub := &threadRun{PreparedThread: prepared, p: s.r.p, o: o, id: id}
+	sub := &threadRun{PreparedThread: prepared, Project: s.r.Project, Options: o, id: id}
 	params, err := sub.params(ctx)
 	params.Continue = nil
-	params.Number = func(ctx context.Context, id string) (int64, error) { return sub.numberIn(ctx, s.r.money, id) }
+	params.Number = func(ctx context.Context, id string) (int64, error) { return sub.numberIn(ctx, s.r.Account, id) }
 	params.Account = func(ctx context.Context, _ string, limit policy.USD) (threads.Ledger, error) {
-		owner, err := s.r.money.Child(ctx, sub.registered(), limit)
+		owner, err := s.r.Account.Child(ctx, sub.registered(), limit)
 		if err != nil {
 			return nil, err
 		}
-		return summaryAccount{&threadAccount{Owner: owner}, s.r.money}, nil
+		return summaryAccount{&threadAccount{Owner: owner}, s.r.Account}, nil
 	}
 	return params, err
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// steered returns the last thread of a chain, if a request to suspend it or to hand it off
+// Steered returns the last thread of a chain, if a request to suspend it or to hand it off
 // can be obeyed.
-func (p *Project) steered(id, doing string) (string, *threads.Started, error) {
+func (p *Project) Steered(id, doing string) (string, *threads.Started, error) {
 	id = p.EndOfChain(id)
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
 	switch {
@@ -28,8 +28,8 @@ func (p *Project) steered(id, doing string) (string, *threads.Started, error) {
 	return id, s, nil
 }
 
-// notRunning returns the error of a request to a thread that no process runs.
-func (p *Project) notRunning(ctx context.Context, id, doing string) error {
+// NotRunning returns the error of a request to a thread that no process runs.
+func (p *Project) NotRunning(ctx context.Context, id, doing string) error {
 	s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
 	if err != nil {
 		return err
@@ -41,11 +41,11 @@ func (p *Project) notRunning(ctx context.Context, id, doing string) error {
 // for that a short time. It returns the state of the thread afterwards, which is running if
 // something is in flight. by is who asks.
 func (p *Project) SuspendThread(ctx context.Context, id, reason, by string) (string, error) {
-	id, err := p.askToSuspend(ctx, id, reason, by)
+	id, err := p.AskToSuspend(ctx, id, reason, by)
 	if err != nil {
 		return "", err
 	}
-	_ = transcript.Base(p.Spaces.ProjectDir, id).FreeWithin(ctx, transcript.LockFile, endWait)
+	_ = transcript.Base(p.Spaces.ProjectDir, id).FreeWithin(ctx, transcript.LockFile, EndWait)
 	s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
 	if err != nil {
 		return "", err
@@ -53,13 +53,13 @@ func (p *Project) SuspendThread(ctx context.Context, id, reason, by string) (str
 	return s.State, nil
 }
 
-func (p *Project) askToSuspend(ctx context.Context, id, reason, by string) (string, error) {
-	id, _, err := p.steered(id, "suspending")
+func (p *Project) AskToSuspend(ctx context.Context, id, reason, by string) (string, error) {
+	id, _, err := p.Steered(id, "suspending")
 	if err != nil {
 		return "", err
 	}
 	if graph.Owner(ctx, p.Spaces.ProjectDir, id) < 0 {
-		return "", p.notRunning(ctx, id, "suspending")
+		return "", p.NotRunning(ctx, id, "suspending")
 	}
 	return id, p.sendSuspend(id, reason, by)
 }
@@ -71,7 +71,7 @@ func (p *Project) sendSuspend(id, reason, by string) error {
 // StopTurn has a thread suspend itself before its next turn, for a person who refuses a call. If
 // no process runs the thread, the process that resumes it with the answer does.
 func (p *Project) StopTurn(id string) error {
-	id, _, err := p.steered(id, "suspending")
+	id, _, err := p.Steered(id, "suspending")
 	if err != nil {
 		return err
 	}

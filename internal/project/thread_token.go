@@ -12,9 +12,9 @@ import (
 	"github.com/ryeos/rye/threads/token"
 )
 
-// mint makes a token for a thread. It completes a grant that states the thread, its tree, its
+// Mint makes a token for a thread. It completes a grant that states the thread, its tree, its
 // directive, its permissions and its time. open is the ledger if the caller has it, or nil.
-func (p *Project) mint(ctx context.Context, g token.Grant, open *store.Store) (token.Token, error) {
+func (p *Project) Mint(ctx context.Context, g token.Grant, open *store.Store) (token.Token, error) {
 	signer, err := p.Keys.RuntimeKey(ctx)
 	if err != nil {
 		return token.Token{}, err
@@ -37,9 +37,9 @@ func (p *Project) mint(ctx context.Context, g token.Grant, open *store.Store) (t
 	return t, open.AddToken(ctx, claims.ID, g.Thread, g.Parent, g.Now.Add(token.Longest))
 }
 
-// takeToken checks the token that the process of a thread got, and uses it up. It returns the
+// TakeToken checks the token that the process of a thread got, and uses it up. It returns the
 // ledger, which the process opens once: the caller closes it.
-func (p *Project) takeToken(ctx context.Context, thread string, t token.Token) (*token.Claims, *store.Store, error) {
+func (p *Project) TakeToken(ctx context.Context, thread string, t token.Token) (*token.Claims, *store.Store, error) {
 	dir, err := p.realDir()
 	if err != nil {
 		return nil, nil, err
@@ -66,7 +66,7 @@ func (p *Project) realDir() (string, error) {
 	return dir, nil
 }
 
-// revokeTokens revokes the tokens of a thread, and with below those of all below it.
-func (p *Project) revokeTokens(ctx context.Context, thread string, below bool) error {
+// RevokeTokens revokes the tokens of a thread, and with below those of all below it.
+func (p *Project) RevokeTokens(ctx context.Context, thread string, below bool) error {
 	return p.WithStore(ctx, func(s *store.Store) error { return s.Revoke(ctx, thread, below) })
 }

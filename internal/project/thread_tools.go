@@ -65,7 +65,7 @@ const maxTried = 200
 // that other items use and that does not run: a permission for it, as for the server of a
 // tool, offers nothing. A wildcard does not offer models.
 func (r *threadRun) offer(ctx context.Context, ref item.Ref, exact bool) (*steps.Offer, error) {
-	it, err := r.p.Resolver.Find(ctx, ref)
+	it, err := r.Project.Resolver.Find(ctx, ref)
 	if diag.CodeOf(err) == diag.ToolNotFound {
 		return nil, nil // a directive may name a tool that this project does not have
 	}
@@ -75,7 +75,7 @@ func (r *threadRun) offer(ctx context.Context, ref item.Ref, exact bool) (*steps
 	if primary.Runnable(it) != nil || !exact && it.Meta.ToolType == "provider" {
 		return nil, nil
 	}
-	chain, err := r.p.Executor.Chain(ctx, ref)
+	chain, err := r.Project.Executor.Chain(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (r *threadRun) matched(ctx context.Context, named, prefer []string) ([]stri
 	if !steps.AnyTool(caps) {
 		return ids, nil
 	}
-	entries, err := r.p.Resolver.All(ctx, item.Tool)
+	entries, err := r.Project.Resolver.All(ctx, item.Tool)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (r *threadRun) define(ctx context.Context, it *resolve.Item) (steps.Offer, 
 	if err != nil {
 		return steps.Offer{}, diag.New(diag.Internal, "offering %s: %w", it.Ref, err)
 	}
-	risk, err := resolve.Risk(ctx, r.p.Resolver)
+	risk, err := resolve.Risk(ctx, r.Project.Resolver)
 	if err != nil {
 		return steps.Offer{}, err
 	}
@@ -156,7 +156,7 @@ func (r *threadRun) define(ctx context.Context, it *resolve.Item) (steps.Offer, 
 
 // verbs returns the verbs that the thread may use for any item.
 func (r *threadRun) verbs(ctx context.Context) ([]steps.VerbTool, error) {
-	w, err := r.p.Workspace(ctx, r.within())
+	w, err := r.Project.Workspace(ctx, r.within())
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (r *threadRun) verbs(ctx context.Context) ([]steps.VerbTool, error) {
 	var out []steps.VerbTool
 	for _, d := range defs.Tools {
 		ref := item.Ref{Kind: item.Tool, ID: "rye/primary/" + d.Name}
-		it, err := r.p.Resolver.Find(ctx, ref)
+		it, err := r.Project.Resolver.Find(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -190,7 +190,7 @@ func (r *threadRun) callWithin(within exec.Call) threads.Runner {
 
 // call runs one call of the model through the gates of every caller.
 func (r *threadRun) call(ctx context.Context, within exec.Call, c *threads.ToolCall) (*threads.ToolResult, error) {
-	if err := r.money.permitted(ctx); err != nil {
+	if err := r.Account.permitted(ctx); err != nil {
 		return nil, err
 	}
 	if skipped, err := r.guarded(ctx, within, c); err != nil || skipped != nil {
@@ -217,10 +217,10 @@ func (r *threadRun) call(ctx context.Context, within exec.Call, c *threads.ToolC
 	}
 	within.Key = c.Key
 	call := primary.Call{
-		Ref: ref, Held: c.Held, Within: within, Params: c.Input, Ask: r.o.Ask,
+		Ref: ref, Held: c.Held, Within: within, Params: c.Input, Ask: r.Options.Ask,
 		OnLine: func(s proc.Stream, line []byte) { c.Output(streamName(s), string(line)) },
 	}
-	run, err := r.p.Verbs.Tool(ctx, call)
+	run, err := r.Project.Verbs.Tool(ctx, call)
 	if err != nil && (run == nil || run.Result == nil) {
 		return nil, err
 	}
@@ -262,7 +262,7 @@ func (r *threadRun) read(ctx context.Context, c *threads.ToolCall, env *diag.Env
 // pageBytes returns the length of the longest page of a text in bytes: the parts of a file,
 // and of an artifact, are not cut again.
 func (r *threadRun) pageBytes(ctx context.Context, ref string) (int, error) {
-	cfg, err := settings.Resilience(ctx, r.p.Resolver)
+	cfg, err := settings.Resilience(ctx, r.Project.Resolver)
 	if err != nil {
 		return 0, err
 	}
@@ -283,7 +283,7 @@ func streamName(s proc.Stream) string {
 
 // verb runs one of the four verbs, as for a client of the MCP surface.
 func (r *threadRun) verb(ctx context.Context, within exec.Call, c *threads.ToolCall) (*threads.ToolResult, error) {
-	p := r.p
+	p := r.Project
 	if c.By != "" {
 		p = p.ForBroker()
 	}
@@ -306,7 +306,7 @@ func (r *threadRun) verb(ctx context.Context, within exec.Call, c *threads.ToolC
 		}
 	}
 	env := w.Do(ctx, agent.Request{
-		Name: string(c.Tool.Verb), Args: args, Held: c.Held, Within: within, Ask: r.o.Ask,
+		Name: string(c.Tool.Verb), Args: args, Held: c.Held, Within: within, Ask: r.Options.Ask,
 		Progress: func(line string) { c.Output("stdout", line) },
 	})
 	if env.Error != nil && refused(env.Error.Code) {
@@ -328,8 +328,8 @@ const maxArtifact = 64 << 20
 // artifact reads lines of an artifact of the thread.
 func (r *threadRun) artifact(ctx context.Context, in map[string]any) (*threads.ToolResult, error) {
 	id, _ := in["id"].(string)
-	offset, wanted := wholeOf(in["offset"]), wholeOf(in["limit"])
-	cfg, err := settings.Resilience(ctx, r.p.Resolver)
+	offset, wanted := WholeOf(in["offset"]), WholeOf(in["limit"])
+	cfg, err := settings.Resilience(ctx, r.Project.Resolver)
 	if err != nil {
 		return nil, err
 	}
@@ -386,7 +386,7 @@ func artifactEnd(id string, first, last, total, wanted int64) string {
 // carried from there names it.
 func (r *threadRun) storedArtifact(id string) ([]byte, error) {
 	read := func(thread string) ([]byte, error) {
-		b, _, err := openat.Read(r.p.Spaces.ProjectDir, transcript.Dir+"/"+thread+"/"+transcript.ArtifactsDir+"/"+id+".txt", maxArtifact)
+		b, _, err := openat.Read(r.Project.Spaces.ProjectDir, transcript.Dir+"/"+thread+"/"+transcript.ArtifactsDir+"/"+id+".txt", maxArtifact)
 		return b, err
 	}
 	b, err := read(r.id)
@@ -394,7 +394,7 @@ func (r *threadRun) storedArtifact(id string) ([]byte, error) {
 		if b, err = read(c.Source()); err == nil {
 			break
 		}
-		before, startErr := threads.ReadStarted(r.p.Spaces.ProjectDir, c.Source())
+		before, startErr := threads.ReadStarted(r.Project.Spaces.ProjectDir, c.Source())
 		if startErr != nil {
 			break
 		}

@@ -19,7 +19,7 @@ func noteWaiting(ctx context.Context, p *Project, id string) error {
 	}
 	text := w.Encode()
 	list := []store.Handle{{ID: id, Project: dir, Waiting: &text}}
-	if root := chainRoot(dir, id); root != id {
+	if root := ChainRoot(dir, id); root != id {
 		list = append(list, store.Handle{ID: root, Project: dir, Waiting: &text})
 	}
 	return p.WithStore(ctx, func(s *store.Store) error { return s.Describe(ctx, list) })

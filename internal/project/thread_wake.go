@@ -45,17 +45,17 @@ func (p *Project) WaitingThreads(ctx context.Context) ([]DueThread, error) {
 // returns when that process has the log.
 func (p *Project) WakeThread(ctx context.Context, d *DueThread) error {
 	var err error
-	d.PID, err = p.carryOn(ctx, d.ID, []string{"threads", "resume", d.ID}, nil, startWait, func() bool {
+	d.PID, err = p.CarryOn(ctx, d.ID, []string{"threads", "resume", d.ID}, nil, StartWait, func() bool {
 		s, err := graph.Status(ctx, p.Spaces.ProjectDir, d.ID)
 		return err == nil && (s.State != graph.StateSuspended || s.WakeAt != d.WakeAt.UTC().Format(time.RFC3339))
 	})
 	return err
 }
 
-// carryOn starts a process that continues a thread or run, and outlives this one and its
+// CarryOn starts a process that continues a thread or run, and outlives this one and its
 // session: args and input are what it reads. It returns the process when begun reports that
 // it has the log.
-func (p *Project) carryOn(ctx context.Context, id string, args []string, input []byte, limit time.Duration, begun func() bool) (pid int, err error) {
+func (p *Project) CarryOn(ctx context.Context, id string, args []string, input []byte, limit time.Duration, begun func() bool) (pid int, err error) {
 	out, err := transcript.Base(p.Spaces.ProjectDir, id).OpenFile(stderrFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return 0, diag.Doing("continuing "+id, err)

@@ -17,7 +17,7 @@ import (
 // walkLoop runs the graph of the loop, from its start or from where the log ends.
 func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transcript.Log, lines []transcript.Line) error {
 	defer r.live.close()
-	it, err := r.p.Resolver.Find(ctx, loopRef())
+	it, err := r.Project.Resolver.Find(ctx, loopRef())
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transc
 	if g == nil {
 		return diag.FromFindings("reading the loop "+it.Ref.String(), findings)
 	}
-	params, err := r.p.GraphParams(ctx, r.loopHeld)
+	params, err := r.Project.GraphParams(ctx, r.loopHeld)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transc
 		end := endingOf(last.Output)
 		rests := end.State == threads.Suspended
 		asks := rests && end.Suspend.Ask != nil && end.Suspend.Ask.Limit == ""
-		if asks || !rests && r.o.Message == "" {
+		if asks || !rests && r.Options.Message == "" {
 			t.Ends(end)
 			return nil
 		}
@@ -45,7 +45,7 @@ func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transc
 			at = end.Suspend.Node
 		}
 	}
-	if r.o.Message != "" {
+	if r.Options.Message != "" {
 		at = "" // the model reads the message: the end of the turn is not decided again
 	}
 	started := walk > 0
@@ -57,7 +57,7 @@ func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transc
 	}
 	params.Dispatcher, params.Log, params.Lines, params.Snapshot = newLoopDispatcher(r, t, walk), log, lines, nil
 	params.NoSuspend = true
-	params.AcceptChanged, params.Space = r.o.AcceptChanged && !r.p.Env.Locked, transcript.Space(it.Root.Space)
+	params.AcceptChanged, params.Space = r.Options.AcceptChanged && !r.Project.Env.Locked, transcript.Space(it.Root.Space)
 	var res *graph.Result
 	if ended {
 		params.Node = again(g, t, at)
@@ -197,7 +197,7 @@ func suspensionOf(m map[string]any) *threads.Suspension {
 	}
 	s.Node, _ = m["resume"].(string)
 	if s.Reason == threads.ByRateLimit {
-		s.Wait = time.Duration(wholeOf(m["wait_ms"])) * time.Millisecond
+		s.Wait = time.Duration(WholeOf(m["wait_ms"])) * time.Millisecond
 	}
 	control, _ := m["control"].(map[string]any)
 	if action, _ := control["action"].(string); s.Reason != threads.ByHook || action != "escalate" {

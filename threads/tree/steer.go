@@ -1,4 +1,4 @@
-package project
+package tree
 
 import (
 	"context"
@@ -6,42 +6,43 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/project"
 )
 
 // handOffWait is how long a process may take to begin the thread that goes on: a turn of
 // the model ends first, and another model summarizes.
 const handOffWait = 2 * time.Minute
 
-// HandOffThread has another thread go on with the work of one: its own process starts it
+// HandOff has another thread go on with the work of one: its own process starts it
 // before its next turn, or one of its own if no process runs the thread. It returns the new
 // thread.
-func (p *Project) HandOffThread(ctx context.Context, id, text, by string) (next string, err error) {
-	from, _, err := p.steered(id, "handing off")
+func HandOff(ctx context.Context, p *project.Project, id, text, by string) (next string, err error) {
+	from, _, err := p.Steered(id, "handing off")
 	if err != nil {
 		return "", err
 	}
 	if graph.Owner(ctx, p.Spaces.ProjectDir, from) < 0 {
-		if _, err := p.handsOff(from); err != nil {
+		if _, err := p.HandsOff(from); err != nil {
 			return "", err
 		}
-		_, err = p.continueProcess(ctx, from, resumeStart{Message: text, HandOff: true})
+		_, err = continueProcess(ctx, p, from, resumeStart{Message: text, HandOff: true})
 		return p.EndOfChain(from), err
 	}
-	if err := p.askToHandOff(from, text, by); err != nil {
+	if err := askToHandOff(p, from, text, by); err != nil {
 		return "", err
 	}
 	for end := time.Now().Add(handOffWait); ; {
 		running := graph.Owner(ctx, p.Spaces.ProjectDir, from) >= 0
-		if next, err := p.nextOf(from); err != nil || next != "" {
+		if next, err := nextOf(p, from); err != nil || next != "" {
 			return next, err
 		}
 		if !running {
-			return "", p.notRunning(ctx, from, "handing off")
+			return "", p.NotRunning(ctx, from, "handing off")
 		}
 		if time.Now().After(end) {
 			return "", diag.New(diag.Timeout, "handing off %s: its turn has not ended after %s; another thread goes on after it", from, handOffWait)
 		}
-		if err := pause(ctx, lookPause); err != nil {
+		if err := project.Pause(ctx, project.LookPause); err != nil {
 			return "", err
 		}
 	}
@@ -49,7 +50,7 @@ func (p *Project) HandOffThread(ctx context.Context, id, text, by string) (next 
 
 // nextOf returns the thread that goes on after one, also if it has no log yet, or "". It
 // reads the chain once: a log that appears between two readings would be in neither answer.
-func (p *Project) nextOf(from string) (string, error) {
+func nextOf(p *project.Project, from string) (string, error) {
 	links, err := p.ThreadChain(from)
 	if err != nil {
 		return "", err
@@ -64,7 +65,7 @@ func (p *Project) nextOf(from string) (string, error) {
 	return "", nil
 }
 
-func (p *Project) askToHandOff(id, text, by string) error {
+func askToHandOff(p *project.Project, id, text, by string) error {
 	m := graph.Message{Kind: "handoff", By: by}
 	if text != "" {
 		m.Payload = map[string]any{"message": text}

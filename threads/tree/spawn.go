@@ -1,4 +1,4 @@
-package project
+package tree
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
@@ -48,77 +49,77 @@ type Spawned struct {
 	Limits    threads.Limits `json:"limits"`
 }
 
-// SpawnThread starts a thread in a process of its own, which outlives this one and its
+// Spawn starts a thread in a process of its own, which outlives this one and its
 // session. What can be refused before the thread begins is refused here; SpawnThread returns
 // when the log has the start of the thread. A thread that another one starts is admitted by
 // the registry first, and leaves nothing if it does not begin.
-func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned, err error) {
-	if p, err = inAccount(p); err != nil {
+func Spawn(ctx context.Context, p *project.Project, o *project.ThreadOptions) (s *Spawned, err error) {
+	if p, err = project.InAccount(p); err != nil {
 		return nil, err
 	}
-	prepared, err := p.PrepareThread(ctx, o.request())
+	prepared, err := p.PrepareThread(ctx, o.Request())
 	if err != nil {
 		return nil, err
 	}
 	id := graph.NewID(prepared.Item.Ref.ID, p.Env.Now())
 	if up := o.Above; up != nil {
-		child := store.Thread{ID: id, Project: p.Spaces.ProjectDir, Kind: "thread", Ref: prepared.Ref, Digest: prepared.Item.Digest.String(), Model: prepared.Services[0].Model, Name: prepared.name(p)}
-		if prepared.Limits, err = up.admit(ctx, child, o, prepared); err != nil {
+		child := store.Thread{ID: id, Project: p.Spaces.ProjectDir, Kind: "thread", Ref: prepared.Ref, Digest: prepared.Item.Digest.String(), Model: prepared.Services[0].Model, Name: prepared.Name(p)}
+		if prepared.Limits, err = up.Admit(ctx, child, o, prepared); err != nil {
 			return nil, err
 		}
 		defer func() {
 			if err != nil {
-				err = errors.Join(err, up.money.Discard(context.WithoutCancel(ctx), id))
+				err = errors.Join(err, up.Account.Discard(context.WithoutCancel(ctx), id))
 			}
 		}()
 		o.Limits = asFlags(prepared.Limits)
 	}
 	start := threadStart{
 		ThreadID: id, Ref: prepared.Item.Ref.String(), Params: prepared.Inputs,
-		Limits: o.Limits, Model: o.Model, Provider: o.Provider, Message: o.Message, Call: o.Call, Relayed: o.Relayed, Attended: o.Attended, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked, Program: p.Env.programText(),
+		Limits: o.Limits, Model: o.Model, Provider: o.Provider, Message: o.Message, Call: o.Call, Relayed: o.Relayed, Attended: o.Attended, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked, Program: p.Env.ProgramText(),
 	}
 	in := p
 	if o.Above != nil {
-		in = o.Above.p
+		in = o.Above.Project
 	}
-	if in, err = in.worksIn(ctx, o.wish(), id); err != nil {
+	if in, err = in.WorksIn(ctx, o.Wish(), id); err != nil {
 		return nil, err
 	}
 	if in.Copied != nil {
 		start.Copy = in.Copied.ID
 	}
-	if in.ReadOnly || in.seenDir != nil {
-		w := in.workingCopy()
+	if in.ReadOnly || in.SeenDir != nil {
+		w := in.WorkingCopy()
 		start.Sees = &w
 	}
-	if err := in.prepareAccount(); err != nil {
+	if err := in.PrepareAccount(); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, in.dropUnused(context.WithoutCancel(ctx), id))
+			err = errors.Join(err, in.DropUnused(context.WithoutCancel(ctx), id))
 		}
 	}()
-	if start.Attachments, err = attachments(ctx, in, o, prepared); err != nil {
+	if start.Attachments, err = project.Attachments(ctx, in, o, prepared); err != nil {
 		return nil, err
 	}
 	if start.Token, err = mintFor(ctx, p, prepared, o, id); err != nil {
 		return nil, err
 	}
 	input, err := jsonx.Marshal(start)
-	if err != nil || len(input) > maxDetach {
-		return nil, diag.New(diag.TooLarge, "starting %s: the inputs have more than %d bytes", o.Ref, maxDetach)
+	if err != nil || len(input) > project.MaxDetach {
+		return nil, diag.New(diag.TooLarge, "starting %s: the inputs have more than %d bytes", o.Ref, project.MaxDetach)
 	}
-	input = append(append(input, afterStart), p.passed()...)
-	began, err := p.detach(ctx, start.ThreadID, input, p.Env.ThreadArgs)
+	input = append(append(input, project.AfterStart), p.Passed()...)
+	began, err := p.Detach(ctx, start.ThreadID, input, p.Env.ThreadArgs)
 	if err != nil {
-		return nil, errors.Join(err, p.revokeTokens(context.WithoutCancel(ctx), start.ThreadID, true))
+		return nil, errors.Join(err, p.RevokeTokens(context.WithoutCancel(ctx), start.ThreadID, true))
 	}
 	return &Spawned{ThreadID: began.ID, Number: began.Number, PID: began.PID, State: began.State, Directive: start.Ref, Limits: prepared.Limits}, nil
 }
 
 // mintFor makes the token of a thread whose process has the permissions of the caller.
-func mintFor(ctx context.Context, p *Project, prepared *PreparedThread, o *ThreadOptions, id string) (token.Token, error) {
+func mintFor(ctx context.Context, p *project.Project, prepared *project.PreparedThread, o *project.ThreadOptions, id string) (token.Token, error) {
 	grant := token.Grant{
 		Thread:    id,
 		Root:      id,
@@ -129,46 +130,46 @@ func mintFor(ctx context.Context, p *Project, prepared *PreparedThread, o *Threa
 	}
 	var open *store.Store
 	if above := o.Above; above != nil {
-		grant.Root = above.root()
-		if above.o.Token != nil {
-			grant.Parent = above.o.Token.ID
+		grant.Root = above.Root()
+		if above.Options.Token != nil {
+			grant.Parent = above.Options.Token.ID
 		}
-		if above.money != nil {
-			open = above.money.store // it is open for the life of the thread
+		if above.Account != nil {
+			open = above.Account.Store // it is open for the life of the thread
 		}
 	}
-	return p.mint(ctx, grant, open)
+	return p.Mint(ctx, grant, open)
 }
 
-// RunThreadProcess is the body of the process of a detached thread. No person can be
+// RunProcess is the body of the process of a detached thread. No person can be
 // asked here; the process that waits for the thread may ask one.
-func (e *Env) RunThreadProcess(ctx context.Context, in io.Reader) (err error) {
-	m, err := readStart(in)
+func RunProcess(ctx context.Context, e *project.Env, in io.Reader) (err error) {
+	m, err := project.ReadStart(in)
 	if err != nil {
 		return err
 	}
-	if m.flag("resume") {
-		return e.resumeProcess(ctx, m)
+	if m.Flag("resume") {
+		return resumeProcess(ctx, e, m)
 	}
-	id, ref, err := m.named("thread_id", item.Directive)
+	id, ref, err := m.Named("thread_id", item.Directive)
 	if err != nil {
 		return err
 	}
-	p, err := e.openDetached(ctx, id, m)
+	p, err := e.OpenDetached(ctx, id, m)
 	if err != nil {
 		return err
 	}
-	claims, ledger, err := p.takeToken(ctx, id, token.Token{Text: m.text("token"), Signature: m.text("signature")})
+	claims, ledger, err := p.TakeToken(ctx, id, token.Token{Text: m.Text("token"), Signature: m.Text("signature")})
 	if err != nil {
 		return err
 	}
-	o := &ThreadOptions{ledger: ledger, ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.object("params"), Model: m.text("model"), Provider: m.text("provider"), Message: m.text("message"), Call: m.text("call"), Copy: m.text("copy"), Relayed: m.flag("relayed"), Attended: m.flag("attended")}
-	defer func() { err = errors.Join(err, o.closeLedger()) }()
-	if o.Attach, err = readBlocks(m["attachments"]); err != nil {
+	o := &project.ThreadOptions{Ledger: ledger, ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.Object("params"), Model: m.Text("model"), Provider: m.Text("provider"), Message: m.Text("message"), Call: m.Text("call"), Copy: m.Text("copy"), Relayed: m.Flag("relayed"), Attended: m.Flag("attended")}
+	defer func() { err = errors.Join(err, o.CloseLedger()) }()
+	if o.Attach, err = project.ReadBlocks(m["attachments"]); err != nil {
 		return diag.New(diag.Usage, "reading what to start: attachments: %w", err)
 	}
-	o.attached = true
-	if w := m.object("sees"); w != nil {
+	o.AttachReady = true
+	if w := m.Object("sees"); w != nil {
 		o.Sees = &threads.WorkingCopy{}
 		o.Sees.Mode, _ = w["mode"].(string)
 		o.Sees.Dir, _ = w["dir"].(string)

@@ -1,4 +1,4 @@
-package project
+package tree
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/store"
@@ -22,16 +23,16 @@ import (
 // thread reaches itself and what it started; another caller that is not a person reaches
 // what its permissions started. Every other thread does not exist for the caller.
 type orchestration struct {
-	p    *Project
+	p    *project.Project
 	in   exec.NativeCall
 	from string // the thread that calls, "" for a person or a client
 }
 
 // Orchestrate is the function of the tool.
-func (p *Project) Orchestrate(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+func Orchestrate(ctx context.Context, p *project.Project, in exec.NativeCall) (map[string]any, error) {
 	o := orchestration{p: p, in: in}
-	if r := spawner(ctx); r != nil {
-		o.from = r.stored().ID
+	if r := project.Spawner(ctx); r != nil {
+		o.from = r.Stored().ID
 	}
 	do := map[string]func(context.Context) (any, error){
 		"wait_threads": o.wait, "aggregate_results": o.aggregate, "list_active": o.active, "get_status": o.status, "get_chain": o.chain,
@@ -57,7 +58,7 @@ func (o orchestration) text(key string) string {
 }
 
 func (o orchestration) whole(key string, def int64) int64 {
-	return cmp.Or(wholeOf(o.in.Parameters[key]), def)
+	return cmp.Or(project.WholeOf(o.in.Parameters[key]), def)
 }
 
 func (o orchestration) list(key string) (out []string) {
@@ -76,10 +77,10 @@ func (o orchestration) reached(ctx context.Context, word string) (string, error)
 	if err != nil || word == "" {
 		return "", missing
 	}
-	yes := isPerson(o.in.Call)
+	yes := project.IsPerson(o.in.Call)
 	if !yes && o.from != "" {
 		err = o.p.WithStore(ctx, func(s *store.Store) (err error) {
-			yes, err = s.Reaches(ctx, o.from, chainRoot(o.p.Spaces.ProjectDir, id))
+			yes, err = s.Reaches(ctx, o.from, project.ChainRoot(o.p.Spaces.ProjectDir, id))
 			return err
 		})
 	} else if s, serr := threads.ReadStarted(o.p.Spaces.ProjectDir, id); !yes && serr == nil {
@@ -114,7 +115,7 @@ func (o orchestration) one(ctx context.Context) (string, error) {
 
 // own reports whether a thread is the caller, or one that it continues.
 func (o orchestration) own(id string) bool {
-	return o.from != "" && chainRoot(o.p.Spaces.ProjectDir, id) == o.from
+	return o.from != "" && project.ChainRoot(o.p.Spaces.ProjectDir, id) == o.from
 }
 
 // several returns the threads of the parameter thread_ids, in its order.
@@ -167,7 +168,7 @@ func (o orchestration) result(ctx context.Context, id string) (map[string]any, e
 	if s.State == graph.StateRunning {
 		return map[string]any{"thread_id": id, "state": s.State}, nil
 	}
-	out, err := o.p.outcome(last, s.State)
+	out, err := outcome(o.p, last, s.State)
 	if err == nil && last != id {
 		out["resolved_id"] = last
 	}
@@ -212,7 +213,7 @@ func (o orchestration) active(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
-	out := []ListedThread{}
+	out := []project.ListedThread{}
 	for _, t := range all {
 		if t.State != threads.Running || root != "" && t.Root != root {
 			continue
@@ -241,7 +242,7 @@ func (o orchestration) end(ctx context.Context, state string) (any, error) {
 	case o.own(id) && state == threads.Killed:
 		return nil, diag.New(diag.ThreadState, "ending %s: a thread cannot kill itself; cancel_thread ends it", id).WithDetail("id", id)
 	case o.own(id):
-		_, err = o.p.askToEnd(ctx, o.p.EndOfChain(id), state)
+		_, err = o.p.AskToEnd(ctx, o.p.EndOfChain(id), state)
 		return map[string]any{"thread_id": id, "state": threads.Running}, err
 	}
 	s, err := o.p.EndRun(ctx, o.p.EndOfChain(id), state)
@@ -262,7 +263,7 @@ func (o orchestration) chain(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := o.p.ThreadTree(ctx, chainRoot(o.p.Spaces.ProjectDir, id))
+	tree, err := o.p.ThreadTree(ctx, project.ChainRoot(o.p.Spaces.ProjectDir, id))
 	if err != nil {
 		return nil, err
 	}
@@ -277,14 +278,14 @@ func (o orchestration) search(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	hits, more, err := o.p.SearchThreads(ctx, id, cmp.Or(o.text("scope"), "tree") == "chain", threads.Query{
+	hits, more, err := SearchThreads(ctx, o.p, id, cmp.Or(o.text("scope"), "tree") == "chain", threads.Query{
 		Text: o.text("query"), Regex: o.text("search_type") == "regex", Events: o.list("events"), Most: int(o.whole("max_results", 50))})
 	return map[string]any{"hits": hits, "truncated": more}, err
 }
 
 // SearchThreads finds lines in the transcripts of a thread, of those that continue it or
 // that it continues, and of all below them unless only the chain is wanted.
-func (p *Project) SearchThreads(ctx context.Context, id string, chainOnly bool, q threads.Query) (hits []threads.Hit, truncated bool, err error) {
+func SearchThreads(ctx context.Context, p *project.Project, id string, chainOnly bool, q threads.Query) (hits []threads.Hit, truncated bool, err error) {
 	links, err := p.ThreadChain(id)
 	if err != nil {
 		return nil, false, err
@@ -294,7 +295,7 @@ func (p *Project) SearchThreads(ctx context.Context, id string, chainOnly bool, 
 		ids = append(ids, l.ID)
 	}
 	if !chainOnly {
-		tree, err := p.ThreadTree(ctx, chainRoot(p.Spaces.ProjectDir, id))
+		tree, err := p.ThreadTree(ctx, project.ChainRoot(p.Spaces.ProjectDir, id))
 		if err != nil {
 			return nil, false, err
 		}

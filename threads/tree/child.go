@@ -1,4 +1,4 @@
-package project
+package tree
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
@@ -20,17 +21,17 @@ import (
 
 // ThreadDirective is the function of the tool with which a thread starts a new thread. The
 // new thread has the permissions of the caller as its first grants, so it may do no more.
-func (p *Project) ThreadDirective(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
-	o, wait, err := p.childOptions(ctx, in)
+func ThreadDirective(ctx context.Context, p *project.Project, in exec.NativeCall) (map[string]any, error) {
+	o, wait, err := childOptions(ctx, p, in)
 	if err != nil {
 		return nil, err
 	}
 	decide := decider(ctx, in.Call)
-	s, err := p.joined(ctx, o)
+	s, err := joined(ctx, p, o)
 	if s == nil && err == nil {
 		o.Relayed = wait && decide != nil
-		o.Attended = o.Relayed && AtTerminal(ctx, in.Call)
-		s, err = p.SpawnThread(ctx, o)
+		o.Attended = o.Relayed && project.AtTerminal(ctx, in.Call)
+		s, err = Spawn(ctx, p, o)
 	}
 	if err != nil {
 		return nil, err
@@ -45,11 +46,11 @@ func (p *Project) ThreadDirective(ctx context.Context, in exec.NativeCall) (map[
 	if o.Relayed {
 		within, cancel := context.WithCancel(ctx)
 		defer cancel()
-		go p.relay(within, s.ThreadID, decide)
+		go relay(within, p, s.ThreadID, decide)
 	}
-	limit := time.Duration(s.Limits.DurationSeconds)*time.Second + placeWait
+	limit := time.Duration(s.Limits.DurationSeconds)*time.Second + project.PlaceWait
 	waited, err := p.WaitThreads(ctx, []string{s.ThreadID}, limit, false)
-	for diag.CodeOf(err) == diag.Timeout && ctx.Err() == nil && p.hasAsked(s.ThreadID) {
+	for diag.CodeOf(err) == diag.Timeout && ctx.Err() == nil && hasAsked(p, s.ThreadID) {
 		waited, err = p.WaitThreads(ctx, []string{s.ThreadID}, limit, false) // its limit is without the time of its questions
 	}
 	if err != nil {
@@ -59,7 +60,7 @@ func (p *Project) ThreadDirective(ctx context.Context, in exec.NativeCall) (map[
 		}
 		return nil, err
 	}
-	out, err := p.outcome(waited[0].ID, waited[0].State)
+	out, err := outcome(p, waited[0].ID, waited[0].State)
 	if err == nil && waited[0].ID != s.ThreadID {
 		out["thread_id"], out["continued_by"] = s.ThreadID, waited[0].ID
 	}
@@ -67,13 +68,13 @@ func (p *Project) ThreadDirective(ctx context.Context, in exec.NativeCall) (map[
 }
 
 // hasAsked reports whether a thread of a chain asked a person about a call.
-func (p *Project) hasAsked(id string) bool {
+func hasAsked(p *project.Project, id string) bool {
 	lines, err := transcript.Read(p.Spaces.ProjectDir, p.EndOfChain(id))
 	return err == nil && slices.ContainsFunc(lines, func(l transcript.Line) bool { return l.Event == "approval_requested" })
 }
 
 // outcome returns how a thread rests, as its caller reads it.
-func (p *Project) outcome(id, state string) (map[string]any, error) {
+func outcome(p *project.Project, id, state string) (map[string]any, error) {
 	out := map[string]any{"thread_id": id, "state": state}
 	res, err := p.RunResult(id)
 	if diag.CodeOf(err) == diag.ThreadState { // it has not ended
@@ -91,7 +92,7 @@ func (p *Project) outcome(id, state string) (map[string]any, error) {
 }
 
 // childOptions reads the parameters of the tool.
-func (p *Project) childOptions(ctx context.Context, in exec.NativeCall) (o *ThreadOptions, wait bool, err error) {
+func childOptions(ctx context.Context, p *project.Project, in exec.NativeCall) (o *project.ThreadOptions, wait bool, err error) {
 	text := func(key string) string { s, _ := in.Parameters[key].(string); return s }
 	id := cmp.Or(text("directive_id"), text("directive_name"))
 	if id == "" {
@@ -101,14 +102,14 @@ func (p *Project) childOptions(ctx context.Context, in exec.NativeCall) (o *Thre
 	if err != nil || ref.Kind != item.Directive {
 		return nil, false, diag.New(diag.ValidationFailed, "starting a thread: %q is not the id of a directive", id)
 	}
-	o = &ThreadOptions{Ref: ref, Held: in.Held, Model: text("model"), Provider: text("provider"), Above: spawner(ctx), callID: callOf(in.Call), again: in.Again}
+	o = &project.ThreadOptions{Ref: ref, Held: in.Held, Model: text("model"), Provider: text("provider"), Above: project.Spawner(ctx), CallID: project.CallOf(in.Call), Again: in.Again}
 	if in.ID != "" {
 		o.Call = in.Thread + "/" + in.ID
 	}
-	if o.Above == nil && ctx.Value(runAccountKey{}) != nil {
+	if o.Above == nil && project.InRun(ctx) {
 		return nil, false, diag.New(diag.ValidationFailed, "starting %s: a node of a graph calls the directive itself, as its action", ref)
 	}
-	if o.Above != nil && o.Above.o.Replay != nil {
+	if o.Above != nil && o.Above.Options.Replay != nil {
 		return nil, false, diag.New(diag.ReplayMismatch, "starting %s: a replay starts no thread, because a model would answer it", ref)
 	}
 	if o.Workspace = text("workspace"); o.Workspace == "inherit" {
@@ -133,7 +134,7 @@ func (p *Project) childOptions(ctx context.Context, in exec.NativeCall) (o *Thre
 	if err != nil {
 		return nil, false, err
 	}
-	if isPerson(in.Call) {
+	if project.IsPerson(in.Call) {
 		o.Limits = flags
 	} else {
 		o.Narrow = flags

@@ -1,4 +1,4 @@
-package project
+package tree
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 )
 
@@ -14,7 +15,7 @@ func (o orchestration) by(ctx context.Context) string {
 	switch {
 	case o.from != "":
 		return "thread " + o.from
-	case isPerson(o.in.Call):
+	case project.IsPerson(o.in.Call):
 		return "person"
 	}
 	return "client"
@@ -36,7 +37,7 @@ func (o orchestration) suspend(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	if o.own(id) {
-		_, err := o.p.askToSuspend(ctx, id, o.text("reason"), o.by(ctx))
+		_, err := o.p.AskToSuspend(ctx, id, o.text("reason"), o.by(ctx))
 		return map[string]any{"thread_id": id, "state": threads.Running}, err
 	}
 	state, err := o.p.SuspendThread(ctx, id, o.text("reason"), o.by(ctx))
@@ -53,7 +54,7 @@ func (o orchestration) resume(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	last, s, err := o.p.steered(id, "resuming")
+	last, s, err := o.p.Steered(id, "resuming")
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +69,10 @@ func (o orchestration) resume(ctx context.Context) (any, error) {
 	case slices.Contains([]string{threads.Running, threads.Completed, threads.Continued}, now.State):
 		return nil, diag.New(diag.ThreadState, "resuming %s: it is %s", last, now.State).WithReason("ended").WithDetail("state", now.State)
 	}
-	if ask := suspendedFor(s); ask != nil && !isPerson(o.in.Call) && (ask.To != "parent" || s.Spawned == nil || s.Spawned.By != o.from) {
+	if ask := suspendedFor(s); ask != nil && !project.IsPerson(o.in.Call) && (ask.To != "parent" || s.Spawned == nil || s.Spawned.By != o.from) {
 		return nil, diag.New(diag.ApprovalRequired, "resuming %s: a person answers what it asks: %s", last, ask.Question).WithDetail("id", last)
 	}
-	out.PID, err = o.p.continueProcess(ctx, last, resumeStart{Message: o.text("message"), By: o.by(ctx)})
+	out.PID, err = continueProcess(ctx, o.p, last, resumeStart{Message: o.text("message"), By: o.by(ctx)})
 	if err != nil {
 		return nil, err
 	}
@@ -96,20 +97,20 @@ func (o orchestration) handOff(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	if o.own(id) {
-		last, _, err := o.p.steered(id, "handing off")
+		last, _, err := o.p.Steered(id, "handing off")
 		if err == nil {
-			err = o.p.askToHandOff(last, o.text("message"), o.by(ctx))
+			err = askToHandOff(o.p, last, o.text("message"), o.by(ctx))
 		}
 		return map[string]any{"thread_id": last, "state": threads.Running}, err
 	}
-	last, s, err := o.p.steered(id, "handing off")
+	last, s, err := o.p.Steered(id, "handing off")
 	if err != nil {
 		return nil, err
 	}
-	if ask := suspendedFor(s); ask != nil && !isPerson(o.in.Call) {
+	if ask := suspendedFor(s); ask != nil && !project.IsPerson(o.in.Call) {
 		return nil, diag.New(diag.ApprovalRequired, "handing off %s: a person answers what it asks: %s", last, ask.Question).WithDetail("id", last)
 	}
-	next, err := o.p.HandOffThread(ctx, last, o.text("message"), o.by(ctx))
+	next, err := HandOff(ctx, o.p, last, o.text("message"), o.by(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +131,8 @@ func (o orchestration) send(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	out := map[string]any{"delivered": true, "thread_id": to.ID, "state": to.State}
-	if to.State == graph.StateSuspended && to.Reason == "wait" && isPerson(o.in.Call) {
-		d := DueThread{ID: id} // a run that waits for the event goes on
+	if to.State == graph.StateSuspended && to.Reason == "wait" && project.IsPerson(o.in.Call) {
+		d := project.DueThread{ID: id} // a run that waits for the event goes on
 		err = o.p.WakeThread(ctx, &d)
 		out["pid"] = d.PID
 	}

@@ -1,4 +1,4 @@
-package project
+package tree
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/transcript"
@@ -19,7 +20,7 @@ import (
 // decider returns how the process that waits for a thread asks a person about its calls: at
 // the terminal, or at the client of the call. It is nil if it cannot: also for a client that
 // would repeat the call with the answer, because that would start another thread.
-func decider(ctx context.Context, call exec.Call) Decide {
+func decider(ctx context.Context, call exec.Call) project.Decide {
 	ask := call.Ask
 	if ask == nil {
 		return nil
@@ -27,18 +28,20 @@ func decider(ctx context.Context, call exec.Call) Decide {
 	if a := call.Asking; a != nil && !a.Live {
 		return nil
 	}
-	if r := spawner(ctx); r != nil && r.o.Decide != nil {
-		return r.o.Decide
+	if r := project.Spawner(ctx); r != nil && r.Options.Decide != nil {
+		return r.Options.Decide
 	}
-	return func(ctx context.Context, q Asked) (threads.Reply, error) { return replyOf(ask(ctx, q.Question)) }
+	return func(ctx context.Context, q project.Asked) (threads.Reply, error) {
+		return project.ReplyOf(ask(ctx, q.Question))
+	}
 }
 
 // relay asks the person of this process what a thread asks that this process waits for,
 // until ctx ends. The answer goes where that of every process goes, so that the first one is
 // used. A question that is not answered stays with the thread, for which its end is a denial.
-func (p *Project) relay(ctx context.Context, id string, decide Decide) {
+func relay(ctx context.Context, p *project.Project, id string, decide project.Decide) {
 	log := &growing{}
-	for pause(ctx, relayPause) == nil {
+	for project.Pause(ctx, relayPause) == nil {
 		grown := log.read(transcript.Base(p.Spaces.ProjectDir, id).Path(transcript.File))
 		if bytes.Contains(grown, []byte(`"event":"thread_continued"`)) {
 			if end := p.EndOfChain(id); end != id {
@@ -54,7 +57,7 @@ func (p *Project) relay(ctx context.Context, id string, decide Decide) {
 			return // the waiter reports the fault of the log
 		}
 		for i := range open {
-			p.relayOne(ctx, id, &open[i], decide)
+			relayOne(ctx, p, id, &open[i], decide)
 		}
 	}
 }
@@ -62,13 +65,13 @@ func (p *Project) relay(ctx context.Context, id string, decide Decide) {
 // relayPause is the time between two reads of the log of a thread that is waited for.
 const relayPause = 200 * time.Millisecond
 
-func (p *Project) relayOne(ctx context.Context, id string, q *threads.OpenQuestion, decide Decide) {
+func relayOne(ctx context.Context, p *project.Project, id string, q *threads.OpenQuestion, decide project.Decide) {
 	within, cancel := context.WithDeadline(ctx, q.Expires)
 	defer cancel()
 	within, end := context.WithCancelCause(within)
 	defer end(nil)
 	go func() { // another process answers first
-		for pause(within, relayPause) == nil {
+		for project.Pause(within, relayPause) == nil {
 			if r, err := threads.ReplyTo(p.Spaces.ProjectDir, id, q.ID); err != nil || r != nil {
 				if r != nil {
 					end(&threads.Elsewhere{Reply: *r})
@@ -77,11 +80,11 @@ func (p *Project) relayOne(ctx context.Context, id string, q *threads.OpenQuesti
 			}
 		}
 	}()
-	about := OpenAsked(within, p, id, q)
+	about := project.OpenAsked(within, p, id, q)
 	about.Question = "Thread " + id + ": " + q.Question
 	r, err := decide(within, about)
 	if errors.Is(err, threads.ErrLeft) {
-		_ = p.leave(id, q) // its process has ended otherwise
+		_ = leave(p, id, q) // its process has ended otherwise
 		return
 	}
 	if err == nil && within.Err() == nil {
@@ -90,9 +93,9 @@ func (p *Project) relayOne(ctx context.Context, id string, q *threads.OpenQuesti
 }
 
 // leave has the process of a thread suspend it with a question that the person left open.
-func (p *Project) leave(id string, q *threads.OpenQuestion) error {
+func leave(p *project.Project, id string, q *threads.OpenQuestion) error {
 	payload := map[string]any{"decision": threads.LeftOpen, "question": item.DigestOf([]byte(q.Question)).String()}
-	return graph.Send(p.Spaces.ProjectDir, id, graph.Message{Kind: answerKind, Name: q.ID, Payload: payload, By: "person"}, p.Env.Now())
+	return graph.Send(p.Spaces.ProjectDir, id, graph.Message{Kind: project.AnswerKind, Name: q.ID, Payload: payload, By: "person"}, p.Env.Now())
 }
 
 // growing is a file of which each part is read once.
@@ -105,7 +108,7 @@ func (g *growing) read(path string) []byte {
 		return nil
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.NewSectionReader(f, g.at, maxResultFile))
+	b, err := io.ReadAll(io.NewSectionReader(f, g.at, project.MaxResultFile))
 	if err != nil {
 		return nil
 	}

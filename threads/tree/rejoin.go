@@ -1,4 +1,4 @@
-package project
+package tree
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/store"
@@ -16,16 +17,16 @@ import (
 // joined returns the thread that a call started before the process of its caller was
 // stopped, nil if it started none. One that was ended because of its caller goes on in a
 // process of its own.
-func (p *Project) joined(ctx context.Context, o *ThreadOptions) (*Spawned, error) {
-	if o.Above == nil || !o.again {
+func joined(ctx context.Context, p *project.Project, o *project.ThreadOptions) (*Spawned, error) {
+	if o.Above == nil || !o.Again {
 		return nil, nil
 	}
-	id, s, err := p.startedBy(ctx, o.Above.stored().ID, o.Call)
+	id, s, err := startedBy(ctx, p, o.Above.Stored().ID, o.Call)
 	if err != nil || id == "" {
 		return nil, err
 	}
 	out := &Spawned{ThreadID: id, Directive: s.Directive.Ref, Limits: s.Limits}
-	state, err := p.settledState(ctx, id)
+	state, err := settledState(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
@@ -33,11 +34,11 @@ func (p *Project) joined(ctx context.Context, o *ThreadOptions) (*Spawned, error
 	if out.PID = state.PID; !state.interrupted() {
 		return out, nil
 	}
-	out.PID, err = p.continueProcess(ctx, id, resumeStart{})
+	out.PID, err = continueProcess(ctx, p, id, resumeStart{})
 	out.State = threads.Running
 	if code := diag.CodeOf(err); code == diag.ExecutionFailed || code == diag.Timeout {
 		// Its process was stopped, too. The caller reads how the child rests, with its id.
-		state, err = p.settledState(ctx, id)
+		state, err = settledState(ctx, p, id)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +53,7 @@ const unbegunWait = 5 * time.Second
 
 // startedBy finds the child of a thread that a call started. A child whose process has not
 // begun is waited for; one that never begins is ended, so that the call can start another.
-func (p *Project) startedBy(ctx context.Context, parent, call string) (id string, s *threads.Started, err error) {
+func startedBy(ctx context.Context, p *project.Project, parent, call string) (id string, s *threads.Started, err error) {
 	for end := time.Now().Add(unbegunWait); ; {
 		var rows []store.Row
 		if err := p.WithStore(ctx, func(s *store.Store) (err error) {
@@ -76,9 +77,9 @@ func (p *Project) startedBy(ctx context.Context, parent, call string) (id string
 		}
 		if time.Now().After(end) {
 			waits = slices.DeleteFunc(waits, func(r store.Row) bool { return r.State != store.Created })
-			return "", nil, p.endChildren(ctx, waits, threads.Killed)
+			return "", nil, p.EndChildren(ctx, waits, threads.Killed)
 		}
-		if err := pause(ctx, lookPause); err != nil {
+		if err := project.Pause(ctx, project.LookPause); err != nil {
 			return "", nil, err
 		}
 	}
@@ -98,8 +99,8 @@ func (s restState) interrupted() bool {
 
 // settledState returns the state of the last thread of a chain after what ends it has
 // ended it: child_policy can have asked it to.
-func (p *Project) settledState(ctx context.Context, id string) (out restState, err error) {
-	for end := time.Now().Add(endWait); ; {
+func settledState(ctx context.Context, p *project.Project, id string) (out restState, err error) {
+	for end := time.Now().Add(project.EndWait); ; {
 		list, err := p.Threads(ctx, false)
 		if err != nil {
 			return out, err
@@ -107,13 +108,13 @@ func (p *Project) settledState(ctx context.Context, id string) (out restState, e
 		if out.Summary, err = graph.Status(ctx, p.Spaces.ProjectDir, p.EndOfChain(id)); err != nil {
 			return out, err
 		}
-		if i := slices.IndexFunc(list, func(t ListedThread) bool { return t.ID == id }); i >= 0 {
+		if i := slices.IndexFunc(list, func(t project.ListedThread) bool { return t.ID == id }); i >= 0 {
 			out.reason = list[i].Reason
 		}
 		if out.State != threads.Running || !graph.Asked(p.Spaces.ProjectDir, out.ID, "cancel") || time.Now().After(end) {
 			return out, nil
 		}
-		if err := pause(ctx, lookPause); err != nil {
+		if err := project.Pause(ctx, project.LookPause); err != nil {
 			return out, err
 		}
 	}
@@ -132,22 +133,22 @@ type resumeStart struct {
 
 // continueProcess continues a thread in a process of its own, and returns the process when
 // the log has the line of it. The thread may do what it was started with.
-func (p *Project) continueProcess(ctx context.Context, id string, start resumeStart) (pid int, err error) {
+func continueProcess(ctx context.Context, p *project.Project, id string, start resumeStart) (pid int, err error) {
 	id = p.EndOfChain(id)
 	start.Resume, start.ThreadID, start.Locked, start.Unlocked = true, id, p.Env.Locked, p.Env.Unlocked
 	input, err := jsonx.Marshal(start)
-	if err != nil || len(input) > maxDetach {
-		return 0, diag.New(diag.TooLarge, "continuing %s: the message has more than %d bytes", id, maxDetach)
+	if err != nil || len(input) > project.MaxDetach {
+		return 0, diag.New(diag.TooLarge, "continuing %s: the message has more than %d bytes", id, project.MaxDetach)
 	}
 	before, err := threads.Resumed(p.Spaces.ProjectDir, id)
 	if err != nil {
 		return 0, err
 	}
-	limit := startWait
+	limit := project.StartWait
 	if start.HandOff {
 		limit = handOffWait
 	}
-	return p.carryOn(ctx, id, p.Env.ThreadArgs, input, limit, func() bool {
+	return p.CarryOn(ctx, id, p.Env.ThreadArgs, input, limit, func() bool {
 		n, err := threads.Resumed(p.Spaces.ProjectDir, id)
 		return err == nil && n > before && !start.HandOff || p.EndOfChain(id) != id
 	})
@@ -155,21 +156,21 @@ func (p *Project) continueProcess(ctx context.Context, id string, start resumeSt
 
 // resumeProcess is the body of the process that continues a thread. No person can be
 // asked.
-func (e *Env) resumeProcess(ctx context.Context, m startMessage) error {
-	id := m.text("thread_id")
+func resumeProcess(ctx context.Context, e *project.Env, m project.StartMessage) error {
+	id := m.Text("thread_id")
 	if !graph.IsID(id) {
 		return diag.New(diag.Usage, "reading what to continue: thread_id is missing")
 	}
-	e.Locked, e.Unlocked = m.flag("locked"), m.flag("unlocked")
-	p, err := e.Open(ctx, Strict)
+	e.Locked, e.Unlocked = m.Flag("locked"), m.Flag("unlocked")
+	p, err := e.Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}
 	if err := p.CheckLocked(); err != nil {
 		return err
 	}
-	o := &ThreadOptions{Held: policy.Person(), Message: m.text("message"), By: m.text("by")}
-	if m.flag("hand_off") {
+	o := &project.ThreadOptions{Held: policy.Person(), Message: m.Text("message"), By: m.Text("by")}
+	if m.Flag("hand_off") {
 		_, err = p.HandOff(ctx, id, o)
 	} else {
 		_, err = p.ContinueThread(ctx, id, o)

@@ -1,9 +1,10 @@
-package project
+package tree
 
 import (
 	"context"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 )
@@ -33,7 +34,7 @@ func (o orchestration) apply(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
-	done, err := o.p.ApplyCopy(ctx, id, o.list("paths"), check, isPerson(o.in.Call))
+	done, err := o.p.ApplyCopy(ctx, id, o.list("paths"), check, project.IsPerson(o.in.Call))
 	if err != nil {
 		return nil, err
 	}
@@ -43,15 +44,15 @@ func (o orchestration) apply(ctx context.Context) (any, error) {
 // mayWrite returns nil if the caller may write files of the project: it holds the capability
 // for the file tool that does, and the allowance permits the tier of that tool.
 func (o orchestration) mayWrite(ctx context.Context, id string) error {
-	if isPerson(o.in.Call) {
+	if project.IsPerson(o.in.Call) {
 		return nil
 	}
 	if err := o.in.Held.Allows(policy.Execute, item.Ref{Kind: item.Tool, ID: "rye/file-system/write"}); err != nil {
 		return err
 	}
-	r := spawner(ctx)
-	below := r != nil && r.o.Child != nil
-	return o.p.mayAs(ctx, o.in, policy.Call{Rating: policy.Rating{Class: policy.T2, Tier: policy.T2, Why: "it writes files of the project"}, Enforced: true, Child: below},
+	r := project.Spawner(ctx)
+	below := r != nil && r.Options.Child != nil
+	return o.p.MayAs(ctx, o.in, policy.Call{Rating: policy.Rating{Class: policy.T2, Tier: policy.T2, Why: "it writes files of the project"}, Enforced: true, Child: below},
 		"Apply the working copy of the thread "+id+"?",
 		diag.New(diag.ApprovalRequired, "applying the working copy of %s: a person decides about it, and rye cannot ask one here", id).WithDetail("id", id))
 }
