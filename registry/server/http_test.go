@@ -397,14 +397,19 @@ func TestBadBodies(t *testing.T) {
 	f.mustPublish("acme/tools", "v1.0.0")
 }
 
-// TestHundredClients publishes and reads with 100 clients at once.
+// TestHundredClients publishes and reads with 100 clients at once, each of them five times
+// with RYE_LONG.
 func TestHundredClients(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.grant("acme", 1)
-	clients, each := 100, 5
+	clients := 100
 	if testing.Short() {
-		clients, each = 20, 2
+		clients = 20
+	}
+	each := 2
+	if os.Getenv("RYE_LONG") != "" {
+		each = 5
 	}
 	var wg sync.WaitGroup
 	for c := range clients {
