@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"runtime/debug"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -115,7 +114,6 @@ func graphProcessCommand() *cli.Command {
 }
 
 func openGraphs(ctx context.Context, c *cli.Call, o *graphOptions) (*project.Project, error) {
-	debug.SetGCPercent(400) // as rye run does
 	p, err := watch.OpenLocked(ctx, c, &o.locked)
 	if err != nil {
 		return nil, err

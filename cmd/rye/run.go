@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"sort"
 	"strings"
@@ -102,9 +101,6 @@ one is printed as a difference, and is an error with --strict.`,
 }
 
 func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
-	// The work before the tool starts takes milliseconds and a few megabytes.
-	// Collecting garbage then costs more time than the memory is worth.
-	debug.SetGCPercent(400)
 	e := env.Of(c)
 	e.SetLocked(c.Given(&o.locked), o.locked)
 	if o.dev {

@@ -86,8 +86,6 @@ are judged each time. In CI, and with --no-memo, the memo is not used.`,
 const verifyMemory = 40 << 20
 
 func runVerify(ctx context.Context, c *cli.Call, o *verifyOptions) error {
-	// Most allocations of a walk are the metadata of one file, free a moment later.
-	debug.SetGCPercent(300)
 	debug.SetMemoryLimit(verifyMemory) // near the limit, collecting is cheaper than more memory
 	format, err := c.Format(o.format)
 	if err != nil {

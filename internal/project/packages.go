@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -30,7 +29,6 @@ type PackagesParams struct {
 	Progress func(packages.Event)        // may be nil
 	Done     func()                      // called by close; may be nil
 	Look     bool                        // only Inspect and Release are called: no project is needed
-	Serving  bool                        // the process lives on after the call
 	Expect   map[lock.Module]item.Digest // see packages.Params
 }
 
@@ -48,9 +46,6 @@ type Packages struct {
 
 // Packages opens the package manager of a space. Its Close must follow.
 func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error) {
-	if !p.Serving {
-		debug.SetGCPercent(400) // a verb is over before collecting would pay
-	}
 	h, err := e.Open(ctx, Lenient)
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -58,7 +57,6 @@ func (e *Env) SignStaged(ctx context.Context, git *gitcmd.Git, call StagedCall) 
 	if err != nil {
 		return nil, err
 	}
-	debug.SetGCPercent(400) // the list of a large index is all that is kept, and not for long
 	bounded := newBounded(ctx, agentWait)
 	defer bounded.cancel()
 	found, err := e.stagedProjects(ctx, repo, changes)

@@ -11,6 +11,9 @@ import (
 // percent/100 are allocated before it.
 const percent = 400
 
+// usual is GOGC of a process that lives on: the value of the runtime.
+const usual = 100
+
 // Reserve makes the first collection begin after 16 MiB, not after 4. From then on the heap
 // grows as any other. It does nothing if the environment of the process sets GOGC, whose
 // value is gogc.
@@ -22,7 +25,7 @@ func Reserve(gogc string) {
 	if gogc != "" {
 		return
 	}
-	before := debug.SetGCPercent(percent)
+	debug.SetGCPercent(percent)
 	// The cleanup runs after the first collection: from then on memory is worth more than time.
-	runtime.AddCleanup(&struct{ b [16]byte }{}, func(percent int) { debug.SetGCPercent(percent) }, before)
+	runtime.AddCleanup(&struct{ b [16]byte }{}, func(percent int) { debug.SetGCPercent(percent) }, usual)
 }

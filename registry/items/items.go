@@ -175,7 +175,6 @@ func (r registryItems) packages(ctx context.Context, params project.PackagesPara
 
 func servingPackages(ctx context.Context, env project.Env, params project.PackagesParams) (*project.Packages, error) {
 	env.Locked = env.KeepsLock()
-	params.Serving = true
 	return env.Packages(ctx, params)
 }
 

@@ -17,11 +17,18 @@ import (
 // the garbage of files of 64 MiB, which a remote can choose, doubles the memory.
 const memory = 128 << 20
 
+// garbage is GOGC of a program that ends soon: the work of a command allocates a few megabytes,
+// and collecting them costs more time than the memory is worth.
+const garbage = 400
+
 // Main returns the exit status of one run of a program. start is called before the command line is
 // read; a run that it ended has its status.
 func Main(w *cli.World, start func(*cli.World) (status int, ended bool)) int {
 	if w.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memory)
+	}
+	if w.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
 	}
 	// Applets are dispatched before the command line is read, because every call of
 	// a standard tool starts one and pays for the work before it.
