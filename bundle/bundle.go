@@ -76,7 +76,9 @@ type File struct {
 }
 
 // Lists reports whether the manifest names a file.
-func (m *Manifest) Lists(path string) bool { return listed(m, path) }
+func (m *Manifest) Lists(path string) bool {
+	return listed(m, path)
+}
 
 // Mode renders the file's mode as the manifest writes it.
 func (f File) Mode() string {
@@ -91,7 +93,9 @@ const bundlesDir = dir + "/bundles/"
 
 // ManifestPath returns the path of a bundle's manifest, from the directory that
 // contains .ai.
-func ManifestPath(id string) string { return bundlesDir + id + "/" + manifestName }
+func ManifestPath(id string) string {
+	return bundlesDir + id + "/" + manifestName
+}
 
 // ManifestID is the inverse of ManifestPath. ok is false if p is not the path of
 // a manifest. The id is not checked.
@@ -120,11 +124,13 @@ func CheckID(id string) error {
 		if seg == "" {
 			return bad("it is empty or has an empty segment")
 		}
-		if i := strings.IndexFunc(seg, notIDRune); i >= 0 || seg[0] == '-' || seg[0] == '.' {
+		i := strings.IndexFunc(seg, notIDRune)
+		if i >= 0 || seg[0] == '-' || seg[0] == '.' {
 			return bad("segment %q must be letters, digits, _, - and ., and may not begin with - or .", seg)
 		}
 	}
-	if err := CheckPath(path.Join(dir, "files", id)); err != nil {
+	err := CheckPath(path.Join(dir, "files", id))
+	if err != nil {
 		return bad("it cannot be a path on every system")
 	}
 	return nil
@@ -135,7 +141,9 @@ func notIDRune(r rune) bool {
 }
 
 // checkVersion accepts a semantic version; requires may write the leading v.
-func checkVersion(v string) bool { return item.CheckVersion(v) == nil }
+func checkVersion(v string) bool {
+	return item.CheckVersion(v) == nil
+}
 
 func checkRequired(v string) bool {
 	return semver.IsValid(v) && checkVersion(strings.TrimPrefix(v, "v")) || checkVersion(v)

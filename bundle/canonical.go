@@ -24,7 +24,8 @@ func canonical(b []byte, accepted bool) (*Manifest, bool) {
 	}
 	m := &Manifest{}
 	m.guessHeader(head)
-	if !m.guessFiles(files) || !accepted && (!bytes.Equal(m.Render(), sp.Tail) || !m.sound()) {
+	if !m.guessFiles(files) ||
+		!accepted && (!bytes.Equal(m.Render(), sp.Tail) || !m.sound()) {
 		return nil, false
 	}
 	return m, true
@@ -80,7 +81,10 @@ func unquote(s string) string {
 // sound reports whether the YAML parser would accept a manifest. The parser reports
 // the errors.
 func (m *Manifest) sound() bool {
-	if m.ID == "" || m.Version == "" || m.Type == "" || len(m.headerFaults()) > 0 {
+	if m.ID == "" ||
+		m.Version == "" ||
+		m.Type == "" ||
+		len(m.headerFaults()) > 0 {
 		return false
 	}
 	for _, v := range m.Requires {
@@ -91,7 +95,10 @@ func (m *Manifest) sound() bool {
 	seen := make(names, 2*len(m.Files))
 	right := make(map[string]bool, 2*len(m.Files))
 	for i, f := range m.Files {
-		if f.Size < 0 || f.Size > MaxFile || wrongPath(f.Path, right) != "" || i > 0 && m.Files[i-1].Path >= f.Path {
+		if f.Size < 0 ||
+			f.Size > MaxFile ||
+			wrongPath(f.Path, right) != "" ||
+			i > 0 && m.Files[i-1].Path >= f.Path {
 			return false
 		}
 		if _, other := seen.add(f.Path); other != "" {

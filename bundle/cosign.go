@@ -20,7 +20,9 @@ type Signature struct {
 }
 
 // Trusted reports whether the signature is trusted.
-func (s Signature) Trusted() bool { return s.Verdict != nil && s.Verdict.Err(s.Path) == nil }
+func (s Signature) Trusted() bool {
+	return s.Verdict != nil && s.Verdict.Err(s.Path) == nil
+}
 
 // CosignPath returns the path of a key's co-signature of a manifest.
 func CosignPath(id string, key sign.Fingerprint) string {
@@ -75,12 +77,18 @@ func (r *Report) cosignature(p VerifyParams, at string, body []byte) {
 		r.Findings = append(r.Findings, finding(at, err))
 		return
 	}
-	s := Signature{Path: at, Verdict: p.JudgeCosignature(at, body, sig, Subject(p.ID))}
+	s := Signature{Path: at, Verdict: p.JudgeCosignature(
+		at,
+		body,
+		sig,
+		Subject(p.ID),
+	)}
 	if line, err := sign.ParseLine(sig, sign.StyleBare); err == nil {
 		s.Key = line.Key
 	}
 	r.Signatures = append(r.Signatures, s)
-	if err := s.Verdict.Err(at); err != nil && invalid(diag.CodeOf(err)) {
+	err = s.Verdict.Err(at)
+	if err != nil && invalid(diag.CodeOf(err)) {
 		f := finding(at, err)
 		f.Message = strings.TrimPrefix(f.Message, "verifying "+at+": ")
 		r.Findings = append(r.Findings, f.WithReason("cosignature", "id", p.ID))
@@ -91,7 +99,14 @@ func (r *Report) cosignature(p VerifyParams, at string, body []byte) {
 // that the key is not trusted.
 func invalid(c diag.Code) bool {
 	switch c {
-	case diag.KeyUnknown, diag.KeyWeak, diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked, diag.TrustChanged, diag.Stale:
+	case diag.KeyUnknown,
+		diag.KeyWeak,
+		diag.Scope,
+		diag.NotYetValid,
+		diag.Expired,
+		diag.Revoked,
+		diag.TrustChanged,
+		diag.Stale:
 		return false
 	}
 	return true
@@ -105,7 +120,9 @@ func (r *Report) Signers() []sign.Fingerprint {
 			out = append(out, s.Key)
 		}
 	}
-	slices.SortFunc(out, func(a, b sign.Fingerprint) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(out, func(a, b sign.Fingerprint) int {
+		return strings.Compare(a.String(), b.String())
+	})
 	return slices.Compact(out)
 }
 

@@ -50,7 +50,8 @@ func ParamsOf(m *Manifest) Params {
 		Entrypoint:  m.Entrypoint,
 		Requires:    m.Requires,
 	}
-	if t, err := time.Parse(time.RFC3339, m.CreatedAt); err == nil {
+	t, err := time.Parse(time.RFC3339, m.CreatedAt)
+	if err == nil {
 		p.SourceDateEpoch = strconv.FormatInt(t.Unix(), 10)
 	}
 	var exec []string
@@ -59,7 +60,9 @@ func ParamsOf(m *Manifest) Params {
 			exec = append(exec, f.Path)
 		}
 	}
-	p.Executable = func(path string) bool { return slices.Contains(exec, path) }
+	p.Executable = func(path string) bool {
+		return slices.Contains(exec, path)
+	}
 	return p
 }
 
@@ -119,7 +122,9 @@ func ConvertedFile(path, attribute string) diag.Finding {
 
 // rendered returns the bytes of a manifest that Parse accepts.
 func (m *Manifest) rendered() ([]byte, error) {
-	slices.SortFunc(m.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(m.Files, func(a, b File) int {
+		return strings.Compare(a.Path, b.Path)
+	})
 	if len(m.Files) == 0 {
 		return nil, diag.New(diag.Usage, "creating the manifest of %q: there are no files", m.ID)
 	}
@@ -154,7 +159,14 @@ func (p Params) manifest() (*Manifest, error) {
 	}
 	var fs []diag.Finding
 	for _, f := range m.headerFaults() {
-		fs = append(fs, diag.Errorf(diag.Usage, 0, 0, "%s: %s", strings.TrimSpace(f.key+" "+f.id), f.err))
+		fs = append(fs, diag.Errorf(
+			diag.Usage,
+			0,
+			0,
+			"%s: %s",
+			strings.TrimSpace(f.key+" "+f.id),
+			f.err,
+		))
 	}
 	return m, diag.FromFindings("creating the manifest of "+p.ID, fs)
 }
@@ -196,7 +208,11 @@ func keyless(b []byte) error {
 // no signature, because the keys are not known here.
 func intact(b []byte) error {
 	for _, s := range sign.Styles() {
-		if sp, err := sign.SplitFile(b, s); err == nil && sp.Signed && !s.Detached() && sp.Digest() != sp.Line.Body {
+		sp, err := sign.SplitFile(b, s)
+		if err == nil &&
+			sp.Signed &&
+			!s.Detached() &&
+			sp.Digest() != sp.Line.Body {
 			return diag.New(diag.HashMismatch, "the content is not what was signed").WithReason("create")
 		}
 	}

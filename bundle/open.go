@@ -25,7 +25,12 @@ func Open(fsys fs.FS, id string, check func(manifest []byte) error) (*Opened, er
 	return openKnown(fsys, id, item.Digest{}, check)
 }
 
-func openKnown(fsys fs.FS, id string, known item.Digest, check func(manifest []byte) error) (*Opened, error) {
+func openKnown(
+	fsys fs.FS,
+	id string,
+	known item.Digest,
+	check func(manifest []byte) error,
+) (*Opened, error) {
 	if err := CheckID(id); err != nil {
 		return nil, err
 	}
@@ -45,7 +50,8 @@ func openKnown(fsys fs.FS, id string, known item.Digest, check func(manifest []b
 		return nil, diag.New(diag.ValidationFailed, "opening bundle %q: its manifest names %q", id, m.ID)
 	}
 	o := &checked{fsys: fsys, m: m, manifest: b}
-	if sp, err := sign.SplitFile(b, sign.Hash()); err == nil && sp.Signed {
+	sp, err := sign.SplitFile(b, sign.Hash())
+	if err == nil && sp.Signed {
 		o.signer = sp.Line.Key
 	}
 	return &Opened{Manifest: m, Digest: digest, FS: o}, nil
@@ -63,7 +69,8 @@ type checked struct {
 // Covered returns the signer of the manifest if it lists these bytes with a signature
 // line of their own, else zero.
 func (c *checked) Covered(name string, d item.Digest) sign.Fingerprint {
-	if f := c.file(name); f != nil && f.Signed && f.Digest == d {
+	f := c.file(name)
+	if f != nil && f.Signed && f.Digest == d {
 		return c.signer
 	}
 	return sign.Fingerprint{}
@@ -71,7 +78,9 @@ func (c *checked) Covered(name string, d item.Digest) sign.Fingerprint {
 
 // file returns the line of the manifest about a file, or nil.
 func (c *checked) file(name string) *File {
-	i, ok := slices.BinarySearchFunc(c.m.Files, name, func(f File, name string) int { return strings.Compare(f.Path, name) })
+	i, ok := slices.BinarySearchFunc(c.m.Files, name, func(f File, name string) int {
+		return strings.Compare(f.Path, name)
+	})
 	if !ok {
 		return nil
 	}
@@ -84,7 +93,11 @@ func (c *checked) ReadFile(name string) ([]byte, error) {
 		return bytes.Clone(c.manifest), nil
 	}
 	fail := func(code diag.Code, format string, args ...any) ([]byte, error) {
-		return nil, diag.New(code, "reading "+name+" of bundle "+c.m.ID+": "+format, args...)
+		return nil, diag.New(
+			code,
+			"reading "+name+" of bundle "+c.m.ID+": "+format,
+			args...,
+		)
 	}
 	f := c.file(name)
 	b, err := fs.ReadFile(c.fsys, name)
@@ -96,7 +109,8 @@ func (c *checked) ReadFile(name string) ([]byte, error) {
 	case err != nil:
 		return fail(diag.BundleFileMissing, "the manifest lists it: %v", err)
 	}
-	if why := f.differs(int64(len(b)), item.DigestOf(b), false, false, "the manifest"); why != "" {
+	why := f.differs(int64(len(b)), item.DigestOf(b), false, false, "the manifest")
+	if why != "" {
 		return fail(diag.HashMismatch, "%s", why)
 	}
 	return b, nil
@@ -108,7 +122,8 @@ func (c *checked) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := f.Stat(); err != nil || info.IsDir() {
+	info, err := f.Stat()
+	if err != nil || info.IsDir() {
 		return f, err
 	}
 	defer f.Close()
@@ -120,7 +135,9 @@ func (c *checked) Open(name string) (fs.File, error) {
 }
 
 // Stat implements fs.StatFS. It reads nothing.
-func (c *checked) Stat(name string) (fs.FileInfo, error) { return fs.Stat(c.fsys, name) }
+func (c *checked) Stat(name string) (fs.FileInfo, error) {
+	return fs.Stat(c.fsys, name)
+}
 
 // checkedFile is an open file whose bytes were compared.
 type checkedFile struct {
@@ -129,4 +146,6 @@ type checkedFile struct {
 }
 
 // Read implements fs.File.
-func (f *checkedFile) Read(p []byte) (int, error) { return f.r.Read(p) }
+func (f *checkedFile) Read(p []byte) (int, error) {
+	return f.r.Read(p)
+}

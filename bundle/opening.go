@@ -18,7 +18,12 @@ type Opening struct {
 
 // Begin starts Open in the background and returns. The caller calls Wait. known is the
 // digest of a manifest that Parse accepts, as the program knows about its own.
-func Begin(fsys fs.FS, id string, known item.Digest, check func(manifest []byte) error) *Opening {
+func Begin(
+	fsys fs.FS,
+	id string,
+	known item.Digest,
+	check func(manifest []byte) error,
+) *Opening {
 	o := &Opening{fsys: fsys, done: make(chan struct{})}
 	go func() {
 		defer close(o.done)
@@ -62,4 +67,6 @@ func (o *Opening) Open(name string) (fs.File, error) {
 }
 
 // Stat implements fs.StatFS. It reads nothing, so it does not wait.
-func (o *Opening) Stat(name string) (fs.FileInfo, error) { return fs.Stat(o.fsys, name) }
+func (o *Opening) Stat(name string) (fs.FileInfo, error) {
+	return fs.Stat(o.fsys, name)
+}

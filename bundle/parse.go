@@ -18,7 +18,9 @@ import (
 
 // Parse reads a manifest and validates its form. It ignores the signature. The
 // Manifest is nil exactly when a finding is an error. Findings have no path.
-func Parse(b []byte) (*Manifest, []diag.Finding) { return parse(b, false) }
+func Parse(b []byte) (*Manifest, []diag.Finding) {
+	return parse(b, false)
+}
 
 // parse is Parse. accepted states that Parse has accepted this text before.
 func parse(b []byte, accepted bool) (*Manifest, []diag.Finding) {
@@ -147,13 +149,18 @@ func (m *Manifest) headerFaults() (out []headerFault) {
 	if strings.Trim(m.Type, "abcdefghijklmnopqrstuvwxyz_") != "" {
 		fault("type", "", "it must be a lower-case word")
 	}
-	if len(m.Description) > maxDescription || !utf8.ValidString(m.Description) || strings.ContainsFunc(m.Description, unicode.IsControl) || len(hidden.Scan([]byte(m.Description))) > 0 {
+	if len(m.Description) > maxDescription ||
+		!utf8.ValidString(m.Description) ||
+		strings.ContainsFunc(m.Description, unicode.IsControl) ||
+		len(hidden.Scan([]byte(m.Description))) > 0 {
 		fault("description", "", "it must be one line of at most %d bytes without invisible characters", maxDescription)
 	}
-	if _, err := item.ParseRef(m.Entrypoint, item.Directive); m.Entrypoint != "" && err != nil {
+	_, err := item.ParseRef(m.Entrypoint, item.Directive)
+	if m.Entrypoint != "" && err != nil {
 		fault("entrypoint", "", "%v", err)
 	}
-	if t, err := time.Parse(time.RFC3339, m.CreatedAt); m.CreatedAt != "" && (err != nil || t.UTC().Format(time.RFC3339) != m.CreatedAt) {
+	if t, err := time.Parse(time.RFC3339, m.CreatedAt); m.CreatedAt != "" &&
+		(err != nil || t.UTC().Format(time.RFC3339) != m.CreatedAt) {
 		fault("created_at", "", "it is not a time of the form YYYY-MM-DDTHH:MM:SSZ")
 	}
 	for id, v := range m.Requires {
@@ -172,7 +179,8 @@ func readFile(files *tree.Reader, path string) File {
 	r.Only("sha256", "size", "mode", "inline_signed")
 	r.Require("sha256", "size", "mode", "inline_signed")
 	f := File{Path: path, Size: r.Int("size", 0, 0, MaxFile), Signed: r.Bool("inline_signed", false)}
-	if sum := r.Text("sha256"); sum != "" && !decodeDigest(&f.Digest, sum) {
+	sum := r.Text("sha256")
+	if sum != "" && !decodeDigest(&f.Digest, sum) {
 		r.Reject("sha256", "must be 64 lower-case hexadecimal digits")
 	}
 	f.Executable = r.Enum("mode", "0644", "0644", "0755") == "0755"

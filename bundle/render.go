@@ -79,7 +79,9 @@ func plain(s string) bool {
 		c := s[i]
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 		inner := c >= '0' && c <= '9' || c == '-' || c == '/'
-		if !letter && !(i > 0 && inner) && !(c == '.' && (i > 0 || strings.HasPrefix(s, dir+"/"))) {
+		if !letter &&
+			!(i > 0 && inner) &&
+			!(c == '.' && (i > 0 || strings.HasPrefix(s, dir+"/"))) {
 			return false
 		}
 	}

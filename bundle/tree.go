@@ -48,10 +48,14 @@ func Folder(root string) (*FolderTree, error) {
 type FolderTree struct{ d *openat.Dir }
 
 // Close closes the directory.
-func (t *FolderTree) Close() error { return t.d.Close() }
+func (t *FolderTree) Close() error {
+	return t.d.Close()
+}
 
 // Modes reports whether the system has an executable bit.
-func (t *FolderTree) Modes() bool { return runtime.GOOS != "windows" }
+func (t *FolderTree) Modes() bool {
+	return runtime.GOOS != "windows"
+}
 
 // Read implements Tree.
 func (t *FolderTree) Read(path string, limit int64) ([]byte, bool, error) {
@@ -74,11 +78,15 @@ func (t *FolderTree) Walk(skip func(string) bool, fn func(string, error)) error 
 }
 
 // FS returns a Tree over files without modes, such as embedded ones.
-func FS(fsys fs.FS) Tree { return fsTree{fsys} }
+func FS(fsys fs.FS) Tree {
+	return fsTree{fsys}
+}
 
 type fsTree struct{ fsys fs.FS }
 
-func (t fsTree) Modes() bool { return false }
+func (t fsTree) Modes() bool {
+	return false
+}
 
 func (t fsTree) Read(path string, limit int64) ([]byte, bool, error) {
 	b, err := fs.ReadFile(t.fsys, path)
@@ -141,7 +149,9 @@ func list(t Tree) (paths []string, out []diag.Finding, err error) {
 }
 
 // excluded reports whether p is a directory that is never part of a bundle.
-func excluded(p string) bool { return path.Dir(p) == dir && Outside(path.Base(p)) }
+func excluded(p string) bool {
+	return path.Dir(p) == dir && Outside(path.Base(p))
+}
 
 // finding returns an error about a file as a finding.
 func finding(p string, err error) diag.Finding {
@@ -151,7 +161,8 @@ func finding(p string, err error) diag.Finding {
 	}
 	f := diag.Errorf(code, 0, 0, "%s", strings.TrimSpace(err.Error()))
 	f.Path = p
-	if e := (*diag.Error)(nil); errors.As(err, &e) {
+	e := (*diag.Error)(nil)
+	if errors.As(err, &e) {
 		f.Reason = e.Reason
 		f.Facts = e.Details
 	}

@@ -53,10 +53,14 @@ type Report struct {
 }
 
 // OK reports whether the manifest is trusted and every file matches it.
-func (r *Report) OK() bool { return r.Manifest != nil && !diag.Failed(r.Findings) }
+func (r *Report) OK() bool {
+	return r.Manifest != nil && !diag.Failed(r.Findings)
+}
 
 // Err returns nil when OK, else one error that carries the findings.
-func (r *Report) Err(id string) error { return diag.FromFindings("verifying bundle "+id, r.Findings) }
+func (r *Report) Err(id string) error {
+	return diag.FromFindings("verifying bundle "+id, r.Findings)
+}
 
 // Verify checks the signatures of the manifest, the manifest, and every file
 // against it. Findings do not stop it; the error is for a tree that cannot be read.
@@ -84,7 +88,10 @@ func Verify(ctx context.Context, p VerifyParams) (*Report, error) {
 		return nil, err
 	}
 	m, bad := Parse(b)
-	if i := slices.IndexFunc(bad, func(f diag.Finding) bool { return f.Reason == originalManifest }); i >= 0 {
+	i := slices.IndexFunc(bad, func(f diag.Finding) bool {
+		return f.Reason == originalManifest
+	})
+	if i >= 0 {
 		// Neither a signature nor a correction makes this manifest usable.
 		r.Findings = nil
 	}
@@ -174,7 +181,11 @@ func (r *Report) files(ctx context.Context, p VerifyParams) error {
 }
 
 // leftOut returns which of the files that differ from the manifest belong to no bundle.
-func (p *VerifyParams) leftOut(ctx context.Context, m *Manifest, present []string) (map[string]bool, error) {
+func (p *VerifyParams) leftOut(
+	ctx context.Context,
+	m *Manifest,
+	present []string,
+) (map[string]bool, error) {
 	if p.LeftOut == nil {
 		return nil, nil
 	}
@@ -259,7 +270,9 @@ func (f File) differs(size int64, d item.Digest, executable, modes bool, manifes
 	return ""
 }
 
-func short(d item.Digest) string { return d.String()[:19] }
+func short(d item.Digest) string {
+	return d.String()[:19]
+}
 
 // Inspection is a parsed manifest. Its signature and its files are not verified.
 type Inspection struct {
@@ -276,7 +289,8 @@ func Inspect(b []byte) (*Inspection, []diag.Finding) {
 	}
 	in := &Inspection{Manifest: m}
 	style := sign.Hash()
-	if sp, err := sign.SplitFile(b, style); err == nil && sp.Signed {
+	sp, err := sign.SplitFile(b, style)
+	if err == nil && sp.Signed {
 		in.Claimed = append(in.Claimed, sp.Line.Key)
 	}
 	return in, bad

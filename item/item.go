@@ -39,13 +39,19 @@ type Ref struct {
 }
 
 // String renders "kind:id".
-func (r Ref) String() string { return string(r.Kind) + ":" + r.ID }
+func (r Ref) String() string {
+	return string(r.Kind) + ":" + r.ID
+}
 
 // IsZero reports whether r is the zero Ref.
-func (r Ref) IsZero() bool { return r == Ref{} }
+func (r Ref) IsZero() bool {
+	return r == Ref{}
+}
 
 // Name returns the last segment of the id.
-func (r Ref) Name() string { return r.ID[strings.LastIndexByte(r.ID, '/')+1:] }
+func (r Ref) Name() string {
+	return r.ID[strings.LastIndexByte(r.ID, '/')+1:]
+}
 
 // Category returns the id without its last segment, "" at the root.
 func (r Ref) Category() string {
@@ -56,7 +62,9 @@ func (r Ref) Category() string {
 }
 
 // Dotted returns the id as capabilities write it: "/" becomes ".".
-func (r Ref) Dotted() string { return strings.ReplaceAll(r.ID, "/", ".") }
+func (r Ref) Dotted() string {
+	return strings.ReplaceAll(r.ID, "/", ".")
+}
 
 // ParseRef reads "kind:id", or a bare id if def is its kind.
 func ParseRef(s string, def Kind) (Ref, error) {
@@ -66,7 +74,9 @@ func ParseRef(s string, def Kind) (Ref, error) {
 		id = s
 	}
 	if kind == "" {
-		return Ref{}, diag.New(diag.Usage, "reading ref %q: no kind given", s).WithReason("no_kind").WithDetail("ref", s)
+		return Ref{}, diag.New(diag.Usage, "reading ref %q: no kind given", s).
+			WithReason("no_kind").
+			WithDetail("ref", s)
 	}
 	if err := CheckKind(Kind(kind)); err != nil {
 		return Ref{}, diag.New(diag.Usage, "reading ref %q: %q is not a kind", s, kind).WithReason("kind_grammar")
@@ -101,7 +111,12 @@ func validKind(s string) bool {
 // of a device on Windows.
 func CheckID(id string) error {
 	bad := func(format string, args ...any) error {
-		return diag.New(diag.Usage, "reading id %q: "+format, append([]any{id}, args...)...).WithReason("id_grammar")
+		return diag.New(
+			diag.Usage,
+			"reading id %q: "+format,
+			append([]any{id}, args...)...,
+		).
+			WithReason("id_grammar")
 	}
 	if id == "" {
 		return bad("it is empty")
@@ -127,23 +142,35 @@ func CheckID(id string) error {
 }
 
 func idByte(c byte, first bool) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' && !first
+	return c >= 'a' && c <= 'z' ||
+		c >= 'A' && c <= 'Z' ||
+		c >= '0' && c <= '9' ||
+		c == '_' ||
+		c == '-' && !first
 }
 
 // Digest is the SHA-256 of a whole file, signature line included.
 type Digest [sha256.Size]byte
 
 // DigestOf returns the digest of b.
-func DigestOf(b []byte) Digest { return sha256.Sum256(b) }
+func DigestOf(b []byte) Digest {
+	return sha256.Sum256(b)
+}
 
 // Hex renders the 64 hexadecimal digits without a scheme.
-func (d Digest) Hex() string { return hex.EncodeToString(d[:]) }
+func (d Digest) Hex() string {
+	return hex.EncodeToString(d[:])
+}
 
 // String renders "sha256:" and the digits.
-func (d Digest) String() string { return "sha256:" + d.Hex() }
+func (d Digest) String() string {
+	return "sha256:" + d.Hex()
+}
 
 // MarshalText renders as String does.
-func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+func (d Digest) MarshalText() ([]byte, error) {
+	return []byte(d.String()), nil
+}
 
 // UnmarshalText parses as ParseDigest does.
 func (d *Digest) UnmarshalText(b []byte) (err error) {
@@ -155,12 +182,15 @@ func (d *Digest) UnmarshalText(b []byte) (err error) {
 func ParseDigest(s string) (Digest, error) {
 	var d Digest
 	h, ok := strings.CutPrefix(s, "sha256:")
-	if !ok || len(h) != 2*len(d) || strings.ContainsAny(h, "ABCDEF") {
+	if !ok ||
+		len(h) != 2*len(d) ||
+		strings.ContainsAny(h, "ABCDEF") {
 		return d, diag.New(diag.ParsingError, "reading digest %q: want sha256: and 64 lower-case hexadecimal digits", s)
 	}
 	var digits [2 * len(d)]byte
 	copy(digits[:], h)
-	if _, err := hex.Decode(d[:], digits[:]); err != nil {
+	_, err := hex.Decode(d[:], digits[:])
+	if err != nil {
 		return d, diag.New(diag.ParsingError, "reading digest %q: %w", s, err)
 	}
 	return d, nil

@@ -46,7 +46,9 @@ type Metadata struct {
 const Library = "library"
 
 // Primitive reports whether the metadata ends a chain.
-func (m *Metadata) Primitive() bool { return m.HasExecutor && m.ExecutorID == "" }
+func (m *Metadata) Primitive() bool {
+	return m.HasExecutor && m.ExecutorID == ""
+}
 
 // Input is one declared input or output of a directive.
 type Input struct {
@@ -65,7 +67,9 @@ const (
 )
 
 // IsFile reports whether the value of the input is the path of a file that a model reads.
-func (in Input) IsFile() bool { return in.Type == ImageInput || in.Type == FileInput }
+func (in Input) IsFile() bool {
+	return in.Type == ImageInput || in.Type == FileInput
+}
 
 // SchemaType returns the type of the value in JSON Schema.
 func (in Input) SchemaType() string {
@@ -80,7 +84,9 @@ func (in Input) SchemaType() string {
 func CheckVersion(v string) error {
 	core, _, _ := strings.Cut(v, "+")
 	core, _, _ = strings.Cut(core, "-")
-	if strings.HasPrefix(v, "v") || !semver.IsValid("v"+v) || strings.Count(core, ".") != 2 {
+	if strings.HasPrefix(v, "v") ||
+		!semver.IsValid("v"+v) ||
+		strings.Count(core, ".") != 2 {
 		return diag.New(diag.VersionMismatch, "reading version %q: it is not MAJOR.MINOR.PATCH", v)
 	}
 	return nil
@@ -88,7 +94,9 @@ func CheckVersion(v string) error {
 
 // CompareVersions orders two valid versions; pre-releases come before their
 // release.
-func CompareVersions(a, b string) int { return semver.Compare("v"+a, "v"+b) }
+func CompareVersions(a, b string) int {
+	return semver.Compare("v"+a, "v"+b)
+}
 
 // IsDecimal reports whether s is a plain decimal number such as "0.05".
 func IsDecimal(s string) bool {

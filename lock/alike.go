@@ -57,7 +57,8 @@ func (a Look) Alike(b Look) Likeness {
 
 // oneTypo reports whether one element of the path differs, by one typo.
 func (a Look) oneTypo(b Look) bool {
-	if d := len(a.location) - len(b.location); d < -1 || d > 1 {
+	d := len(a.location) - len(b.location)
+	if d < -1 || d > 1 {
 		return false
 	}
 	xs, ys := strings.Split(a.location, "/"), strings.Split(b.location, "/")
@@ -79,7 +80,11 @@ func (a Look) oneTypo(b Look) bool {
 
 // Same reports whether two different ids are two addresses of one bundle.
 func (a Look) Same(b Look) bool {
-	return a.ID != b.ID && a.ID.Kind != PathID && b.ID.Kind != PathID && a.ID.Major == b.ID.Major && a.location == b.location
+	return a.ID != b.ID &&
+		a.ID.Kind != PathID &&
+		b.ID.Kind != PathID &&
+		a.ID.Major == b.ID.Major &&
+		a.location == b.location
 }
 
 // location returns the location of a repository, which is the same for all
@@ -127,4 +132,6 @@ func typo(a, b string) bool {
 	return a[i+1:] == b[i+1:]
 }
 
-func digit(s string, i int) bool { return i < len(s) && s[i] >= '0' && s[i] <= '9' }
+func digit(s string, i int) bool {
+	return i < len(s) && s[i] >= '0' && s[i] <= '9'
+}

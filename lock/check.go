@@ -109,13 +109,15 @@ func (c *comparison) uses(entry *Item) {
 	for _, e := range c.f.Uses {
 		if !locked[e.Ref] {
 			c.differs(diag.New(diag.LockMismatch, "checking %s: it uses %s, which was not locked with it", c.ref, e.Ref).
-				WithDetail("item", c.ref.String()).WithDetail("found", e.Ref.String()+" "+e.Digest.String()))
+				WithDetail("item", c.ref.String()).
+				WithDetail("found", e.Ref.String()+" "+e.Digest.String()))
 		}
 	}
 	for _, want := range entry.Uses {
 		if _, ok := found[want.Ref]; !ok {
 			c.differs(diag.New(diag.LockMismatch, "checking %s: it does not use %s, which was locked with it", c.ref, want.Ref).
-				WithDetail("item", c.ref.String()).WithDetail("expected", want.Ref.String()+" "+want.Digest.String()))
+				WithDetail("item", c.ref.String()).
+				WithDetail("expected", want.Ref.String()+" "+want.Digest.String()))
 		}
 	}
 }
@@ -125,7 +127,9 @@ func (c *comparison) uses(entry *Item) {
 // is gone, and the system's item would run in its place.
 func (c *comparison) ofSystem(want Link, got Element) bool {
 	own := c.l.Item(want.Ref)
-	return want.Ref == got.Ref && got.Space == "system" && (own == nil || own.Digest != want.Digest)
+	return want.Ref == got.Ref &&
+		got.Space == "system" &&
+		(own == nil || own.Digest != want.Digest)
 }
 
 func (c *comparison) drifted(want Link, got Element) {
@@ -148,7 +152,8 @@ func (l *Lock) CheckSystem(now Link, system System) error {
 		it := &l.Items[i]
 		for _, links := range [][]Link{it.Chain, it.Uses} {
 			for k, x := range links {
-				if x == now || x.Ref == now.Ref && x.Digest == it.Digest && x.Ref == it.Ref {
+				if x == now ||
+					x.Ref == now.Ref && x.Digest == it.Digest && x.Ref == it.Ref {
 					return nil
 				}
 				if x.Ref == now.Ref {
@@ -178,8 +183,20 @@ func (l *Lock) otherSystem(ref item.Ref, want Link, now item.Digest, system Syst
 	if system.Version != "" {
 		is = "this program (" + system.ID + " " + system.Version + ") has"
 	}
-	return diag.New(diag.LockStale, "checking %s: the system item %s changed: %s %s, %s %s", ref, want.Ref, was, want.Digest, is, now).
-		WithReason("system").WithDetail("item", want.Ref.String()).WithDetail("locked", want.Digest.String()).WithDetail("current", now.String()).
+	return diag.New(
+		diag.LockStale,
+		"checking %s: the system item %s changed: %s %s, %s %s",
+		ref,
+		want.Ref,
+		was,
+		want.Digest,
+		is,
+		now,
+	).
+		WithReason("system").
+		WithDetail("item", want.Ref.String()).
+		WithDetail("locked", want.Digest.String()).
+		WithDetail("current", now.String()).
 		WithDetail("locked_version", l.System.Version).WithDetail("current_version", system.Version)
 }
 
@@ -213,12 +230,16 @@ func mismatch(ref item.Ref, i int, want Link, got Element) error {
 	if got.Signer != "" {
 		what += "; the found bytes are signed by " + got.Signer
 	}
-	e := diag.New(diag.LockMismatch, "checking %s: %s", ref, what).WithDetail("item", ref.String()).WithDetail("element", i)
+	e := diag.New(diag.LockMismatch, "checking %s: %s", ref, what).
+		WithDetail("item", ref.String()).
+		WithDetail("element", i)
 	if !want.Ref.IsZero() {
 		e = e.WithDetail("expected", want.Ref.String()+" "+want.Digest.String())
 	}
 	if !got.Ref.IsZero() {
-		e = e.WithDetail("found", got.Ref.String()+" "+got.Digest.String()).WithDetail("space", got.Space)
+		e = e.
+			WithDetail("found", got.Ref.String()+" "+got.Digest.String()).
+			WithDetail("space", got.Space)
 	}
 	if got.Signer != "" {
 		e = e.WithDetail("signer", got.Signer)

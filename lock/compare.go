@@ -34,13 +34,19 @@ type FieldChange struct {
 
 // Added returns the elements that are only in New, such as the capabilities that an
 // update adds.
-func (f FieldChange) Added() []string { return without(f.New, f.Old) }
+func (f FieldChange) Added() []string {
+	return without(f.New, f.Old)
+}
 
 // Removed returns the elements that are only in Old.
-func (f FieldChange) Removed() []string { return without(f.Old, f.New) }
+func (f FieldChange) Removed() []string {
+	return without(f.Old, f.New)
+}
 
 func without(list, other []string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool {
+		return slices.Contains(other, s)
+	})
 }
 
 // Field returns the change of a field; its Name is "" when it did not change.
@@ -85,12 +91,19 @@ func Compare(old, new *Lock) []Change {
 	old, new = old.sorted(), new.sorted()
 	a, b := old.records(new), new.records(old)
 	names := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
-	slices.SortFunc(names, func(x, y entryName) int { return x.compare(y) })
+	slices.SortFunc(names, func(x, y entryName) int {
+		return x.compare(y)
+	})
 	var out []Change
 	for _, n := range slices.Compact(names) {
 		ra, inOld := a[n]
 		rb, inNew := b[n]
-		c := Change{Op: Changed, Kind: n.kind, Name: n.name, Fields: compareFields(ra, rb)}
+		c := Change{
+			Op:     Changed,
+			Kind:   n.kind,
+			Name:   n.name,
+			Fields: compareFields(ra, rb),
+		}
 		switch {
 		case !inOld:
 			c.Op = Added
@@ -108,7 +121,8 @@ type entryName struct{ kind, name string }
 
 func (n entryName) compare(o entryName) int {
 	order := []string{"head", "bundle", "registry", "member", "item"}
-	if c := slices.Index(order, n.kind) - slices.Index(order, o.kind); c != 0 {
+	c := slices.Index(order, n.kind) - slices.Index(order, o.kind)
+	if c != 0 {
 		return c
 	}
 	return strings.Compare(n.name, o.name)
@@ -143,7 +157,8 @@ func (l *Lock) records(other *Lock) map[entryName]record {
 		out[entryName{"member", x.Path}] = x.record()
 	}
 	for _, x := range l.Items {
-		if same := other.Item(x.Ref); same == nil || !same.Equal(&x) {
+		same := other.Item(x.Ref)
+		if same == nil || !same.Equal(&x) {
 			out[entryName{"item", x.Ref.String()}] = x.record()
 		}
 	}
@@ -176,7 +191,9 @@ func oneName(key string) string {
 }
 
 func mergeSigners(fields []FieldChange) []FieldChange {
-	first := slices.IndexFunc(fields, func(f FieldChange) bool { return f.Name == "signers" })
+	first := slices.IndexFunc(fields, func(f FieldChange) bool {
+		return f.Name == "signers"
+	})
 	for i := len(fields) - 1; i > first && first >= 0; i-- {
 		if fields[i].Name == "signers" {
 			fields[first].Old = append(fields[first].Old, fields[i].Old...)

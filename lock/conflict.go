@@ -8,12 +8,19 @@ import (
 )
 
 // Conflicted reports whether a text contains conflict markers of a merge.
-func Conflicted(b []byte) bool { return conflictLine(b) > 0 }
+func Conflicted(b []byte) bool {
+	return conflictLine(b) > 0
+}
 
 // conflictLine returns the line of the first conflict marker, or 0.
 func conflictLine(b []byte) int {
-	marked := func(c string) bool { return bytes.Contains(b, []byte(strings.Repeat(c, 7))) }
-	if !marked("<") && !marked("|") && !marked("=") && !marked(">") {
+	marked := func(c string) bool {
+		return bytes.Contains(b, []byte(strings.Repeat(c, 7)))
+	}
+	if !marked("<") &&
+		!marked("|") &&
+		!marked("=") &&
+		!marked(">") {
 		return 0
 	}
 	n := 0
@@ -87,7 +94,13 @@ func Sides(b []byte) (ours, theirs []byte, fs []diag.Finding) {
 				state = 0
 			}
 		default:
-			return nil, nil, []diag.Finding{diag.Errorf(diag.ParsingError, n, 1, "unexpected conflict marker %q", string(m))}
+			return nil, nil, []diag.Finding{diag.Errorf(
+				diag.ParsingError,
+				n,
+				1,
+				"unexpected conflict marker %q",
+				string(m),
+			)}
 		}
 	}
 	if state != 0 {
@@ -99,7 +112,10 @@ func Sides(b []byte) (ours, theirs []byte, fs []diag.Finding) {
 // follows returns m when the marker m may follow a state, else 0.
 func follows(state, m byte) byte {
 	switch {
-	case m == '<' && state == 0, m == '|' && state == '<', m == '=' && (state == '<' || state == '|'), m == '>' && state == '=':
+	case m == '<' && state == 0,
+		m == '|' && state == '<',
+		m == '=' && (state == '<' || state == '|'),
+		m == '>' && state == '=':
 		return m
 	}
 	return 0
@@ -114,7 +130,15 @@ func Pins(locks ...*Lock) (map[Module]Bundle, error) {
 		for _, b := range l.Bundles {
 			was, known := out[b.Module()]
 			if known && was.Sum != b.Sum && was.Sum != "" && b.Sum != "" {
-				fs = append(fs, diag.Errorf(diag.SumConflict, 0, 0, "%s has the sum %s on one side and %s on the other", b.Module(), was.Sum, b.Sum))
+				fs = append(fs, diag.Errorf(
+					diag.SumConflict,
+					0,
+					0,
+					"%s has the sum %s on one side and %s on the other",
+					b.Module(),
+					was.Sum,
+					b.Sum,
+				))
 			}
 			if !known || was.Sum == "" {
 				out[b.Module()] = b

@@ -6,7 +6,11 @@ func (l *Lock) Underived(m *ProjectFile, b Bundle) string {
 	if m != nil && m.effective().Require[b.ID] != b.Require {
 		return "" // Stale reports it
 	}
-	if len(b.Via) > 0 || !b.Replace.IsZero() || IsPseudo(b.Version) || b.Version == LocalVersion || b.Require != "" && CheckVersion(b.Require) != nil {
+	if len(b.Via) > 0 ||
+		!b.Replace.IsZero() ||
+		IsPseudo(b.Version) ||
+		b.Version == LocalVersion ||
+		b.Require != "" && CheckVersion(b.Require) != nil {
 		return "" // not the result of minimal version selection
 	}
 	required := []string{b.Require}

@@ -22,15 +22,29 @@ func Draft(m *ProjectFile, members []MemberFile, s Selection) *Lock {
 		for i := range needs {
 			needs[i] = m.Replacing(needs[i])
 		}
-		l.Members = append(l.Members, Member{Path: x.Path, ID: x.Manifest.ID, Manifest: x.Manifest.Hash(), Needs: needs})
+		l.Members = append(l.Members, Member{
+			Path:     x.Path,
+			ID:       x.Manifest.ID,
+			Manifest: x.Manifest.Hash(),
+			Needs:    needs,
+		})
 	}
 	for _, mod := range s.Modules {
 		if own[mod.ID] {
 			continue
 		}
-		b := Bundle{ID: mod.ID, Version: mod.Version, Require: effective.Require[mod.ID], Use: effective.Use[mod.ID], Via: s.Via(mod)}
+		b := Bundle{
+			ID:      mod.ID,
+			Version: mod.Version,
+			Require: effective.Require[mod.ID],
+			Use:     effective.Use[mod.ID],
+			Via:     s.Via(mod),
+		}
 		b.Replace = m.Replace[mod.ID]
-		b.Needs = slices.DeleteFunc(slices.Clone(s.Needs[mod]), func(to Module) bool { return to.ID == mod.ID })
+		b.Needs = slices.DeleteFunc(
+			slices.Clone(s.Needs[mod]),
+			func(to Module) bool { return to.ID == mod.ID },
+		)
 		l.Bundles = append(l.Bundles, b)
 	}
 	l.Sort()

@@ -45,9 +45,13 @@ func Remove(m *ProjectFile, id ID) []Edit {
 	return out
 }
 
-func (e Edit) lists() bool { return e.Section == "use" || e.Section == "exclude" }
+func (e Edit) lists() bool {
+	return e.Section == "use" || e.Section == "exclude"
+}
 
-func (e Edit) removes() bool { return e.Value == "" && len(e.Values) == 0 }
+func (e Edit) removes() bool {
+	return e.Value == "" && len(e.Values) == 0
+}
 
 // canonicalKey returns the form of a key by which entries are compared.
 func canonicalKey(section, key string) (string, error) {
@@ -133,7 +137,12 @@ func (m *ProjectFile) apply(e Edit) error {
 	return nil
 }
 
-func set[K comparable, T any](m map[K]T, key K, v T, remove bool) map[K]T {
+func set[K comparable, T any](
+	m map[K]T,
+	key K,
+	v T,
+	remove bool,
+) map[K]T {
 	m = maps.Clone(m)
 	switch {
 	case remove:
@@ -254,7 +263,11 @@ func (e Edit) addEntry(b []byte, section *yamlx.Entry) splice {
 		i, _ = slices.BinarySearch(keys, e.Key)
 	}
 	if i == 0 && !m.Flow {
-		return newLine(b, section.Key.End, indentOf(b, m.Entries[0].Key.Start)+e.line())
+		return newLine(
+			b,
+			section.Key.End,
+			indentOf(b, m.Entries[0].Key.Start)+e.line(),
+		)
 	}
 	return addPart(b, m, i, e.line())
 }
@@ -270,7 +283,8 @@ func (e Edit) addSection(b []byte, root *yamlx.Node, section *yamlx.Entry) splic
 	order := sectionNames()
 	after := 0
 	for i, x := range root.Entries {
-		if at := slices.Index(order, x.Key.Text); at >= 0 && at < slices.Index(order, e.Section) {
+		at := slices.Index(order, x.Key.Text)
+		if at >= 0 && at < slices.Index(order, e.Section) {
 			after = i + 1
 		}
 	}

@@ -43,9 +43,17 @@ func addPart(b []byte, n *yamlx.Node, i int, text string) splice {
 	case !n.Flow && i == 0:
 		return splice{bad: true}
 	case !n.Flow && n.Kind == yamlx.ListNode:
-		return newLine(b, all[i-1].end, dash(b, all[i-1].start)+text)
+		return newLine(
+			b,
+			all[i-1].end,
+			dash(b, all[i-1].start)+text,
+		)
 	case !n.Flow:
-		return newLine(b, all[i-1].end, indentOf(b, all[i-1].start)+text)
+		return newLine(
+			b,
+			all[i-1].end,
+			indentOf(b, all[i-1].start)+text,
+		)
 	case len(all) == 0:
 		return splice{start: n.Start + 1, end: n.Start + 1, text: text}
 	case i < len(all):
@@ -70,7 +78,8 @@ func removePart(b []byte, n *yamlx.Node, i int) splice {
 		end = comma + len(b[comma:]) - len(bytes.TrimLeft(b[comma:], " \t"))
 		return splice{start: start, end: end}
 	}
-	if i > 0 && strings.Trim(string(b[all[i-1].end:start]), " \t\r\n") == "," {
+	if i > 0 &&
+		strings.Trim(string(b[all[i-1].end:start]), " \t\r\n") == "," {
 		start = all[i-1].end
 	}
 	return splice{start: start, end: end}
@@ -119,7 +128,9 @@ func newLine(b []byte, at int, text string) splice {
 	return splice{start: end, end: end, text: eol + text}
 }
 
-func lineStart(b []byte, at int) int { return bytes.LastIndexByte(b[:at], '\n') + 1 }
+func lineStart(b []byte, at int) int {
+	return bytes.LastIndexByte(b[:at], '\n') + 1
+}
 
 func lineEnd(b []byte, at int) int {
 	if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {

@@ -48,16 +48,24 @@ func (id ID) String() string {
 }
 
 // IsZero reports whether id is the zero ID.
-func (id ID) IsZero() bool { return id == ID{} }
+func (id ID) IsZero() bool {
+	return id == ID{}
+}
 
 // Compare orders ids as their strings.
-func (id ID) Compare(o ID) int { return cmp.Compare(id.String(), o.String()) }
+func (id ID) Compare(o ID) int {
+	return cmp.Compare(id.String(), o.String())
+}
 
 // SortedIDs returns ids in the order of Compare.
-func SortedIDs(ids iter.Seq[ID]) []ID { return slices.SortedFunc(ids, ID.Compare) }
+func SortedIDs(ids iter.Seq[ID]) []ID {
+	return slices.SortedFunc(ids, ID.Compare)
+}
 
 // MarshalText returns the canonical id.
-func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+func (id ID) MarshalText() ([]byte, error) {
+	return []byte(id.String()), nil
+}
 
 // UnmarshalText reads what MarshalText returns, and nothing for the zero ID.
 func (id *ID) UnmarshalText(text []byte) (err error) {

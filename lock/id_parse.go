@@ -22,9 +22,12 @@ func ParseID(s string) (ID, error) {
 	case "":
 		return id, nil
 	case noHost:
-		return ID{}, diag.New(diag.Usage, "reading bundle id %q: %s", s, why).WithReason("no_host").WithDetail("name", strings.TrimSuffix(s, "/"))
+		return ID{}, diag.New(diag.Usage, "reading bundle id %q: %s", s, why).
+			WithReason("no_host").
+			WithDetail("name", strings.TrimSuffix(s, "/"))
 	}
-	if address, _, has := strings.Cut(s, "?"); has && !isPath(s) {
+	address, _, has := strings.Cut(s, "?")
+	if has && !isPath(s) {
 		s = address + "?***" // a query can be a token
 	}
 	return ID{}, diag.New(diag.Usage, "reading bundle id %q: %s", s, why).
@@ -58,18 +61,27 @@ func parseID(s string) (ID, string) {
 	if scheme, rest, ok := strings.Cut(s, "://"); ok {
 		return parseURL(scheme, rest)
 	}
-	if i := strings.IndexAny(s, ":/"); i >= 0 && s[i] == ':' {
+	i := strings.IndexAny(s, ":/")
+	if i >= 0 && s[i] == ':' {
 		return parseSCP(s[:i], s[i+1:])
 	}
 	return parseHost(s)
 }
 
-func graphic(r rune) bool { return r > 0x20 && r < 0x7f }
+func graphic(r rune) bool {
+	return r > 0x20 && r < 0x7f
+}
 
-func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+func letter(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z'
+}
 
 func isPath(s string) bool {
-	return s == "." || s == ".." || s[0] == '/' || strings.HasPrefix(s, "./") || strings.HasPrefix(s, "../")
+	return s == "." ||
+		s == ".." ||
+		s[0] == '/' ||
+		strings.HasPrefix(s, "./") ||
+		strings.HasPrefix(s, "../")
 }
 
 func parsePath(s string) (ID, string) {
@@ -102,7 +114,8 @@ func parseRegistry(name string) (ID, string) {
 	if why := wrongRegistry(part[0]); why != "" {
 		return ID{}, why
 	}
-	if why := wrongPath(part[1] + "/" + part[2]); why != "" {
+	why = wrongPath(part[1] + "/" + part[2])
+	if why != "" {
 		return ID{}, why
 	}
 	return ID{Kind: RegistryID, Repo: name, Major: major}, ""
@@ -163,7 +176,13 @@ func parseHost(s string) (ID, string) {
 // parseURL reads scheme://[user@]host[:port]/path[//subdir][/vN].
 func parseURL(scheme, rest string) (ID, string) {
 	scheme = strings.ToLower(scheme)
-	port, known := map[string]string{"https": "443", "http": "80", "ssh": "22", "git": "9418", "file": ""}[scheme]
+	port, known := map[string]string{
+		"https": "443",
+		"http":  "80",
+		"ssh":   "22",
+		"git":   "9418",
+		"file":  "",
+	}[scheme]
 	if !known {
 		return ID{}, "the scheme is not https, http, ssh, git or file"
 	}
@@ -256,14 +275,17 @@ func bareSSH(p string) (bare, why string) {
 	if strings.HasSuffix(bare, "/") {
 		bare = p // the repository is named .git
 	}
-	if _, last, noMajor := cutMajor("/"+bare, 0); bare != p && (last != "" || noMajor != "") {
+	_, last, noMajor := cutMajor("/"+bare, 0)
+	if bare != p && (last != "" || noMajor != "") {
 		return "", "the name of a repository cannot be a major version"
 	}
 	return bare, wrongPath(bare)
 }
 
 func validUser(s string) bool {
-	return s != "" && letter(s[0]) && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
+	return s != "" &&
+		letter(s[0]) &&
+		strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
 }
 
 // cutParts divides repository, subdirectory and major version; the repository
@@ -287,7 +309,9 @@ func cutParts(s string, n int) (repo, sub, major, why string) {
 // cutMajor cuts /vN from s, if at least n elements remain.
 func cutMajor(s string, n int) (rest, major, why string) {
 	i := strings.LastIndexByte(s, '/')
-	if i < 0 || strings.Count(s, "/") < n || !isMajor(s[i+1:]) {
+	if i < 0 ||
+		strings.Count(s, "/") < n ||
+		!isMajor(s[i+1:]) {
 		return s, "", ""
 	}
 	major = s[i+1:]
@@ -298,7 +322,9 @@ func cutMajor(s string, n int) (rest, major, why string) {
 }
 
 func isMajor(s string) bool {
-	return len(s) > 1 && s[0] == 'v' && strings.Trim(s[1:], "0123456789") == ""
+	return len(s) > 1 &&
+		s[0] == 'v' &&
+		strings.Trim(s[1:], "0123456789") == ""
 }
 
 func wrongHost(host string) string {

@@ -44,7 +44,8 @@ func (r *itemReader) read(entry string) (it Item, ok bool) {
 	}
 	if list, after, has := line(s, "  uses: ["); has {
 		s = after
-		if it.Uses, ok = r.list(list, text, self); !ok || !slices.IsSortedFunc(it.Uses, strictly) {
+		if it.Uses, ok = r.list(list, text, self); !ok ||
+			!slices.IsSortedFunc(it.Uses, strictly) {
 			return it, false
 		}
 	}

@@ -88,7 +88,9 @@ func (l *Lock) Registry(host string) *Registry {
 	if l == nil {
 		return nil
 	}
-	i := slices.IndexFunc(l.Registries, func(r Registry) bool { return r.Host == host })
+	i := slices.IndexFunc(l.Registries, func(r Registry) bool {
+		return r.Host == host
+	})
 	if i < 0 {
 		return nil
 	}
@@ -96,7 +98,9 @@ func (l *Lock) Registry(host string) *Registry {
 }
 
 // Module returns id and version.
-func (b Bundle) Module() Module { return Module{ID: b.ID, Version: b.Version} }
+func (b Bundle) Module() Module {
+	return Module{ID: b.ID, Version: b.Version}
+}
 
 // Member is one member of the workspace.
 type Member struct {
@@ -108,7 +112,9 @@ type Member struct {
 }
 
 // Name returns the bundle id, or the path if there is none.
-func (m Member) Name() string { return cmp.Or(m.ID.String(), m.Path) }
+func (m Member) Name() string {
+	return cmp.Or(m.ID.String(), m.Path)
+}
 
 // Item is one item of the project itself: an executable tool with its chain, a
 // directive or a configuration.
@@ -130,7 +136,8 @@ func (it *Item) Equal(o *Item) bool {
 // SameText reports whether two entries have the same text, in whatever order they list
 // their wheels.
 func (it *Item) SameText(o *Item) bool {
-	return it.Equal(o) || bytes.Equal(it.record().append(nil), o.record().append(nil))
+	return it.Equal(o) ||
+		bytes.Equal(it.record().append(nil), o.record().append(nil))
 }
 
 // Dep is one wheel. A name and version has one for each platform that was locked.
@@ -143,7 +150,11 @@ type Dep struct {
 }
 
 func compareDeps(a, b Dep) int {
-	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version), bytes.Compare(a.Digest[:], b.Digest[:]))
+	return cmp.Or(
+		cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.Version, b.Version),
+		bytes.Compare(a.Digest[:], b.Digest[:]),
+	)
 }
 
 // SortDeps returns the wheels in the order of the lock, each once.
@@ -157,7 +168,9 @@ func SortDeps(deps []Dep) []Dep {
 // chain or in its uses.
 func (it *Item) Contains(ref item.Ref) bool {
 	has := func(l Link) bool { return l.Ref == ref }
-	return it.Ref == ref || slices.ContainsFunc(it.Chain, has) || slices.ContainsFunc(it.Uses, has)
+	return it.Ref == ref ||
+		slices.ContainsFunc(it.Chain, has) ||
+		slices.ContainsFunc(it.Uses, has)
 }
 
 // Link is an item with its digest: an element of a chain or of uses.
@@ -167,14 +180,18 @@ type Link struct {
 }
 
 // Bundle returns the entry of a bundle, or nil. A nil lock has none.
-func (l *Lock) Bundle(id ID) *Bundle { return l.BundleNamed(id.String()) }
+func (l *Lock) Bundle(id ID) *Bundle {
+	return l.BundleNamed(id.String())
+}
 
 // BundleNamed returns the entry of the bundle with this canonical id, or nil.
 func (l *Lock) BundleNamed(id string) *Bundle {
 	if l == nil {
 		return nil
 	}
-	i, ok := slices.BinarySearchFunc(l.Bundles, id, func(b Bundle, id string) int { return cmp.Compare(b.ID.String(), id) })
+	i, ok := slices.BinarySearchFunc(l.Bundles, id, func(b Bundle, id string) int {
+		return cmp.Compare(b.ID.String(), id)
+	})
 	if !ok {
 		return nil
 	}
@@ -209,7 +226,9 @@ func (l *Lock) ItemAt(ref item.Ref) int {
 	return -1
 }
 
-func compareID(b Bundle, id ID) int { return b.ID.Compare(id) }
+func compareID(b Bundle, id ID) int {
+	return b.ID.Compare(id)
+}
 
 // SetBundle replaces the entry with the same id, or adds it.
 func (l *Lock) SetBundle(b Bundle) {
@@ -231,7 +250,10 @@ func (l *Lock) ownItems() {
 
 // asRead reports whether the items are those of canonical, unchanged.
 func (l *Lock) asRead() bool {
-	return l.canonical != nil && len(l.Items) > 0 && len(l.canonical.items) == len(l.Items) && &l.canonical.items[0] == &l.Items[0]
+	return l.canonical != nil &&
+		len(l.Items) > 0 &&
+		len(l.canonical.items) == len(l.Items) &&
+		&l.canonical.items[0] == &l.Items[0]
 }
 
 // TakeItems makes the items those of another lock.
@@ -251,10 +273,14 @@ func (l *Lock) HasItems(items []Item) bool {
 	had := make([]bool, len(items))
 	at := 0
 	for i := range items {
-		if ref := items[i].Ref; i == 0 || ref.Kind != items[i-1].Ref.Kind {
+		ref := items[i].Ref
+		if i == 0 || ref.Kind != items[i-1].Ref.Kind {
 			at = l.ItemAt(ref)
 		}
-		if at < 0 || at == len(l.Items) || had[at] || !l.Items[at].Equal(&items[i]) {
+		if at < 0 ||
+			at == len(l.Items) ||
+			had[at] ||
+			!l.Items[at].Equal(&items[i]) {
 			return false
 		}
 		had[at] = true
@@ -266,7 +292,9 @@ func (l *Lock) HasItems(items []Item) bool {
 // SetItem replaces the entry with the same ref, or adds it.
 func (l *Lock) SetItem(it Item) {
 	l.ownItems()
-	i, found := slices.BinarySearchFunc(l.Items, it.Ref, func(x Item, ref item.Ref) int { return CompareRefs(x.Ref, ref) })
+	i, found := slices.BinarySearchFunc(l.Items, it.Ref, func(x Item, ref item.Ref) int {
+		return CompareRefs(x.Ref, ref)
+	})
 	if !found {
 		l.Items = slices.Insert(l.Items, i, it)
 		return
@@ -278,15 +306,21 @@ func (l *Lock) SetItem(it Item) {
 func (l *Lock) SetItems(items []Item) {
 	items = slices.Clone(items)
 	slices.Reverse(items)
-	slices.SortStableFunc(items, func(a, b Item) int { return CompareRefs(a.Ref, b.Ref) })
-	l.Items = slices.CompactFunc(items, func(a, b Item) bool { return a.Ref == b.Ref })
+	slices.SortStableFunc(items, func(a, b Item) int {
+		return CompareRefs(a.Ref, b.Ref)
+	})
+	l.Items = slices.CompactFunc(items, func(a, b Item) bool {
+		return a.Ref == b.Ref
+	})
 }
 
 // RemoveItem removes the entry of an item and reports whether there was one.
 func (l *Lock) RemoveItem(ref item.Ref) bool {
 	l.ownItems()
 	n := len(l.Items)
-	l.Items = slices.DeleteFunc(l.Items, func(it Item) bool { return it.Ref == ref })
+	l.Items = slices.DeleteFunc(l.Items, func(it Item) bool {
+		return it.Ref == ref
+	})
 	return len(l.Items) < n
 }
 
@@ -296,7 +330,8 @@ func CompareRefs(a, b item.Ref) int {
 	switch {
 	case a.Kind == b.Kind:
 		return cmp.Compare(a.ID, b.ID)
-	case strings.HasPrefix(string(a.Kind), string(b.Kind)), strings.HasPrefix(string(b.Kind), string(a.Kind)):
+	case strings.HasPrefix(string(a.Kind), string(b.Kind)),
+		strings.HasPrefix(string(b.Kind), string(a.Kind)):
 		return cmp.Compare(a.String(), b.String())
 	}
 	return cmp.Compare(a.Kind, b.Kind)
@@ -304,11 +339,19 @@ func CompareRefs(a, b item.Ref) int {
 
 // Sort sorts the entries, and the lists whose order has no meaning.
 func (l *Lock) Sort() {
-	slices.SortStableFunc(l.Bundles, func(a, b Bundle) int { return a.ID.Compare(b.ID) })
-	slices.SortStableFunc(l.Registries, func(a, b Registry) int { return cmp.Compare(a.Host, b.Host) })
-	slices.SortStableFunc(l.Members, func(a, b Member) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(l.Bundles, func(a, b Bundle) int {
+		return a.ID.Compare(b.ID)
+	})
+	slices.SortStableFunc(l.Registries, func(a, b Registry) int {
+		return cmp.Compare(a.Host, b.Host)
+	})
+	slices.SortStableFunc(l.Members, func(a, b Member) int {
+		return cmp.Compare(a.Path, b.Path)
+	})
 	if !l.asRead() {
-		slices.SortStableFunc(l.Items, func(a, b Item) int { return CompareRefs(a.Ref, b.Ref) })
+		slices.SortStableFunc(l.Items, func(a, b Item) int {
+			return CompareRefs(a.Ref, b.Ref)
+		})
 		for i := range l.Items {
 			l.Items[i].Uses = sorted(l.Items[i].Uses, compareLinks)
 		}
@@ -326,11 +369,17 @@ func (l *Lock) Sort() {
 }
 
 func compareLinks(a, b Link) int {
-	return cmp.Or(CompareRefs(a.Ref, b.Ref), bytes.Compare(a.Digest[:], b.Digest[:]))
+	return cmp.Or(
+		CompareRefs(a.Ref, b.Ref),
+		bytes.Compare(a.Digest[:], b.Digest[:]),
+	)
 }
 
 func compareModules(a, b Module) int {
-	return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.Version, b.Version))
+	return cmp.Or(
+		a.ID.Compare(b.ID),
+		cmp.Compare(a.Version, b.Version),
+	)
 }
 
 // sorted returns a sorted copy without repetition.

@@ -139,7 +139,10 @@ func isDep(name, version string) bool {
 	const small, digits = "abcdefghijklmnopqrstuvwxyz", "0123456789"
 	return len(name) > 0 && len(name) <= 100 && len(version) > 0 && len(version) <= 100 &&
 		strings.Trim(name, small+digits+"-") == "" && strings.Trim(name, "-") == name &&
-		strings.Trim(version, small+strings.ToUpper(small)+digits+".!+_-") == "" && strings.Contains(digits, version[:1])
+		strings.Trim(
+			version,
+			small+strings.ToUpper(small)+digits+".!+_-",
+		) == "" && strings.Contains(digits, version[:1])
 }
 
 func (f *fieldReader) deps(key string) []Dep {
@@ -223,7 +226,8 @@ func checkRef(s string) error {
 }
 
 func checkCapability(s string) error {
-	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }) {
+	if s == "" ||
+		strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }) {
 		return errors.New("a capability is one word")
 	}
 	return nil

@@ -31,7 +31,13 @@ func parseLock(b []byte, items *itemReader) (*Lock, []diag.Finding) {
 	if b[len(b)-1] != '\n' {
 		return nil, truncated(b)
 	}
-	p := &lockParser{l: &Lock{}, items: items, text: string(b), ordered: true, lines: map[entryName]int{}}
+	p := &lockParser{
+		l:       &Lock{},
+		items:   items,
+		text:    string(b),
+		ordered: true,
+		lines:   map[entryName]int{},
+	}
 	first, _, _ := strings.Cut(p.text, "\n")
 	canonical := false
 	if p.format(scanRecord(first, 1)) {
@@ -51,10 +57,17 @@ func parseLock(b []byte, items *itemReader) (*Lock, []diag.Finding) {
 // such as half an address, follows from it, except an address in a complete line that is
 // not the one of its bundle: to remove a line end does not hide that.
 func truncated(b []byte) []diag.Finding {
-	out := damaged([]diag.Finding{at(diag.ParsingError, hidden.Position(b, len(b)), "the last line has no line end: the file is truncated")})
-	if complete := b[:bytes.LastIndexByte(b, '\n')+1]; len(complete) > 0 {
+	out := damaged([]diag.Finding{at(
+		diag.ParsingError,
+		hidden.Position(b, len(b)),
+		"the last line has no line end: the file is truncated",
+	)})
+	complete := b[:bytes.LastIndexByte(b, '\n')+1]
+	if len(complete) > 0 {
 		_, fs := ParseLock(complete)
-		out = append(out, slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Code != diag.LockRepointed })...)
+		out = append(out, slices.DeleteFunc(fs, func(f diag.Finding) bool {
+			return f.Code != diag.LockRepointed
+		})...)
 	}
 	diag.Sort(out)
 	return out
@@ -74,7 +87,15 @@ func damaged(fs []diag.Finding) []diag.Finding {
 // precheck refuses a text that is too large, empty, not UTF-8 or has CR line ends.
 func precheck(b []byte, limit int, name string) []diag.Finding {
 	if len(b) > limit {
-		return []diag.Finding{diag.Errorf(diag.TooLarge, 0, 0, "the %s has %d bytes, at most %d are allowed", name, len(b), limit)}
+		return []diag.Finding{diag.Errorf(
+			diag.TooLarge,
+			0,
+			0,
+			"the %s has %d bytes, at most %d are allowed",
+			name,
+			len(b),
+			limit,
+		)}
 	}
 	if len(bytes.TrimSpace(b)) == 0 {
 		return []diag.Finding{diag.Errorf(diag.ParsingError, 1, 1, "the %s is empty", name)}
@@ -113,7 +134,10 @@ func (p *lockParser) fault(code diag.Code, pos diag.Position, format string, arg
 // file reads the head and the entries. It reports whether Render writes the lock like this.
 func (p *lockParser) file() bool {
 	const shortest = 100 // bytes of an entry, so that a hostile text reserves little memory
-	p.l.Items = slices.Grow(p.l.Items, min(strings.Count(p.text, itemStart), len(p.text)/shortest))
+	p.l.Items = slices.Grow(p.l.Items, min(
+		strings.Count(p.text, itemStart),
+		len(p.text)/shortest,
+	))
 	c := &canonical{text: p.text}
 	above := len(p.text) // the length of the text before the items
 	inForm := true       // the items have the text of Render, and are at the end
@@ -169,7 +193,8 @@ func (p *lockParser) oneEntry(e entryText) bool {
 // inOrder reports whether an item is after all items so far.
 func (p *lockParser) inOrder(ref item.Ref) bool {
 	n := len(p.l.Items)
-	return p.ordered && (n == 0 || CompareRefs(p.l.Items[n-1].Ref, ref) < 0)
+	return p.ordered &&
+		(n == 0 || CompareRefs(p.l.Items[n-1].Ref, ref) < 0)
 }
 
 // repeated reports a second entry of one name. Items that follow in order have no lines: they
@@ -185,7 +210,14 @@ func (p *lockParser) repeated(e entryText, name entryName) {
 	}
 	line := e.line + 1
 	if first := p.lines[name]; first > 0 && name.name != "" {
-		p.fault(diag.ParsingError, diag.Position{Line: line, Column: 1}, "a second entry for %s %s, the first is in line %d", name.kind, name.name, first)
+		p.fault(
+			diag.ParsingError,
+			diag.Position{Line: line, Column: 1},
+			"a second entry for %s %s, the first is in line %d",
+			name.kind,
+			name.name,
+			first,
+		)
 	}
 	p.lines[name] = line
 }
@@ -193,7 +225,9 @@ func (p *lockParser) repeated(e entryText, name entryName) {
 // format reads the first line.
 func (p *lockParser) format(head record) bool {
 	at := diag.Position{Line: 1, Column: 1}
-	if len(head.fields) == 0 || head.fields[0].key != "rye-lock" || head.fields[0].at.Line != 1 {
+	if len(head.fields) == 0 ||
+		head.fields[0].key != "rye-lock" ||
+		head.fields[0].at.Line != 1 {
 		p.fault(diag.ParsingError, at, `the first line must be "rye-lock: %d.%d"`, LockFormat, LockMinor)
 		return false
 	}
@@ -258,7 +292,9 @@ func (f *fieldReader) bundle(name string) Bundle {
 	}
 	b.ID = id
 	b.Version = f.checked("version", true, id.CheckVersion)
-	b.Require = f.checked("require", false, func(s string) error { return checkRequire(id, s) })
+	b.Require = f.checked("require", false, func(s string) error {
+		return checkRequire(id, s)
+	})
 	b.Use = f.list("use", checkPattern)
 	f.checked("replace", false, func(s string) (err error) {
 		b.Replace, err = parseReplace(s)
@@ -280,7 +316,9 @@ func (f *fieldReader) origin(b *Bundle, id ID) {
 	remote := b.Replace.IsZero() && id.Kind != PathID
 	git := remote && id.Kind != RegistryID
 	published := remote && id.Kind == RegistryID
-	b.URL = f.checked("url", git, func(s string) error { return checkOrigin(id, s) })
+	b.URL = f.checked("url", git, func(s string) error {
+		return checkOrigin(id, s)
+	})
 	b.Ref = f.checked("ref", false, checkRef)
 	b.Tag = f.checked("tag", false, checkObject)
 	b.Commit = f.checked("commit", git, checkObject)
@@ -288,7 +326,8 @@ func (f *fieldReader) origin(b *Bundle, id ID) {
 	b.Archive = f.checked("archive", published, checkArchive)
 	b.Log = f.checked("log", published, checkLogIndex)
 	b.Sum = f.checked("sum", remote, checkSum)
-	if published && (b.URL != "" || b.Ref != "" || b.Commit != "" || b.Tree != "") || !published && (b.Archive != "" || b.Log != "") {
+	if published && (b.URL != "" || b.Ref != "" || b.Commit != "" || b.Tree != "") ||
+		!published && (b.Archive != "" || b.Log != "") {
 		f.p.fault(diag.ParsingError, f.pos, "%s has fields of another source: a bundle of a registry has archive and log, others url, commit and tree", b.ID)
 	}
 	if !remote && (b.URL != "" || b.Commit != "" || b.Sum != "") {
@@ -314,7 +353,11 @@ func (f *fieldReader) registry(name string) Registry {
 
 func (f *fieldReader) member(name string) Member {
 	m := Member{Path: name}
-	if id, why := parseID(name); why != "" || id.Kind != PathID || id.String() != name || !strings.HasPrefix(name, "./") {
+	id, why := parseID(name)
+	if why != "" ||
+		id.Kind != PathID ||
+		id.String() != name ||
+		!strings.HasPrefix(name, "./") {
 		f.p.fault(diag.ParsingError, f.pos, "%q is not a member directory, for example ./bundles/x", name)
 	}
 	f.checked("name", false, func(s string) (err error) {
@@ -332,7 +375,13 @@ func (f *fieldReader) item(name string) Item {
 	if err != nil {
 		f.p.fault(diag.ParsingError, f.pos, "%s", err)
 	}
-	it := Item{Ref: ref, Digest: f.digest("digest", true), Chain: f.links("chain"), Uses: f.links("uses"), Deps: f.deps("deps")}
+	it := Item{
+		Ref:    ref,
+		Digest: f.digest("digest", true),
+		Chain:  f.links("chain"),
+		Uses:   f.links("uses"),
+		Deps:   f.deps("deps"),
+	}
 	switch {
 	case len(it.Chain) == 0 && err == nil && ref.Kind != item.Tool:
 	case len(it.Chain) == 0:
@@ -365,7 +414,10 @@ func (p *lockParser) notCanonical(b []byte) {
 	for equal < min(len(rest), len(want)) && rest[equal] == want[equal] {
 		equal++
 	}
-	n := 1 + bytes.Count(b[:len(b)-len(rest)+equal], []byte("\n"))
+	n := 1 + bytes.Count(
+		b[:len(b)-len(rest)+equal],
+		[]byte("\n"),
+	)
 	f := diag.Warnf(diag.Drift, n, 1, "from this line on the file is not in canonical form: order, quotes or blank lines differ")
 	p.out = append(p.out, f.WithReason(otherForm))
 }
@@ -373,7 +425,9 @@ func (p *lockParser) notCanonical(b []byte) {
 const otherForm = "form"
 
 // IsFormNote reports whether a finding of ParseLock is that the text is not canonical.
-func IsFormNote(f diag.Finding) bool { return f.Reason == otherForm }
+func IsFormNote(f diag.Finding) bool {
+	return f.Reason == otherForm
+}
 
 // fieldReader takes the fields of one record one by one.
 type fieldReader struct {
@@ -410,7 +464,9 @@ func repeats(fields []field) func(i int) bool {
 	const few = 16
 	if len(fields) <= few {
 		return func(i int) bool {
-			return slices.ContainsFunc(fields[:i], func(before field) bool { return before.key == fields[i].key })
+			return slices.ContainsFunc(fields[:i], func(before field) bool {
+				return before.key == fields[i].key
+			})
 		}
 	}
 	first := map[string]int{}
@@ -419,7 +475,9 @@ func repeats(fields []field) func(i int) bool {
 			first[x.key] = i
 		}
 	}
-	return func(i int) bool { return first[fields[i].key] < i }
+	return func(i int) bool {
+		return first[fields[i].key] < i
+	}
 }
 
 func (f *fieldReader) take(key string) *field {

@@ -37,7 +37,8 @@ func checkIDPattern(pattern string) error {
 		return refuse("a folder has no release, so the rule does not apply to it")
 	}
 	whole := strings.TrimRight(base, "/")
-	if id, why := parseID(whole); why == "" && id.String() != whole && !strings.HasSuffix(whole, ":") {
+	id, why := parseID(whole)
+	if why == "" && id.String() != whole && !strings.HasSuffix(whole, ":") {
 		return refuse("the id is written %s", id)
 	}
 	if _, _, why := cutMajor(whole, 1); why != "" && base == pattern {
@@ -45,7 +46,8 @@ func checkIDPattern(pattern string) error {
 	}
 	// One of these completes every beginning of an id to an id.
 	for _, rest := range []string{"", "/x", "x", ":x", "//x", "///x", "//h.example/x", "h.example/x", "/x/x", "h.example/x/x"} {
-		if id, why := parseID(base + rest); why == "" && id.Kind != PathID && idpattern.Match(pattern, id.String()) {
+		id, why := parseID(base + rest)
+		if why == "" && id.Kind != PathID && idpattern.Match(pattern, id.String()) {
 			return nil
 		}
 	}
@@ -58,7 +60,9 @@ func checkIDPattern(pattern string) error {
 // matchesTrust reports whether a pattern of trust matches an id: a rule about one address
 // of a repository applies to all. A rule about github.com/acme applies to
 // git@github.com:Acme/x too, and one about http://h.io:8080/x to http://h.io:8080/x.git.
-func matchesTrust(pattern, id string) bool { return idpattern.MatchRepository(pattern, id) }
+func matchesTrust(pattern, id string) bool {
+	return idpattern.MatchRepository(pattern, id)
+}
 
 // IdleTrust returns a warning for each rule of trust that applies to no locked
 // release and to none of the names, which are those of the project's own bundles.
@@ -81,7 +85,8 @@ func (m *ProjectFile) IdleTrust(l *Lock, names ...string) []diag.Finding {
 			continue
 		}
 		at := m.Position("trust", pattern)
-		out = append(out, diag.Warnf(diag.ConfigError, at.Line, at.Column, "the rule of trust for %q applies to no locked bundle", pattern).WithReason("idle_trust"))
+		out = append(out, diag.Warnf(diag.ConfigError, at.Line, at.Column, "the rule of trust for %q applies to no locked bundle", pattern).
+			WithReason("idle_trust"))
 	}
 	return diag.WithPath(out, ProjectFileName)
 }

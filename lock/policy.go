@@ -81,7 +81,8 @@ func age(r *tree.Reader, key string, to *time.Duration) {
 // allowed reads a list that permits only its entries. An empty one is refused:
 // a nil list permits everything.
 func allowed(r *tree.Reader, key string, check func(string) error) []string {
-	if l, ok := r.Value(key).([]any); ok && len(l) == 0 {
+	l, ok := r.Value(key).([]any)
+	if ok && len(l) == 0 {
 		r.Reject(key, "allows nothing: remove it to allow everything")
 	}
 	return r.Texts(key, distinct(check))
@@ -95,7 +96,9 @@ func checkGlob(s string) error {
 }
 
 func checkHost(s string) error {
-	if s != strings.ToLower(s) || strings.ContainsAny(s, "/:?[") || checkGlob(s) != nil {
+	if s != strings.ToLower(s) ||
+		strings.ContainsAny(s, "/:?[") ||
+		checkGlob(s) != nil {
 		return fmt.Errorf("%q is not a host, such as api.acme.io, or a pattern of hosts, such as *.acme.io", s)
 	}
 	return nil
@@ -104,7 +107,10 @@ func checkHost(s string) error {
 // AllowsHost reports whether a bundle may name a host, or a pattern of hosts
 // which must all be allowed.
 func (p Policy) AllowsHost(host string) bool {
-	return p.Hosts == nil || slices.ContainsFunc(p.Hosts, func(allowed string) bool { return glob.Match(allowed, strings.ToLower(host)) })
+	return p.Hosts == nil ||
+		slices.ContainsFunc(p.Hosts, func(allowed string) bool {
+			return glob.Match(allowed, strings.ToLower(host))
+		})
 }
 
 // parseAge reads a duration, or whole days.

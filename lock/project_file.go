@@ -53,7 +53,9 @@ type Replacement struct {
 }
 
 // IsZero reports whether r replaces nothing.
-func (r Replacement) IsZero() bool { return r == Replacement{} }
+func (r Replacement) IsZero() bool {
+	return r == Replacement{}
+}
 
 // String renders the path, or the id with @version; "" for zero.
 func (r Replacement) String() string {
@@ -95,7 +97,9 @@ type Policy struct {
 // directories are always permitted.
 func (p Policy) AllowsSource(id ID) bool {
 	return p.Sources == nil || id.Kind == PathID ||
-		slices.ContainsFunc(p.Sources, func(pattern string) bool { return idpattern.Match(pattern, id.String()) })
+		slices.ContainsFunc(p.Sources, func(pattern string) bool {
+			return idpattern.Match(pattern, id.String())
+		})
 }
 
 // TrustRules returns every rule whose pattern matches the id. All of them apply.
@@ -109,7 +113,10 @@ func (m *ProjectFile) TrustRules(id string) []TrustRule {
 
 // TrustPatterns returns the patterns of TrustRules, sorted.
 func (m *ProjectFile) TrustPatterns(id string) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(m.Trust)), func(pattern string) bool { return !matchesTrust(pattern, id) })
+	return slices.DeleteFunc(
+		slices.Sorted(maps.Keys(m.Trust)),
+		func(pattern string) bool { return !matchesTrust(pattern, id) },
+	)
 }
 
 // Position returns the position of an entry in the parsed text, or of its section if
@@ -122,7 +129,9 @@ func (m *ProjectFile) Position(section, key string) diag.Position {
 }
 
 // Name returns the name of the file: ID, Label or "".
-func (m *ProjectFile) Name() string { return cmp.Or(m.ID.String(), m.Label) }
+func (m *ProjectFile) Name() string {
+	return cmp.Or(m.ID.String(), m.Label)
+}
 
 // Requires returns the requirements, sorted by id.
 func (m *ProjectFile) Requires() []Module {
@@ -174,10 +183,14 @@ func (m *ProjectFile) Excludes(mod Module) bool {
 
 // Settings returns the hash of all values that determine the lock, except require
 // and use. The lock records these entry by entry, so that branches merge.
-func (m *ProjectFile) Settings() string { return m.hash(false) }
+func (m *ProjectFile) Settings() string {
+	return m.hash(false)
+}
 
 // Hash returns the hash of all values that determine the lock.
-func (m *ProjectFile) Hash() string { return m.hash(true) }
+func (m *ProjectFile) Hash() string {
+	return m.hash(true)
+}
 
 // hash hashes one line for each value, with quoted parts, sorted. Equal manifests
 // have equal texts, and different ones have different texts.

@@ -34,9 +34,17 @@ func (p *manifestParser) sameRepository() {
 	for _, id := range SortedIDs(maps.Keys(p.m.Require)) {
 		look := LookOf(id)
 		for _, other := range before {
-			if look.Same(other) && !strings.EqualFold(id.String(), other.ID.String()) {
+			if look.Same(other) &&
+				!strings.EqualFold(id.String(), other.ID.String()) {
 				pos := p.m.Position("require", id.String())
-				p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s and %s are one bundle: keep one address", other.ID, id))
+				p.out = append(p.out, diag.Errorf(
+					diag.ValidationFailed,
+					pos.Line,
+					pos.Column,
+					"%s and %s are one bundle: keep one address",
+					other.ID,
+					id,
+				))
 			}
 		}
 		before = append(before, look)
@@ -53,9 +61,23 @@ func (p *manifestParser) invalidReplacements() {
 		switch {
 		case by.IsZero():
 		case again:
-			p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s replaces %s and is itself replaced: name the final replacement", by, id))
+			p.out = append(p.out, diag.Errorf(
+				diag.ValidationFailed,
+				pos.Line,
+				pos.Column,
+				"%s replaces %s and is itself replaced: name the final replacement",
+				by,
+				id,
+			))
 		case p.m.Require[by] != "" && p.m.Require[id] != "":
-			p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s replaces %s, and both are required: remove one requirement", by, id))
+			p.out = append(p.out, diag.Errorf(
+				diag.ValidationFailed,
+				pos.Line,
+				pos.Column,
+				"%s replaces %s, and both are required: remove one requirement",
+				by,
+				id,
+			))
 		}
 	}
 }

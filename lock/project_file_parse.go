@@ -34,7 +34,12 @@ func parseManifest(b []byte, what string, known []string) (*ProjectFile, []diag.
 	if diag.Failed(fs) {
 		return nil, fs
 	}
-	p := &manifestParser{doc: doc, r: tree.NewReader(doc, diag.ValidationFailed), out: append(fs, hidden.Scan(b)...), m: &ProjectFile{at: map[string]diag.Position{}}}
+	p := &manifestParser{
+		doc: doc,
+		r:   tree.NewReader(doc, diag.ValidationFailed),
+		out: append(fs, hidden.Scan(b)...),
+		m:   &ProjectFile{at: map[string]diag.Position{}},
+	}
 	if p.format() {
 		p.sections(known)
 	}
@@ -121,11 +126,18 @@ func (p *manifestParser) name() {
 }
 
 func isLabel(s string) bool {
-	return s != "" && len(s) <= 255 && !strings.ContainsAny(s, "~") && !strings.ContainsFunc(s, notInPath)
+	return s != "" &&
+		len(s) <= 255 &&
+		!strings.ContainsAny(s, "~") &&
+		!strings.ContainsFunc(s, notInPath)
 }
 
 // byID reads a section whose keys are bundle ids.
-func byID[T any](p *manifestParser, section string, read func(r *tree.Reader, key string, id ID) T) map[ID]T {
+func byID[T any](
+	p *manifestParser,
+	section string,
+	read func(r *tree.Reader, key string, id ID) T,
+) map[ID]T {
 	r := p.r.Map(section)
 	var out map[ID]T
 	for _, key := range r.Keys() {
@@ -178,7 +190,8 @@ func distinct(check func(string) error) func(string) error {
 
 func usePatterns(r *tree.Reader, key string, _ ID) []string {
 	list := r.Texts(key, distinct(checkPattern))
-	if l, ok := r.Value(key).([]any); ok && len(l) == 0 {
+	l, ok := r.Value(key).([]any)
+	if ok && len(l) == 0 {
 		r.Reject(key, "names no item: remove it to use all, or remove the requirement")
 	}
 	return list
@@ -216,7 +229,8 @@ func replacement(r *tree.Reader, key string, id ID) (out Replacement) {
 // @version.
 func ParseReplacement(s string) (Replacement, error) {
 	name, version, has := s, "", false
-	if i := strings.LastIndexByte(s, '@'); i > strings.LastIndexByte(s, '/') {
+	i := strings.LastIndexByte(s, '@')
+	if i > strings.LastIndexByte(s, '/') {
 		name, version, has = s[:i], s[i+1:], true
 	}
 	id, err := ParseID(name)

@@ -181,8 +181,12 @@ func Members(files Files, m *ProjectFile) ([]MemberFile, error) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b MemberFile) int { return cmp.Compare(a.Path, b.Path) })
-	return slices.CompactFunc(out, func(a, b MemberFile) bool { return a.Path == b.Path }), nil
+	slices.SortFunc(out, func(a, b MemberFile) int {
+		return cmp.Compare(a.Path, b.Path)
+	})
+	return slices.CompactFunc(out, func(a, b MemberFile) bool {
+		return a.Path == b.Path
+	}), nil
 }
 
 // read returns nil if the file does not exist, and a non-nil slice if it does.

@@ -30,7 +30,10 @@ func (l *Lock) size() int {
 	if l.canonical == nil {
 		return known + 512*len(l.Items)
 	}
-	return known + len(l.canonical.text) + 512*max(64, len(l.Items)-len(l.canonical.items))
+	return known + len(l.canonical.text) + 512*max(
+		64,
+		len(l.Items)-len(l.canonical.items),
+	)
 }
 
 // canonical is a text whose items are written as Render writes them, at its end. Few entries
@@ -137,7 +140,12 @@ func (l *Lock) head() record {
 	r.word("rye-lock", format)
 	r.word("manifest", l.Manifest)
 	if l.System != (System{}) {
-		r.fields = append(r.fields, wordField("system", l.System.ID, l.System.Version, l.System.Sum))
+		r.fields = append(r.fields, wordField(
+			"system",
+			l.System.ID,
+			l.System.Version,
+			l.System.Sum,
+		))
 	}
 	if words := l.Revoked.words(); words != nil {
 		r.fields = append(r.fields, field{key: "revocations", list: true, words: words})

@@ -26,7 +26,9 @@ type RevokedList struct {
 }
 
 // IsZero reports whether nothing is recorded.
-func (r Revoked) IsZero() bool { return len(r.Documents)+len(r.Lists) == 0 }
+func (r Revoked) IsZero() bool {
+	return len(r.Documents)+len(r.Lists) == 0
+}
 
 // Behind returns the revocations of r that are missing or older in now.
 func (r Revoked) Behind(now Revoked) []string {
@@ -37,12 +39,17 @@ func (r Revoked) Behind(now Revoked) []string {
 		}
 	}
 	for _, l := range r.Lists {
-		i := slices.IndexFunc(now.Lists, func(x RevokedList) bool { return x.Signer == l.Signer })
+		i := slices.IndexFunc(now.Lists, func(x RevokedList) bool {
+			return x.Signer == l.Signer
+		})
 		switch {
 		case i < 0:
 			out = append(out, "the list of revocations of "+l.Signer+" is gone")
 		case now.Lists[i].At.Before(l.At):
-			out = append(out, "the list of revocations of "+l.Signer+" is that of "+stamp(now.Lists[i].At)+", older than "+stamp(l.At))
+			out = append(
+				out,
+				"the list of revocations of "+l.Signer+" is that of "+stamp(now.Lists[i].At)+", older than "+stamp(l.At),
+			)
 		}
 	}
 	return out
@@ -58,7 +65,8 @@ func (l *Lock) CheckRevoked(now Revoked) error {
 		fs = append(fs, f.WithReason("revocations"))
 	}
 	err := diag.FromFindings("checking the revocations in "+LockFile, fs)
-	if e := (*diag.Error)(nil); errors.As(err, &e) {
+	e := (*diag.Error)(nil)
+	if errors.As(err, &e) {
 		return e.WithReason("revocations")
 	}
 	return err
@@ -73,7 +81,9 @@ func (l *Lock) StaleRevoked(now Revoked) error {
 	return diag.New(diag.LockStale, "checking %s: the project has revocations that it does not record", LockFile)
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func stamp(t time.Time) string {
+	return t.UTC().Format(time.RFC3339)
+}
 
 // words returns the elements of the field.
 func (r Revoked) words() [][]string {
@@ -84,7 +94,9 @@ func (r Revoked) words() [][]string {
 	for _, l := range r.Lists {
 		out = append(out, []string{l.Signer, stamp(l.At)})
 	}
-	slices.SortFunc(out, func(a, b []string) int { return cmp.Compare(strings.Join(a, " "), strings.Join(b, " ")) })
+	slices.SortFunc(out, func(a, b []string) int {
+		return cmp.Compare(strings.Join(a, " "), strings.Join(b, " "))
+	})
 	return slices.CompactFunc(out, slices.Equal)
 }
 
@@ -100,7 +112,8 @@ func (f *fieldReader) revoked() (r Revoked) {
 			r.Documents = append(r.Documents, d)
 		case 2:
 			t, err := time.Parse(time.RFC3339, words[1])
-			if err = errors.Join(err, checkSigner(words[0])); err == nil && stamp(t) != words[1] {
+			if err = errors.Join(err, checkSigner(words[0])); err == nil &&
+				stamp(t) != words[1] {
 				err = errors.New("write the time as " + stamp(t))
 			}
 			if err != nil {

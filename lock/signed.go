@@ -27,7 +27,14 @@ func (l *Lock) CheckSigned() error {
 			missing = append(missing, "signer")
 		}
 		if len(missing) > 0 {
-			f := diag.Errorf(diag.LockMismatch, 0, 0, "the entry of %s has no %s", b.Module(), strings.Join(missing, " and no "))
+			f := diag.Errorf(
+				diag.LockMismatch,
+				0,
+				0,
+				"the entry of %s has no %s",
+				b.Module(),
+				strings.Join(missing, " and no "),
+			)
 			fs = append(fs, f.WithReason("lock_edited"))
 		}
 	}

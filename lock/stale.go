@@ -55,7 +55,13 @@ type staleness struct {
 }
 
 func (s *staleness) add(at diag.Position, format string, args ...any) {
-	s.out = append(s.out, diag.Errorf(diag.LockStale, at.Line, at.Column, format, args...))
+	s.out = append(s.out, diag.Errorf(
+		diag.LockStale,
+		at.Line,
+		at.Column,
+		format,
+		args...,
+	))
 }
 
 func (s *staleness) require(id ID) {
@@ -109,7 +115,9 @@ func (s *staleness) members(members []MemberFile) {
 }
 
 func (s *staleness) isMember(id ID) bool {
-	return slices.ContainsFunc(s.l.Members, func(m Member) bool { return m.ID == id })
+	return slices.ContainsFunc(s.l.Members, func(m Member) bool {
+		return m.ID == id
+	})
 }
 
 func (s *staleness) required() map[ID]bool {

@@ -78,12 +78,23 @@ func (s *Sum) line(text string, n int) []diag.Finding {
 	if err != nil {
 		return []diag.Finding{diag.Errorf(diag.ParsingError, n, 1, "%s", err)}
 	}
-	if scheme, _, _ := strings.Cut(l.Hash, ":"); scheme != "h1" {
+	scheme, _, _ := strings.Cut(l.Hash, ":")
+	if scheme != "h1" {
 		s.entries[l.key()] = sumValue{l.Hash, n}
 		return []diag.Finding{diag.Warnf(diag.VersionMismatch, n, 1, "the hash %q is of a later format and is ignored", scheme)}
 	}
-	if was, known := s.entries[l.key()]; known && was.hash != l.Hash {
-		return []diag.Finding{diag.Errorf(diag.SumConflict, n, 1, "a second hash for %s: %s, line %d has %s", l.Module, l.Hash, was.line, was.hash)}
+	was, known := s.entries[l.key()]
+	if known && was.hash != l.Hash {
+		return []diag.Finding{diag.Errorf(
+			diag.SumConflict,
+			n,
+			1,
+			"a second hash for %s: %s, line %d has %s",
+			l.Module,
+			l.Hash,
+			was.line,
+			was.hash,
+		)}
 	} else if !known {
 		s.entries[l.key()] = sumValue{l.Hash, n}
 	}
@@ -91,7 +102,9 @@ func (s *Sum) line(text string, n int) []diag.Finding {
 }
 
 // String renders the line without its line feed.
-func (l SumLine) String() string { return l.Module.ID.String() + " " + l.Module.Version + " " + l.Hash }
+func (l SumLine) String() string {
+	return l.Module.ID.String() + " " + l.Module.Version + " " + l.Hash
+}
 
 func (l SumLine) key() sumKey {
 	scheme, _, _ := strings.Cut(l.Hash, ":")
@@ -110,7 +123,11 @@ func (l SumLine) check() error {
 		return notReleased(l.Module.ID.String())
 	}
 	scheme, text, _ := strings.Cut(l.Hash, ":")
-	if len(scheme) != 2 || scheme[0] != 'h' || scheme[1] < '1' || scheme[1] > '9' || text == "" {
+	if len(scheme) != 2 ||
+		scheme[0] != 'h' ||
+		scheme[1] < '1' ||
+		scheme[1] > '9' ||
+		text == "" {
 		return diag.New(diag.ParsingError, "reading hash %q: want h1: and the base64 of 32 bytes", clip(l.Hash))
 	}
 	if scheme == "h1" {
@@ -135,12 +152,17 @@ func (s *Sum) Check(m Module, hash string) error {
 		return nil
 	}
 	return diag.New(diag.SumConflict, "checking %s: its files differ from those that rye.sum records", m).
-		WithDetail("bundle", m.ID.String()).WithDetail("version", m.Version).
-		WithDetail("expected", was.hash).WithDetail("found", hash).WithDetail("line", was.line)
+		WithDetail("bundle", m.ID.String()).
+		WithDetail("version", m.Version).
+		WithDetail("expected", was.hash).
+		WithDetail("found", hash).
+		WithDetail("line", was.line)
 }
 
 // Len returns the number of hashes.
-func (s *Sum) Len() int { return len(s.entries) }
+func (s *Sum) Len() int {
+	return len(s.entries)
+}
 
 // AppendSum returns the text of rye.sum with the missing lines added at its end. A
 // second hash for a version is a SUM_CONFLICT.
@@ -151,7 +173,10 @@ func AppendSum(b []byte, lines ...SumLine) ([]byte, error) {
 	}
 	lines = slices.Clone(lines)
 	slices.SortFunc(lines, func(a, b SumLine) int {
-		return cmp.Or(compareModules(a.Module, b.Module), cmp.Compare(a.Hash, b.Hash))
+		return cmp.Or(
+			compareModules(a.Module, b.Module),
+			cmp.Compare(a.Hash, b.Hash),
+		)
 	})
 	out := slices.Clone(b)
 	if len(out) > 0 && out[len(out)-1] != '\n' {

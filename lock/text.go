@@ -134,7 +134,9 @@ func (f *field) scanValue() {
 	}
 }
 
-func clip(s string) string { return cuttext.Start(s, 20) }
+func clip(s string) string {
+	return cuttext.Start(s, 20)
+}
 
 // scanWords reads words that are separated by one space.
 func scanWords(s string) (words []string, rest, fault string) {
@@ -222,7 +224,10 @@ func scanRecord(text string, line int) record {
 func entryRecord(entry string, n int) record {
 	f := scanField(entry, n, 3)
 	r := record{kind: f.key, line: n}
-	if f.fault == "" && !f.list && len(f.words) == 1 && len(f.words[0]) == 1 {
+	if f.fault == "" &&
+		!f.list &&
+		len(f.words) == 1 &&
+		len(f.words[0]) == 1 {
 		r.name = f.words[0][0]
 		return r
 	}

@@ -56,7 +56,9 @@ func HashTree(files []TreeFile) (string, error) {
 		return "", err
 	}
 	files = slices.Clone(files)
-	slices.SortFunc(files, func(a, b TreeFile) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(files, func(a, b TreeFile) int {
+		return cmp.Compare(a.Path, b.Path)
+	})
 	h := sha256.New()
 	h.Write([]byte("rye-tree 1\n"))
 	for _, f := range files {
@@ -82,7 +84,14 @@ func (f TreeFile) line() []byte {
 func CheckTree(files []TreeFile) []diag.Finding {
 	var out []diag.Finding
 	if len(files) > MaxTreeFiles {
-		out = append(out, diag.Errorf(diag.TooLarge, 0, 0, "the tree has %d files, at most %d are allowed", len(files), MaxTreeFiles))
+		out = append(out, diag.Errorf(
+			diag.TooLarge,
+			0,
+			0,
+			"the tree has %d files, at most %d are allowed",
+			len(files),
+			MaxTreeFiles,
+		))
 		return out
 	}
 	total := int64(0)
@@ -90,7 +99,12 @@ func CheckTree(files []TreeFile) []diag.Finding {
 	for _, f := range files {
 		total += max(0, min(f.Size, MaxTreeSize))
 		if code, why := f.wrong(); why != "" {
-			out = append(out, diag.Finding{Severity: diag.SeverityError, Code: code, Path: f.Path, Message: why})
+			out = append(out, diag.Finding{
+				Severity: diag.SeverityError,
+				Code:     code,
+				Path:     f.Path,
+				Message:  why,
+			})
 			continue
 		}
 		if other := seen.add(f.Path); other != "" {

@@ -47,9 +47,13 @@ func IsCommit(s string) bool {
 	return len(s) >= 7 && len(s) <= 64 && hexDigits(s)
 }
 
-func isObject(s string) bool { return (len(s) == 40 || len(s) == 64) && hexDigits(s) }
+func isObject(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && hexDigits(s)
+}
 
-func hexDigits(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
+func hexDigits(s string) bool {
+	return strings.Trim(s, "0123456789abcdef") == ""
+}
 
 // PseudoVersion returns the version of a commit without a tag. Older is the newest
 // version among its ancestors, or "".
@@ -58,7 +62,9 @@ func PseudoVersion(id ID, older string, t time.Time, commit string) string {
 }
 
 // IsPseudo reports whether v is a pseudo-version.
-func IsPseudo(v string) bool { return module.IsPseudoVersion(v) }
+func IsPseudo(v string) bool {
+	return module.IsPseudoVersion(v)
+}
 
 // PseudoCommit returns the commit prefix in a pseudo-version, or "".
 func PseudoCommit(v string) string {
@@ -113,7 +119,10 @@ func sameRelease(v, current string) bool {
 func NextVersion(id ID, v string, versions, excluded []string) string {
 	best := ""
 	for _, c := range versions {
-		if id.CheckVersion(c) != nil || CompareVersions(c, v) <= 0 || semver.Prerelease(c) != "" || slices.Contains(excluded, c) {
+		if id.CheckVersion(c) != nil ||
+			CompareVersions(c, v) <= 0 ||
+			semver.Prerelease(c) != "" ||
+			slices.Contains(excluded, c) {
 			continue
 		}
 		if best == "" || CompareVersions(c, best) < 0 {

@@ -168,7 +168,12 @@ func ReadAllowance(layers []Layer) (a Allowance, origins []Origin, warnings []di
 }
 
 // read applies the value that a layer has for the key, if it has one.
-func (k allowanceKey) read(a *Allowance, root *tree.Reader, l Layer, from *Origin) []diag.Finding {
+func (k allowanceKey) read(
+	a *Allowance,
+	root *tree.Reader,
+	l Layer,
+	from *Origin,
+) []diag.Finding {
 	r := root
 	for _, section := range k.path[:len(k.path)-1] {
 		r = r.Map(section)
@@ -235,4 +240,6 @@ func checkNames(root *tree.Reader, keys []allowanceKey, policyFile bool) {
 }
 
 // policyFile reports whether the layer is a section of a policy file, not an item.
-func (l Layer) policyFile() bool { return len(l.At) > 0 }
+func (l Layer) policyFile() bool {
+	return len(l.At) > 0
+}

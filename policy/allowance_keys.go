@@ -23,7 +23,9 @@ type allowanceKey struct {
 	value func(a *Allowance) any // for people and JSON
 }
 
-func (k allowanceKey) name() string { return strings.Join(k.path, ".") }
+func (k allowanceKey) name() string {
+	return strings.Join(k.path, ".")
+}
 
 // reader reads the value of a key; ok is false if it is wrong.
 type reader[T any] func(r *tree.Reader, key string) (v T, ok bool)
@@ -32,7 +34,12 @@ type reader[T any] func(r *tree.Reader, key string) (v T, ok bool)
 // more than the first.
 type narrower[T any] func(have, want T) (both T, wider bool)
 
-func keyOf[T any](path string, field func(*Allowance) *T, read reader[T], narrow narrower[T]) allowanceKey {
+func keyOf[T any](
+	path string,
+	field func(*Allowance) *T,
+	read reader[T],
+	narrow narrower[T],
+) allowanceKey {
 	return allowanceKey{
 		path:  strings.Split(path, "."),
 		value: func(a *Allowance) any { return *field(a) },
@@ -66,21 +73,48 @@ func limitKeys() []allowanceKey {
 		return keyOf(path, field, readUSD, smaller[USD])
 	}
 	return []allowanceKey{
-		count("limits.turns", 0, math.MaxInt64, func(a *Allowance) *int64 { return &a.Limits.Turns }),
-		count("limits.tokens", 0, math.MaxInt64, func(a *Allowance) *int64 { return &a.Limits.Tokens }),
-		money("limits.spend", func(a *Allowance) *USD { return &a.Limits.Spend }),
-		count("limits.spawns", 0, math.MaxInt64, func(a *Allowance) *int64 { return &a.Limits.Spawns }),
-		count("limits.depth", 0, 64, func(a *Allowance) *int64 { return &a.Limits.Depth }),
-		count("limits.duration_seconds", 0, 86_100, func(a *Allowance) *int64 { return &a.Limits.DurationSeconds }),
-		money("spend.per_day", func(a *Allowance) *USD { return &a.Spend.PerDay }),
-		money("spend.per_month", func(a *Allowance) *USD { return &a.Spend.PerMonth }),
-		keyOf("spend.warn_at", func(a *Allowance) *float64 { return &a.Spend.WarnAt }, func(r *tree.Reader, key string) (float64, bool) {
-			n := r.Number(key, -1, 0, 1)
-			return n, n >= 0
-		}, smaller[float64]),
-		count("concurrency.threads", 1, 4096, func(a *Allowance) *int64 { return &a.Concurrency.Threads }),
-		count("concurrency.children", 1, 4096, func(a *Allowance) *int64 { return &a.Concurrency.Children }),
-		count("concurrency.tool_calls", 1, 4096, func(a *Allowance) *int64 { return &a.Concurrency.ToolCalls }),
+		count("limits.turns", 0, math.MaxInt64, func(a *Allowance) *int64 {
+			return &a.Limits.Turns
+		}),
+		count("limits.tokens", 0, math.MaxInt64, func(a *Allowance) *int64 {
+			return &a.Limits.Tokens
+		}),
+		money("limits.spend", func(a *Allowance) *USD {
+			return &a.Limits.Spend
+		}),
+		count("limits.spawns", 0, math.MaxInt64, func(a *Allowance) *int64 {
+			return &a.Limits.Spawns
+		}),
+		count("limits.depth", 0, 64, func(a *Allowance) *int64 {
+			return &a.Limits.Depth
+		}),
+		count("limits.duration_seconds", 0, 86_100, func(a *Allowance) *int64 {
+			return &a.Limits.DurationSeconds
+		}),
+		money("spend.per_day", func(a *Allowance) *USD {
+			return &a.Spend.PerDay
+		}),
+		money("spend.per_month", func(a *Allowance) *USD {
+			return &a.Spend.PerMonth
+		}),
+		keyOf(
+			"spend.warn_at",
+			func(a *Allowance) *float64 { return &a.Spend.WarnAt },
+			func(r *tree.Reader, key string) (float64, bool) {
+				n := r.Number(key, -1, 0, 1)
+				return n, n >= 0
+			},
+			smaller[float64],
+		),
+		count("concurrency.threads", 1, 4096, func(a *Allowance) *int64 {
+			return &a.Concurrency.Threads
+		}),
+		count("concurrency.children", 1, 4096, func(a *Allowance) *int64 {
+			return &a.Concurrency.Children
+		}),
+		count("concurrency.tool_calls", 1, 4096, func(a *Allowance) *int64 {
+			return &a.Concurrency.ToolCalls
+		}),
 	}
 }
 
@@ -89,39 +123,121 @@ func approvalKeys() []allowanceKey {
 		return keyOf(path, field, tierValue, smaller[Tier])
 	}
 	return []allowanceKey{
-		tier("approvals.auto_approve_up_to.sandboxed", func(a *Allowance) *Tier { return &a.Approvals.Sandboxed }),
-		tier("approvals.auto_approve_up_to.unsandboxed", func(a *Allowance) *Tier { return &a.Approvals.Unsandboxed }),
-		keyOf("approvals.deny_from", func(a *Allowance) **Tier { return &a.Approvals.DenyFrom }, tierOrNull, lowerTier),
-		keyOf("approvals.timeout_seconds", func(a *Allowance) **int64 { return &a.Approvals.TimeoutSeconds }, wholeOrNull(1, 3600), smallerOrNull),
-		keyOf("approvals.headless", func(a *Allowance) *string { return &a.Approvals.Headless }, oneOf("suspend", "deny"), stricter("suspend", "deny")),
-		keyOf("approvals.suspended_timeout_seconds", func(a *Allowance) *int64 { return &a.Approvals.SuspendedTimeoutSeconds }, whole(1, 30*86_400), smaller[int64]),
+		tier("approvals.auto_approve_up_to.sandboxed", func(a *Allowance) *Tier {
+			return &a.Approvals.Sandboxed
+		}),
+		tier("approvals.auto_approve_up_to.unsandboxed", func(a *Allowance) *Tier {
+			return &a.Approvals.Unsandboxed
+		}),
+		keyOf(
+			"approvals.deny_from",
+			func(a *Allowance) **Tier {
+				return &a.Approvals.DenyFrom
+			},
+			tierOrNull,
+			lowerTier,
+		),
+		keyOf(
+			"approvals.timeout_seconds",
+			func(a *Allowance) **int64 {
+				return &a.Approvals.TimeoutSeconds
+			},
+			wholeOrNull(1, 3600),
+			smallerOrNull,
+		),
+		keyOf(
+			"approvals.headless",
+			func(a *Allowance) *string { return &a.Approvals.Headless },
+			oneOf("suspend", "deny"),
+			stricter("suspend", "deny"),
+		),
+		keyOf(
+			"approvals.suspended_timeout_seconds",
+			func(a *Allowance) *int64 { return &a.Approvals.SuspendedTimeoutSeconds },
+			whole(1, 30*86_400),
+			smaller[int64],
+		),
 		toolsKey(),
-		tier("children.auto_approve_up_to.sandboxed", func(a *Allowance) *Tier { return &a.Children.Sandboxed }),
-		tier("children.auto_approve_up_to.unsandboxed", func(a *Allowance) *Tier { return &a.Children.Unsandboxed }),
-		keyOf("providers", func(a *Allowance) *Patterns { return &a.Providers }, patterns(checkIDs), lists(coversIDs)),
-		keyOf("models", func(a *Allowance) *Patterns { return &a.Models }, patterns(nil), lists(coversNames)),
+		tier("children.auto_approve_up_to.sandboxed", func(a *Allowance) *Tier {
+			return &a.Children.Sandboxed
+		}),
+		tier("children.auto_approve_up_to.unsandboxed", func(a *Allowance) *Tier {
+			return &a.Children.Unsandboxed
+		}),
+		keyOf(
+			"providers",
+			func(a *Allowance) *Patterns { return &a.Providers },
+			patterns(checkIDs),
+			lists(coversIDs),
+		),
+		keyOf(
+			"models",
+			func(a *Allowance) *Patterns { return &a.Models },
+			patterns(nil),
+			lists(coversNames),
+		),
 	}
 }
 
 func sandboxKeys() []allowanceKey {
 	rungs := []string{RungBasic, RungLandlock, RungStrict}
 	out := []allowanceKey{
-		keyOf("sandbox.minimum", func(a *Allowance) *string { return &a.Sandbox.Minimum }, oneOf(rungs...), stricter(rungs...)),
-		keyOf("sandbox.net", func(a *Allowance) *string { return &a.Sandbox.Net }, oneOf(NetAny, NetHosts, NetLoopback, NetNone), func(have, want string) (string, bool) {
-			both := commonNet(have, want)
-			return both, both != want
-		}),
-		keyOf("sandbox.hosts", func(a *Allowance) *[]string { return &a.Sandbox.Hosts }, texts(CheckHostPattern), func(have, want []string) ([]string, bool) {
-			wider := slices.ContainsFunc(want, func(s string) bool { return !hostIn(have, s) })
-			return widestHosts(commonHosts(have, want)), wider
-		}),
+		keyOf(
+			"sandbox.minimum",
+			func(a *Allowance) *string { return &a.Sandbox.Minimum },
+			oneOf(rungs...),
+			stricter(rungs...),
+		),
+		keyOf(
+			"sandbox.net",
+			func(a *Allowance) *string { return &a.Sandbox.Net },
+			oneOf(NetAny, NetHosts, NetLoopback, NetNone),
+			func(have, want string) (string, bool) {
+				both := commonNet(have, want)
+				return both, both != want
+			},
+		),
+		keyOf(
+			"sandbox.hosts",
+			func(a *Allowance) *[]string {
+				return &a.Sandbox.Hosts
+			},
+			texts(CheckHostPattern),
+			func(have, want []string) ([]string, bool) {
+				wider := slices.ContainsFunc(want, func(s string) bool {
+					return !hostIn(have, s)
+				})
+				return widestHosts(commonHosts(have, want)), wider
+			},
+		),
 	}
 	for i, limit := range new(Limits).All() {
-		out = append(out, keyOf("sandbox.limits."+limit.Name, func(a *Allowance) *int64 { return a.Sandbox.Limits.All()[i].Value }, whole(limit.Low, limit.High), smaller[int64]))
+		out = append(out, keyOf(
+			"sandbox.limits."+limit.Name,
+			func(a *Allowance) *int64 {
+				return a.Sandbox.Limits.All()[i].Value
+			},
+			whole(limit.Low, limit.High),
+			smaller[int64],
+		))
 	}
 	return append(out,
-		keyOf("sandbox.unconfined", func(a *Allowance) *[]Unconfined { return &a.Sandbox.Unconfined }, readUnconfined, common[Unconfined]),
-		keyOf("sandbox.protect_remove", func(a *Allowance) *[]string { return &a.Sandbox.ProtectRemove }, texts(checkRemovable), common[string]),
+		keyOf(
+			"sandbox.unconfined",
+			func(a *Allowance) *[]Unconfined {
+				return &a.Sandbox.Unconfined
+			},
+			readUnconfined,
+			common[Unconfined],
+		),
+		keyOf(
+			"sandbox.protect_remove",
+			func(a *Allowance) *[]string {
+				return &a.Sandbox.ProtectRemove
+			},
+			texts(checkRemovable),
+			common[string],
+		),
 	)
 }
 
@@ -129,8 +245,18 @@ func agentKeys() []allowanceKey {
 	registry := []string{"run", "ask", "deny"}
 	sign := []string{"agent", "ask", "deny"}
 	out := []allowanceKey{
-		keyOf("drafts", func(a *Allowance) *Patterns { return &a.Drafts }, patterns(checkDraft), lists(coversCaps)),
-		keyOf("registry", func(a *Allowance) *string { return &a.Registry }, oneOf(registry...), stricter(registry...)),
+		keyOf(
+			"drafts",
+			func(a *Allowance) *Patterns { return &a.Drafts },
+			patterns(checkDraft),
+			lists(coversCaps),
+		),
+		keyOf(
+			"registry",
+			func(a *Allowance) *string { return &a.Registry },
+			oneOf(registry...),
+			stricter(registry...),
+		),
 	}
 	for _, k := range []allowanceKey{
 		keyOf("sign", func(a *Allowance) *string { return &a.Sign }, oneOf(sign...), func(have, want string) (string, bool) {
@@ -162,7 +288,8 @@ func toolsKey() allowanceKey {
 					continue
 				}
 				tier := readTier(m, pattern, T4)
-				if have, listed := to.move[pattern]; !wide && (tier == T0 || listed && tier < have) {
+				have, listed := to.move[pattern]
+				if !wide && (tier == T0 || listed && tier < have) {
 					wider = true
 					continue
 				}
@@ -264,7 +391,8 @@ func oneOf(words ...string) reader[string] {
 }
 
 func readUSD(r *tree.Reader, key string) (out USD, ok bool) {
-	if s, isText := r.Value(key).(string); isText || r.Value(key) == nil {
+	s, isText := r.Value(key).(string)
+	if isText || r.Value(key) == nil {
 		r.TextFunc(key, func(string) (err error) {
 			out, err = ParseUSD(s)
 			ok = err == nil

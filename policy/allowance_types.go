@@ -22,7 +22,10 @@ const dollar USD = 1_000_000_000
 func ParseUSD(s string) (USD, error) {
 	bad := fmt.Errorf("%q is not an amount of US dollars, such as \"5.00\"", s)
 	whole, part, point := strings.Cut(s, ".")
-	if !isDigits(whole) || len(whole) > 9 || point && !isDigits(part) || len(part) > 9 {
+	if !isDigits(whole) ||
+		len(whole) > 9 ||
+		point && !isDigits(part) ||
+		len(part) > 9 {
 		return 0, bad
 	}
 	n, err := strconv.ParseInt(whole+(part + "000000000")[:9], 10, 64)
@@ -43,7 +46,9 @@ func (u USD) Plus(v USD) USD {
 	return u + v
 }
 
-func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func isDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
 
 // String renders the amount with at least two decimals.
 func (u USD) String() string {
@@ -52,7 +57,9 @@ func (u USD) String() string {
 }
 
 // MarshalText renders as String does.
-func (u USD) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+func (u USD) MarshalText() ([]byte, error) {
+	return []byte(u.String()), nil
+}
 
 // UnmarshalText reads what ParseUSD reads, and an amount beyond it that MarshalText wrote: see Kept.
 func (u *USD) UnmarshalText(b []byte) (err error) {
@@ -69,7 +76,9 @@ func (u *USD) UnmarshalText(b []byte) (err error) {
 }
 
 // Kept reports whether ParseUSD reads the amount. Logs of earlier versions have others, from counts that no service means.
-func (u USD) Kept() bool { return u >= 0 && u < 1_000_000_000*dollar }
+func (u USD) Kept() bool {
+	return u >= 0 && u < 1_000_000_000*dollar
+}
 
 // Patterns permits a text if each of its lists has a pattern that matches. Lists are
 // not merged, because two patterns that overlap can lack a common pattern. No list
@@ -98,7 +107,11 @@ func (p Patterns) MarshalJSON() ([]byte, error) {
 // true if the new list has a pattern that exceeds p.
 func (p Patterns) within(list []string, covers func(a, b string) bool) (out Patterns, wider bool) {
 	below := func(a, b []string) bool { // every pattern of a is below one of b
-		return !slices.ContainsFunc(a, func(x string) bool { return !slices.ContainsFunc(b, func(y string) bool { return covers(y, x) }) })
+		return !slices.ContainsFunc(a, func(x string) bool {
+			return !slices.ContainsFunc(b, func(y string) bool {
+				return covers(y, x)
+			})
+		})
 	}
 	for _, above := range p {
 		wider = wider || !below(list, above)
@@ -116,18 +129,27 @@ func (p Patterns) within(list []string, covers func(a, b string) bool) (out Patt
 
 // AllowsProvider reports whether a provider item may be used.
 func (a Allowance) AllowsProvider(id string) bool {
-	return a.Providers != nil && a.Providers.Match(func(p string) bool { return glob.Match(p, id) })
+	return a.Providers != nil &&
+		a.Providers.Match(func(p string) bool {
+			return glob.Match(p, id)
+		})
 }
 
 // AllowsModel reports whether a model may be used. In its name "/" is a character like
 // any other.
 func (a Allowance) AllowsModel(name string) bool {
-	return a.Models != nil && a.Models.Match(func(p string) bool { return glob.Text(p, name) })
+	return a.Models != nil &&
+		a.Models.Match(func(p string) bool {
+			return glob.Text(p, name)
+		})
 }
 
 // AllowsDraft reports whether a directive may ask for the capability.
 func (a Allowance) AllowsDraft(c Cap) bool {
-	return a.Drafts != nil && a.Drafts.Match(func(p string) bool { return Cap(p).Covers(c) })
+	return a.Drafts != nil &&
+		a.Drafts.Match(func(p string) bool {
+			return Cap(p).Covers(c)
+		})
 }
 
 // coversIDs reports whether the pattern of ids a includes everything that b includes. It
@@ -151,12 +173,17 @@ func coversNames(a, b string) bool {
 
 // coversCaps is coversIDs for capabilities.
 func coversCaps(a, b string) bool {
-	return a == b || Cap(a).Covers(Cap(b)) && !strings.HasSuffix(b, "*") || coversBelow(a, b)
+	return a == b ||
+		Cap(a).Covers(Cap(b)) && !strings.HasSuffix(b, "*") ||
+		coversBelow(a, b)
 }
 
 func coversBelow(a, b string) bool {
 	start, open := strings.CutSuffix(a, "*")
-	return open && strings.HasSuffix(start, ".") && !strings.ContainsAny(start, "*?[") && strings.HasPrefix(b, start)
+	return open &&
+		strings.HasSuffix(start, ".") &&
+		!strings.ContainsAny(start, "*?[") &&
+		strings.HasPrefix(b, start)
 }
 
 // ToolTiers changes the tiers of items by patterns.
@@ -214,7 +241,9 @@ type Unconfined struct {
 
 // Names reports whether an item that signer signed may run without a sandbox.
 func (s SandboxBounds) Names(ref item.Ref, signer string, now time.Time) bool {
-	return slices.ContainsFunc(s.Unconfined, func(u Unconfined) bool { return u.names(ref, signer, now) })
+	return slices.ContainsFunc(s.Unconfined, func(u Unconfined) bool {
+		return u.names(ref, signer, now)
+	})
 }
 
 // names reports whether the entry includes an item at a time.

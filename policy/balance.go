@@ -25,17 +25,27 @@ type Balance struct {
 }
 
 // Left returns the amount that can be reserved.
-func (b Balance) Left() USD { return max(0, b.Max-b.Spent-b.Reserved) }
+func (b Balance) Left() USD {
+	return max(0, b.Max-b.Spent-b.Reserved)
+}
 
 // Exceeded returns the error for an amount that is more than the rest: BUDGET_EXCEEDED with
 // the limit, its figures, and for a day or a month when it renews and which setting it is.
 // doing names the thread that needs it.
 func (b Balance) Exceeded(doing string, needed USD) *diag.Error {
 	e := diag.New(diag.BudgetExceeded, "%s: %s; up to %s USD are needed", doing, b.text(), needed)
-	e.WithDetail("limit", b.Limit).WithDetail("value", b.Spent.String()).WithDetail("max", b.Max.String())
-	e.WithDetail("reserved", b.Reserved.String()).WithDetail("left", b.Left().String()).WithDetail("needed", needed.String())
+	e.
+		WithDetail("limit", b.Limit).
+		WithDetail("value", b.Spent.String()).
+		WithDetail("max", b.Max.String())
+	e.
+		WithDetail("reserved", b.Reserved.String()).
+		WithDetail("left", b.Left().String()).
+		WithDetail("needed", needed.String())
 	if b.Limit != LimitSpend {
-		e.WithDetail("renews", b.Renews.UTC().Format(time.RFC3339)).WithDetail("setting", "config:"+AllowanceID+" "+b.Limit)
+		e.
+			WithDetail("renews", b.Renews.UTC().Format(time.RFC3339)).
+			WithDetail("setting", "config:"+AllowanceID+" "+b.Limit)
 	}
 	return e
 }

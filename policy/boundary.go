@@ -150,7 +150,8 @@ func (b Boundary) CheckRead(rel, given string) error {
 	if dir, ok := b.Own(rel); ok && !dir.Readable {
 		return diag.New(diag.PolicyDenied, "reading %q: tools do not read files of %s", given, dir.What).WithReason("protected_path")
 	}
-	if row, at, ok := ProtectedExcept(b.Removed)(rel); ok && row.Secret {
+	row, at, ok := ProtectedExcept(b.Removed)(rel)
+	if ok && row.Secret {
 		what := row.named(rel, at)
 		return diag.New(diag.PolicyDenied, "reading %q: tools do not read %s: %s", given, what, row.Why).WithReason("protected_path")
 	}
@@ -189,7 +190,9 @@ func (b Boundary) Own(rel string) (Private, bool) {
 
 // pathNames returns the names of an absolute path, with the volume as the first.
 func pathNames(abs string) []string {
-	return strings.FieldsFunc(abs, func(r rune) bool { return r == '/' || r == filepath.Separator })
+	return strings.FieldsFunc(abs, func(r rune) bool {
+		return r == '/' || r == filepath.Separator
+	})
 }
 
 func startsWith(names, dir []string) bool {

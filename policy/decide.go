@@ -102,7 +102,8 @@ func (a Allowance) Decide(c Call) Decision {
 	if c.Rating.Tier > c.Rating.Class {
 		raised = c.Rating.Tier
 	}
-	if t := a.Approvals.Tools.of(c.Ref, c.Rating.Class, raised); t != d.Tier {
+	t := a.Approvals.Tools.of(c.Ref, c.Rating.Class, raised)
+	if t != d.Tier {
 		d.Tier = t
 		d.Why = "approvals.tools of config:" + AllowanceID
 	}
@@ -157,7 +158,15 @@ func (d Decision) Err() error {
 	case d.Action == Run:
 		return nil
 	case d.Action == Refuse:
-		return d.facts(diag.New(diag.PolicyDenied, "running %s: its risk is %s (%s), and approvals.deny_from of config:%s refuses it", d.ref, d.Tier, d.Why, AllowanceID).WithReason("deny_from"))
+		return d.facts(diag.New(
+			diag.PolicyDenied,
+			"running %s: its risk is %s (%s), and approvals.deny_from of config:%s refuses it",
+			d.ref,
+			d.Tier,
+			d.Why,
+			AllowanceID,
+		).
+			WithReason("deny_from"))
 	case len(d.dangers()) > 0:
 		return d.facts(diag.New(diag.ApprovalRequired, "%s", d.unasked()).WithReason("approval_danger"))
 	case d.leaves():
@@ -189,7 +198,11 @@ func (d Decision) Denied(feedback string) error {
 }
 
 func (d Decision) facts(err *diag.Error) error {
-	err.WithDetail("item", d.ref.String()).WithDetail("tier", d.Tier.String()).WithDetail("why", d.Why).WithDetail("limit", d.Limit.String())
+	err.
+		WithDetail("item", d.ref.String()).
+		WithDetail("tier", d.Tier.String()).
+		WithDetail("why", d.Why).
+		WithDetail("limit", d.Limit.String())
 	if d.call.Rung != "" {
 		err.WithDetail("rung", d.call.Rung)
 	}
@@ -203,11 +216,16 @@ func (d Decision) facts(err *diag.Error) error {
 }
 
 // leaves reports whether the call would run with less than the minimum rung.
-func (d Decision) leaves() bool { return d.Rung == "" && !d.call.Enforced }
+func (d Decision) leaves() bool {
+	return d.Rung == "" && !d.call.Enforced
+}
 
 // dangers returns the patterns that need a question.
 func (d Decision) dangers() []Danger {
-	return slices.DeleteFunc(slices.Clone(d.call.Dangers), func(x Danger) bool { return x.Tier <= d.Limit })
+	return slices.DeleteFunc(
+		slices.Clone(d.call.Dangers),
+		func(x Danger) bool { return x.Tier <= d.Limit },
+	)
 }
 
 // because returns why a person must decide.
@@ -281,7 +299,10 @@ func (d Decision) Rule() string {
 	if d.plain {
 		switch {
 		case d.leaves():
-			out = append(out, "risk "+d.rated.String()+" in the sandbox "+cmp.Or(d.call.Rung, "none"))
+			out = append(
+				out,
+				"risk "+d.rated.String()+" in the sandbox "+cmp.Or(d.call.Rung, "none"),
+			)
 		default:
 			out = append(out, "risk "+d.rated.String())
 		}
@@ -306,10 +327,14 @@ func NeedsWord(tier, rule string) bool {
 const dangerRule = "the dangerous pattern "
 
 // Ref returns the item of the call.
-func (d Decision) Ref() item.Ref { return d.ref }
+func (d Decision) Ref() item.Ref {
+	return d.ref
+}
 
 // Capability returns the capability that the call needs.
-func (d Decision) Capability() string { return string(Needed(Execute, d.ref)) }
+func (d Decision) Capability() string {
+	return string(Needed(Execute, d.ref))
+}
 
 // Question returns the question for a person.
 func (d Decision) Question() string {
@@ -334,7 +359,11 @@ func (d Decision) params() string {
 		return ""
 	}
 	if len(b) > maxQuoted {
-		return cuttext.Start(string(b), maxQuoted) + fmt.Sprintf(" and %d more bytes (%s)", len(b)-maxQuoted, item.DigestOf(b))
+		return cuttext.Start(string(b), maxQuoted) + fmt.Sprintf(
+			" and %d more bytes (%s)",
+			len(b)-maxQuoted,
+			item.DigestOf(b),
+		)
 	}
 	return string(b)
 }
@@ -349,7 +378,8 @@ func (d Decision) Details() []string {
 		"item        " + d.ref.String() + " " + d.call.Digest.String(), "signer      " + d.call.Signer,
 		"risk        " + d.Tier.String() + " (" + d.Why + ")", "sandbox     " + sandbox, "capability  " + d.Capability(),
 	}
-	if b, err := json.MarshalIndent(d.call.Params, "", "  "); err == nil && len(d.call.Params) > 0 {
+	b, err := json.MarshalIndent(d.call.Params, "", "  ")
+	if err == nil && len(d.call.Params) > 0 {
 		out = append(out, "parameters")
 		out = append(out, strings.Split(string(b), "\n")...)
 	}
@@ -357,9 +387,13 @@ func (d Decision) Details() []string {
 }
 
 // Digest returns the digest of the item.
-func (d Decision) Digest() item.Digest { return d.call.Digest }
+func (d Decision) Digest() item.Digest {
+	return d.call.Digest
+}
 
-func capital(s string) string { return string(s[0]&^0x20) + s[1:] }
+func capital(s string) string {
+	return string(s[0]&^0x20) + s[1:]
+}
 
 // maxQuoted is how much of a command or of parameters a question shows.
 const maxQuoted = 1000

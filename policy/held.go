@@ -27,7 +27,9 @@ type Grant struct {
 type Held []Grant
 
 // Person returns the grant of a user at a terminal: everything.
-func Person() Held { return Held{{Caps: Set{"rye.*"}, Source: "person"}} }
+func Person() Held {
+	return Held{{Caps: Set{"rye.*"}, Source: "person"}}
+}
 
 // With returns the grants and one more. The result never permits more than h, and
 // nothing if it has more than MaxHeld grants.
@@ -84,7 +86,9 @@ func (h Held) usable(doing string, want Cap) error {
 		return denied(doing, want, "a caller without permissions")
 	case len(h) > MaxHeld:
 		return diag.New(diag.LimitExceeded, "%s: calls are nested more than %d deep", doing, MaxHeld).
-			WithDetail("limit", "grants").WithDetail("max", MaxHeld).WithDetail("measured", len(h))
+			WithDetail("limit", "grants").
+			WithDetail("max", MaxHeld).
+			WithDetail("measured", len(h))
 	}
 	return nil
 }
@@ -102,7 +106,8 @@ func (h Held) Searchable(kinds []item.Kind) (may []item.Kind, shown func(item.Re
 	}
 	partly := map[item.Kind][]Set{} // the grants that show some items of the kind
 	for _, kind := range kinds {
-		if err := h.Allows(Search, item.Ref{Kind: kind}); err != nil {
+		err := h.Allows(Search, item.Ref{Kind: kind})
+		if err != nil {
 			continue
 		}
 		may = append(may, kind)
@@ -124,7 +129,9 @@ func (h Held) Searchable(kinds []item.Kind) (may []item.Kind, shown func(item.Re
 			return false
 		}
 		want := Needed(Search, ref)
-		return !slices.ContainsFunc(partly[ref.Kind], func(s Set) bool { return !s.Holds(want) })
+		return !slices.ContainsFunc(partly[ref.Kind], func(s Set) bool {
+			return !s.Holds(want)
+		})
 	}, nil
 }
 
@@ -174,7 +181,9 @@ func (s Set) allows(v Verb, ref item.Ref) bool {
 		return true
 	}
 	if ref.ID == "" {
-		return slices.ContainsFunc(s, func(c Cap) bool { return c.below(kind) })
+		return slices.ContainsFunc(s, func(c Cap) bool {
+			return c.below(kind)
+		})
 	}
 	return s.Holds(Needed(v, ref))
 }

@@ -39,7 +39,9 @@ func itemKeys() []string {
 // ref. The kind may be *.
 func MatchRef(pattern string, ref item.Ref) bool {
 	kind, ids, found := strings.Cut(pattern, ":")
-	return found && (kind == "*" || kind == string(ref.Kind)) && glob.Match(ids, ref.ID)
+	return found &&
+		(kind == "*" || kind == string(ref.Kind)) &&
+		glob.Match(ids, ref.ID)
 }
 
 // CheckRefPattern returns why MatchRef cannot use a pattern, or nil.

@@ -25,7 +25,9 @@ func Narrow(a, b Set) Set {
 
 // within reports whether one pattern of the set includes all of c.
 func (s Set) within(c Cap) bool {
-	return slices.ContainsFunc(s, func(p Cap) bool { return p.contains(c) })
+	return slices.ContainsFunc(s, func(p Cap) bool {
+		return p.contains(c)
+	})
 }
 
 // contains reports whether c certainly includes all of the pattern other. A
@@ -57,6 +59,8 @@ func (c Cap) contains(other Cap) bool {
 func (s Set) Any(v Verb) bool {
 	return slices.ContainsFunc(s, func(c Cap) bool {
 		segs := strings.Split(string(c), ".")
-		return segs[0] == "rye" && len(segs) > 1 && (segs[1] == "*" || matchSegment(segs[1], string(v)))
+		return segs[0] == "rye" &&
+			len(segs) > 1 &&
+			(segs[1] == "*" || matchSegment(segs[1], string(v)))
 	})
 }

@@ -44,7 +44,9 @@ func Needed(v Verb, ref item.Ref) Cap {
 }
 
 // searchOf returns the capability to search a kind and see all of its items.
-func searchOf(kind item.Kind) Cap { return Cap("rye.search." + string(kind)) }
+func searchOf(kind item.Kind) Cap {
+	return Cap("rye.search." + string(kind))
+}
 
 // Parse checks the spelling of a pattern. The reader of <permissions> uses the same
 // rule.
@@ -92,5 +94,7 @@ type Set []Cap
 
 // Holds reports whether a capability of the set covers the wanted one.
 func (s Set) Holds(want Cap) bool {
-	return slices.ContainsFunc(s, func(c Cap) bool { return c.Covers(want) })
+	return slices.ContainsFunc(s, func(c Cap) bool {
+		return c.Covers(want)
+	})
 }

@@ -25,7 +25,9 @@ func (d Decision) Prefixes() []string {
 // permits.
 func (d Decision) Within(prefixes []string) bool {
 	c, ok := d.sole()
-	return ok && slices.ContainsFunc(prefixes, func(p string) bool { return d.permits(c, p) })
+	return ok && slices.ContainsFunc(prefixes, func(p string) bool {
+		return d.permits(c, p)
+	})
 }
 
 // sole returns the command if the question is about one simple command that is a whole text
@@ -36,7 +38,10 @@ func (d Decision) sole() (c shellCommand, ok bool) {
 		return c, false
 	}
 	for _, x := range found {
-		if len(x.commands) != 1 || x.unread || x.commands[0].shown != strings.TrimSpace(x.whole) || x.whole != found[0].whole {
+		if len(x.commands) != 1 ||
+			x.unread ||
+			x.commands[0].shown != strings.TrimSpace(x.whole) ||
+			x.whole != found[0].whole {
 			return c, false
 		}
 	}
@@ -50,15 +55,21 @@ func (d Decision) permits(c shellCommand, prefix string) bool {
 		return false
 	}
 	start := shellCommand{argv: c.argv[:len(strings.Split(prefix, " "))], shown: prefix}
-	return !slices.ContainsFunc(d.dangers(), func(x Danger) bool { return !x.includes(start) })
+	return !slices.ContainsFunc(d.dangers(), func(x Danger) bool {
+		return !x.includes(start)
+	})
 }
 
 // prefix returns the program, a subcommand, and the options before the first argument.
 func (c shellCommand) prefix() string {
 	var words []string
 	for i, w := range c.argv {
-		option := strings.HasPrefix(w.text, "-") && w.text != "-" && w.text != "--" && !strings.Contains(w.text, "=")
-		if w.dynamic || i > 0 && !option && (i > 1 || strings.Trim(w.text, "abcdefghijklmnopqrstuvwxyz-") != "") {
+		option := strings.HasPrefix(w.text, "-") &&
+			w.text != "-" &&
+			w.text != "--" &&
+			!strings.Contains(w.text, "=")
+		if w.dynamic ||
+			i > 0 && !option && (i > 1 || strings.Trim(w.text, "abcdefghijklmnopqrstuvwxyz-") != "") {
 			break
 		}
 		words = append(words, w.text)
@@ -70,7 +81,9 @@ func (c shellCommand) prefix() string {
 // behind sudo or xargs does not.
 func (c shellCommand) begins(prefix string) bool {
 	words := strings.Split(prefix, " ")
-	if len(words) < 2 || len(c.argv) < len(words) || c.shown != prefix && !strings.HasPrefix(c.shown, prefix+" ") {
+	if len(words) < 2 ||
+		len(c.argv) < len(words) ||
+		c.shown != prefix && !strings.HasPrefix(c.shown, prefix+" ") {
 		return false
 	}
 	for i, w := range words {

@@ -32,7 +32,8 @@ func parseHost(s string) (h hostPattern, err error) {
 		}
 		h.port = uint16(n)
 	}
-	if addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")); err == nil && addr.Zone() == "" {
+	if addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")); err == nil &&
+		addr.Zone() == "" {
 		h.addr = addr.Unmap()
 		return h, nil
 	}
@@ -51,7 +52,9 @@ func parseHost(s string) (h hostPattern, err error) {
 // port.
 func splitPort(s string) (host, port string) {
 	i := strings.LastIndexByte(s, ':')
-	if i < 0 || i == len(s)-1 || strings.Count(s, ":") > 1 && s[i-1] != ']' {
+	if i < 0 ||
+		i == len(s)-1 ||
+		strings.Count(s, ":") > 1 && s[i-1] != ']' {
 		return s, ""
 	}
 	return s[:i], s[i+1:]
@@ -90,12 +93,16 @@ func (h hostPattern) includes(other hostPattern) bool {
 	return !other.wild && h.name == other.name
 }
 
-func (h hostPattern) any() bool { return h.wild && h.name == "" }
+func (h hostPattern) any() bool {
+	return h.wild && h.name == ""
+}
 
 // isPublic reports whether "*" includes an address. Addresses of the own machine and
 // network must be listed.
 func isPublic(a netip.Addr) bool {
-	return a.IsGlobalUnicast() && !a.IsPrivate() && !netip.MustParsePrefix("100.64.0.0/10").Contains(a)
+	return a.IsGlobalUnicast() &&
+		!a.IsPrivate() &&
+		!netip.MustParsePrefix("100.64.0.0/10").Contains(a)
 }
 
 // common returns the pattern of the hosts and ports that both include, if there are
@@ -148,7 +155,8 @@ func HostPermitted(patterns []string, host string, port uint16) bool {
 		return false
 	}
 	for _, p := range patterns {
-		if h, err := parseHost(p); err == nil && h.includes(want) {
+		h, err := parseHost(p)
+		if err == nil && h.includes(want) {
 			return true
 		}
 	}

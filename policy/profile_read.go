@@ -43,7 +43,10 @@ func ReadProfile(r *tree.Reader) Profile {
 	if p.Net == NetHosts && p.Hosts == nil && !r.Has("hosts") {
 		r.Reject("hosts", "is missing: net: hosts needs the list of hosts")
 	}
-	if len(p.Hosts) > 0 && p.Net != "" && p.Net != NetHosts && p.Net != NetAny {
+	if len(p.Hosts) > 0 &&
+		p.Net != "" &&
+		p.Net != NetHosts &&
+		p.Net != NetAny {
 		r.Reject("hosts", "is not used with net: %s", p.Net)
 	}
 	return p.Normal()
@@ -108,7 +111,11 @@ func checkProgram(name string) error {
 		return fmt.Errorf("%q is not the name of a program", name)
 	case name == ExecAny || name == execNone:
 		return fmt.Errorf("%q is written without a list: exec: %s", name, name)
-	case strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c == 0x7f || strings.ContainsRune(`/\*?[]{}`, c) }):
+	case strings.ContainsFunc(name, func(c rune) bool {
+		return c <= ' ' ||
+			c == 0x7f ||
+			strings.ContainsRune(`/\*?[]{}`, c)
+	}):
 		return fmt.Errorf("%q is not the name of a program: it has a space, a separator or a wildcard", name)
 	}
 	return nil
@@ -121,7 +128,10 @@ var placeholders = [...]string{"{project}", "{tmp}", "{cache}", "~"}
 // absolute or begins with {project}, {tmp}, {cache} or ~ as its first name. It names
 // one file or directory: it has no wildcard, no ".." and no other placeholder.
 func CheckProfilePath(p string) error {
-	if i := strings.IndexFunc(p, func(c rune) bool { return c < ' ' || c == 0x7f }); i >= 0 {
+	i := strings.IndexFunc(p, func(c rune) bool {
+		return c < ' ' || c == 0x7f
+	})
+	if i >= 0 {
 		return fmt.Errorf("%q has a control character", p)
 	}
 	if strings.ContainsAny(p, "*?[") {
@@ -154,7 +164,10 @@ func slashes(p string) string {
 
 // isDrive reports whether a first name is the drive of a path on Windows.
 func isDrive(s string) bool {
-	return len(s) == 2 && s[1] == ':' && (s[0]|0x20) >= 'a' && (s[0]|0x20) <= 'z'
+	return len(s) == 2 &&
+		s[1] == ':' &&
+		(s[0]|0x20) >= 'a' &&
+		(s[0]|0x20) <= 'z'
 }
 
 // CheckHostPattern returns why a text is not a host pattern, or nil: a name, "*."

@@ -19,7 +19,11 @@ func Tighten(a, b Profile) Profile {
 		Sockets: meet(a.Sockets, b.Sockets, commonPaths),
 		Git:     commonGit(a.Git, b.Git),
 
-		Broker: meet(a.Broker, b.Broker, func(x, y bool) bool { return x && y }),
+		Broker: meet(
+			a.Broker,
+			b.Broker,
+			func(x, y bool) bool { return x && y },
+		),
 	}
 	switch {
 	case a.Hosts == nil:
@@ -32,7 +36,8 @@ func Tighten(a, b Profile) Profile {
 	theirs := b.Limits.All()
 	p.Limits = a.Limits
 	for i, limit := range p.Limits.All() {
-		if other := *theirs[i].Value; *limit.Value == 0 || other != 0 && other < *limit.Value {
+		other := *theirs[i].Value
+		if *limit.Value == 0 || other != 0 && other < *limit.Value {
 			*limit.Value = other
 		}
 	}
@@ -127,7 +132,9 @@ func commonPrograms(a, b []string) []string {
 	case slices.Contains(b, ExecAny):
 		return a
 	}
-	return slices.DeleteFunc(slices.Clone(a), func(name string) bool { return !slices.Contains(b, name) })
+	return slices.DeleteFunc(slices.Clone(a), func(name string) bool {
+		return !slices.Contains(b, name)
+	})
 }
 
 // commonPaths returns the paths of each list that are in or below a path of the other.
@@ -156,7 +163,10 @@ func outermost(paths []string) []string {
 	clean = slices.Compact(slices.Sorted(slices.Values(clean)))
 	out := []string{} // an empty list is not an absent one
 	for _, p := range clean {
-		if !slices.ContainsFunc(clean, func(q string) bool { return q != p && pathBelow(q, p) }) {
+		if !slices.ContainsFunc(clean, func(q string) bool {
+			return q != p &&
+				pathBelow(q, p)
+		}) {
 			out = append(out, p)
 		}
 	}
@@ -164,7 +174,9 @@ func outermost(paths []string) []string {
 }
 
 func pathIn(list []string, p string) bool {
-	return slices.ContainsFunc(list, func(q string) bool { return pathBelow(q, p) })
+	return slices.ContainsFunc(list, func(q string) bool {
+		return pathBelow(q, p)
+	})
 }
 
 // pathBelow reports whether p is dir or below it. The root contains everything.
@@ -181,7 +193,8 @@ func commonHosts(a, b []string) []string {
 		for _, y := range b {
 			left, errLeft := parseHost(x)
 			right, errRight := parseHost(y)
-			if both, ok := left.common(right); ok && errLeft == nil && errRight == nil {
+			both, ok := left.common(right)
+			if ok && errLeft == nil && errRight == nil {
 				out = append(out, both.String())
 			}
 		}
@@ -195,13 +208,17 @@ func commonHosts(a, b []string) []string {
 func widestHosts(list []string) []string {
 	var parsed []hostPattern
 	for _, s := range list {
-		if h, err := parseHost(s); err == nil && !slices.Contains(parsed, h) {
+		h, err := parseHost(s)
+		if err == nil && !slices.Contains(parsed, h) {
 			parsed = append(parsed, h)
 		}
 	}
 	out := []string{}
 	for _, h := range parsed {
-		if !slices.ContainsFunc(parsed, func(other hostPattern) bool { return other != h && other.includes(h) }) {
+		if !slices.ContainsFunc(parsed, func(other hostPattern) bool {
+			return other != h &&
+				other.includes(h)
+		}) {
 			out = append(out, h.String())
 		}
 	}
@@ -220,12 +237,16 @@ type Excess struct {
 // absent in p exceed nothing.
 func (p Profile) Exceeds(ceiling Profile) []Excess {
 	var out []Excess
-	add := func(key string, wants, allows any) { out = append(out, Excess{key, wants, allows}) }
+	add := func(key string, wants, allows any) {
+		out = append(out, Excess{key, wants, allows})
+	}
 	compare := func(key string, wants, allows *[]string, within func(list []string, s string) bool) {
 		if wants == nil || allows == nil {
 			return
 		}
-		more := slices.DeleteFunc(slices.Clone(*wants), func(s string) bool { return within(*allows, s) })
+		more := slices.DeleteFunc(slices.Clone(*wants), func(s string) bool {
+			return within(*allows, s)
+		})
 		if len(more) > 0 {
 			add(key, more, *allows)
 		}
@@ -250,11 +271,14 @@ func (p Profile) Exceeds(ceiling Profile) []Excess {
 	}
 	most := ceiling.Limits.All()
 	for i, limit := range p.Limits.All() {
-		if m := *most[i].Value; m != 0 && *limit.Value > m {
+		m := *most[i].Value
+		if m != 0 && *limit.Value > m {
 			add("limits."+limit.Name, *limit.Value, m)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Excess) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(out, func(a, b Excess) int {
+		return cmp.Compare(a.Key, b.Key)
+	})
 	return out
 }
 

@@ -97,7 +97,9 @@ type protectedRow struct {
 	names []string
 }
 
-var protectedTable = sync.OnceValue(func() []protectedRow { return protectedRows(ProtectedPaths()) })
+var protectedTable = sync.OnceValue(func() []protectedRow {
+	return protectedRows(ProtectedPaths())
+})
 
 func protectedRows(table []ProtectedPath) []protectedRow {
 	out := make([]protectedRow, len(table))
@@ -113,12 +115,19 @@ func ProtectedExcept(removed []string) func(rel string) (row ProtectedPath, matc
 	if len(removed) == 0 {
 		return Protected
 	}
-	table := protectedRows(slices.DeleteFunc(slices.Clone(ProtectedPaths()), func(p ProtectedPath) bool { return p.Removable && slices.Contains(removed, p.Path) }))
-	return func(rel string) (ProtectedPath, string, bool) { return protectedBy(table, rel) }
+	table := protectedRows(slices.DeleteFunc(slices.Clone(ProtectedPaths()), func(p ProtectedPath) bool {
+		return p.Removable && slices.Contains(removed, p.Path)
+	}))
+	return func(rel string) (ProtectedPath, string, bool) {
+		return protectedBy(table, rel)
+	}
 }
 
 func protectedBy(table []protectedRow, rel string) (row ProtectedPath, matched string, ok bool) {
-	names := strings.Split(path.Clean("/" + strings.ReplaceAll(rel, `\`, "/"))[1:], "/")
+	names := strings.Split(
+		path.Clean("/" + strings.ReplaceAll(rel, `\`, "/"))[1:],
+		"/",
+	)
 	folded := make([]string, len(names))
 	for i, name := range names {
 		folded[i] = foldName(name)
@@ -128,7 +137,8 @@ func protectedBy(table []protectedRow, rel string) (row ProtectedPath, matched s
 			if !mayBegin(row.names[0], folded[i]) {
 				continue
 			}
-			if n := matchNames(row.names, folded[i:]); n > 0 && (!row.Only || i+n == len(names)) {
+			n := matchNames(row.names, folded[i:])
+			if n > 0 && (!row.Only || i+n == len(names)) {
 				return row.ProtectedPath, strings.Join(names[:i+n], "/"), true
 			}
 		}
@@ -139,7 +149,10 @@ func protectedBy(table []protectedRow, rel string) (row ProtectedPath, matched s
 // mayBegin reports whether a name can match the first part of a row. The sandbox asks for
 // every file of a project, and most names differ from every row in the first letter.
 func mayBegin(pattern, name string) bool {
-	return name == "" || name[0] == pattern[0] || strings.IndexByte(`*?[\`, pattern[0]) >= 0 || strings.IndexByte(name, '~') >= 0
+	return name == "" ||
+		name[0] == pattern[0] ||
+		strings.IndexByte(`*?[\`, pattern[0]) >= 0 ||
+		strings.IndexByte(name, '~') >= 0
 }
 
 // Internal returns the .ai or .git directory that contains an absolute path. A
@@ -159,13 +172,16 @@ func matchNames(pattern, names []string) int {
 	for i, want := range pattern {
 		if want == "**" {
 			for skip := range len(names) - i {
-				if n := matchNames(pattern[i+1:], names[i+skip:]); n > 0 {
+				n := matchNames(pattern[i+1:], names[i+skip:])
+				if n > 0 {
 					return i + skip + n
 				}
 			}
 			return 0
 		}
-		if i >= len(names) || names[i] == "" || !glob.Text(want, names[i]) && !isShortName(names[i], want) {
+		if i >= len(names) ||
+			names[i] == "" ||
+			!glob.Text(want, names[i]) && !isShortName(names[i], want) {
 			return 0
 		}
 	}
@@ -190,7 +206,9 @@ func foldName(name string) string {
 }
 
 func ascii(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) < 0
+	return strings.IndexFunc(s, func(r rune) bool {
+		return r > unicode.MaxASCII
+	}) < 0
 }
 
 // foldRune returns the lower-case ASCII letter that differs from r in case only,
@@ -220,9 +238,15 @@ func isShortName(name, long string) bool {
 		return false
 	}
 	longBase, longExt := splitExt(long)
-	if strings.HasPrefix(long, ".") || len(longBase) > 8 || len(longExt) > 3 || longExt == "*" {
-		hashed := len(head) == 6 && strings.HasPrefix(longBase, head[:2]) && strings.Trim(head[2:], "0123456789abcdef") == ""
-		plain := strings.HasPrefix(longBase, head) && len(head) >= min(6, 7-len(number), len(longBase))
+	if strings.HasPrefix(long, ".") ||
+		len(longBase) > 8 ||
+		len(longExt) > 3 ||
+		longExt == "*" {
+		hashed := len(head) == 6 &&
+			strings.HasPrefix(longBase, head[:2]) &&
+			strings.Trim(head[2:], "0123456789abcdef") == ""
+		plain := strings.HasPrefix(longBase, head) &&
+			len(head) >= min(6, 7-len(number), len(longBase))
 		return (hashed || plain) && glob.Text(longExt[:min(3, len(longExt))], ext)
 	}
 	return false // the name is short already

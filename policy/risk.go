@@ -64,7 +64,18 @@ func ReadRisk(layers []Layer) (*Risk, error) {
 	var found []diag.Finding
 	for _, l := range layers {
 		r := l.reader()
-		r.Only(append(itemKeys(), "items", "patterns", "classes", "programs", "variables", "settings", "values", "numbers", "path_variables")...)
+		r.Only(append(
+			itemKeys(),
+			"items",
+			"patterns",
+			"classes",
+			"programs",
+			"variables",
+			"settings",
+			"values",
+			"numbers",
+			"path_variables",
+		)...)
 		rules := readRiskRules(r, l.Name)
 		if l.Wide {
 			k.rules = append(rules, k.rules...)
@@ -126,7 +137,9 @@ func (k *Risk) Rate(ref item.Ref, declared string) (Rating, error) {
 	return out, nil
 }
 
-func (r riskRule) why() string { return r.match + " of " + r.from }
+func (r riskRule) why() string {
+	return r.match + " of " + r.from
+}
 
 func firstRule(rules []riskRule, ref item.Ref) (riskRule, bool) {
 	for _, r := range rules {

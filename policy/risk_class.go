@@ -28,7 +28,10 @@ func (k *Risk) Class(t Tier) (c Class, ok bool) {
 // Exceeds returns the keys with which p asks for more than the class permits.
 func (c Class) Exceeds(p Profile) []Excess {
 	out := p.Exceeds(c.Ceiling)
-	if c.Named && p.Exec != nil && slices.Contains(*p.Exec, ExecAny) && !slices.ContainsFunc(out, func(x Excess) bool { return x.Key == "exec" }) {
+	if c.Named &&
+		p.Exec != nil &&
+		slices.Contains(*p.Exec, ExecAny) &&
+		!slices.ContainsFunc(out, func(x Excess) bool { return x.Key == "exec" }) {
 		out = append(out, Excess{Key: "exec", Wants: ExecAny, Allows: "a list of programs"})
 	}
 	return out
@@ -38,7 +41,12 @@ func (c Class) Exceeds(p Profile) []Excess {
 // ceiling or a default as a whole, any other one tightens it.
 func (k *Risk) readClasses(r *tree.Reader, wide bool) {
 	m := r.Map("classes")
-	m.Only(T0.String(), T1.String(), T2.String(), T3.String())
+	m.Only(
+		T0.String(),
+		T1.String(),
+		T2.String(),
+		T3.String(),
+	)
 	for t := T0; t < T4; t++ {
 		if !m.Has(t.String()) {
 			continue

@@ -6,7 +6,9 @@ import "github.com/ryeos/rye/item"
 // risk_compiled.go were made. A start of the program reads no text of it: at the first command of
 // a shell, that took as long as the rest of the decision about a run. A test makes the tables
 // again from the signed configuration, which alone is edited.
-func IsCompiled(d item.Digest) bool { return d.Hex() == compiledOf }
+func IsCompiled(d item.Digest) bool {
+	return d.Hex() == compiledOf
+}
 
 // CompiledRisk returns the same Risk as ReadRisk of that configuration as the only layer, whose
 // path is name. The caller has verified the bytes with the digest.

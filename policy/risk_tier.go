@@ -23,7 +23,9 @@ const (
 )
 
 // tierNames returns the second spelling of each tier, in order.
-func tierNames() []string { return []string{"safe", "low", "write", "elevated", "critical"} }
+func tierNames() []string {
+	return []string{"safe", "low", "write", "elevated", "critical"}
+}
 
 // ParseTier reads T0 to T4, or the name of a tier. The detail "nearest" of the error
 // is the tier that was probably meant.
@@ -57,7 +59,9 @@ func tierByNumber(s string) string {
 }
 
 // String returns T0 to T4.
-func (t Tier) String() string { return fmt.Sprintf("T%d", int(t)) }
+func (t Tier) String() string {
+	return fmt.Sprintf("T%d", int(t))
+}
 
 // Name returns the word for the tier.
 func (t Tier) Name() string {
@@ -68,7 +72,9 @@ func (t Tier) Name() string {
 }
 
 // MarshalText renders as String does.
-func (t Tier) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+func (t Tier) MarshalText() ([]byte, error) {
+	return []byte(t.String()), nil
+}
 
 // UnmarshalText parses as ParseTier does.
 func (t *Tier) UnmarshalText(b []byte) (err error) {

@@ -118,7 +118,9 @@ const (
 )
 
 // text parses one text and everything in it.
-func (s *shellScan) text(text string, depth int) { s.fed(text, depth, nil) }
+func (s *shellScan) text(text string, depth int) {
+	s.fed(text, depth, nil)
+}
 
 // fed parses one text whose commands have the given documents as their input.
 func (s *shellScan) fed(text string, depth int, input []shellWord) {
@@ -174,7 +176,9 @@ func (w *shellWalk) stmt(stmt *syntax.Stmt) []shellCommand {
 	var own []shellCommand
 	if docs := w.documents(stmt); docs != nil { // { sh; } <<< TEXT
 		if !w.keepsInput(stmt) {
-			defer func(before []shellWord) { w.input = before }(w.input)
+			defer func(before []shellWord) {
+				w.input = before
+			}(w.input)
 		}
 		w.input = docs
 	}
@@ -232,7 +236,12 @@ func (w *shellWalk) testSubscripts(test *syntax.TestClause) {
 			}
 		case *syntax.BinaryTest:
 			switch n.Op {
-			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+			case syntax.TsEql,
+				syntax.TsNeq,
+				syntax.TsLeq,
+				syntax.TsGeq,
+				syntax.TsLss,
+				syntax.TsGtr:
 				w.operand(n.X)
 				w.operand(n.Y)
 			}
@@ -282,7 +291,9 @@ func (w *shellWalk) call(call *syntax.CallExpr) (out []shellCommand) {
 	if len(argv) == 0 {
 		return out
 	}
-	if argv[0].text == "cd" && len(argv) > 1 && !argv[len(argv)-1].computed() {
+	if argv[0].text == "cd" &&
+		len(argv) > 1 &&
+		!argv[len(argv)-1].computed() {
 		w.dirs = append(w.dirs, argv[len(argv)-1].text)
 	}
 	own := w.program(shellCommand{argv: argv, texts: w.input, shown: w.shown(call)})
@@ -314,7 +325,13 @@ func (w *shellWalk) redirect(r *syntax.Redirect, to []shellCommand) (inner []she
 		}
 	}
 	switch r.Op {
-	case syntax.RdrOut, syntax.AppOut, syntax.RdrInOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.DplOut:
+	case syntax.RdrOut,
+		syntax.AppOut,
+		syntax.RdrInOut,
+		syntax.RdrClob,
+		syntax.RdrAll,
+		syntax.AppAll,
+		syntax.DplOut:
 		if r.Word != nil {
 			w.writes = append(w.writes, w.fields(r.Word)...)
 		}
@@ -401,7 +418,9 @@ func (w *shellWalk) printed(c shellCommand) (string, bool) {
 			}
 		}
 		text := strings.Join(words, " ")
-		return strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(text), !strings.ContainsAny(text, "%") && !strings.Contains(text, `\x`) && !strings.Contains(text, `\0`)
+		return strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(text), !strings.ContainsAny(text, "%") &&
+			!strings.Contains(text, `\x`) &&
+			!strings.Contains(text, `\0`)
 	case name == "cat" && len(c.argv) == 1 && len(c.texts) > 0:
 		var texts []string
 		for _, t := range c.texts {
@@ -422,11 +441,14 @@ func writesPaths(commands []shellCommand) bool {
 		return false
 	}
 	c := commands[len(commands)-1]
-	if n := c.name(); n != "find" && n != "gfind" || len(c.argv) < 2 {
+	n := c.name()
+	if n != "find" && n != "gfind" || len(c.argv) < 2 {
 		return false
 	}
 	return !c.argv[1].mayBeOption() && !strings.HasPrefix(c.argv[1].text, "-") &&
 		!slices.ContainsFunc(c.argv, func(a shellWord) bool {
-			return strings.HasPrefix(a.text, "-printf") || strings.HasPrefix(a.text, "-exec") || a.many()
+			return strings.HasPrefix(a.text, "-printf") ||
+				strings.HasPrefix(a.text, "-exec") ||
+				a.many()
 		})
 }

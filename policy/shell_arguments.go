@@ -27,7 +27,10 @@ func (w *shellWalk) arguments(p *program, c shellCommand, args []shellWord) {
 	case "git":
 		w.gitTexts(c, args)
 	case "hash":
-		if slices.ContainsFunc(args, func(a shellWord) bool { return strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "p") }) {
+		if slices.ContainsFunc(args, func(a shellWord) bool {
+			return strings.HasPrefix(a.text, "-") &&
+				strings.Contains(a.text, "p")
+		}) {
 			w.doubt(dynamic, c.shown) // another program gets the name of a known one
 		}
 	case "input":
@@ -56,8 +59,12 @@ func (w *shellWalk) arguments(p *program, c shellCommand, args []shellWord) {
 
 // gitTexts collects what git runs because of a setting, an alias with ! or a subcommand.
 func (w *shellWalk) gitTexts(c shellCommand, args []shellWord) {
-	config := slices.ContainsFunc(args, func(a shellWord) bool { return a.text == "config" })
-	submodule := slices.ContainsFunc(args, func(a shellWord) bool { return a.text == "submodule" })
+	config := slices.ContainsFunc(args, func(a shellWord) bool {
+		return a.text == "config"
+	})
+	submodule := slices.ContainsFunc(args, func(a shellWord) bool {
+		return a.text == "submodule"
+	})
 	for i, a := range args {
 		before := ""
 		if i > 0 {
@@ -65,7 +72,8 @@ func (w *shellWalk) gitTexts(c shellCommand, args []shellWord) {
 		}
 		text := a.text
 		long := false
-		if name, rest, ok := strings.Cut(a.text, "="); ok && abbreviates(name, "--config") {
+		name, rest, ok := strings.Cut(a.text, "=")
+		if ok && abbreviates(name, "--config") {
 			text = rest
 			long = true
 		}
@@ -81,17 +89,22 @@ func (w *shellWalk) gitTexts(c shellCommand, args []shellWord) {
 				w.doubt(dynamic, c.shown)
 			}
 		}
-		if key, ok := configVariable(args[i].text, before); ok && w.isCommandKey(key) {
+		key, ok = configVariable(args[i].text, before)
+		if ok && w.isCommandKey(key) {
 			w.doubt(dynamic, c.shown) // a variable has the value
 		}
-		if address, ok := strings.CutPrefix(args[i].text, "ext::"); ok { // a transport that is a command
+		address, ok := strings.CutPrefix(args[i].text, "ext::")
+		if ok { // a transport that is a command
 			w.joined(c, []shellWord{args[i].after(len(args[i].text) - len(address))})
 			if argv := transport(address); len(argv) > 0 {
 				w.program(shellCommand{argv: argv, shown: c.shown})
 			}
 		}
 		if args[i].text == "foreach" && submodule || args[i].text == "run" && before == "bisect" {
-			w.joined(c, args[i+1:][skipOptions(args[i+1:], options{}):])
+			w.joined(
+				c,
+				args[i+1:][skipOptions(args[i+1:], options{}):],
+			)
 		}
 	}
 }
@@ -99,7 +112,9 @@ func (w *shellWalk) gitTexts(c shellCommand, args []shellWord) {
 // configVariable returns the setting that git takes from a variable: --config-env=KEY=NAME,
 // abbreviated or in two words.
 func configVariable(word, before string) (key string, ok bool) {
-	isOption := func(name string) bool { return len(name) > len("--config") && abbreviates(name, "--config-env") }
+	isOption := func(name string) bool {
+		return len(name) > len("--config") && abbreviates(name, "--config-env")
+	}
 	if isOption(before) {
 		return word, true
 	}
@@ -135,7 +150,10 @@ func (w *shellWalk) gitSetting(c shellCommand, key string, value shellWord) {
 		for _, word := range strings.Fields(value.text) {
 			argv = append(argv, literal(word))
 		}
-		w.program(shellCommand{argv: append([]shellWord{literal("git")}, argv...), shown: c.shown})
+		w.program(shellCommand{argv: append(
+			[]shellWord{literal("git")},
+			argv...,
+		), shown: c.shown})
 	}
 }
 
@@ -147,13 +165,17 @@ func (s *shellScan) isCommandKey(key string) bool {
 
 // isCommandSetting reports whether the value of a setting of git is a command.
 func (s *shellScan) isCommandSetting(key string) bool {
-	return slices.ContainsFunc(s.table.settings, func(p string) bool { return glob.Text(p, key) })
+	return slices.ContainsFunc(s.table.settings, func(p string) bool {
+		return glob.Text(p, key)
+	})
 }
 
 // isDescriptor reports whether a file is an open descriptor: a document of the command, or
 // what another command writes.
 func isDescriptor(path string) bool {
-	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/") && strings.Contains(path, "/fd/")
+	return path == "/dev/stdin" ||
+		strings.HasPrefix(path, "/dev/fd/") ||
+		strings.HasPrefix(path, "/proc/") && strings.Contains(path, "/fd/")
 }
 
 // sshTexts collects the settings of ssh that are commands: -o KEY=VALUE, or KEY VALUE.
@@ -173,7 +195,9 @@ func (w *shellWalk) sshTexts(p *program, c shellCommand, args []shellWord) {
 		}
 		switch strings.ToLower(key[:end]) {
 		case "proxycommand", "localcommand", "knownhostscommand":
-			w.joined(c, []shellWord{value.after(len(value.text) - len(strings.TrimLeft(key[end:], "= \t")))})
+			w.joined(c, []shellWord{value.after(
+				len(value.text) - len(strings.TrimLeft(key[end:], "= \t")),
+			)})
 		}
 	}
 }
@@ -194,8 +218,11 @@ func (w *shellWalk) gdbTexts(c shellCommand, args []shellWord) {
 		if !ok && !strings.HasPrefix(a.text, "shell ") {
 			continue
 		}
-		if i > 0 && (args[i-1].text == "-ex" || args[i-1].text == "--eval-command") {
-			w.joined(c, []shellWord{a.after(len(a.text) - len(strings.TrimPrefix(text, "shell ")))})
+		if i > 0 &&
+			(args[i-1].text == "-ex" || args[i-1].text == "--eval-command") {
+			w.joined(c, []shellWord{a.after(
+				len(a.text) - len(strings.TrimPrefix(text, "shell ")),
+			)})
 		}
 	}
 }
@@ -217,9 +244,12 @@ func (w *shellWalk) names(c shellCommand, args []shellWord) {
 		case "printf":
 			computed = computed && before == "-v" && i == 1
 		case "read":
-			computed = computed && !(strings.HasPrefix(before, "-") && strings.IndexAny(before, "dinNptu") == len(before)-1)
+			computed = computed &&
+				!(strings.HasPrefix(before, "-") && strings.IndexAny(before, "dinNptu") == len(before)-1)
 		case "mapfile", "readarray":
-			computed = computed && i == len(args)-1 && !(strings.HasPrefix(before, "-") && strings.IndexAny(before, "dnOsuCc") == len(before)-1)
+			computed = computed &&
+				i == len(args)-1 &&
+				!(strings.HasPrefix(before, "-") && strings.IndexAny(before, "dnOsuCc") == len(before)-1)
 		case "wait", "getopts":
 			computed = false
 		case "export", "readonly":
@@ -234,7 +264,8 @@ func (w *shellWalk) names(c shellCommand, args []shellWord) {
 // subscript parses the substitutions in a text with a subscript, as a document has them.
 func (w *shellWalk) subscript(text string) {
 	at := strings.IndexByte(text, '[')
-	if at < 0 || !strings.Contains(text[at:], "$(") && !strings.Contains(text[at:], "`") && !strings.Contains(text[at:], "${") {
+	if at < 0 ||
+		!strings.Contains(text[at:], "$(") && !strings.Contains(text[at:], "`") && !strings.Contains(text[at:], "${") {
 		return
 	}
 	w.expanded(text)
@@ -307,18 +338,24 @@ func (w *shellWalk) readsProgram(c shellCommand) bool {
 // that is a command of its own in the scan.
 func (t *shellTable) passesText(name string) bool {
 	return t.has(name, func(p *program) bool {
-		return p.starts || p.shell || p.joins || slices.Contains([]string{"alias", "trap", "ssh"}, p.syntax)
+		return p.starts ||
+			p.shell ||
+			p.joins ||
+			slices.Contains([]string{"alias", "trap", "ssh"}, p.syntax)
 	})
 }
 
 // takesArgument reports whether a command may run the output of a substitution in its
 // arguments: an interpreter only as its program.
 func (s *shellScan) takesArgument(c shellCommand) bool {
-	if _, ok := s.table.interpreter(c.name()); !ok && !s.table.isShell(c.name()) {
+	_, ok := s.table.interpreter(c.name())
+	if !ok && !s.table.isShell(c.name()) {
 		return true
 	}
 	for i, a := range c.argv {
-		if before := c.argv[max(i-1, 0)].text; a.dynamic && (i == 1 || strings.HasPrefix(before, "-") && strings.ContainsAny(before, "ce")) {
+		before := c.argv[max(i-1, 0)].text
+		if a.dynamic &&
+			(i == 1 || strings.HasPrefix(before, "-") && strings.ContainsAny(before, "ce")) {
 			return true
 		}
 	}
@@ -364,7 +401,9 @@ func (w *shellWalk) shell(c shellCommand, args []shellWord) {
 // findActions collects the commands of find -exec and its like.
 func (w *shellWalk) findActions(c shellCommand, args []shellWord) {
 	found := shellWord{dynamic: true, marked: string(rune(markWord))} // a path that find writes in place of {}
-	if len(args) > 0 && !args[0].mayBeOption() && !strings.HasPrefix(args[0].text, "-") {
+	if len(args) > 0 &&
+		!args[0].mayBeOption() &&
+		!strings.HasPrefix(args[0].text, "-") {
 		found.marked = "./" + found.marked
 	}
 	for i := 0; i < len(args); i++ {
@@ -378,7 +417,11 @@ func (w *shellWalk) findActions(c shellCommand, args []shellWord) {
 			end++
 		}
 		if end > i+1 {
-			w.program(shellCommand{argv: replacing(args[i+1:end], "{}", found), shown: c.shown})
+			w.program(shellCommand{argv: replacing(
+				args[i+1:end],
+				"{}",
+				found,
+			), shown: c.shown})
 		}
 		i = end
 	}

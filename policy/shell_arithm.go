@@ -31,7 +31,9 @@ func (w *shellWalk) evaluations(f *syntax.File) {
 		case *syntax.ParamExp:
 			w.expansion(n)
 		case *syntax.Assign:
-			if n.Name != nil && n.Index != nil && !w.maps[n.Name.Value] {
+			if n.Name != nil &&
+				n.Index != nil &&
+				!w.maps[n.Name.Value] {
 				w.arithmetic(n.Index, n)
 			}
 		case *syntax.BinaryTest:
@@ -43,7 +45,8 @@ func (w *shellWalk) evaluations(f *syntax.File) {
 				}
 			}
 		case *syntax.UnaryTest:
-			if word, ok := n.X.(*syntax.Word); ok && n.Op == syntax.TsVarSet && w.word(word.Parts).chosen() {
+			word, ok := n.X.(*syntax.Word)
+			if ok && n.Op == syntax.TsVarSet && w.word(word.Parts).chosen() {
 				w.doubt(dynamic, w.shown(n))
 			}
 		case *syntax.DeclClause:
@@ -56,7 +59,10 @@ func (w *shellWalk) evaluations(f *syntax.File) {
 		return true
 	})
 	for _, e := range extended { // bash parses them elsewhere only after shopt -s extglob
-		in := slices.ContainsFunc(tests, func(t *syntax.TestClause) bool { return e.Pos().After(t.Pos()) && t.End().After(e.Pos()) })
+		in := slices.ContainsFunc(tests, func(t *syntax.TestClause) bool {
+			return e.Pos().After(t.Pos()) &&
+				t.End().After(e.Pos())
+		})
 		if !in && !strings.Contains(w.src, "extglob") {
 			w.doubt(unparsed, w.src)
 		}
@@ -65,7 +71,8 @@ func (w *shellWalk) evaluations(f *syntax.File) {
 		return
 	}
 	syntax.Walk(f, func(n syntax.Node) bool { // declare -i NAME: each assignment is arithmetic
-		if a, ok := n.(*syntax.Assign); ok && a.Name != nil && a.Value != nil && integers[a.Name.Value] {
+		a, ok := n.(*syntax.Assign)
+		if ok && a.Name != nil && a.Value != nil && integers[a.Name.Value] {
 			w.arithmetic(a.Value, a)
 		}
 		return true
@@ -73,7 +80,17 @@ func (w *shellWalk) evaluations(f *syntax.File) {
 }
 
 func numericTest(op syntax.BinTestOperator) bool {
-	return slices.Contains([]syntax.BinTestOperator{syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr}, op)
+	return slices.Contains(
+		[]syntax.BinTestOperator{
+			syntax.TsEql,
+			syntax.TsNeq,
+			syntax.TsLeq,
+			syntax.TsGeq,
+			syntax.TsLss,
+			syntax.TsGtr,
+		},
+		op,
+	)
 }
 
 // declaration finds names that the arguments of declare and export compute.
@@ -97,7 +114,10 @@ func (w *shellWalk) declaration(n *syntax.DeclClause, integers map[string]bool) 
 		if a.Name != nil && integer {
 			integers[a.Name.Value] = true
 		}
-		if a.Name != nil && a.Value != nil && isReference(w, n) && w.word(a.Value.Parts).chosen() {
+		if a.Name != nil &&
+			a.Value != nil &&
+			isReference(w, n) &&
+			w.word(a.Value.Parts).chosen() {
 			w.doubt(dynamic, w.shown(n)) // declare -n NAME="$1": a name with a subscript
 		}
 	}
@@ -136,7 +156,9 @@ func (w *shellWalk) arithmetic(e syntax.ArithmExpr, within syntax.Node) {
 
 // areNumbers reports whether arithmetic can read the variables that a text names.
 func (w *shellWalk) areNumbers(text string) bool {
-	return !slices.ContainsFunc(strings.FieldsFunc(text, notInName), func(name string) bool { return isName(name) && !w.isNumberName(name) })
+	return !slices.ContainsFunc(strings.FieldsFunc(text, notInName), func(name string) bool {
+		return isName(name) && !w.isNumberName(name)
+	})
 }
 
 // expansion needs a person for what an expansion of a variable evaluates.
@@ -167,7 +189,9 @@ func (w *shellWalk) expansion(p *syntax.ParamExp) {
 			w.subscript(constant)
 			return
 		}
-		if !outside && !w.facts[name].value && !w.isNumberName(name) || p.Index != nil || w.isSet(name) && isName(name) {
+		if !outside && !w.facts[name].value && !w.isNumberName(name) ||
+			p.Index != nil ||
+			w.isSet(name) && isName(name) {
 			w.doubt(dynamic, w.shown(p))
 		}
 	}

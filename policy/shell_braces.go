@@ -26,7 +26,8 @@ func BracedNames(schema any, params *interpolate.Template, value func(name strin
 		line := 1
 		for _, text := range literal {
 			for _, m := range braced.FindAllStringSubmatchIndex(text, -1) {
-				if name := text[m[4]:m[5]]; value(name) {
+				name := text[m[4]:m[5]]
+				if value(name) {
 					out = append(out, BracedName{at, name, line + strings.Count(text[:m[4]], "\n")})
 				}
 			}

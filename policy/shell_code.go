@@ -14,7 +14,8 @@ func (w *shellWalk) code(p *program, c shellCommand, args []shellWord) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		for _, flag := range p.codeFlags {
-			if value, ok := p.valueOf(flag, args, i); ok && (value.whole() || value.chosen()) {
+			value, ok := p.valueOf(flag, args, i)
+			if ok && (value.whole() || value.chosen()) {
 				w.doubt(dynamic, c.shown)
 			}
 		}
@@ -23,7 +24,9 @@ func (w *shellWalk) code(p *program, c shellCommand, args []shellWord) {
 			if a.whole() || a.many() {
 				w.doubt(dynamic, c.shown)
 			}
-			if a.text == "eval" && i+1 < len(args) && (args[i+1].whole() || args[i+1].chosen()) { // deno eval CODE
+			if a.text == "eval" &&
+				i+1 < len(args) &&
+				(args[i+1].whole() || args[i+1].chosen()) { // deno eval CODE
 				w.doubt(dynamic, c.shown)
 			}
 			return
@@ -50,7 +53,8 @@ func (p *program) readsCode(args []shellWord) bool {
 		case a.text == "run" || a.text == "eval":
 		case a.dynamic && a.text == "":
 			return true
-		case len(a.text) < 2 || a.text[0] != '-', p.ends(args, i):
+		case len(a.text) < 2 || a.text[0] != '-',
+			p.ends(args, i):
 			return false
 		case takesNext(a.text, p.options):
 			i++
@@ -142,7 +146,10 @@ func (w *shellWalk) makeScript(c shellCommand, args, scripts []shellWord) {
 			w.joined(c, []shellWord{a.after(len(a.text) - len(value))})
 		}
 		name = strings.TrimRight(name, "?:+!")
-		if set && (name == "SHELL" || name == ".SHELLFLAGS" || name == "MAKEFLAGS") || strings.Contains(a.text, "$(shell") || strings.Contains(a.text, "${shell") || set && strings.HasSuffix(strings.SplitN(a.text, "=", 2)[0], "!") {
+		if set && (name == "SHELL" || name == ".SHELLFLAGS" || name == "MAKEFLAGS") ||
+			strings.Contains(a.text, "$(shell") ||
+			strings.Contains(a.text, "${shell") ||
+			set && strings.HasSuffix(strings.SplitN(a.text, "=", 2)[0], "!") {
 			w.doubt(dynamic, c.shown)
 		}
 	}
@@ -265,7 +272,11 @@ func (r *sedReader) command() bool {
 	case 's', 'y':
 		end := r.peek()
 		r.i++
-		return end != 0 && end != '\n' && r.until(end) && r.until(end) && (c == 'y' || r.flags())
+		return end != 0 &&
+			end != '\n' &&
+			r.until(end) &&
+			r.until(end) &&
+			(c == 'y' || r.flags())
 	}
 	return false
 }
@@ -319,7 +330,8 @@ func awkScript(s string) (starts bool, files []string) {
 				case '\\':
 					i++
 				case '[': // a slash in brackets is one
-					if end := strings.IndexByte(s[min(i+2, len(s)):], ']'); end >= 0 && !strings.Contains(s[i:i+2+end], "\n") {
+					end := strings.IndexByte(s[min(i+2, len(s)):], ']')
+					if end >= 0 && !strings.Contains(s[i:i+2+end], "\n") {
 						i += 2 + end
 					}
 				}

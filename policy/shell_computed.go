@@ -22,20 +22,28 @@ const (
 )
 
 // computed reports whether a part of the word is not known.
-func (a shellWord) computed() bool { return strings.ContainsAny(a.marked, allMarks) }
+func (a shellWord) computed() bool {
+	return strings.ContainsAny(a.marked, allMarks)
+}
 
 // chosen reports whether the text computes a part of the word.
 // The user space cannot name commands whose output may be evaluated, such as rbenv init -: the
 // output can be chosen by a file of the project. So these harmless commands ask.
 //
 // "rm *" asks, because a file can have the name -rf; "rm *.o" and "rm ./*" do not.
-func (a shellWord) chosen() bool { return strings.ContainsAny(a.marked, "\x03\x04\x05") }
+func (a shellWord) chosen() bool {
+	return strings.ContainsAny(a.marked, "\x03\x04\x05")
+}
 
 // many reports whether the word can become any words.
-func (a shellWord) many() bool { return strings.IndexByte(a.marked, markWords) >= 0 }
+func (a shellWord) many() bool {
+	return strings.IndexByte(a.marked, markWords) >= 0
+}
 
 // several reports whether the word can become more than one.
-func (a shellWord) several() bool { return strings.ContainsAny(a.marked, "\x04\x05\x06") }
+func (a shellWord) several() bool {
+	return strings.ContainsAny(a.marked, "\x04\x05\x06")
+}
 
 // whole reports whether nothing of the word is known.
 func (a shellWord) whole() bool {
@@ -56,7 +64,9 @@ func (a shellWord) mayBeOption() bool {
 	case lead == "":
 		return !value || a.whole()
 	default:
-		return a.many() || lead == "-" || lead[0] == '-' && !strings.Contains(lead, "=") && !value
+		return a.many() ||
+			lead == "-" ||
+			lead[0] == '-' && !strings.Contains(lead, "=") && !value
 	}
 }
 
@@ -103,7 +113,9 @@ func (a shellWord) after(n int) shellWord {
 }
 
 // literal returns a word that is known.
-func literal(text string) shellWord { return shellWord{text: text, marked: text} }
+func literal(text string) shellWord {
+	return shellWord{text: text, marked: text}
+}
 
 // mark returns the mark of a part of a word.
 func (w *shellWalk) mark(part syntax.WordPart, quoted bool) byte {
@@ -167,14 +179,25 @@ func (w *shellWalk) markParam(p *syntax.ParamExp, quoted bool) byte {
 // replaces a missing one by a text that is not an option.
 func (w *shellWalk) keeps(e *syntax.Expansion) bool {
 	switch e.Op {
-	case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix, syntax.LowerAll, syntax.LowerFirst, syntax.UpperAll, syntax.UpperFirst, syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+	case syntax.RemSmallPrefix,
+		syntax.RemLargePrefix,
+		syntax.RemSmallSuffix,
+		syntax.RemLargeSuffix,
+		syntax.LowerAll,
+		syntax.LowerFirst,
+		syntax.UpperAll,
+		syntax.UpperFirst,
+		syntax.ErrorUnset,
+		syntax.ErrorUnsetOrNull:
 		return true
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull:
 		if e.Word == nil {
 			return true
 		}
 		word := w.word(e.Word.Parts)
-		return !word.chosen() && !strings.HasPrefix(word.text, "-") && !strings.ContainsAny(word.text, " \t\n;|&")
+		return !word.chosen() &&
+			!strings.HasPrefix(word.text, "-") &&
+			!strings.ContainsAny(word.text, " \t\n;|&")
 	}
 	return false
 }
@@ -186,17 +209,23 @@ func isAll(index syntax.ArithmExpr) bool {
 
 // isName reports whether a text can be the name of a variable.
 func isName(s string) bool {
-	return s != "" && (s[0] < '0' || s[0] > '9') && strings.IndexFunc(s, notInName) < 0
+	return s != "" &&
+		(s[0] < '0' || s[0] > '9') &&
+		strings.IndexFunc(s, notInName) < 0
 }
 
 func notInName(r rune) bool {
-	return r != '_' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
+	return r != '_' &&
+		(r < '0' || r > '9') &&
+		(r|0x20 < 'a' || r|0x20 > 'z')
 }
 
 // substituted returns the words of a substitution that is one simple command, or on request
 // the words of the last command of a pipe.
 func (w *shellWalk) substituted(p *syntax.CmdSubst, last bool) []shellWord {
-	if len(p.Stmts) != 1 || p.Stmts[0].Negated || p.Stmts[0].Background {
+	if len(p.Stmts) != 1 ||
+		p.Stmts[0].Negated ||
+		p.Stmts[0].Background {
 		return nil
 	}
 	stmt := p.Stmts[0]
@@ -208,7 +237,8 @@ func (w *shellWalk) substituted(p *syntax.CmdSubst, last bool) []shellWord {
 		stmt = pipe.Y
 	}
 	for _, r := range stmt.Redirs {
-		if r.Word == nil || r.Word.Lit() != "/dev/null" && r.Op != syntax.RdrIn && r.Op != syntax.WordHdoc {
+		if r.Word == nil ||
+			r.Word.Lit() != "/dev/null" && r.Op != syntax.RdrIn && r.Op != syntax.WordHdoc {
 			return nil
 		}
 	}
@@ -267,7 +297,11 @@ func (w *shellWalk) factsOf(f *syntax.File) {
 			loops = append(loops, n)
 		case *syntax.DeclClause:
 			for _, a := range n.Args {
-				if a.Naked && a.Name == nil && a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "A") {
+				if a.Naked &&
+					a.Name == nil &&
+					a.Value != nil &&
+					strings.HasPrefix(a.Value.Lit(), "-") &&
+					strings.Contains(a.Value.Lit(), "A") {
 					for _, b := range n.Args {
 						if b.Name != nil {
 							w.maps[b.Name.Value] = true
@@ -279,8 +313,12 @@ func (w *shellWalk) factsOf(f *syntax.File) {
 		return true
 	})
 	for _, a := range assigns {
-		if a.Value != nil && !a.Append && a.Index == nil && times[a.Name.Value] == 1 {
-			if text, dyn := w.static(a.Value.Parts, false); !dyn {
+		if a.Value != nil &&
+			!a.Append &&
+			a.Index == nil &&
+			times[a.Name.Value] == 1 {
+			text, dyn := w.static(a.Value.Parts, false)
+			if !dyn {
 				w.values[a.Name.Value] = text
 			}
 		}
@@ -319,7 +357,9 @@ func (w *shellWalk) factsOf(f *syntax.File) {
 // maxFacts bounds how often the values of variables are examined.
 const maxFacts = 20
 
-func (f varFact) and(g varFact) varFact { return varFact{f.value && g.value, f.number && g.number} }
+func (f varFact) and(g varFact) varFact {
+	return varFact{f.value && g.value, f.number && g.number}
+}
 
 func (w *shellWalk) factOf(a *syntax.Assign) varFact {
 	switch {

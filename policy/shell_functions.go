@@ -28,7 +28,8 @@ func (s *shellScan) inFunctions(commands []shellCommand) []shellCommand {
 		if len(out[i].argv) == 0 {
 			continue
 		}
-		if name := out[i].argv[0].text; !seen[name] {
+		name := out[i].argv[0].text
+		if !seen[name] {
 			seen[name] = true
 			out = append(out, s.bodies[name]...)
 		}

@@ -28,13 +28,16 @@ func (k *Risk) shellOptions(parts []string) (out []optionUse) {
 	for whole := strings.Join(parts, ""); strings.Contains(whole, v.mark); {
 		v.mark += "x"
 	}
-	file := parseShell(v.text(func(i int) string { return "'" + v.name(i) + "'" }))
+	file := parseShell(v.text(func(i int) string {
+		return "'" + v.name(i) + "'"
+	}))
 	if file == nil {
 		return nil // ShellValues refuses it
 	}
 	variables := map[string][]int{}
 	syntax.Walk(file, func(n syntax.Node) bool {
-		if a, ok := n.(*syntax.Assign); ok && a.Name != nil && a.Value != nil && a.Index == nil {
+		a, ok := n.(*syntax.Assign)
+		if ok && a.Name != nil && a.Value != nil && a.Index == nil {
 			if i, ok := v.leading(a.Value.Parts); ok {
 				variables[a.Name.Value] = append(variables[a.Name.Value], i)
 			}
@@ -69,7 +72,10 @@ func (v *shellValues) options(call *syntax.CallExpr, variables map[string][]int)
 	}
 	name := call.Args[0].Lit()
 	name = name[strings.LastIndexByte(name, '/')+1:]
-	if v.table.has(name, func(p *program) bool { return p.prints || p.syntax == "evaluates" }) {
+	if v.table.has(name, func(p *program) bool {
+		return p.prints ||
+			p.syntax == "evaluates"
+	}) {
 		return nil
 	}
 	starts := v.table.has(name, func(p *program) bool { return p.starts })
@@ -77,7 +83,8 @@ func (v *shellValues) options(call *syntax.CallExpr, variables map[string][]int)
 		if arg.Lit() == "--" && !starts { // sudo -- make VALUE: this -- ends the options of sudo only
 			return out
 		}
-		if before := call.Args[i].Lit(); i > 0 && strings.HasPrefix(before, "-") {
+		before := call.Args[i].Lit()
+		if i > 0 && strings.HasPrefix(before, "-") {
 			continue // it can be the value of this option
 		}
 		if value, ok := v.leading(arg.Parts); ok {
@@ -93,7 +100,8 @@ func (v *shellValues) options(call *syntax.CallExpr, variables map[string][]int)
 		if len(parts) == 0 {
 			continue
 		}
-		if p, ok := parts[0].(*syntax.ParamExp); ok && isPlain(p) {
+		p, ok := parts[0].(*syntax.ParamExp)
+		if ok && isPlain(p) {
 			for _, value := range variables[p.Param.Value] {
 				out = append(out, optionUse{value, name})
 			}

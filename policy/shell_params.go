@@ -18,11 +18,24 @@ const maxExecute = 8
 // CallSchema returns the schema of a call's parameters. The schema of a call which names a
 // second item in its parameters includes the schema of that item. text returns the value of
 // a template, and schema the schema of an item, if they are known.
-func CallSchema(ref item.Ref, own any, params *interpolate.Template, text func(*interpolate.Template) (string, bool), schema func(item.Ref) any) any {
+func CallSchema(
+	ref item.Ref,
+	own any,
+	params *interpolate.Template,
+	text func(*interpolate.Template) (string, bool),
+	schema func(item.Ref) any,
+) any {
 	return callSchemaIn(ref, own, params, text, schema, maxExecute)
 }
 
-func callSchemaIn(ref item.Ref, own any, params *interpolate.Template, text func(*interpolate.Template) (string, bool), schema func(item.Ref) any, depth int) any {
+func callSchemaIn(
+	ref item.Ref,
+	own any,
+	params *interpolate.Template,
+	text func(*interpolate.Template) (string, bool),
+	schema func(item.Ref) any,
+	depth int,
+) any {
 	if ref.Kind != item.Tool || ref.ID != executeID || params == nil || depth == 0 {
 		return own
 	}
@@ -38,7 +51,8 @@ func callSchemaIn(ref item.Ref, own any, params *interpolate.Template, text func
 		return ""
 	}
 	called, err := item.ParseRef(known("item_id"), item.Tool)
-	if kind := known("item_type"); err != nil || kind != string(item.Tool) || called.Kind != item.Tool {
+	kind := known("item_type")
+	if err != nil || kind != string(item.Tool) || called.Kind != item.Tool {
 		return own
 	}
 	return map[string]any{"properties": map[string]any{
@@ -61,12 +75,18 @@ type ShellUse struct {
 }
 
 // String describes the use.
-func (u ShellUse) String() string { return "${" + u.Expr.Path.String() + "} " + u.Where }
+func (u ShellUse) String() string {
+	return "${" + u.Expr.Path.String() + "} " + u.Where
+}
 
 // ShellUses returns the values in the parameters of a tool that would become a part of a
 // program: values in the texts that the schema marks with x-rye-shell, unless each is a
 // plain word of the shell. number reports the expressions whose values are numbers.
-func (k *Risk) ShellUses(schema any, params *interpolate.Template, number func(*interpolate.Expr) bool) (out []ShellUse) {
+func (k *Risk) ShellUses(
+	schema any,
+	params *interpolate.Template,
+	number func(*interpolate.Expr) bool,
+) (out []ShellUse) {
 	params.Texts(func(at string, names []string, text *interpolate.Template) {
 		marked, below := shellMark(schema, names)
 		literal, exprs := text.Parts()
@@ -76,7 +96,10 @@ func (k *Risk) ShellUses(schema any, params *interpolate.Template, number func(*
 			}
 			return
 		}
-		for _, v := range k.ShellValues(literal, func(i int) bool { return number != nil && number(exprs[i]) }) {
+		for _, v := range k.ShellValues(literal, func(i int) bool {
+			return number != nil &&
+				number(exprs[i])
+		}) {
 			out = append(out, ShellUse{at, exprs[v.Value], v})
 		}
 	})
@@ -93,7 +116,9 @@ func shellMark(schema any, path []string) (marked, below bool) {
 		}
 		props, _ := s["properties"].(map[string]any)
 		items, isList := s["items"].(map[string]any)
-		if s, _ = props[name].(map[string]any); s == nil && isList && strings.Trim(name, "0123456789") == "" {
+		if s, _ = props[name].(map[string]any); s == nil &&
+			isList &&
+			strings.Trim(name, "0123456789") == "" {
 			s = items
 		}
 	}
@@ -110,7 +135,8 @@ func hasMark(s map[string]any, depth int) bool {
 	}
 	props, _ := s["properties"].(map[string]any)
 	for _, child := range props {
-		if sub, ok := child.(map[string]any); ok && hasMark(sub, depth+1) {
+		sub, ok := child.(map[string]any)
+		if ok && hasMark(sub, depth+1) {
 			return true
 		}
 	}
@@ -133,7 +159,8 @@ func (k *Risk) RenderShellParams(schema any, params *interpolate.Template, scope
 		}
 		return false
 	}
-	if uses := k.ShellUses(schema, params, number); len(uses) > 0 {
+	uses := k.ShellUses(schema, params, number)
+	if len(uses) > 0 {
 		u := uses[0]
 		e := diag.New(diag.ValidationFailed, "the parameter %s: %s would become a part of the program that the shell reads", u.At, u).WithReason(u.Reason())
 		for k, v := range u.Facts() {
@@ -168,7 +195,8 @@ func (k *Risk) optionValues(schema any, params *interpolate.Template, scope any)
 		literal, exprs := text.Parts()
 		for _, u := range k.shellOptions(literal) {
 			v, missing := exprs[u.value].Value(scope)
-			if s, ok := v.(string); missing != nil || !ok || len(s) < 2 || s[0] != '-' {
+			s, ok := v.(string)
+			if missing != nil || !ok || len(s) < 2 || s[0] != '-' {
 				continue
 			}
 			value := "${" + exprs[u.value].Path.String() + "}"
@@ -195,7 +223,8 @@ func (u ShellUse) Reason() string {
 // Facts returns the facts of the hint: the value, and the name of a variable for it.
 func (u ShellUse) Facts() map[string]any {
 	name := "value"
-	if last := u.Expr.Path[len(u.Expr.Path)-1]; isVariable(last) {
+	last := u.Expr.Path[len(u.Expr.Path)-1]
+	if isVariable(last) {
 		name = last
 	}
 	return map[string]any{"value": "${" + u.Expr.Path.String() + "}", "variable": name, "use": `"$` + name + `"`}

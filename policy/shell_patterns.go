@@ -63,10 +63,15 @@ func readPatterns(r *tree.Reader, have []shellPattern, wide bool) []shellPattern
 		if stages := m.List("pipe"); stages != nil {
 			p.pipe = readStages(m, stages)
 		}
-		if p.tier > T0 && !p.aboutCommands() && len(p.redirectTo) == 0 && p.pipe[0] == nil {
+		if p.tier > T0 &&
+			!p.aboutCommands() &&
+			len(p.redirectTo) == 0 &&
+			p.pipe[0] == nil {
 			m.Reject("id", "needs argv, programs, text_any, pipe or redirect_to")
 		}
-		at := slices.IndexFunc(have, func(x shellPattern) bool { return x.id == p.id })
+		at := slices.IndexFunc(have, func(x shellPattern) bool {
+			return x.id == p.id
+		})
 		if wide && at >= 0 {
 			have[at] = p
 		} else {
@@ -103,7 +108,13 @@ func readStages(m *tree.Reader, stages []any) (out [2][]string) {
 func (k *Risk) Shell(text string) []Danger {
 	k, err := k.whole()
 	if err != nil {
-		return []Danger{{ID: unparsed, Tier: T4, Text: text, unread: true, whole: text}}
+		return []Danger{{
+			ID:     unparsed,
+			Tier:   T4,
+			Text:   text,
+			unread: true,
+			whole:  text,
+		}}
 	}
 	s := k.table.scan(text)
 	out := s.unclear
@@ -115,12 +126,16 @@ func (k *Risk) Shell(text string) []Danger {
 	for i := range out {
 		out[i].whole = text
 	}
-	slices.SortStableFunc(out, func(a, b Danger) int { return int(b.Tier - a.Tier) })
+	slices.SortStableFunc(out, func(a, b Danger) int {
+		return int(b.Tier - a.Tier)
+	})
 	return out
 }
 
 func (s *shellScan) matches(p shellPattern) (Danger, bool) {
-	found := func(text string) (Danger, bool) { return Danger{ID: p.id, Tier: p.tier, Text: text}, true }
+	found := func(text string) (Danger, bool) {
+		return Danger{ID: p.id, Tier: p.tier, Text: text}, true
+	}
 	for _, target := range s.writes {
 		if slices.ContainsFunc(p.redirectTo, func(pattern string) bool { return s.isPath(pattern, target) }) {
 			return found("> " + target.text)
@@ -133,7 +148,13 @@ func (s *shellScan) matches(p shellPattern) (Danger, bool) {
 				takes = s.takesArgument
 			}
 			from, ok1 := named(pipe.from, p.pipe[0])
-			to, ok2 := named(slices.DeleteFunc(slices.Clone(pipe.to), func(c shellCommand) bool { return !takes(c) }), p.pipe[1])
+			to, ok2 := named(
+				slices.DeleteFunc(
+					slices.Clone(pipe.to),
+					func(c shellCommand) bool { return !takes(c) },
+				),
+				p.pipe[1],
+			)
 			if ok1 && ok2 {
 				return found(from.shown + " | " + to.shown)
 			}
@@ -151,7 +172,9 @@ func (s *shellScan) matches(p shellPattern) (Danger, bool) {
 	d, _ := found(all[0].shown)
 	d.unread = slices.ContainsFunc(all, shellCommand.computed)
 	d.commands = all
-	d.includes = func(c shellCommand) bool { return s.includes(p, c) }
+	d.includes = func(c shellCommand) bool {
+		return s.includes(p, c)
+	}
 	return d, true
 }
 
@@ -159,7 +182,13 @@ func (s *shellScan) matches(p shellPattern) (Danger, bool) {
 // environment: what the command does is another thing at another time.
 func (c shellCommand) computed() bool {
 	return slices.ContainsFunc(c.argv, func(a shellWord) bool {
-		return a.dynamic && strings.ReplaceAll(a.marked, string(rune(markPath)), "") != a.text || strings.IndexByte(a.marked, markGlob) >= 0 || a.dynamic && !a.computed()
+		return a.dynamic && strings.ReplaceAll(
+			a.marked,
+			string(rune(markPath)),
+			"",
+		) != a.text ||
+			strings.IndexByte(a.marked, markGlob) >= 0 ||
+			a.dynamic && !a.computed()
 	})
 }
 
@@ -176,12 +205,15 @@ func named(list []shellCommand, programs []string) (shellCommand, bool) {
 // isProgram reports whether a name is a program of a pattern, or a version of it:
 // python3.12 is python.
 func isProgram(pattern, name string) bool {
-	return glob.Text(pattern, name) || glob.Text(pattern, strings.TrimSuffix(strings.TrimRight(name, "0123456789."), ".exe")) && name != ""
+	return glob.Text(pattern, name) ||
+		glob.Text(pattern, strings.TrimSuffix(strings.TrimRight(name, "0123456789."), ".exe")) && name != ""
 }
 
 // aboutCommands reports whether the entry has a condition on simple commands.
 func (p shellPattern) aboutCommands() bool {
-	return len(p.argv) > 0 || len(p.programs) > 0 || len(p.textAny) > 0
+	return len(p.argv) > 0 ||
+		len(p.programs) > 0 ||
+		len(p.textAny) > 0
 }
 
 // includes reports whether a simple command can meet the conditions on commands: a part of it
@@ -194,7 +226,8 @@ func (s *shellScan) includes(p shellPattern, c shellCommand) bool {
 		return false
 	}
 	args := c.argv[1:]
-	if len(p.programs) > 0 && !slices.ContainsFunc(p.programs, func(x string) bool { return isProgram(x, c.name()) }) {
+	if len(p.programs) > 0 &&
+		!slices.ContainsFunc(p.programs, func(x string) bool { return isProgram(x, c.name()) }) {
 		return false
 	}
 	starts := []int{0}
@@ -206,11 +239,15 @@ func (s *shellScan) includes(p shellPattern, c shellCommand) bool {
 			return false
 		}
 	}
-	if len(p.flagsAny) > 0 && !slices.ContainsFunc(p.flagsAny, func(f string) bool { return p.hasFlag(args, f) }) {
+	if len(p.flagsAny) > 0 &&
+		!slices.ContainsFunc(p.flagsAny, func(f string) bool { return p.hasFlag(args, f) }) {
 		return false
 	}
 	if len(p.sub) > 0 && !slices.ContainsFunc(s.optionsOf(p, c).reach(args, 0), func(at int) bool {
-		return at < len(args) && slices.ContainsFunc(p.sub, func(want string) bool { return mayBe(want, args[at]) })
+		return at < len(args) &&
+			slices.ContainsFunc(p.sub, func(want string) bool {
+				return mayBe(want, args[at])
+			})
 	}) {
 		return false
 	}
@@ -218,19 +255,26 @@ func (s *shellScan) includes(p shellPattern, c shellCommand) bool {
 	for i, name := range long {
 		long[i] = "--" + name
 	}
-	if len(p.unless) > 0 && hasOption(args, s.optionsOf(p, c), letters, long...) {
+	if len(p.unless) > 0 &&
+		hasOption(args, s.optionsOf(p, c), letters, long...) {
 		return false
 	}
 	if slices.ContainsFunc(p.flagsAll, func(f string) bool { return !p.hasFlag(args, f) }) {
 		return false
 	}
-	if len(p.argsAny) > 0 && !s.hasArgument(p, args, s.optionsOf(p, c)) {
+	if len(p.argsAny) > 0 &&
+		!s.hasArgument(p, args, s.optionsOf(p, c)) {
 		return false
 	}
-	if len(p.operandAny) > 0 && !slices.ContainsFunc(s.optionsOf(p, c).reach(args, 0), func(at int) bool { return at < len(args) && s.isArgument(p, p.operandAny, args[at]) }) {
+	if len(p.operandAny) > 0 &&
+		!slices.ContainsFunc(s.optionsOf(p, c).reach(args, 0), func(at int) bool {
+			return at < len(args) &&
+				s.isArgument(p, p.operandAny, args[at])
+		}) {
 		return false
 	}
-	return len(p.textAny) == 0 || !s.table.passesText(c.name()) && p.containsText(c)
+	return len(p.textAny) == 0 ||
+		!s.table.passesText(c.name()) && p.containsText(c)
 }
 
 // positions returns where the words of argv after the program are, in each reading of the
@@ -256,7 +300,9 @@ func mayBe(pattern string, a shellWord) bool {
 	if glob.Text(pattern, a.text) {
 		return true
 	}
-	return a.computed() && strings.IndexByte(a.marked, markPath) != 0 && glob.Overlaps(pattern, a.asPattern())
+	return a.computed() &&
+		strings.IndexByte(a.marked, markPath) != 0 &&
+		glob.Overlaps(pattern, a.asPattern())
 }
 
 // isArgument reports whether an argument matches one of some patterns: as it is, as the
@@ -266,8 +312,10 @@ func (s *shellScan) isArgument(p shellPattern, patterns []string, a shellWord) b
 		switch {
 		case glob.Text(pattern, a.text), s.isPath(pattern, a):
 			return true
-		case p.computed == "text" && a.chosen(), p.computed == "all" && a.computed() && strings.IndexByte(a.marked, markPath) < 0:
-			return a.several() && strings.IndexAny(a.marked, allMarks) == 0 || glob.Overlaps(pattern, a.asPattern())
+		case p.computed == "text" && a.chosen(),
+			p.computed == "all" && a.computed() && strings.IndexByte(a.marked, markPath) < 0:
+			return a.several() && strings.IndexAny(a.marked, allMarks) == 0 ||
+				glob.Overlaps(pattern, a.asPattern())
 		}
 		return false
 	})
@@ -290,13 +338,18 @@ func (s *shellScan) isPath(pattern string, a shellWord) bool {
 		value = shellWord{marked: value}.asPattern()
 		prefix, _, _ = strings.Cut(value, "*")
 		for _, at := range s.spellings(value) {
-			if strings.HasPrefix(prefix, "/") && strings.Count(at, "/") == strings.Count(pattern, "/") && glob.Overlaps(pattern, at) {
+			if strings.HasPrefix(prefix, "/") &&
+				strings.Count(at, "/") == strings.Count(pattern, "/") &&
+				glob.Overlaps(pattern, at) {
 				return true
 			}
 		}
 		return false
 	}
-	return !a.computed() && slices.ContainsFunc(s.spellings(value), func(at string) bool { return glob.Text(pattern, at) })
+	return !a.computed() &&
+		slices.ContainsFunc(s.spellings(value), func(at string) bool {
+			return glob.Text(pattern, at)
+		})
 }
 
 // spellings returns the absolute paths that a path can be.
@@ -322,7 +375,10 @@ func (s *shellScan) spellings(value string) []string {
 // word, and not another option.
 func (s *shellScan) hasArgument(p shellPattern, args []shellWord, o options) bool {
 	for i, a := range args {
-		value := i > 0 && takesNext(args[i-1].text, o) && a.computed() && !a.several()
+		value := i > 0 &&
+			takesNext(args[i-1].text, o) &&
+			a.computed() &&
+			!a.several()
 		if !value && s.isArgument(p, p.argsAny, a) {
 			return true
 		}
@@ -348,11 +404,18 @@ func (s *shellScan) optionsOf(p shellPattern, c shellCommand) options {
 
 // containsText compares without regard to case and to the amount of space.
 func (p shellPattern) containsText(c shellCommand) bool {
-	fold := func(s string) string { return strings.Join(strings.Fields(strings.ToLower(s)), " ") }
-	texts := append(c.texts[:len(c.texts):len(c.texts)], c.argv[1:]...)
+	fold := func(s string) string {
+		return strings.Join(strings.Fields(strings.ToLower(s)), " ")
+	}
+	texts := append(
+		c.texts[:len(c.texts):len(c.texts)],
+		c.argv[1:]...,
+	)
 	return slices.ContainsFunc(texts, func(a shellWord) bool {
 		text := fold(a.text)
-		return slices.ContainsFunc(p.textAny, func(part string) bool { return strings.Contains(text, fold(part)) })
+		return slices.ContainsFunc(p.textAny, func(part string) bool {
+			return strings.Contains(text, fold(part))
+		})
 	})
 }
 
@@ -370,7 +433,8 @@ func hasFlag(args []shellWord, flag string) bool {
 				return true
 			}
 		case strings.HasPrefix(s, "-"):
-			if len(flag) == 1 && strings.Contains(s[1:], flag) || len(flag) > 1 && s[1:] == flag {
+			if len(flag) == 1 && strings.Contains(s[1:], flag) ||
+				len(flag) > 1 && s[1:] == flag {
 				return true
 			}
 		}
@@ -393,14 +457,24 @@ func (p shellPattern) hasFlag(args []shellWord, flag string) bool {
 		if a.text == "--" && !a.computed() {
 			return false
 		}
-		if !a.mayBeOption() || !a.several() && operands <= p.needs && !strings.HasPrefix(a.text, "-") {
+		if !a.mayBeOption() ||
+			!a.several() && operands <= p.needs && !strings.HasPrefix(a.text, "-") {
 			continue // if it is the option, nothing is left
 		}
 		at := strings.LastIndexAny(a.marked, allMarks)
 		if !strings.ContainsAny(a.marked, string([]byte{markWords, markLoose})) { // one word, or words with these parts
 			at = strings.IndexAny(a.marked, allMarks)
 		}
-		end := strings.NewReplacer(string(rune(markValue)), "", string(rune(markPath)), "", string(rune(markWord)), "", string(rune(markGlob)), "").Replace(a.marked[at+1:])
+		end := strings.NewReplacer(
+			string(rune(markValue)),
+			"",
+			string(rune(markPath)),
+			"",
+			string(rune(markWord)),
+			"",
+			string(rune(markGlob)),
+			"",
+		).Replace(a.marked[at+1:])
 		switch {
 		case a.many():
 			return true
@@ -422,7 +496,9 @@ func (k *Risk) Dangers(schema map[string]any, params map[string]any) []Danger {
 	for _, text := range shellTexts(schema, any(params), 0) {
 		out = append(out, k.Shell(text)...)
 	}
-	slices.SortStableFunc(out, func(a, b Danger) int { return int(b.Tier - a.Tier) })
+	slices.SortStableFunc(out, func(a, b Danger) int {
+		return int(b.Tier - a.Tier)
+	})
 	return out
 }
 

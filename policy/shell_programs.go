@@ -38,7 +38,10 @@ func (w *shellWalk) chain(c shellCommand, left int) (out []shellCommand) {
 		readings = append(readings, c.argv[1:])
 	}
 	for _, rest := range readings {
-		out = append(out, w.chain(shellCommand{argv: rest, texts: c.texts, shown: c.shown}, left-1)...)
+		out = append(out, w.chain(
+			shellCommand{argv: rest, texts: c.texts, shown: c.shown},
+			left-1,
+		)...)
 	}
 	return out
 }
@@ -50,7 +53,10 @@ func (w *shellWalk) computedName(a shellWord) bool {
 		return false
 	}
 	rest := strings.TrimLeft(a.marked, string(rune(markPath)))
-	return rest == a.marked || !strings.HasPrefix(rest, "/") || strings.ContainsAny(rest, allMarks) || rest != a.text
+	return rest == a.marked ||
+		!strings.HasPrefix(rest, "/") ||
+		strings.ContainsAny(rest, allMarks) ||
+		rest != a.text
 }
 
 // starts returns the commands that a command starts with its arguments, in each reading of
@@ -71,7 +77,8 @@ func (w *shellWalk) starts(name string, c shellCommand) (out [][]shellWord) {
 		case p.joins && !p.starts:
 			w.joined(c, args)
 		}
-		if p.starts && !(name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V")) {
+		if p.starts &&
+			!(name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V")) {
 			out = append(out, w.launched(p, c, args)...)
 		}
 	}
@@ -92,13 +99,21 @@ func (w *shellWalk) inputs(c shellCommand) {
 }
 
 // launched returns the arguments from the program on, in each reading.
-func (w *shellWalk) launched(p *program, c shellCommand, args []shellWord) (out [][]shellWord) {
+func (w *shellWalk) launched(
+	p *program,
+	c shellCommand,
+	args []shellWord,
+) (out [][]shellWord) {
 	var starts []int
 	for _, at := range p.reach(args, 0) {
 		for p.assigns && at < len(args) && isAssignment(args[at].text) {
 			variable, value, _ := strings.Cut(args[at].text, "=")
 			w.assignedTo[variable] = true
-			w.assigned(variable, args[at].after(len(args[at].text)-len(value)), c.shown)
+			w.assigned(
+				variable,
+				args[at].after(len(args[at].text)-len(value)),
+				c.shown,
+			)
 			at += 1 + skipOptions(args[at+1:], p.options)
 		}
 		starts = add(starts, at)
@@ -119,13 +134,19 @@ func (w *shellWalk) launched(p *program, c shellCommand, args []shellWord) (out 
 		starts = next
 	}
 	if p.afterDashes {
-		if dashes := slices.IndexFunc(args, func(a shellWord) bool { return a.text == "--" }); dashes >= 0 {
+		dashes := slices.IndexFunc(args, func(a shellWord) bool {
+			return a.text == "--"
+		})
+		if dashes >= 0 {
 			starts = add(starts, dashes+1)
 		}
 	}
 	if p.anywhere { // after options with any number of values
 		for at := range args {
-			if s := args[at].text; !slices.Contains(starts, at) && (s == "" || s[0] != '-') && at < maxAnywhere {
+			s := args[at].text
+			if !slices.Contains(starts, at) &&
+				(s == "" || s[0] != '-') &&
+				at < maxAnywhere {
 				starts = append(starts, at)
 			}
 		}
@@ -220,7 +241,10 @@ func (o options) reach(args []shellWord, from int) (out []int) {
 			out = add(add(out, i+1), min(i+2, len(args)))
 			return out
 		case !o.knows(a):
-			if next := i + 2; next <= len(args) && i+1 < len(args) && (len(args[i+1].text) < 2 || args[i+1].text[0] != '-') {
+			next := i + 2
+			if next <= len(args) &&
+				i+1 < len(args) &&
+				(len(args[i+1].text) < 2 || args[i+1].text[0] != '-') {
 				for _, x := range o.reach(args, next) {
 					out = add(out, x)
 				}
@@ -235,7 +259,14 @@ func (o options) knows(a shellWord) bool {
 	s := a.text
 	if strings.HasPrefix(s, "--") {
 		name := s[2:]
-		return strings.Contains(s, "=") || slices.ContainsFunc(append(o.long[:len(o.long):len(o.long)], o.alone...), func(x string) bool { return strings.HasPrefix(x, name) })
+		return strings.Contains(s, "=") ||
+			slices.ContainsFunc(
+				append(
+					o.long[:len(o.long):len(o.long)],
+					o.alone...,
+				),
+				func(x string) bool { return strings.HasPrefix(x, name) },
+			)
 	}
 	if len(s) > 2 && slices.Contains(o.alone, s[1:]) {
 		return true
@@ -272,7 +303,10 @@ func skipOptions(args []shellWord, o options) int {
 // option without =, and for a letter that is the last one of the word.
 func takesNext(s string, o options) bool {
 	if strings.HasPrefix(s, "--") {
-		return !slices.Contains(o.alone, s[2:]) && slices.ContainsFunc(o.long, func(long string) bool { return abbreviates(s, "--"+long) })
+		return !slices.Contains(o.alone, s[2:]) &&
+			slices.ContainsFunc(o.long, func(long string) bool {
+				return abbreviates(s, "--"+long)
+			})
 	}
 	if len(s) < 2 || s[0] != '-' {
 		return false
@@ -287,14 +321,16 @@ func takesNext(s string, o options) bool {
 // abbreviates reports whether a word is a long option or the start of one, which GNU
 // programs and git accept.
 func abbreviates(word, option string) bool {
-	return word == option || len(word) >= 4 && strings.HasPrefix(word, "--") && strings.HasPrefix(option, word)
+	return word == option ||
+		len(word) >= 4 && strings.HasPrefix(word, "--") && strings.HasPrefix(option, word)
 }
 
 // instead returns the program that a container starts in place of the program of its image.
 func (p *program) instead(args []shellWord) (shellWord, bool) {
 	for i, a := range args {
 		for _, name := range p.entrypoint {
-			if value, ok := strings.CutPrefix(a.text, "--"+name+"="); ok {
+			value, ok := strings.CutPrefix(a.text, "--"+name+"=")
+			if ok {
 				return a.after(len(a.text) - len(value)), value != "" || a.dynamic
 			}
 			if a.text == "--"+name && i+1 < len(args) {
@@ -376,7 +412,8 @@ func (w *shellWalk) joined(c shellCommand, words []shellWord) {
 		}
 		texts = append(texts, word.text)
 	}
-	if text := strings.Join(texts, " "); strings.TrimSpace(text) != "" {
+	text := strings.Join(texts, " ")
+	if strings.TrimSpace(text) != "" {
 		w.fed(text, w.depth+1, c.texts)
 	}
 }
@@ -384,12 +421,19 @@ func (w *shellWalk) joined(c shellCommand, words []shellWord) {
 // startsShell reports whether a command starts a shell that reads its input, although
 // its arguments name none: ssh host, sudo -s.
 func (s *shellScan) startsShell(c shellCommand) bool {
-	args := slices.DeleteFunc(slices.Clone(c.argv[1:]), func(a shellWord) bool { return a.text == "-" && !a.dynamic }) // su - root
+	args := slices.DeleteFunc(
+		slices.Clone(c.argv[1:]),
+		func(a shellWord) bool {
+			return a.text == "-" && !a.dynamic
+		},
+	) // su - root
 	for _, p := range s.table.of(c.name()) {
 		at := skipOptions(args, p.options)
 		switch {
 		case p.syntax == "ssh":
-			if skipOptions(args, p.options) < len(args) && len(remote(p, args)) == 0 && !hasOption(args, p.options, "NW") {
+			if skipOptions(args, p.options) < len(args) &&
+				len(remote(p, args)) == 0 &&
+				!hasOption(args, p.options, "NW") {
 				return true
 			}
 		case p.starts && p.assigns && slices.Contains(p.alone, "shell"): // sudo -s

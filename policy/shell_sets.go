@@ -19,7 +19,9 @@ func (s *shellScan) setNames(f *syntax.File) {
 		case *syntax.WordIter: // for and select
 			s.loops[n.Name.Value] = true
 		case *syntax.ParamExp: // ${NAME:=VALUE}
-			if n.Param != nil && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+			if n.Param != nil &&
+				n.Exp != nil &&
+				(n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
 				s.sets[n.Param.Value] = true
 			}
 		case *syntax.DeclClause: // declare -n NAME=OTHER: NAME is another name of OTHER
@@ -71,7 +73,8 @@ func (s *shellScan) setByCall(w *shellWalk, call *syntax.CallExpr) {
 			before = args[i-1].text
 		}
 		if words[builtin].text == "printf" {
-			if name, ok := strings.CutPrefix(a.text, "-v"); ok && i < 2 && (name != "" || a.dynamic) {
+			name, ok := strings.CutPrefix(a.text, "-v")
+			if ok && i < 2 && (name != "" || a.dynamic) {
 				s.setName(name, a.dynamic)
 			} else if before == "-v" && i < 3 {
 				s.setName(a.text, a.dynamic)
@@ -95,7 +98,9 @@ func (s *shellScan) setName(name string, dyn bool) {
 }
 
 // isSet reports whether the texts that were read set a variable to an unknown value.
-func (s *shellScan) isSet(name string) bool { return s.sets[name] || s.sets[computedName] }
+func (s *shellScan) isSet(name string) bool {
+	return s.sets[name] || s.sets[computedName]
+}
 
 // loop collects what another program runs because of the variable of for or select.
 func (w *shellWalk) loop(iter *syntax.WordIter, shown string) {

@@ -99,7 +99,9 @@ func (t *shellTable) read(r *tree.Reader, wide bool) {
 			m.Reject("prints", "permits more, which only a configuration in your user space can")
 			continue
 		}
-		at := slices.IndexFunc(t.programs, func(x *program) bool { return x.id == p.id })
+		at := slices.IndexFunc(t.programs, func(x *program) bool {
+			return x.id == p.id
+		})
 		if wide && at >= 0 {
 			t.programs[at] = p
 		} else {
@@ -213,7 +215,9 @@ func (t *shellTable) index() {
 }
 
 // isNamePattern reports whether a name is a pattern. [ is a program.
-func isNamePattern(name string) bool { return name != "[" && glob.IsPattern(name) }
+func isNamePattern(name string) bool {
+	return name != "[" && glob.IsPattern(name)
+}
 
 // of returns the entries of a program, and the entries of the program of which its name is
 // a version.
@@ -223,7 +227,11 @@ func (t *shellTable) of(name string) []*program {
 		out = append(out[:len(out):len(out)], t.byName[short]...)
 	}
 	for _, p := range t.patterned {
-		if !slices.Contains(out, p) && slices.ContainsFunc(p.names, func(n string) bool { return isNamePattern(n) && isProgram(n, name) }) {
+		if !slices.Contains(out, p) &&
+			slices.ContainsFunc(p.names, func(n string) bool {
+				return isNamePattern(n) &&
+					isProgram(n, name)
+			}) {
 			out = append(out[:len(out):len(out)], p)
 		}
 	}
@@ -252,7 +260,8 @@ func (t *shellTable) interpreter(name string) (*program, bool) {
 // variable returns the entry of a variable: the use that programs make of it.
 func (t *shellTable) variable(name, kind string) (shellVariable, bool) {
 	for _, v := range t.variables {
-		if v.kind == kind && slices.ContainsFunc(v.names, func(n string) bool { return glob.Text(n, name) }) {
+		if v.kind == kind &&
+			slices.ContainsFunc(v.names, func(n string) bool { return glob.Text(n, name) }) {
 			return v, true
 		}
 	}

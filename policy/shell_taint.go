@@ -18,7 +18,8 @@ func (v *shellValues) tainted(file *syntax.File) {
 	t.walk.factsOf(file)
 	v.names = map[string]int{}
 	syntax.Walk(file, func(n syntax.Node) bool {
-		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
+		f, ok := n.(*syntax.FuncDecl)
+		if ok && f.Name != nil {
 			t.functions[f.Name.Value] = true
 		}
 		if d, ok := n.(*syntax.DeclClause); ok {
@@ -64,7 +65,8 @@ func (t *shellTaint) values(n syntax.Node) (out []int) {
 			}
 		case *syntax.ParamExp:
 			if n.Param != nil && !n.Length {
-				if i, ok := t.names[parameter(n.Param.Value)]; ok {
+				i, ok := t.names[parameter(n.Param.Value)]
+				if ok {
 					out = append(out, i)
 				}
 			}
@@ -89,7 +91,9 @@ func isNil(n syntax.Node) bool {
 
 // parameter returns the name of a variable in the set: one for all positional parameters.
 func parameter(name string) string {
-	if name == "@" || name == "*" || name != "" && name != "0" && strings.Trim(name, "0123456789") == "" {
+	if name == "@" ||
+		name == "*" ||
+		name != "" && name != "0" && strings.Trim(name, "0123456789") == "" {
 		return positional
 	}
 	return name
@@ -114,7 +118,10 @@ func (t *shellTaint) spread(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.Assign:
 		if n.Name != nil {
-			t.give(n.Name.Value, append(t.values(n.Value), t.values(n.Array)...))
+			t.give(n.Name.Value, append(
+				t.values(n.Value),
+				t.values(n.Array)...,
+			))
 		}
 	case *syntax.WordIter:
 		for _, item := range n.Items {
@@ -172,7 +179,8 @@ func (t *shellTaint) reads(n syntax.Node, values []int) {
 			return true
 		}
 		words := t.words(call)
-		if len(words) > 0 && slices.Contains([]string{"read", "mapfile", "readarray"}, words[0].text) {
+		if len(words) > 0 &&
+			slices.Contains([]string{"read", "mapfile", "readarray"}, words[0].text) {
 			if len(words) == 1 {
 				t.give("REPLY", values)
 				t.give("MAPFILE", values)
@@ -203,7 +211,8 @@ func (t *shellTaint) words(call *syntax.CallExpr) []taintedWord {
 			_, quoted := word.Parts[0].(*syntax.SglQuoted)
 			_, param := word.Parts[0].(*syntax.ParamExp)
 			w.whole = quoted || param
-			if d, ok := word.Parts[0].(*syntax.DblQuoted); ok && len(d.Parts) == 1 {
+			d, ok := word.Parts[0].(*syntax.DblQuoted)
+			if ok && len(d.Parts) == 1 {
 				_, w.whole = d.Parts[0].(*syntax.ParamExp)
 			}
 		}
@@ -237,8 +246,10 @@ func (t *shellTaint) use(n syntax.Node) {
 				}
 			}
 		}
-		if n.Param != nil && (n.Excl || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps) {
-			if i, ok := t.names[parameter(n.Param.Value)]; ok {
+		if n.Param != nil &&
+			(n.Excl || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps) {
+			i, ok := t.names[parameter(n.Param.Value)]
+			if ok {
 				t.report(i, "as the name of a variable", false)
 			}
 		}
@@ -416,13 +427,21 @@ func wordText(parts []syntax.WordPart) string {
 
 // isShell reports whether a program reads texts of the shell, whatever the configuration has.
 func (t *shellTaint) isShell(name string) bool {
-	return slices.Contains([]string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "fish"}, name) || t.table.isShell(name)
+	return slices.Contains(
+		[]string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "fish"},
+		name,
+	) ||
+		t.table.isShell(name)
 }
 
 // isInterpreter reports whether a program runs code of its own language.
 func (t *shellTaint) isInterpreter(name string) bool {
 	_, known := t.table.interpreter(name)
-	return known || slices.Contains([]string{"python", "pypy", "perl", "ruby", "node", "php", "lua", "deno", "bun"}, versionOf(name))
+	return known ||
+		slices.Contains(
+			[]string{"python", "pypy", "perl", "ruby", "node", "php", "lua", "deno", "bun"},
+			versionOf(name),
+		)
 }
 
 // readsInput reports whether a command reads its program from its input.
@@ -436,7 +455,8 @@ func (t *shellTaint) readsInput(c shellCommand) bool {
 		source, _ := shellProgram(c.argv[1:])
 		return source == 's'
 	}
-	if t.isInterpreter(c.name()) && (len(c.argv) == 1 || c.argv[1].text == "-") {
+	if t.isInterpreter(c.name()) &&
+		(len(c.argv) == 1 || c.argv[1].text == "-") {
 		return true
 	}
 	return t.walk.readsProgram(c)
@@ -476,7 +496,8 @@ func (t *shellTaint) usePrintf(args []taintedWord) {
 // text of -c or -e.
 func (t *shellTaint) useOptions(args []taintedWord, where string) {
 	for i, w := range args {
-		if w.whole && (i == 0 || strings.HasPrefix(args[i-1].text, "-") && args[i-1].text != "--" && args[i-1].text != "-") {
+		if w.whole &&
+			(i == 0 || strings.HasPrefix(args[i-1].text, "-") && args[i-1].text != "--" && args[i-1].text != "-") {
 			t.reportAll(w.values, where, false) // it can be an option, or is the value of one
 		}
 		if strings.HasPrefix(w.text, "-") && !w.whole {
@@ -492,7 +513,9 @@ func (t *shellTaint) useOptions(args []taintedWord, where string) {
 // A variable in code that has a text of its own, such as sed "s/$a/$b/", is not asked about: the
 // author of the command did not choose the value. Code that is only a value asks.
 func (t *shellTaint) useScript(args []taintedWord) {
-	given := slices.ContainsFunc(args, func(w taintedWord) bool { return w.text == "-e" || w.text == "-f" })
+	given := slices.ContainsFunc(args, func(w taintedWord) bool {
+		return w.text == "-e" || w.text == "-f"
+	})
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		switch {
@@ -518,7 +541,10 @@ func (t *shellTaint) useScript(args []taintedWord) {
 // dangerous commands finds them: with the value, a computed program or text appears.
 func (v *shellValues) programs() {
 	computed := func(value func(int) string) bool {
-		return slices.ContainsFunc(v.table.scan(v.text(value)).unclear, func(d Danger) bool { return d.ID == dynamic })
+		return slices.ContainsFunc(
+			v.table.scan(v.text(value)).unclear,
+			func(d Danger) bool { return d.ID == dynamic },
+		)
 	}
 	constant := func(int) string { return "x" }
 	if computed(constant) {

@@ -33,7 +33,11 @@ func (w *shellWalk) quoted(a *syntax.Assign, shown string) {
 	word := w.word(a.Value.Parts)
 	if name, value, ok := strings.Cut(word.text, "="); ok {
 		w.assignedTo[strings.TrimSuffix(name, "+")] = true
-		w.assigned(strings.TrimSuffix(name, "+"), word.after(len(word.text)-len(value)), shown)
+		w.assigned(
+			strings.TrimSuffix(name, "+"),
+			word.after(len(word.text)-len(value)),
+			shown,
+		)
 	}
 }
 
@@ -41,12 +45,15 @@ func (w *shellWalk) assign(name string, value *syntax.Word, shown string) {
 	if value == nil {
 		return
 	}
-	if w.isStartFile(name) && slices.ContainsFunc(value.Parts, func(p syntax.WordPart) bool { _, ok := p.(*syntax.ProcSubst); return ok }) {
+	if w.isStartFile(name) &&
+		slices.ContainsFunc(value.Parts, func(p syntax.WordPart) bool { _, ok := p.(*syntax.ProcSubst); return ok }) {
 		w.doubt(dynamic, shown) // BASH_ENV=<(…): the shell runs what another command writes
 	}
 	word := w.word(w.without(name, value.Parts))
-	if p := onlyVariable(value.Parts); p != nil && p.Param != nil && p.Param.Value == name { // EDITOR="${EDITOR:-vim}" changes nothing but a missing value
-		if text, dyn := w.fallback(p, word.text, word.dynamic); !dyn {
+	p := onlyVariable(value.Parts)
+	if p != nil && p.Param != nil && p.Param.Value == name { // EDITOR="${EDITOR:-vim}" changes nothing but a missing value
+		text, dyn := w.fallback(p, word.text, word.dynamic)
+		if !dyn {
 			word = literal(text)
 		}
 	}
@@ -56,12 +63,14 @@ func (w *shellWalk) assign(name string, value *syntax.Word, shown string) {
 // without removes the value that a variable has from a word with other parts: NAME="x;$NAME"
 // adds to it. What another command of the text gave it is not known.
 func (w *shellWalk) without(name string, parts []syntax.WordPart) []syntax.WordPart {
-	if _, known := w.values[name]; known || w.isSet(name) || w.loops[name] || onlyVariable(parts) != nil {
+	_, known := w.values[name]
+	if known || w.isSet(name) || w.loops[name] || onlyVariable(parts) != nil {
 		return parts
 	}
 	return slices.DeleteFunc(slices.Clone(parts), func(part syntax.WordPart) bool {
 		p, ok := part.(*syntax.ParamExp)
-		if quoted, is := part.(*syntax.DblQuoted); is && len(quoted.Parts) > 1 {
+		quoted, is := part.(*syntax.DblQuoted)
+		if is && len(quoted.Parts) > 1 {
 			quoted.Parts = w.without(name, quoted.Parts)
 		}
 		return ok && len(parts) > 1 && isPlain(p) && p.Param.Value == name
@@ -130,7 +139,8 @@ func (w *shellWalk) assigned(name string, value shellWord, shown string) {
 			value.text = strings.TrimPrefix(value.text, "|")
 			w.joined(c, []shellWord{value})
 		case kind == kindLoad:
-			if value.computed() && !slices.Contains(v.except, "*") && strings.IndexAny(value.marked, allMarks) == 0 || !value.computed() && !exempt(v.except, value.text) {
+			if value.computed() && !slices.Contains(v.except, "*") && strings.IndexAny(value.marked, allMarks) == 0 ||
+				!value.computed() && !exempt(v.except, value.text) {
 				w.doubt(loads, shown)
 			}
 		default: // bash expands it
@@ -142,7 +152,9 @@ func (w *shellWalk) assigned(name string, value shellWord, shown string) {
 // exempt reports whether each word of a value matches one of some patterns.
 func exempt(patterns []string, value string) bool {
 	return !slices.ContainsFunc(strings.Fields(value), func(word string) bool {
-		return !slices.ContainsFunc(patterns, func(p string) bool { return glob.Text(p, word) })
+		return !slices.ContainsFunc(patterns, func(p string) bool {
+			return glob.Text(p, word)
+		})
 	})
 }
 
@@ -174,7 +186,8 @@ func (p *program) valueOf(flag string, args []shellWord, i int) (shellWord, bool
 	switch {
 	case len(flag) > 1:
 		var name string
-		if name, rest, joined = strings.Cut(a.text, "="); !abbreviates(name, "--"+flag) && name != "-"+flag {
+		if name, rest, joined = strings.Cut(a.text, "="); !abbreviates(name, "--"+flag) &&
+			name != "-"+flag {
 			return shellWord{}, false
 		}
 	default:
@@ -188,7 +201,9 @@ func (p *program) valueOf(flag string, args []shellWord, i int) (shellWord, bool
 	if joined {
 		return a.after(len(a.text) - len(rest)), true
 	}
-	if i+1 < len(args) && !p.textAttached && !strings.Contains(p.attached, flag) {
+	if i+1 < len(args) &&
+		!p.textAttached &&
+		!strings.Contains(p.attached, flag) {
 		return args[i+1], true
 	}
 	return shellWord{}, false
@@ -200,17 +215,25 @@ func (w *shellWalk) texts(p *program, name string, c shellCommand, args []shellW
 		args = p.unbundled(args)
 	}
 	for i := range args {
-		if (p.sub != nil || p.starts) && args[i].text == "--" && p.rest == nil { // mise exec -- PROGRAM: the rest is for it
+		if (p.sub != nil || p.starts) &&
+			args[i].text == "--" &&
+			p.rest == nil { // mise exec -- PROGRAM: the rest is for it
 			break
 		}
 		for _, flag := range p.textFlags {
 			value, ok := p.valueOf(flag, args, i)
-			if !ok || p.textAfter != nil && !slices.ContainsFunc(args[:i], func(b shellWord) bool { return slices.Contains(p.textAfter, b.text) }) {
+			if !ok ||
+				p.textAfter != nil && !slices.ContainsFunc(args[:i], func(b shellWord) bool { return slices.Contains(p.textAfter, b.text) }) {
 				continue
 			}
 			w.textValue(p, c, value)
 		}
-		if slices.ContainsFunc(p.rest, func(f string) bool { return args[i].text == "-"+f || args[i].text == "--"+f || args[i].text == f }) && i+1 < len(args) {
+		if slices.ContainsFunc(p.rest, func(f string) bool {
+			return args[i].text == "-"+f ||
+				args[i].text == "--"+f ||
+				args[i].text == f
+		}) &&
+			i+1 < len(args) {
 			if len(args) == i+2 {
 				w.joined(c, args[i+1:])
 			} else {
@@ -222,7 +245,8 @@ func (w *shellWalk) texts(p *program, name string, c shellCommand, args []shellW
 			}
 		}
 		for _, lead := range p.textLeads {
-			if text, ok := strings.CutPrefix(args[i].text, lead); ok {
+			text, ok := strings.CutPrefix(args[i].text, lead)
+			if ok {
 				w.joined(c, []shellWord{args[i].after(len(args[i].text) - len(text))})
 			}
 		}
@@ -252,7 +276,9 @@ func (w *shellWalk) texts(p *program, name string, c shellCommand, args []shellW
 // textValue parses the value of an option.
 func (w *shellWalk) textValue(p *program, c shellCommand, value shellWord) {
 	if p.textLead != nil {
-		at := slices.IndexFunc(p.textLead, func(lead string) bool { return strings.HasPrefix(value.text, lead) })
+		at := slices.IndexFunc(p.textLead, func(lead string) bool {
+			return strings.HasPrefix(value.text, lead)
+		})
 		if at < 0 {
 			if value.whole() {
 				w.doubt(dynamic, c.shown)
@@ -278,7 +304,9 @@ func (w *shellWalk) textValue(p *program, c shellCommand, value shellWord) {
 // unbundled replaces the first word of tar by its letters as options: tar cIf ZSTD FILE has
 // their values in the next words.
 func (p *program) unbundled(args []shellWord) []shellWord {
-	if len(args) == 0 || args[0].text == "" || args[0].text[0] == '-' {
+	if len(args) == 0 ||
+		args[0].text == "" ||
+		args[0].text[0] == '-' {
 		return args
 	}
 	var out []shellWord

@@ -58,7 +58,9 @@ func (k *Risk) ShellValues(parts []string, number func(i int) bool) []ShellValue
 	for strings.Contains(whole, v.mark) {
 		v.mark += "x"
 	}
-	quoted := v.text(func(i int) string { return "'" + v.name(i) + "'" })
+	quoted := v.text(func(i int) string {
+		return "'" + v.name(i) + "'"
+	})
 	file := parseShell(quoted)
 	if n > maxShellValues || file == nil {
 		v.unreadable()
@@ -81,7 +83,9 @@ type shellValues struct {
 }
 
 // name returns the word that represents a value.
-func (v *shellValues) name(i int) string { return v.mark + strconv.Itoa(i) + "e" }
+func (v *shellValues) name(i int) string {
+	return v.mark + strconv.Itoa(i) + "e"
+}
 
 // text returns the text with a text for each value.
 func (v *shellValues) text(value func(i int) string) string {
@@ -133,7 +137,9 @@ func (v *shellValues) sorted() []ShellValue {
 	for _, f := range v.found {
 		out = append(out, f)
 	}
-	slices.SortFunc(out, func(a, b ShellValue) int { return cmp.Compare(a.Value, b.Value) })
+	slices.SortFunc(out, func(a, b ShellValue) int {
+		return cmp.Compare(a.Value, b.Value)
+	})
 	return out
 }
 
@@ -151,7 +157,10 @@ func parseShell(text string) *syntax.File {
 	if len(text) > maxShellText || nesting(text) > maxShellParse {
 		return nil
 	}
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
+	f, err := syntax.NewParser(
+		syntax.Variant(syntax.LangBash),
+		syntax.KeepComments(true),
+	).Parse(strings.NewReader(text), "")
 	if err != nil {
 		return nil
 	}
@@ -261,7 +270,13 @@ func position(above []syntax.Node) (where string, arithmetic bool) {
 			if where == "" {
 				where = "in a process substitution"
 			}
-		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.CStyleLoop, *syntax.BinaryArithm, *syntax.UnaryArithm, *syntax.ParenArithm:
+		case *syntax.ArithmExp,
+			*syntax.ArithmCmd,
+			*syntax.LetClause,
+			*syntax.CStyleLoop,
+			*syntax.BinaryArithm,
+			*syntax.UnaryArithm,
+			*syntax.ParenArithm:
 			return "in arithmetic", true
 		case *syntax.ParamExp:
 			return "in the expansion of a variable", false
@@ -296,7 +311,14 @@ func wordPosition(word *syntax.Word, above []syntax.Node) (where string, arithme
 		return "", false
 	case *syntax.Redirect:
 		switch n.Op {
-		case syntax.RdrOut, syntax.AppOut, syntax.RdrIn, syntax.RdrInOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.WordHdoc:
+		case syntax.RdrOut,
+			syntax.AppOut,
+			syntax.RdrIn,
+			syntax.RdrInOut,
+			syntax.RdrClob,
+			syntax.RdrAll,
+			syntax.AppAll,
+			syntax.WordHdoc:
 			return "", false
 		}
 		return "in a redirection", false
@@ -337,7 +359,12 @@ func testPosition(n *syntax.BinaryTest) string {
 
 func isArithmeticTest(op syntax.BinTestOperator) bool {
 	switch op {
-	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+	case syntax.TsEql,
+		syntax.TsNeq,
+		syntax.TsLeq,
+		syntax.TsGeq,
+		syntax.TsLss,
+		syntax.TsGtr:
 		return true
 	}
 	return false

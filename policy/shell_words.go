@@ -94,7 +94,15 @@ func (w *shellWalk) constant(parts []syntax.WordPart) (string, bool) {
 
 // isPlain reports whether an expansion is the value of a variable and nothing else.
 func isPlain(p *syntax.ParamExp) bool {
-	return p.Param != nil && !p.Excl && !p.Length && !p.Width && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0
+	return p.Param != nil &&
+		!p.Excl &&
+		!p.Length &&
+		!p.Width &&
+		p.Index == nil &&
+		p.Slice == nil &&
+		p.Repl == nil &&
+		p.Exp == nil &&
+		p.Names == 0
 }
 
 // value returns the value of a variable that the text sets to a constant.
@@ -182,7 +190,9 @@ func unescape(s string, quoted bool) string {
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 == len(s) || quoted && !strings.ContainsRune("$`\"\\\n", rune(s[i+1])) {
+		if s[i] != '\\' ||
+			i+1 == len(s) ||
+			quoted && !strings.ContainsRune("$`\"\\\n", rune(s[i+1])) {
 			b.WriteByte(s[i])
 			continue
 		}

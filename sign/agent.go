@@ -57,11 +57,18 @@ func NewAgent(conn io.ReadWriteCloser) *Agent {
 }
 
 // Close ends the connection.
-func (a *Agent) Close() error { return a.conn.Close() }
+func (a *Agent) Close() error {
+	return a.conn.Close()
+}
 
 // call runs f for at most the given time. Its end and the end of ctx close the connection,
 // which interrupts f.
-func (a *Agent) call(ctx context.Context, doing string, within time.Duration, f func() error) error {
+func (a *Agent) call(
+	ctx context.Context,
+	doing string,
+	within time.Duration,
+	f func() error,
+) error {
 	late := diag.New(diag.AuthFailed, "%s: the ssh-agent has not answered within %s", doing, within).WithReason("agent_refused")
 	ctx, cancel := context.WithTimeoutCause(ctx, within, late)
 	defer cancel()
@@ -138,7 +145,13 @@ func (a *Agent) Signer(ctx context.Context, fp Fingerprint) (Signer, error) {
 
 // Add adds a key to the agent. The agent removes it after lifetime (0: never), and
 // with confirm it asks the user before each signature.
-func (a *Agent) Add(ctx context.Context, priv ed25519.PrivateKey, comment string, lifetime time.Duration, confirm bool) error {
+func (a *Agent) Add(
+	ctx context.Context,
+	priv ed25519.PrivateKey,
+	comment string,
+	lifetime time.Duration,
+	confirm bool,
+) error {
 	secs := lifetime / time.Second
 	if lifetime < 0 || secs > math.MaxUint32 || lifetime%time.Second != 0 {
 		return diag.New(diag.Usage, "adding a key to the ssh-agent: %v is not a lifetime in whole seconds", lifetime)
@@ -158,7 +171,9 @@ type agentSigner struct {
 	pub   ed25519.PublicKey
 }
 
-func (s *agentSigner) Public() ed25519.PublicKey { return s.pub }
+func (s *agentSigner) Public() ed25519.PublicKey {
+	return s.pub
+}
 func (s *agentSigner) String() string {
 	return "key " + FingerprintOf(s.pub).Short() + " in the ssh-agent"
 }

@@ -18,7 +18,9 @@ var lastGood atomic.Pointer[[ed25519.PublicKeySize]byte]
 // standard library accepts the identity point, under which one signature
 // verifies every message, and mixed-order points, on which implementations
 // disagree.
-func CheckKey(pub []byte) error { return CheckKeyKnown(pub, nil) }
+func CheckKey(pub []byte) error {
+	return CheckKeyKnown(pub, nil)
+}
 
 // CheckKeyKnown is CheckKey with proofs that may know the key. They can be nil.
 func CheckKeyKnown(pub []byte, proofs Proofs) error {
@@ -61,11 +63,17 @@ func checkPoint(pub []byte) error {
 
 // timesOrder returns [L]p as [L-1]p + p, since scalars are modulo L.
 func timesOrder(p *edwards25519.Point) *edwards25519.Point {
-	one, _ := edwards25519.NewScalar().SetCanonicalBytes(append([]byte{1}, make([]byte, 31)...))
+	one, _ := edwards25519.NewScalar().SetCanonicalBytes(append(
+		[]byte{1},
+		make([]byte, 31)...,
+	))
 	minusOne := edwards25519.NewScalar().Negate(one)
 	// Unlike VarTimeDoubleScalarBaseMult this needs no table of the base point, which
 	// takes longer than the rest.
-	q := new(edwards25519.Point).VarTimeMultiScalarMult([]*edwards25519.Scalar{minusOne}, []*edwards25519.Point{p})
+	q := new(edwards25519.Point).VarTimeMultiScalarMult(
+		[]*edwards25519.Scalar{minusOne},
+		[]*edwards25519.Point{p},
+	)
 	return q.Add(q, p)
 }
 

@@ -27,7 +27,9 @@ func EnvSigner(getenv func(string) string) (Signer, bool, error) {
 	}
 	var ask func() ([]byte, error)
 	if pass != "" {
-		ask = func() ([]byte, error) { return readPassphrase(pass) }
+		ask = func() ([]byte, error) {
+			return readPassphrase(pass)
+		}
 	}
 	s, err := OpenFileSigner(key, ask)
 	if err != nil {

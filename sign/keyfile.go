@@ -74,7 +74,9 @@ func encodeKey(priv ed25519.PrivateKey, passphrase []byte) ([]byte, error) {
 		return nil, diag.New(diag.Usage, "encoding a key: the passphrase is empty").WithReason("empty_passphrase")
 	default:
 		kind = cryptoutils.EncryptedSigstorePrivateKeyPEMType
-		der, err = cryptoutils.MarshalPrivateKeyToEncryptedDER(priv, func(bool) ([]byte, error) { return passphrase, nil })
+		der, err = cryptoutils.MarshalPrivateKeyToEncryptedDER(priv, func(bool) ([]byte, error) {
+			return passphrase, nil
+		})
 	}
 	if err != nil {
 		return nil, diag.New(diag.Internal, "encoding a key: %w", err)
@@ -98,7 +100,11 @@ func ReadKey(path string, passphrase func() ([]byte, error)) (ed25519.PrivateKey
 	return decodeKey(path, data, passphrase)
 }
 
-func decodeKey(path string, data []byte, passphrase func() ([]byte, error)) (ed25519.PrivateKey, error) {
+func decodeKey(
+	path string,
+	data []byte,
+	passphrase func() ([]byte, error),
+) (ed25519.PrivateKey, error) {
 	bad := func(format string, args ...any) error {
 		return diag.New(diag.ParsingError, "reading key %s: "+format, append([]any{path}, args...)...)
 	}
@@ -106,7 +112,9 @@ func decodeKey(path string, data []byte, passphrase func() ([]byte, error)) (ed2
 	if block != nil && block.Type == sshReference && len(bytes.TrimSpace(rest)) == 0 {
 		return readReferenced(path, block, passphrase)
 	}
-	if block == nil || len(bytes.TrimSpace(rest)) > 0 || len(block.Headers) > 0 {
+	if block == nil ||
+		len(bytes.TrimSpace(rest)) > 0 ||
+		len(block.Headers) > 0 {
 		return nil, bad("it is not one PEM block")
 	}
 	defer clear(block.Bytes)
@@ -121,7 +129,9 @@ func decodeKey(path string, data []byte, passphrase func() ([]byte, error)) (ed2
 	default:
 		return nil, bad("%q is not a type of PEM block that contains a rye key", block.Type)
 	}
-	key, err := cryptoutils.UnmarshalPEMToPrivateKey(data, func(bool) ([]byte, error) { return pass, nil })
+	key, err := cryptoutils.UnmarshalPEMToPrivateKey(data, func(bool) ([]byte, error) {
+		return pass, nil
+	})
 	if err != nil && pass != nil {
 		return nil, diag.New(diag.AuthFailed, "reading key %s: the passphrase is wrong or the file is damaged: %w", path, err).WithReason("passphrase")
 	} else if err != nil {
@@ -186,7 +196,9 @@ type FileSigner struct {
 }
 
 // NewFileSigner returns a signer for a key that was read from name.
-func NewFileSigner(priv ed25519.PrivateKey, name string) *FileSigner { return &FileSigner{priv, name} }
+func NewFileSigner(priv ed25519.PrivateKey, name string) *FileSigner {
+	return &FileSigner{priv, name}
+}
 
 // OpenFileSigner reads a key file, as ReadKey does, into a signer.
 func OpenFileSigner(path string, passphrase func() ([]byte, error)) (*FileSigner, error) {
@@ -198,7 +210,9 @@ func OpenFileSigner(path string, passphrase func() ([]byte, error)) (*FileSigner
 }
 
 // Public returns the public key.
-func (s *FileSigner) Public() ed25519.PublicKey { return s.priv.Public().(ed25519.PublicKey) }
+func (s *FileSigner) Public() ed25519.PublicKey {
+	return s.priv.Public().(ed25519.PublicKey)
+}
 
 // Sign signs msg.
 func (s *FileSigner) Sign(ctx context.Context, msg []byte) ([]byte, error) {
@@ -214,4 +228,6 @@ func (s *FileSigner) String() string {
 }
 
 // GoString is String, so that %#v does not print the key.
-func (s *FileSigner) GoString() string { return s.String() }
+func (s *FileSigner) GoString() string {
+	return s.String()
+}

@@ -38,7 +38,8 @@ func checkPrivate(path string, f *os.File) error {
 	if !info.Mode().IsRegular() {
 		return notPlain(path, "it is not a regular file")
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Nlink != 1 {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if ok && st.Nlink != 1 {
 		return notPlain(path, "it has a second hard link")
 	}
 	if perm := info.Mode().Perm(); perm&0o077 != 0 {

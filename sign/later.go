@@ -18,8 +18,12 @@ type laterSigner struct {
 	open   func() (Signer, error)
 }
 
-func (s *laterSigner) Public() ed25519.PublicKey { return s.public }
-func (s *laterSigner) String() string            { return s.name }
+func (s *laterSigner) Public() ed25519.PublicKey {
+	return s.public
+}
+func (s *laterSigner) String() string {
+	return s.name
+}
 
 func (s *laterSigner) Sign(ctx context.Context, msg []byte) ([]byte, error) {
 	opened, err := s.open()

@@ -33,7 +33,8 @@ func ParseLegacy(line []byte) (Legacy, bool) {
 		return Legacy{}, false
 	}
 	for _, m := range [...]string{"kiwi-mcp:signed:", "kiwi-mcp:validated:", "rye:validated:"} {
-		if rest, ok := bytes.CutPrefix(rest, []byte(m)); ok {
+		rest, ok := bytes.CutPrefix(rest, []byte(m))
+		if ok {
 			rest, closed := bytes.CutSuffix(rest, []byte(closer))
 			return Legacy{Complete: closed && onlySigLineBytes(rest)}, true
 		}
@@ -62,7 +63,10 @@ func cutLegacyStyle(text []byte) (rest []byte, closer string, ok bool) {
 func WithoutForeignLegacy(file []byte, s Style) []byte {
 	sp, line := candidate(file)
 	text := bytes.TrimRight(line, "\r\n")
-	if _, old := ParseLegacy(text); !old || bytes.HasPrefix(text, []byte(s.Open)) || bytes.IndexByte(text, '\r') >= 0 {
+	_, old := ParseLegacy(text)
+	if !old ||
+		bytes.HasPrefix(text, []byte(s.Open)) ||
+		bytes.IndexByte(text, '\r') >= 0 {
 		return file
 	}
 	out := bytes.Clone(file)

@@ -85,7 +85,9 @@ func parseFields(line []byte, s Style) (Line, error) {
 		return Line{}, malformed("open", "%q does not follow the opening mark", mark)
 	}
 	var l Line
-	if len(rest) < timeLen+1 || rest[timeLen] != ':' || !parseTime(&l.Time, rest[:timeLen]) {
+	if len(rest) < timeLen+1 ||
+		rest[timeLen] != ':' ||
+		!parseTime(&l.Time, rest[:timeLen]) {
 		return Line{}, malformed("time", "the time is not a calendar time written YYYY-MM-DDTHH:MM:SSZ")
 	}
 	return l, l.parseTail(rest[timeLen+1:], s)
@@ -101,7 +103,8 @@ func (l *Line) parseTail(rest []byte, s Style) error {
 	if len(sig) != sigLen {
 		return malformed("signature", "the signature has %d characters, want %d, unpadded", len(sig), sigLen)
 	}
-	if _, err := base64.RawStdEncoding.Decode(l.Sig[:], sig); err != nil {
+	_, err := base64.RawStdEncoding.Decode(l.Sig[:], sig)
+	if err != nil {
 		return malformed("signature", "the signature is not standard base64")
 	}
 	if len(rest) < fpLen || !decodeHex(l.Key[:], rest[:fpLen]) {
@@ -146,7 +149,8 @@ func withCRLF(e *diag.Error) *diag.Error {
 func parseTime(t *time.Time, b []byte) bool {
 	for i := range timeLayout {
 		digit := timeLayout[i] >= '0' && timeLayout[i] <= '9'
-		if digit != (b[i] >= '0' && b[i] <= '9') || !digit && b[i] != timeLayout[i] {
+		if digit != (b[i] >= '0' && b[i] <= '9') ||
+			!digit && b[i] != timeLayout[i] {
 			return false
 		}
 	}
@@ -156,7 +160,16 @@ func parseTime(t *time.Time, b []byte) bool {
 		}
 		return n
 	}
-	*t = time.Date(num(0, 4), time.Month(num(5, 7)), num(8, 10), num(11, 13), num(14, 16), num(17, 19), 0, time.UTC)
+	*t = time.Date(
+		num(0, 4),
+		time.Month(num(5, 7)),
+		num(8, 10),
+		num(11, 13),
+		num(14, 16),
+		num(17, 19),
+		0,
+		time.UTC,
+	)
 	var buf [timeLen]byte
 	return bytes.Equal(t.AppendFormat(buf[:0], timeLayout), b)
 }

@@ -57,7 +57,9 @@ func (m *multiples) addTo(p *edwards25519.Point, k *edwards25519.Scalar) {
 	}
 }
 
-var baseMultiples = sync.OnceValue(func() *multiples { return newMultiples(edwards25519.NewGeneratorPoint()) })
+var baseMultiples = sync.OnceValue(func() *multiples {
+	return newMultiples(edwards25519.NewGeneratorPoint())
+})
 
 // oftenKey is a key with the multiples of its negated point.
 type oftenKey struct {

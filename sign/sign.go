@@ -26,7 +26,14 @@ type Signer interface {
 // key is kept. A line of another key is replaced, and so is a malformed or earlier
 // line that is one comment. Any other line that looks like a signature is
 // SIG_MALFORMED, and one directly after the signature line is SIG_MULTIPLE.
-func Sign(ctx context.Context, file []byte, s Style, sub Subject, signer Signer, now time.Time) (out []byte, changed bool, err error) {
+func Sign(
+	ctx context.Context,
+	file []byte,
+	s Style,
+	sub Subject,
+	signer Signer,
+	now time.Time,
+) (out []byte, changed bool, err error) {
 	if s.Detached() {
 		return nil, false, diag.New(diag.Internal, "signing: the bare style needs a detached signature")
 	}
@@ -57,7 +64,13 @@ func Sign(ctx context.Context, file []byte, s Style, sub Subject, signer Signer,
 
 // SignDetached returns the content of the signature file for file. existing is
 // the current one, nil if there is none. It is kept if it already verifies.
-func SignDetached(ctx context.Context, file, existing []byte, sub Subject, signer Signer, now time.Time) (sigfile []byte, changed bool, err error) {
+func SignDetached(
+	ctx context.Context,
+	file, existing []byte,
+	sub Subject,
+	signer Signer,
+	now time.Time,
+) (sigfile []byte, changed bool, err error) {
 	sp, err := SplitFile(file, StyleBare)
 	if err != nil {
 		return nil, false, err
@@ -82,7 +95,12 @@ func selfVerify(signer Signer, err error) error {
 }
 
 // sign makes the line for the body.
-func (sp Split) sign(ctx context.Context, sub Subject, signer Signer, now time.Time) (Line, error) {
+func (sp Split) sign(
+	ctx context.Context,
+	sub Subject,
+	signer Signer,
+	now time.Time,
+) (Line, error) {
 	if err := sub.Check(); err != nil {
 		return Line{}, err
 	}
@@ -94,7 +112,13 @@ func (sp Split) sign(ctx context.Context, sub Subject, signer Signer, now time.T
 	if y := l.Time.Year(); y < 0 || y > 9999 {
 		return Line{}, diag.New(diag.Usage, "signing: the year %d cannot be written", y)
 	}
-	sig, err := signer.Sign(ctx, Statement(sub, l.Time, l.Key, sp.Size(), l.Body))
+	sig, err := signer.Sign(ctx, Statement(
+		sub,
+		l.Time,
+		l.Key,
+		sp.Size(),
+		l.Body,
+	))
 	if err != nil {
 		return Line{}, err
 	}
@@ -108,7 +132,8 @@ func (sp Split) sign(ctx context.Context, sub Subject, signer Signer, now time.T
 // splitToSign is SplitFile, but it removes a refused line that Sign may replace.
 func splitToSign(file []byte, s Style) (Split, error) {
 	sp, err := SplitFile(file, s)
-	if code := diag.CodeOf(err); code != diag.SigMalformed && code != diag.Legacy {
+	code := diag.CodeOf(err)
+	if code != diag.SigMalformed && code != diag.Legacy {
 		return sp, err
 	}
 	sp, line := candidate(file)
@@ -134,7 +159,8 @@ func splitToSign(file []byte, s Style) (Split, error) {
 func replaceable(line []byte, s Style) bool {
 	text := bytes.TrimSpace(line)
 	// Other characters may end a line for the language, or continue it.
-	if bytes.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) || bytes.HasSuffix(text, []byte("\\")) {
+	if bytes.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) ||
+		bytes.HasSuffix(text, []byte("\\")) {
 		return false
 	}
 	for _, c := range [...]Style{s, {"#", "# ", ""}, {"//", "// ", ""}, {"<!--", "<!-- ", " -->"}} {
@@ -143,7 +169,8 @@ func replaceable(line []byte, s Style) bool {
 			continue
 		}
 		closer := []byte(strings.TrimSpace(c.Close))
-		if len(closer) == 0 || bytes.Index(rest, closer) == len(rest)-len(closer) && len(rest) >= len(closer) {
+		if len(closer) == 0 ||
+			bytes.Index(rest, closer) == len(rest)-len(closer) && len(rest) >= len(closer) {
 			return true
 		}
 	}
@@ -160,7 +187,8 @@ func Replaceable(file []byte, s Style) bool {
 // than a signature, with its number; nil if there is none.
 func Malformed(file []byte, s Style) (line []byte, number int) {
 	_, err := SplitFile(file, s)
-	if code := diag.CodeOf(err); code != diag.SigMalformed && code != diag.Legacy {
+	code := diag.CodeOf(err)
+	if code != diag.SigMalformed && code != diag.Legacy {
 		return nil, 0
 	}
 	sp, line := candidate(file)
@@ -168,7 +196,8 @@ func Malformed(file []byte, s Style) (line []byte, number int) {
 	if old, ok := ParseLegacy(text); ok && old.Complete {
 		return nil, 0
 	}
-	if rest, ok := bytes.CutPrefix(text, []byte(s.Open+mark)); ok {
+	rest, ok := bytes.CutPrefix(text, []byte(s.Open+mark))
+	if ok {
 		if rest, ok = bytes.CutSuffix(rest, []byte(s.Close)); ok && onlySigLineBytes(rest) {
 			return nil, 0
 		}
@@ -181,25 +210,40 @@ func Malformed(file []byte, s Style) (line []byte, number int) {
 // result is file itself. The numbers of the lines stay the same.
 func WithPlainLine(file []byte, s Style) []byte {
 	_, err := SplitFile(file, s)
-	if code := diag.CodeOf(err); code != diag.SigMalformed && code != diag.Legacy || s.Detached() {
+	code := diag.CodeOf(err)
+	if code != diag.SigMalformed && code != diag.Legacy || s.Detached() {
 		return file
 	}
 	if !Replaceable(file, s) {
 		return file
 	}
 	sp, _ := candidate(file)
-	return slices.Concat(sp.Head, []byte(s.Open+mark+s.Close+"\n"), sp.Tail)
+	return slices.Concat(
+		sp.Head,
+		[]byte(s.Open+mark+s.Close+"\n"),
+		sp.Tail,
+	)
 }
 
 func sigLineByte(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == ':' || c == '+' || c == '/' || c == '=' || c == '_' || c == '-'
+	return c >= '0' && c <= '9' ||
+		c >= 'A' && c <= 'Z' ||
+		c >= 'a' && c <= 'z' ||
+		c == ':' ||
+		c == '+' ||
+		c == '/' ||
+		c == '=' ||
+		c == '_' ||
+		c == '-'
 }
 
 // CheckText returns ENCODING unless b is UTF-8 without a byte order mark and
 // without NUL. It is step 3 of the verification order.
 func CheckText(b []byte) error {
 	switch {
-	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")), bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
+	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")),
+		bytes.HasPrefix(b, []byte("\xff\xfe")),
+		bytes.HasPrefix(b, []byte("\xfe\xff")):
 		return diag.New(diag.Encoding, "reading text: it begins with a byte order mark")
 	case bytes.IndexByte(b, 0) >= 0:
 		return diag.New(diag.Encoding, "reading text: it contains a NUL byte")

@@ -80,14 +80,18 @@ func firstLine(b []byte) []byte {
 }
 
 // LooksSigned reports whether a line could be taken for a signature line.
-func LooksSigned(line []byte) bool { return lookAlike(line) }
+func LooksSigned(line []byte) bool {
+	return lookAlike(line)
+}
 
 // lookAlike reports whether a reader or a less strict program could mistake a
 // line for a signature line: it begins with the letters of a mark, after any
 // punctuation, spaces or invisible bytes.
 func lookAlike(line []byte) bool {
 	for i, c := range line {
-		if c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' {
+		if c >= '0' && c <= '9' ||
+			c >= 'A' && c <= 'Z' ||
+			c >= 'a' && c <= 'z' {
 			return startsWithMark(line[i:])
 		}
 	}
@@ -116,7 +120,9 @@ func atLine(err error, line int) error {
 }
 
 // Size returns the length of the body.
-func (sp Split) Size() int { return len(sp.Head) + len(sp.Tail) }
+func (sp Split) Size() int {
+	return len(sp.Head) + len(sp.Tail)
+}
 
 // Digest returns the SHA-256 of the body without building it.
 func (sp Split) Digest() [32]byte {

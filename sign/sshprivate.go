@@ -28,7 +28,10 @@ const (
 // NewSSHKeyFile is NewKeyFile for an ssh key. The file has the public key and the
 // location of the private one: an absolute path, or InAgent. It has no private key.
 func NewSSHKeyFile(path string, public ed25519.PublicKey, location string) ([]byte, error) {
-	plain := location == strings.TrimSpace(location) && !strings.ContainsFunc(location, func(r rune) bool { return r < ' ' || r == 0x7f })
+	plain := location == strings.TrimSpace(location) &&
+		!strings.ContainsFunc(location, func(r rune) bool {
+			return r < ' ' || r == 0x7f
+		})
 	if !plain || location != InAgent && !filepath.IsAbs(location) {
 		return nil, diag.New(diag.Usage, "recording ssh key %q: it is not an absolute path without control characters", location)
 	}
@@ -46,17 +49,24 @@ func SSHLocation(path string) string {
 		return ""
 	}
 	defer clear(data)
-	if block, _ := pem.Decode(data); block != nil && block.Type == sshReference {
+	block, _ := pem.Decode(data)
+	if block != nil && block.Type == sshReference {
 		return block.Headers[sshPrivateKey]
 	}
 	return ""
 }
 
 // readReferenced reads the private key of a key file of NewSSHKeyFile.
-func readReferenced(path string, block *pem.Block, passphrase func() ([]byte, error)) (ed25519.PrivateKey, error) {
+func readReferenced(
+	path string,
+	block *pem.Block,
+	passphrase func() ([]byte, error),
+) (ed25519.PrivateKey, error) {
 	public := ed25519.PublicKey(block.Bytes)
 	location := block.Headers[sshPrivateKey]
-	if len(public) != ed25519.PublicKeySize || len(block.Headers) != 1 || location != InAgent && !filepath.IsAbs(location) {
+	if len(public) != ed25519.PublicKeySize ||
+		len(block.Headers) != 1 ||
+		location != InAgent && !filepath.IsAbs(location) {
 		return nil, diag.New(diag.ParsingError, "reading key %s: it does not have an ssh key and its location", path)
 	}
 	if location == InAgent {
@@ -67,20 +77,27 @@ func readReferenced(path string, block *pem.Block, passphrase func() ([]byte, er
 
 // ReadSSHPrivate reads a private key of ssh, which must belong to public. ReadKey
 // states the rules for the file and for passphrase.
-func ReadSSHPrivate(path string, public ed25519.PublicKey, passphrase func() ([]byte, error)) (ed25519.PrivateKey, error) {
+func ReadSSHPrivate(
+	path string,
+	public ed25519.PublicKey,
+	passphrase func() ([]byte, error),
+) (ed25519.PrivateKey, error) {
 	data, err := readSSHFile(path)
 	if err != nil {
 		return nil, err
 	}
 	defer clear(data)
 	key, err := ssh.ParseRawPrivateKey(data)
-	if encrypted := (*ssh.PassphraseMissingError)(nil); errors.As(err, &encrypted) {
+	encrypted := (*ssh.PassphraseMissingError)(nil)
+	if errors.As(err, &encrypted) {
 		pass, err := askPassphrase(path, passphrase)
 		if err != nil {
 			return nil, err
 		}
 		if key, err = ssh.ParseRawPrivateKeyWithPassphrase(data, pass); errors.Is(err, x509.IncorrectPasswordError) {
-			return nil, diag.New(diag.AuthFailed, "reading ssh key %s: the passphrase is wrong", path).WithReason("ssh_passphrase").WithDetail("path", path)
+			return nil, diag.New(diag.AuthFailed, "reading ssh key %s: the passphrase is wrong", path).
+				WithReason("ssh_passphrase").
+				WithDetail("path", path)
 		} else if err != nil {
 			return nil, notSSHKey(path, err)
 		}
@@ -109,9 +126,11 @@ func CheckSSHPrivate(path string, public ed25519.PublicKey) (encrypted bool, err
 	}
 	defer clear(data)
 	_, err = ssh.ParseRawPrivateKey(data)
-	if missing := (*ssh.PassphraseMissingError)(nil); errors.As(err, &missing) {
+	missing := (*ssh.PassphraseMissingError)(nil)
+	if errors.As(err, &missing) {
 		// Older formats of the file show the public key only after decryption.
-		if k, ok := missing.PublicKey.(ssh.CryptoPublicKey); ok && !public.Equal(k.CryptoPublicKey()) {
+		k, ok := missing.PublicKey.(ssh.CryptoPublicKey)
+		if ok && !public.Equal(k.CryptoPublicKey()) {
 			return true, otherSSHKey(path)
 		}
 		return true, nil
@@ -124,7 +143,9 @@ func CheckSSHPrivate(path string, public ed25519.PublicKey) (encrypted bool, err
 func readSSHFile(path string) ([]byte, error) {
 	data, err := readPrivate(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, diag.New(diag.AuthRequired, "reading ssh key %s: %w", path, fs.ErrNotExist).WithReason("ssh_key_gone").WithDetail("path", path)
+		return nil, diag.New(diag.AuthRequired, "reading ssh key %s: %w", path, fs.ErrNotExist).
+			WithReason("ssh_key_gone").
+			WithDetail("path", path)
 	}
 	return data, err
 }
@@ -140,14 +161,23 @@ func otherSSHKey(path string) error {
 // ReadSSHPublic returns the one Ed25519 key of a public key file of ssh.
 func ReadSSHPublic(path string, b []byte) (ed25519.PublicKey, error) {
 	if bytes.Contains(b, []byte("PRIVATE KEY-----")) {
-		return nil, diag.New(diag.Usage, "reading ssh key %s: it is a private key", path).WithReason("ssh_private").WithDetail("path", path)
+		return nil, diag.New(diag.Usage, "reading ssh key %s: it is a private key", path).
+			WithReason("ssh_private").
+			WithDetail("path", path)
 	}
 	keys, others, err := ReadSSHKeys(b)
 	switch {
 	case err != nil:
 		return nil, diag.New(diag.CodeOf(err), "reading %s: %w", path, err)
 	case len(others) > 0:
-		return nil, diag.New(diag.KeyUnknown, "reading ssh key %s: it is of type %s: %s", path, others[0], refusedType(others[0])).WithReason("ssh_type")
+		return nil, diag.New(
+			diag.KeyUnknown,
+			"reading ssh key %s: it is of type %s: %s",
+			path,
+			others[0],
+			refusedType(others[0]),
+		).
+			WithReason("ssh_type")
 	case len(keys) != 1:
 		return nil, diag.New(diag.Usage, "reading ssh key %s: it has %d keys, want one", path, len(keys))
 	}

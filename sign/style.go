@@ -29,7 +29,9 @@ var styles = [...]Style{
 }
 
 // Styles returns every style in the order of the documentation.
-func Styles() []Style { return slices.Clone(styles[:]) }
+func Styles() []Style {
+	return slices.Clone(styles[:])
+}
 
 // StyleByName returns the style of that name.
 func StyleByName(name string) (Style, bool) {
@@ -42,7 +44,9 @@ func StyleByName(name string) (Style, bool) {
 }
 
 // Detached reports whether the signature is in a file of its own.
-func (s Style) Detached() bool { return s.Name == StyleBare.Name }
+func (s Style) Detached() bool {
+	return s.Name == StyleBare.Name
+}
 
 // check refuses a style that is not one of the compiled-in ones.
 func (s Style) check() error {

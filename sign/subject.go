@@ -75,7 +75,11 @@ func plainWord(s string) bool {
 // fields of the signature line, each on its own line. The subject must have
 // passed Check.
 func Statement(sub Subject, t time.Time, key Fingerprint, size int, sum [32]byte) []byte {
-	b := make([]byte, 0, len(sub.Use)+len(sub.Kind)+len(sub.ID)+256)
+	b := make(
+		[]byte,
+		0,
+		len(sub.Use)+len(sub.Kind)+len(sub.ID)+256,
+	)
 	b = append(b, sub.Use...)
 	b = append(append(b, "\nkind "...), sub.Kind...)
 	b = append(append(b, "\nid "...), sub.ID...)
@@ -91,16 +95,24 @@ func Statement(sub Subject, t time.Time, key Fingerprint, size int, sum [32]byte
 type Fingerprint [sha256.Size]byte
 
 // FingerprintOf returns the fingerprint of a raw public key.
-func FingerprintOf(pub ed25519.PublicKey) Fingerprint { return sha256.Sum256(pub) }
+func FingerprintOf(pub ed25519.PublicKey) Fingerprint {
+	return sha256.Sum256(pub)
+}
 
 // String renders 64 lower-case hexadecimal digits.
-func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
+func (f Fingerprint) String() string {
+	return hex.EncodeToString(f[:])
+}
 
 // Short renders the first 16 digits, for people only.
-func (f Fingerprint) Short() string { return hex.EncodeToString(f[:8]) }
+func (f Fingerprint) Short() string {
+	return hex.EncodeToString(f[:8])
+}
 
 // MarshalText renders as String does.
-func (f Fingerprint) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+func (f Fingerprint) MarshalText() ([]byte, error) {
+	return []byte(f.String()), nil
+}
 
 // UnmarshalText parses as ParseFingerprint does.
 func (f *Fingerprint) UnmarshalText(b []byte) (err error) {
@@ -111,7 +123,8 @@ func (f *Fingerprint) UnmarshalText(b []byte) (err error) {
 // ParseFingerprint reads 64 lower-case hexadecimal digits and nothing else.
 func ParseFingerprint(s string) (Fingerprint, error) {
 	var f Fingerprint
-	if len(s) != 2*len(f) || !decodeHex(f[:], []byte(s)) {
+	if len(s) != 2*len(f) ||
+		!decodeHex(f[:], []byte(s)) {
 		return Fingerprint{}, diag.New(diag.ParsingError, "reading fingerprint %q: want 64 lower-case hexadecimal digits", s).
 			WithReason("fingerprint")
 	}

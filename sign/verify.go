@@ -18,7 +18,9 @@ type Keys func(Fingerprint) (ed25519.PublicKey, bool)
 // OnlyKey returns a Keys with one key.
 func OnlyKey(pub ed25519.PublicKey) Keys {
 	fp := FingerprintOf(pub)
-	return func(f Fingerprint) (ed25519.PublicKey, bool) { return pub, f == fp }
+	return func(f Fingerprint) (ed25519.PublicKey, bool) {
+		return pub, f == fp
+	}
 }
 
 // Verify checks an inline signature in a fixed order and returns the first
@@ -158,7 +160,10 @@ func (sp Split) verify(sub Subject, keys Keys, proofs Proofs) error {
 	}
 	pub, ok := keys(sp.Line.Key)
 	if !ok {
-		return byKey(diag.New(diag.KeyUnknown, "verifying: key %s is not known here", sp.Line.Key.Short()), sp.Line.Key)
+		return byKey(
+			diag.New(diag.KeyUnknown, "verifying: key %s is not known here", sp.Line.Key.Short()),
+			sp.Line.Key,
+		)
 	}
 	if err := selfCheck(pub, sp.Line.Key); err != nil {
 		return byKey(err, sp.Line.Key)
@@ -183,17 +188,30 @@ func (sp Split) verify(sub Subject, keys Keys, proofs Proofs) error {
 		}
 		return nil
 	}
-	return byKey(diag.New(diag.SigInvalid, "verifying: key %s did not sign this content as %s:%s", sp.Line.Key.Short(), sub.Kind, sub.ID), sp.Line.Key)
+	return byKey(
+		diag.New(
+			diag.SigInvalid,
+			"verifying: key %s did not sign this content as %s:%s",
+			sp.Line.Key.Short(),
+			sub.Kind,
+			sub.ID,
+		),
+		sp.Line.Key,
+	)
 }
 
-func byKey(e *diag.Error, fp Fingerprint) *diag.Error { return e.WithDetail("key", fp.String()) }
+func byKey(e *diag.Error, fp Fingerprint) *diag.Error {
+	return e.WithDetail("key", fp.String())
+}
 
 // mismatch returns HASH_MISMATCH, with a reason if only the line ends differ.
 func (sp Split) mismatch(found [32]byte) error {
 	e := diag.New(diag.HashMismatch, "verifying: the content is not what was signed").
 		WithDetail("expected", hex.EncodeToString(sp.Line.Body[:])).
 		WithDetail("found", hex.EncodeToString(found[:]))
-	unix := func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")) }
+	unix := func(b []byte) []byte {
+		return bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n"))
+	}
 	if (Split{Head: unix(sp.Head), Tail: unix(sp.Tail)}).Digest() == sp.Line.Body {
 		e.Message = "verifying: the file has CRLF line ends, LF was signed; nothing else differs"
 		e = withCRLF(e)

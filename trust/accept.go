@@ -106,7 +106,9 @@ func digestOf(docs []SetDocument) item.Digest {
 // never accepted.
 func (b *builder) acceptance() {
 	set := &b.store.set
-	slices.SortFunc(set.Documents, func(x, y SetDocument) int { return cmp.Compare(x.Name, y.Name) })
+	slices.SortFunc(set.Documents, func(x, y SetDocument) int {
+		return cmp.Compare(x.Name, y.Name)
+	})
 	set.State, set.Project = SetEmpty, b.p.projectPath()
 	for _, path := range b.broken {
 		set.Broken = append(set.Broken, quoted(path))
@@ -127,7 +129,13 @@ func (b *builder) acceptance() {
 	}
 	set.State = SetAccepted
 	for _, d := range b.docs.keys {
-		if e := b.store.keys[d.Fingerprint]; d.tier == TierProject && e != nil && !e.conflict && !e.weak && !e.embeddedOnly && slices.Contains(e.documents, d) {
+		e := b.store.keys[d.Fingerprint]
+		if d.tier == TierProject &&
+			e != nil &&
+			!e.conflict &&
+			!e.weak &&
+			!e.embeddedOnly &&
+			slices.Contains(e.documents, d) {
 			x := documentBasis(d)
 			x.accepted = true
 			e.bases = append(e.bases, x)
@@ -188,7 +196,9 @@ func (p Params) acceptedFile() string {
 const acceptedDir = "accepted" // below StateDir
 
 // acceptedRel is acceptedFile below StateDir.
-func (p Params) acceptedRel() string { return path.Join(acceptedDir, filepath.Base(p.acceptedFile())) }
+func (p Params) acceptedRel() string {
+	return path.Join(acceptedDir, filepath.Base(p.acceptedFile()))
+}
 
 // acceptance is the file about an accepted set in the user's state directory.
 type acceptance struct {
@@ -299,7 +309,11 @@ func Accept(p Params, set ProjectSet) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return file, atomicfile.Private(p.StateDir).Write(p.acceptedRel(), append(b, '\n'), 0o600)
+	return file, atomicfile.Private(p.StateDir).Write(
+		p.acceptedRel(),
+		append(b, '\n'),
+		0o600,
+	)
 }
 
 // Forget removes the acceptance of a project and reports whether there was one.

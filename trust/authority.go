@@ -19,7 +19,12 @@ func (b *basis) anchored() bool {
 // nor revocation ends it: these uses can only remove trust, and a document must
 // not be able to undo a revocation.
 func (e *entry) anchor(use string) bool {
-	if e == nil || e.weak || e.conflict || e.embeddedOnly || e.grantOnly || !e.above.may(use) {
+	if e == nil ||
+		e.weak ||
+		e.conflict ||
+		e.embeddedOnly ||
+		e.grantOnly ||
+		!e.above.may(use) {
 		return false
 	}
 	for _, x := range e.bases {
@@ -32,7 +37,9 @@ func (e *entry) anchor(use string) bool {
 
 // Anchors reports whether a document outside the project makes the key an
 // anchor with this use, such as endorse or revoke.
-func (s *Store) Anchors(fp sign.Fingerprint, use string) bool { return s.keys[fp].anchor(use) }
+func (s *Store) Anchors(fp sign.Fingerprint, use string) bool {
+	return s.keys[fp].anchor(use)
+}
 
 // heldBefore reports whether every earlier key of a chain of rotations had the
 // use too.
@@ -46,12 +53,14 @@ func (b *basis) heldBefore(use string) bool {
 func (b *basis) scopeLimit(kind, id, use string) (Bound, string) {
 	switch {
 	case b.rotation != nil:
-		if x, part := b.from.bounds.denier(kind, id, use); part != "" {
+		x, part := b.from.bounds.denier(kind, id, use)
+		if part != "" {
 			return x, part
 		}
 		return b.prev.scopeLimit(kind, id, use)
 	case b.endorser != nil:
-		if part := b.grant.Scope.Denies(kind, id, use); part != "" {
+		part := b.grant.Scope.Denies(kind, id, use)
+		if part != "" {
 			return Bound{Scope: b.grant.Scope, Source: b.grant.Path}, part
 		}
 		return b.delegationLimit(kind, id, use)
@@ -87,7 +96,12 @@ func (b *basis) missingUse(use string) string {
 		case !slices.Contains(b.grant.Scope.May, use):
 			return fmt.Sprintf("%s does not permit it to %s: %s", quoted(b.grant.Path), use, b.grant.Scope)
 		case !b.endorser.bounds.may(use):
-			return fmt.Sprintf("key %s, which endorsed it in %s, may not %s itself", b.endorser.key.Short(), quoted(b.grant.Path), use)
+			return fmt.Sprintf(
+				"key %s, which endorsed it in %s, may not %s itself",
+				b.endorser.key.Short(),
+				quoted(b.grant.Path),
+				use,
+			)
 		}
 	}
 	return ""

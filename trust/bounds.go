@@ -28,7 +28,8 @@ func (b Bounds) Allows(kind, id, use string) bool {
 // of the scope that does.
 func (b Bounds) denier(kind, id, use string) (Bound, string) {
 	for i := range b {
-		if part := b[i].Scope.Denies(kind, id, use); part != "" {
+		part := b[i].Scope.Denies(kind, id, use)
+		if part != "" {
 			return b[i], part
 		}
 	}
@@ -64,12 +65,16 @@ func (b Bounds) may(use string) bool {
 
 // Kinds returns the kinds that every scope names; "*" if each names "*".
 func (b Bounds) Kinds() []string {
-	return b.common("*", func(s doc.Scope) []string { return s.Kinds })
+	return b.common("*", func(s doc.Scope) []string {
+		return s.Kinds
+	})
 }
 
 // May returns the uses that every scope names.
 func (b Bounds) May() []string {
-	return b.common("", func(s doc.Scope) []string { return s.May })
+	return b.common("", func(s doc.Scope) []string {
+		return s.May
+	})
 }
 
 // Namespaces returns lists of globs. An id must match one glob of each list.
@@ -81,7 +86,9 @@ func (b Bounds) Namespaces() [][]string {
 		list := slices.Clone(x.Scope.Namespaces)
 		slices.Sort(list)
 		list = slices.Compact(list)
-		seen := slices.ContainsFunc(out, func(o []string) bool { return slices.Equal(o, list) })
+		seen := slices.ContainsFunc(out, func(o []string) bool {
+			return slices.Equal(o, list)
+		})
 		if !seen && !slices.Contains(list, "**") {
 			out = append(out, list)
 		}
@@ -93,7 +100,9 @@ func (b Bounds) Namespaces() [][]string {
 // with the entry all contains every entry; all is "" if no entry means that.
 func (b Bounds) common(all string, pick func(doc.Scope) []string) []string {
 	var out []string
-	everything := func(list []string) bool { return all != "" && slices.Contains(list, all) }
+	everything := func(list []string) bool {
+		return all != "" && slices.Contains(list, all)
+	}
 	for i, x := range b {
 		list := pick(x.Scope)
 		switch {
@@ -103,7 +112,9 @@ func (b Bounds) common(all string, pick func(doc.Scope) []string) []string {
 		case everything(out):
 			out = slices.Clone(list)
 		default:
-			out = slices.DeleteFunc(out, func(s string) bool { return !slices.Contains(list, s) })
+			out = slices.DeleteFunc(out, func(s string) bool {
+				return !slices.Contains(list, s)
+			})
 		}
 	}
 	slices.Sort(out)
@@ -132,10 +143,15 @@ const Drafts = "drafts/"
 
 // Agent reports whether the key is an agent's: its scopes together permit
 // nothing outside Drafts.
-func (k KeyInfo) Agent() bool { return k.Scope.draftsOnly() }
+func (k KeyInfo) Agent() bool {
+	return k.Scope.draftsOnly()
+}
 
 func (b Bounds) draftsOnly() bool {
 	return slices.ContainsFunc(b.Namespaces(), func(globs []string) bool {
-		return len(globs) > 0 && !slices.ContainsFunc(globs, func(g string) bool { return !strings.HasPrefix(g, Drafts) })
+		return len(globs) > 0 &&
+			!slices.ContainsFunc(globs, func(g string) bool {
+				return !strings.HasPrefix(g, Drafts)
+			})
 	})
 }

@@ -131,7 +131,9 @@ func (b *builder) sorted() []*entry {
 	for _, e := range b.store.keys {
 		out = append(out, e)
 	}
-	slices.SortFunc(out, func(x, y *entry) int { return bytes.Compare(x.key[:], y.key[:]) })
+	slices.SortFunc(out, func(x, y *entry) int {
+		return bytes.Compare(x.key[:], y.key[:])
+	})
 	return out
 }
 

@@ -30,13 +30,48 @@ func (k KeyInfo) Ending(now time.Time) (f diag.Finding, ok bool) {
 	case left > ExpiryNotice:
 		return f, false
 	case left > 0 && k.Own && k.State == StateRevoked:
-		return diag.Warnf(diag.Expired, 0, 0, "your former key %s (%s) expires on %s, in %s: sign what it signed again with `rye sign --take-over`", k.Fingerprint.Short(), k.Owner, k.NotAfter.UTC().Format(time.DateOnly), plural(k.DaysLeft(now), "day")), true
+		return diag.Warnf(
+			diag.Expired,
+			0,
+			0,
+			"your former key %s (%s) expires on %s, in %s: sign what it signed again with `rye sign --take-over`",
+			k.Fingerprint.Short(),
+			k.Owner,
+			k.NotAfter.UTC().Format(time.DateOnly),
+			plural(k.DaysLeft(now), "day"),
+		), true
 	case left > 0 && k.Own:
-		return diag.Warnf(diag.Expired, 0, 0, "your key %s (%s) expires on %s, in %s: replace it with `rye key rotate --resign`", k.Fingerprint.Short(), k.Owner, k.NotAfter.UTC().Format(time.DateOnly), plural(k.DaysLeft(now), "day")), true
+		return diag.Warnf(
+			diag.Expired,
+			0,
+			0,
+			"your key %s (%s) expires on %s, in %s: replace it with `rye key rotate --resign`",
+			k.Fingerprint.Short(),
+			k.Owner,
+			k.NotAfter.UTC().Format(time.DateOnly),
+			plural(k.DaysLeft(now), "day"),
+		), true
 	case left > 0:
-		return diag.Warnf(diag.Expired, 0, 0, "key %s (%s) expires on %s, in %s: its owner replaces it with `rye key rotate`", k.Fingerprint.Short(), k.Owner, k.NotAfter.UTC().Format(time.DateOnly), plural(k.DaysLeft(now), "day")), true
+		return diag.Warnf(
+			diag.Expired,
+			0,
+			0,
+			"key %s (%s) expires on %s, in %s: its owner replaces it with `rye key rotate`",
+			k.Fingerprint.Short(),
+			k.Owner,
+			k.NotAfter.UTC().Format(time.DateOnly),
+			plural(k.DaysLeft(now), "day"),
+		), true
 	case k.Own && !now.After(k.NotAfter.Add(OwnGrace)):
-		return diag.Warnf(diag.Expired, 0, 0, "your key %s (%s) expired on %s: other users are refused what it signed and their lock does not record; replace it with `rye key rotate --resign`", k.Fingerprint.Short(), k.Owner, k.NotAfter.UTC().Format(time.DateOnly)), true
+		return diag.Warnf(
+			diag.Expired,
+			0,
+			0,
+			"your key %s (%s) expired on %s: other users are refused what it signed and their lock does not record; replace it with `rye key rotate --resign`",
+			k.Fingerprint.Short(),
+			k.Owner,
+			k.NotAfter.UTC().Format(time.DateOnly),
+		), true
 	}
 	return f, false
 }

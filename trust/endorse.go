@@ -95,7 +95,8 @@ func (b *basis) endorsementValid(now time.Time) (ok bool, reason string) {
 	if ok, why := b.prev.valid(now); !ok {
 		return false, key + " is not trusted: " + why
 	}
-	if code, why := b.prev.window(d.Signed, now); code != "" {
+	code, why := b.prev.window(d.Signed, now)
+	if code != "" {
 		return false, key + " is not trusted: " + why
 	}
 	return true, ""

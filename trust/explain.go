@@ -28,7 +28,13 @@ func steps() []step {
 			}
 			return "not text, nothing to check"
 		}},
-		{4, "signature line", []diag.Code{diag.Unsigned, diag.SigMalformed, diag.Legacy, diag.Internal, diag.Usage}, func(_ *Store, v Verdict, in Input) string {
+		{4, "signature line", []diag.Code{
+			diag.Unsigned,
+			diag.SigMalformed,
+			diag.Legacy,
+			diag.Internal,
+			diag.Usage,
+		}, func(_ *Store, v Verdict, in Input) string {
 			if in.DetachedOnly {
 				return "detached, of " + stamp(v.Time) + " (" + v.Anchor + ")"
 			}

@@ -27,7 +27,12 @@ func (s *Store) explainKey(fp sign.Fingerprint) []string {
 	}
 	now := s.clockTime()
 	for _, d := range e.documents {
-		out = append(out, fmt.Sprintf("  document %s (%s tier): %s", quoted(d.Path), d.tier, d.Scope))
+		out = append(out, fmt.Sprintf(
+			"  document %s (%s tier): %s",
+			quoted(d.Path),
+			d.tier,
+			d.Scope,
+		))
 	}
 	for _, x := range e.bases {
 		out = append(out, explainBasis(x, now)...)
@@ -58,9 +63,18 @@ func explainBasis(x *basis, now time.Time) []string {
 	}
 	out := []string{line}
 	for y := x; y.rotation != nil; y = y.prev {
-		out = append(out, fmt.Sprintf("    hop %d: %s, from key %s, at %s", y.hops, quoted(y.rotation.Path), y.from.key.Short(), stamp(y.rotation.Signed)))
+		out = append(out, fmt.Sprintf(
+			"    hop %d: %s, from key %s, at %s",
+			y.hops,
+			quoted(y.rotation.Path),
+			y.from.key.Short(),
+			stamp(y.rotation.Signed),
+		))
 		if y.prev.rotation == nil {
-			out = append(out, "    key "+y.from.key.Short()+" "+y.prev.describe())
+			out = append(
+				out,
+				"    key "+y.from.key.Short()+" "+y.prev.describe(),
+			)
 		}
 	}
 	return out
@@ -77,9 +91,20 @@ func (b *basis) describe() string {
 	case b.own:
 		return "your own key, by " + quoted(b.grant.Path)
 	case b.endorser != nil:
-		return fmt.Sprintf("endorsed by key %s of %s in %s: %s", b.endorser.key.Short(), b.endorser.label(), quoted(b.grant.Path), b.grant.Scope)
+		return fmt.Sprintf(
+			"endorsed by key %s of %s in %s: %s",
+			b.endorser.key.Short(),
+			b.endorser.label(),
+			quoted(b.grant.Path),
+			b.grant.Scope,
+		)
 	case b.granter != nil:
-		return fmt.Sprintf("granted by your key %s in %s: %s", b.granter.key.Short(), quoted(b.grant.Path), b.grant.Scope)
+		return fmt.Sprintf(
+			"granted by your key %s in %s: %s",
+			b.granter.key.Short(),
+			quoted(b.grant.Path),
+			b.grant.Scope,
+		)
 	case b.accepted:
 		return "accepted by you with the project's trust set"
 	case b.doc != nil && b.doc.root:

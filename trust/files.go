@@ -38,7 +38,8 @@ func CheckDocument(dir string, f File) error {
 	if err := diag.FromFindings("adding a trust document", fs); err != nil {
 		return err
 	}
-	if g, ok := d.(*doc.Grant); ok && g.Signer == g.Fingerprint {
+	g, ok := d.(*doc.Grant)
+	if ok && g.Signer == g.Fingerprint {
 		return diag.New(diag.ConfigError, "adding a trust document: %q would make key %s your own", f.Name, g.Fingerprint.Short()).
 			WithReason("own_grant")
 	}
@@ -58,7 +59,8 @@ func AddToProject(dir, name string, b []byte) (string, error) {
 			WithReason("grant_in_project")
 	}
 	for _, at := range []string{filepath.Dir(dir), dir} { // a link could write the document into a directory where it grants more
-		if fi, err := os.Lstat(at); err == nil && !fi.IsDir() {
+		fi, err := os.Lstat(at)
+		if err == nil && !fi.IsDir() {
 			return "", diag.New(diag.PathEscape, "adding a trust document: %q is a link or a file, not a directory", at).
 				WithReason("trust_directory")
 		}
@@ -67,7 +69,11 @@ func AddToProject(dir, name string, b []byte) (string, error) {
 		return "", err
 	}
 	base := atomicfile.Project(filepath.Dir(filepath.Dir(dir)))
-	rel := path.Join(filepath.Base(filepath.Dir(dir)), filepath.Base(dir), filepath.Base(name))
+	rel := path.Join(
+		filepath.Base(filepath.Dir(dir)),
+		filepath.Base(dir),
+		filepath.Base(name),
+	)
 	return base.Path(rel), base.Write(rel, b, 0o644)
 }
 
@@ -87,13 +93,24 @@ func checkReplaced(dir, name string, d doc.Document) error {
 		return diag.New(diag.ConfigError, "adding a trust document: key %s has named another successor already, in %q", d.Fingerprint.Short(), name).
 			WithReason("second_successor")
 	case *doc.Registry:
-		if was, ok := was.(*doc.Registry); ok && was.LogKey != d.LogKey {
+		was, ok := was.(*doc.Registry)
+		if ok && was.LogKey != d.LogKey {
 			return diag.New(diag.KeyUnknown, "adding a trust document: %s is pinned already, with another log key", d.Host).
-				WithReason("registry_pinned").WithDetail("host", d.Host).WithDetail("expected", was.LogKey).WithDetail("found", d.LogKey)
+				WithReason("registry_pinned").
+				WithDetail("host", d.Host).
+				WithDetail("expected", was.LogKey).
+				WithDetail("found", d.LogKey)
 		}
 	case *doc.Revocation:
-		if was, ok := was.(*doc.Revocation); ok && weaker(d, was) {
-			return diag.New(diag.ConfigError, "adding a trust document: key %s is revoked already, as %s from %s on, and a revocation cannot be made weaker", d.Fingerprint.Short(), was.Reason, stamp(was.CutOff))
+		was, ok := was.(*doc.Revocation)
+		if ok && weaker(d, was) {
+			return diag.New(
+				diag.ConfigError,
+				"adding a trust document: key %s is revoked already, as %s from %s on, and a revocation cannot be made weaker",
+				d.Fingerprint.Short(),
+				was.Reason,
+				stamp(was.CutOff),
+			)
 		}
 	}
 	return nil
@@ -112,7 +129,8 @@ func weaker(d, was *doc.Revocation) bool {
 func CheckOwnKey(document, grant File) error {
 	keyDoc, fs := doc.Parse(document.Name, document.Data)
 	grantDoc, more := doc.Parse(grant.Name, grant.Data)
-	if err := diag.FromFindings("adding a key of your own", append(fs, more...)); err != nil {
+	err := diag.FromFindings("adding a key of your own", append(fs, more...))
+	if err != nil {
 		return err
 	}
 	d, isKey := keyDoc.(*doc.Key)

@@ -22,11 +22,21 @@ func (b *builder) compiledAnchor(a Anchor) {
 	}
 	if err != nil {
 		e.weak = true
-		b.findings = append(b.findings, diag.Errorf(diag.KeyWeak, 0, 0, "the compiled-in key of %s: %v", hidden.Visible(a.Owner), err))
+		b.findings = append(b.findings, diag.Errorf(
+			diag.KeyWeak,
+			0,
+			0,
+			"the compiled-in key of %s: %v",
+			hidden.Visible(a.Owner),
+			err,
+		))
 		return
 	}
 	e.embeddedOnly = e.embeddedOnly || a.EmbeddedOnly
-	e.bases = append(e.bases, &basis{tier: TierEmbedded, document: compiledIn, owner: hidden.Visible(a.Owner)})
+	e.bases = append(
+		e.bases,
+		&basis{tier: TierEmbedded, document: compiledIn, owner: hidden.Visible(a.Owner)},
+	)
 }
 
 // keyDocuments adds the valid key documents of one tier.
@@ -129,7 +139,11 @@ func (b *basis) end(until time.Time) {
 func (b *builder) userGrants(self bool) []*permission {
 	var out []*permission
 	for _, d := range b.docs.grants {
-		if d.tier == TierUser && !d.root && d.Invalid == nil && d.Named && (d.Signer == d.Fingerprint) == self {
+		if d.tier == TierUser &&
+			!d.root &&
+			d.Invalid == nil &&
+			d.Named &&
+			(d.Signer == d.Fingerprint) == self {
 			out = append(out, d)
 		}
 	}
@@ -144,7 +158,8 @@ func (b *builder) narrowing() {
 		if d.tier != TierUser || !d.Named {
 			continue
 		}
-		if e := b.store.keys[d.Fingerprint]; e != nil && !e.embeddedOnly {
+		e := b.store.keys[d.Fingerprint]
+		if e != nil && !e.embeddedOnly {
 			e.narrowing = append(e.narrowing, d)
 		}
 	}
@@ -204,7 +219,14 @@ func (b *builder) grants() {
 		}
 		b.passed(g.Path, g.Signed)
 		if use := beyondGrantKey(g.Scope.May); granter.grantOnly && use != "" {
-			b.report(g.Path, diag.Errorf(diag.Scope, 1, 1, "the grant gives %s, and a grant key gives %s at most", use, strings.Join(doc.GrantUses(), ", ")))
+			b.report(g.Path, diag.Errorf(
+				diag.Scope,
+				1,
+				1,
+				"the grant gives %s, and a grant key gives %s at most",
+				use,
+				strings.Join(doc.GrantUses(), ", "),
+			))
 			if e != nil {
 				e.note(quoted(g.Path) + " is not used: a grant key signed it, and it gives " + use)
 			}
@@ -273,12 +295,20 @@ func (e *entry) document(digest item.Digest) *keyDocument {
 
 // hasDigest reports whether a tier outside the project has that document.
 func (e *entry) hasDigest(digest item.Digest) bool {
-	return slices.ContainsFunc(e.documents, func(d *keyDocument) bool { return d.tier != TierProject && d.Digest == digest })
+	return slices.ContainsFunc(e.documents, func(d *keyDocument) bool {
+		return d.tier != TierProject && d.Digest == digest
+	})
 }
 
 // notOwn reports a grant that no own key signed.
 func (b *builder) notOwn(g *permission, e *entry) {
-	b.report(g.Path, diag.Errorf(diag.KeyUnknown, 1, 1, "the grant is signed by key %s, which is not a key of yours", g.Signer.Short()))
+	b.report(g.Path, diag.Errorf(
+		diag.KeyUnknown,
+		1,
+		1,
+		"the grant is signed by key %s, which is not a key of yours",
+		g.Signer.Short(),
+	))
 	if e != nil {
 		e.note(quoted(g.Path) + " is not used: a key that is not yours signed it")
 	}

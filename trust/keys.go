@@ -27,7 +27,9 @@ const (
 
 // Usable reports whether the owner may sign with the key: it is valid, or in
 // OwnGrace after its end.
-func (s KeyState) Usable() bool { return s == StateValid || s == StateGrace }
+func (s KeyState) Usable() bool {
+	return s == StateValid || s == StateGrace
+}
 
 // KeyInfo is what is shown of one key. Its strings are safe to print.
 type KeyInfo struct {
@@ -63,7 +65,11 @@ func (s *Store) Keys() []KeyInfo {
 		}
 	}
 	slices.SortFunc(out, func(a, b KeyInfo) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Owner, b.Owner), bytes.Compare(a.Fingerprint[:], b.Fingerprint[:]))
+		return cmp.Or(
+			cmp.Compare(a.rank(), b.rank()),
+			cmp.Compare(a.Owner, b.Owner),
+			bytes.Compare(a.Fingerprint[:], b.Fingerprint[:]),
+		)
 	})
 	return out
 }
@@ -112,11 +118,17 @@ func (s *Store) Grants(fp sign.Fingerprint) []*doc.Permission {
 // project.
 func (e *entry) outsideProject() bool {
 	return len(e.bases) > 0 ||
-		slices.ContainsFunc(e.documents, func(d *keyDocument) bool { return d.outsideProject() }) ||
-		slices.ContainsFunc(e.revocations, func(d *revocation) bool { return d.outsideProject() })
+		slices.ContainsFunc(e.documents, func(d *keyDocument) bool {
+			return d.outsideProject()
+		}) ||
+		slices.ContainsFunc(e.revocations, func(d *revocation) bool {
+			return d.outsideProject()
+		})
 }
 
-func (o origin) outsideProject() bool { return o.tier != TierProject && !o.seen }
+func (o origin) outsideProject() bool {
+	return o.tier != TierProject && !o.seen
+}
 
 func (s *Store) info(e *entry, now time.Time) KeyInfo {
 	k := KeyInfo{

@@ -15,7 +15,9 @@ import (
 // LegacyKeys returns the public keys of the earlier format in the user's own
 // space. They verify earlier signatures for an upgrade and for the reason of a
 // refusal. No signature is trusted because of them.
-func (s *Store) LegacyKeys() legacy.Keys { return slices.Clone(s.legacy) }
+func (s *Store) LegacyKeys() legacy.Keys {
+	return slices.Clone(s.legacy)
+}
 
 // readLegacyKeys reads the keys that the user trusted in the earlier format. A
 // file that cannot be parsed, or that every account may write, is skipped.
@@ -83,5 +85,7 @@ func (s *Store) earlier(v Verdict, in Input) Verdict {
 // which ended a line in the earlier format and does not end one here.
 func hiddenLegacy(v Verdict, file []byte) bool {
 	first, _, _ := bytes.Cut(file, []byte("\n"))
-	return v.Code == diag.Unsigned && bytes.HasPrefix(first, []byte("#!/")) && bytes.Contains(first, []byte("\r# rye:signed:"))
+	return v.Code == diag.Unsigned &&
+		bytes.HasPrefix(first, []byte("#!/")) &&
+		bytes.Contains(first, []byte("\r# rye:signed:"))
 }

@@ -57,9 +57,15 @@ func rotationsIn(dir string) (map[sign.Fingerprint]sign.Fingerprint, error) {
 		}
 		b, err := openat.ReadRegular(filepath.Join(dir, e.Name()), doc.MaxDocument)
 		if err != nil {
-			return nil, diag.New(diag.FileSystemError, "reading %s: %w", filepath.Join(dir, e.Name()), err)
+			return nil, diag.New(
+				diag.FileSystemError,
+				"reading %s: %w",
+				filepath.Join(dir, e.Name()),
+				err,
+			)
 		}
-		if d := doc.As[*doc.Rotation](doc.Parse(e.Name(), b)); d != nil {
+		d := doc.As[*doc.Rotation](doc.Parse(e.Name(), b))
+		if d != nil {
 			out[sign.FingerprintOf(d.Successor)] = d.Fingerprint
 		}
 	}

@@ -118,7 +118,10 @@ func (b *builder) add(d doc.Document, from origin, fs []diag.Finding) {
 	b.findings = append(b.findings, fs...)
 	if from.inProject {
 		b.propose(d, fs)
-		if h := d.Head(); h.Kind == doc.KindKey && h.Named && slices.Contains(b.p.Roots, d.About()) {
+		h := d.Head()
+		if h.Kind == doc.KindKey &&
+			h.Named &&
+			slices.Contains(b.p.Roots, d.About()) {
 			from.tier = TierUser
 			from.root = true
 		}
@@ -148,7 +151,9 @@ func (b *builder) unreadable(tier Tier, path string, err error) {
 
 // documentNames returns the names of the documents in a directory, in order. An
 // absent directory has none.
-func documentNames(tier Tier, dir string) ([]string, error) { return fileNames(tier, dir, ".toml") }
+func documentNames(tier Tier, dir string) ([]string, error) {
+	return fileNames(tier, dir, ".toml")
+}
 
 // fileNames returns the names of the files in a directory with one of the
 // extensions.
@@ -172,7 +177,8 @@ func fileNames(tier Tier, dir string, exts ...string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if n := e.Name(); slices.Contains(exts, filepath.Ext(n)) && !strings.HasPrefix(n, ".") {
+		n := e.Name()
+		if slices.Contains(exts, filepath.Ext(n)) && !strings.HasPrefix(n, ".") {
 			names = append(names, n)
 		}
 	}

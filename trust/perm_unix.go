@@ -24,7 +24,8 @@ func mine(info fs.FileInfo) error {
 	if info.Mode().Perm()&0o022 != 0 {
 		return diag.New(diag.ConfigError, "other accounts may write it (mode %04o)", info.Mode().Perm())
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 0 && int(st.Uid) != os.Getuid() {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || st.Uid != 0 && int(st.Uid) != os.Getuid() {
 		return diag.New(diag.ConfigError, "another account wrote it")
 	}
 	return nil

@@ -27,7 +27,9 @@ type Proposal struct {
 }
 
 // Proposals returns the documents of the project, by path.
-func (s *Store) Proposals() []Proposal { return slices.Clone(s.proposals) }
+func (s *Store) Proposals() []Proposal {
+	return slices.Clone(s.proposals)
+}
 
 // folder returns the directory of the document in the project.
 func (p Proposal) folder() string {
@@ -79,16 +81,22 @@ func (b *builder) completeProposals() {
 			continue
 		}
 		p.Counts = p.Counts || e.uses(p.Path)
-		p.Known = slices.ContainsFunc(e.bases, func(x *basis) bool { return x.doc == nil || x.tier != TierProject || quoted(p.Path) != x.document })
+		p.Known = slices.ContainsFunc(e.bases, func(x *basis) bool {
+			return x.doc == nil || x.tier != TierProject || quoted(p.Path) != x.document
+		})
 	}
-	slices.SortFunc(b.store.proposals, func(x, y Proposal) int { return cmp.Compare(x.Path, y.Path) })
+	slices.SortFunc(b.store.proposals, func(x, y Proposal) int {
+		return cmp.Compare(x.Path, y.Path)
+	})
 }
 
 // uses reports whether the document at that path has an effect on the key: by
 // itself, or because it is the same document as one that has.
 func (e *entry) uses(path string) bool {
 	for _, x := range e.bases {
-		if x.grant != nil && x.grant.Path == path || x.rotation != nil && x.rotation.Path == path || x.doc != nil && x.doc.Path == path {
+		if x.grant != nil && x.grant.Path == path ||
+			x.rotation != nil && x.rotation.Path == path ||
+			x.doc != nil && x.doc.Path == path {
 			return true
 		}
 		for _, d := range e.documents {
@@ -97,8 +105,12 @@ func (e *entry) uses(path string) bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(e.revocations, func(d *revocation) bool { return d.Path == path }) ||
-		slices.ContainsFunc(e.rotations, func(d *rotation) bool { return d.Path == path })
+	return slices.ContainsFunc(e.revocations, func(d *revocation) bool {
+		return d.Path == path
+	}) ||
+		slices.ContainsFunc(e.rotations, func(d *rotation) bool {
+			return d.Path == path
+		})
 }
 
 // proposing returns the proposals that are key documents about this key.
@@ -160,7 +172,10 @@ func legacyProposal(path string, data []byte) (Proposal, bool) {
 func publicFromPEM(text []byte) []byte {
 	block, _ := pem.Decode(text)
 	prefix := []byte{0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00}
-	if block == nil || block.Type != "PUBLIC KEY" || len(block.Bytes) != len(prefix)+32 || !bytes.HasPrefix(block.Bytes, prefix) {
+	if block == nil ||
+		block.Type != "PUBLIC KEY" ||
+		len(block.Bytes) != len(prefix)+32 ||
+		!bytes.HasPrefix(block.Bytes, prefix) {
 		return nil
 	}
 	return block.Bytes[len(prefix):]

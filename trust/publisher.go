@@ -26,7 +26,9 @@ type PublisherText struct {
 // PublisherTexts returns the known texts of a publisher, or of all if name is "",
 // by name and version.
 func (s *Store) PublisherTexts(name string) []PublisherText {
-	return slices.DeleteFunc(slices.Clone(s.texts), func(x PublisherText) bool { return name != "" && x.Name != name })
+	return slices.DeleteFunc(slices.Clone(s.texts), func(x PublisherText) bool {
+		return name != "" && x.Name != name
+	})
 }
 
 // addText records a text and the keys that signed it: of its own root, and of
@@ -62,7 +64,10 @@ func (b *builder) versions(list []*edition) {
 	var before *edition
 	var project *publisherCopy // of the newest version in the project
 	for _, x := range list {
-		if i := slices.IndexFunc(x.docs, func(d *publisherCopy) bool { return d.tier == TierProject }); i >= 0 {
+		i := slices.IndexFunc(x.docs, func(d *publisherCopy) bool {
+			return d.tier == TierProject
+		})
+		if i >= 0 {
 			project = x.docs[i]
 		}
 		why := b.notNext(x, top, before)
@@ -72,7 +77,13 @@ func (b *builder) versions(list []*edition) {
 			continue
 		}
 		if len(top) > 0 && x.Version == top[0].Version {
-			b.report(x.docs[0].Path, diag.Errorf(diag.TrustChanged, 1, 1, "its root keys signed another text of version %d too; both restrict", x.Version))
+			b.report(x.docs[0].Path, diag.Errorf(
+				diag.TrustChanged,
+				1,
+				1,
+				"its root keys signed another text of version %d too; both restrict",
+				x.Version,
+			))
 			top = append(top, x)
 		} else {
 			if len(top) > 0 {
@@ -85,8 +96,17 @@ func (b *builder) versions(list []*edition) {
 			b.markUsed(d.Path)
 		}
 	}
-	if len(top) > 0 && project != nil && project.Publisher.Version < top[0].Version {
-		b.report(project.Path, diag.Warnf(diag.Rollback, 1, 1, "the project has version %d of it, but version %d is known here and is used", project.Publisher.Version, top[0].Version))
+	if len(top) > 0 &&
+		project != nil &&
+		project.Publisher.Version < top[0].Version {
+		b.report(project.Path, diag.Warnf(
+			diag.Rollback,
+			1,
+			1,
+			"the project has version %d of it, but version %d is known here and is used",
+			project.Publisher.Version,
+			top[0].Version,
+		))
 	}
 	b.store.publishers = append(b.store.publishers, top...)
 }
@@ -120,7 +140,8 @@ func (b *builder) notNext(x *edition, top []*edition, before *edition) unfit {
 	}
 	if before == nil {
 		// A remembered text was valid when it was first seen.
-		if trusted := b.signers(x, x.Root, true); !x.seen && trusted < x.Root.Threshold {
+		trusted := b.signers(x, x.Root, true)
+		if !x.seen && trusted < x.Root.Threshold {
 			return unfit{text: missing(trusted, x.Root, "root keys that are trusted here"), stranger: true}
 		}
 		return unfit{}
@@ -157,7 +178,9 @@ func (b *builder) signers(x *edition, r doc.Role, trusted bool) (n int) {
 		fp := sign.FingerprintOf(pub)
 		e := b.store.keys[fp]
 		if slices.ContainsFunc(x.docs, func(d *publisherCopy) bool {
-			if d.Signer != fp || d.SignedBy(pub) != nil || e != nil && (e.weak || e.embeddedOnly || e.revokedAt(d.Signed) != nil) {
+			if d.Signer != fp ||
+				d.SignedBy(pub) != nil ||
+				e != nil && (e.weak || e.embeddedOnly || e.revokedAt(d.Signed) != nil) {
 				return false
 			}
 			return !trusted || d.tier != TierProject || e != nil && len(e.bases) > 0
@@ -176,7 +199,9 @@ func (b *builder) editions() map[string][]*edition {
 			continue
 		}
 		p := &d.Publisher
-		i := slices.IndexFunc(out[p.Name], func(x *edition) bool { return x.Version == p.Version && x.Content == p.Content })
+		i := slices.IndexFunc(out[p.Name], func(x *edition) bool {
+			return x.Version == p.Version && x.Content == p.Content
+		})
 		if i < 0 {
 			i = len(out[p.Name])
 			out[p.Name] = append(out[p.Name], &edition{Publisher: p})
@@ -187,7 +212,10 @@ func (b *builder) editions() map[string][]*edition {
 	}
 	for _, list := range out {
 		slices.SortFunc(list, func(x, y *edition) int {
-			return cmp.Or(cmp.Compare(x.Version, y.Version), bytes.Compare(x.Content[:], y.Content[:]))
+			return cmp.Or(
+				cmp.Compare(x.Version, y.Version),
+				bytes.Compare(x.Content[:], y.Content[:]),
+			)
 		})
 	}
 	return out
@@ -223,7 +251,9 @@ func (s *Store) PublisherRules(ids ...string) []PublisherRule {
 }
 
 // Publishes reports whether any publisher document is valid.
-func (s *Store) Publishes() bool { return len(s.publishers) > 0 }
+func (s *Store) Publishes() bool {
+	return len(s.publishers) > 0
+}
 
 // Publisher returns the valid version of a publisher document, or nil.
 func (s *Store) Publisher(name string) *doc.Publisher {

@@ -31,11 +31,15 @@ func (b *builder) pins() {
 			continue
 		}
 		if why != "" {
-			b.report(d.Path, diag.Warnf(diag.KeyUnknown, 1, 1, "the log key in it is not used: %s", why).WithReason("registry_pin"))
+			b.report(d.Path, diag.Warnf(diag.KeyUnknown, 1, 1, "the log key in it is not used: %s", why).
+				WithReason("registry_pin"))
 			continue
 		}
 		b.passed(d.Path, d.Signed)
-		b.store.registries[d.Host] = append(b.store.registries[d.Host], d.Registry)
+		b.store.registries[d.Host] = append(
+			b.store.registries[d.Host],
+			d.Registry,
+		)
 	}
 }
 
@@ -58,7 +62,9 @@ func (s *Store) Registry(host string) (*doc.Registry, error) {
 	for _, d := range list {
 		if d.LogKey != list[0].LogKey {
 			return nil, diag.New(diag.KeyUnknown, "reading the pin of registry %s: %s and %s pin different log keys", host, list[0].Path, d.Path).
-				WithReason("registry_pins").WithDetail("expected", list[0].LogKey).WithDetail("found", d.LogKey)
+				WithReason("registry_pins").
+				WithDetail("expected", list[0].LogKey).
+				WithDetail("found", d.LogKey)
 		}
 	}
 	if len(list) == 0 {
@@ -66,7 +72,8 @@ func (s *Store) Registry(host string) (*doc.Registry, error) {
 	}
 	now := s.clockTime()
 	own := list[len(list)-1] // the user's, which may have other addresses
-	if e := s.keys[own.Signer]; e != nil && e.revokedAt(now) != nil {
+	e := s.keys[own.Signer]
+	if e != nil && e.revokedAt(now) != nil {
 		return nil, diag.New(diag.Revoked, "reading the pin of registry %s: key %s signed %s and is revoked", host, own.Signer.Short(), own.Path)
 	}
 	out := *own
@@ -87,9 +94,13 @@ func (s *Store) Registry(host string) (*doc.Registry, error) {
 // stricter reports whether every checkpoint that a's witnesses and quorum permit is one
 // that b's permit.
 func stricter(a, b *doc.Registry) bool {
-	other := slices.ContainsFunc(a.Witnesses, func(w string) bool { return !slices.Contains(b.Witnesses, w) })
+	other := slices.ContainsFunc(a.Witnesses, func(w string) bool {
+		return !slices.Contains(b.Witnesses, w)
+	})
 	return b.Quorum == 0 || a.Quorum >= b.Quorum && !other
 }
 
 // Registries returns the hosts with a pin, sorted.
-func (s *Store) Registries() []string { return slices.Sorted(maps.Keys(s.registries)) }
+func (s *Store) Registries() []string {
+	return slices.Sorted(maps.Keys(s.registries))
+}

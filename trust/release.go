@@ -33,7 +33,8 @@ func (b *builder) releaseRevocations() {
 // or not the author), or "" if it verifies.
 func (b *builder) unverified(d *releaseRevocation) string {
 	by := b.store.keys[d.Signer]
-	if pub := b.store.revokerOf(d.Signer); pub != nil && d.SignedBy(pub) == nil {
+	pub := b.store.revokerOf(d.Signer)
+	if pub != nil && d.SignedBy(pub) == nil {
 		return ""
 	}
 	if by == nil || by.public == nil || by.weak || by.embeddedOnly {
@@ -48,7 +49,8 @@ func (b *builder) unverified(d *releaseRevocation) string {
 // revokerOf returns the key if a publisher names it in its role revoke, else nil.
 func (s *Store) revokerOf(fp sign.Fingerprint) ed25519.PublicKey {
 	for _, x := range s.publishers {
-		if i := slices.Index(x.Revoke.Fingerprints(), fp); i >= 0 {
+		i := slices.Index(x.Revoke.Fingerprints(), fp)
+		if i >= 0 {
 			return x.Revoke.Keys[i]
 		}
 	}
@@ -92,7 +94,8 @@ func (s *Store) releaseVoid(sub sign.Subject, line sign.Line) string {
 		return ""
 	}
 	for _, d := range s.withdrawn.content[line.Body] {
-		if s.isOrSucceeds(d.Signer, line.Key) || d.Release.Bundle == sub.ID && s.mayRevokeReleases(d.Signer, sub.ID) {
+		if s.isOrSucceeds(d.Signer, line.Key) ||
+			d.Release.Bundle == sub.ID && s.mayRevokeReleases(d.Signer, sub.ID) {
 			return s.releaseRevokedReason(d)
 		}
 	}
@@ -109,7 +112,9 @@ func (s *Store) publisherRevocation(id string, docs []*releaseRevocation) string
 		var by []sign.Fingerprint
 		var last *releaseRevocation
 		for _, d := range docs {
-			if d.Release.Bundle == id && slices.Contains(x.Revoke.Fingerprints(), d.Signer) && !slices.Contains(by, d.Signer) {
+			if d.Release.Bundle == id &&
+				slices.Contains(x.Revoke.Fingerprints(), d.Signer) &&
+				!slices.Contains(by, d.Signer) {
 				by = append(by, d.Signer)
 				last = d
 			}
@@ -139,14 +144,23 @@ func (s *Store) mayRevokeReleases(key sign.Fingerprint, id string) bool {
 
 func (s *Store) releaseRevokedReason(d *releaseRevocation) string {
 	who := "key " + d.Signer.Short()
-	if e := s.keys[d.Signer]; e != nil && e.label() != "" {
+	e := s.keys[d.Signer]
+	if e != nil && e.label() != "" {
 		who += " (" + e.label() + ")"
 	}
-	return fmt.Sprintf("this release was revoked by %s at %s: %s; %s", who, stamp(d.Signed), hidden.Visible(d.Release.Why), quoted(d.Path))
+	return fmt.Sprintf(
+		"this release was revoked by %s at %s: %s; %s",
+		who,
+		stamp(d.Signed),
+		hidden.Visible(d.Release.Why),
+		quoted(d.Path),
+	)
 }
 
 // RevokesReleases reports whether any release is revoked.
-func (s *Store) RevokesReleases() bool { return len(s.withdrawn.content) > 0 }
+func (s *Store) RevokesReleases() bool {
+	return len(s.withdrawn.content) > 0
+}
 
 // ReleaseRevoked returns why a locked release is revoked, or "". A lock contains
 // only the digest of the manifest and the signers, so only revocations by the
@@ -183,5 +197,8 @@ func (s *Store) MayRevokeRelease(key sign.Fingerprint, id string, signers []sign
 			return true
 		}
 	}
-	return s.mayRevokeReleases(key, id) || slices.ContainsFunc(signers, func(fp sign.Fingerprint) bool { return s.isOrSucceeds(key, fp) })
+	return s.mayRevokeReleases(key, id) ||
+		slices.ContainsFunc(signers, func(fp sign.Fingerprint) bool {
+			return s.isOrSucceeds(key, fp)
+		})
 }

@@ -121,7 +121,13 @@ func (b *builder) revocationLists() {
 		}
 		by := b.store.keys[d.Signer]
 		if !by.anchor("revoke") || by.public == nil {
-			b.report(d.Path, diag.Warnf(diag.KeyUnknown, 1, 1, "ignored: key %s is not an anchor that may revoke", d.Signer.Short()))
+			b.report(d.Path, diag.Warnf(
+				diag.KeyUnknown,
+				1,
+				1,
+				"ignored: key %s is not an anchor that may revoke",
+				d.Signer.Short(),
+			))
 			continue
 		}
 		if err := d.SignedBy(by.public); err != nil {
@@ -137,7 +143,8 @@ func (b *builder) revocationLists() {
 				b.report(d.Path, diag.Errorf(diag.Stale, 1, 1, "it lists the revocation %s, which is missing", digest))
 			}
 		}
-		if by.validAnchor(d.Signed, b.store.now()) && d.Signed.After(f.asOf) {
+		if by.validAnchor(d.Signed, b.store.now()) &&
+			d.Signed.After(f.asOf) {
 			f.asOf, f.path = d.Signed, quoted(d.Path)
 		}
 	}
@@ -151,7 +158,8 @@ func (e *entry) validAnchor(signed, now time.Time) bool {
 	}
 	for _, x := range e.bases {
 		ok, _ := x.valid(now)
-		if code, _ := x.window(signed, now); ok && x.anchored() && code == "" {
+		code, _ := x.window(signed, now)
+		if ok && x.anchored() && code == "" {
 			return true
 		}
 	}
@@ -177,7 +185,9 @@ func (f freshness) stale(now time.Time) string {
 // in order.
 // Revocations of a project apply, because they only remove trust. No other document in its trust
 // directory applies by itself.
-func (s *Store) ProjectRevocations() []item.Digest { return slices.Clone(s.fresh.project) }
+func (s *Store) ProjectRevocations() []item.Digest {
+	return slices.Clone(s.fresh.project)
+}
 
 // projectRevocations fills what Store.ProjectRevocations returns.
 func (b *builder) projectRevocations() {
@@ -195,5 +205,7 @@ func (b *builder) projectRevocations() {
 			b.store.fresh.project = append(b.store.fresh.project, d.Digest)
 		}
 	}
-	slices.SortFunc(b.store.fresh.project, func(x, y item.Digest) int { return bytes.Compare(x[:], y[:]) })
+	slices.SortFunc(b.store.fresh.project, func(x, y item.Digest) int {
+		return bytes.Compare(x[:], y[:])
+	})
 }

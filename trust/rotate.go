@@ -16,7 +16,8 @@ func (b *builder) collectRotations() {
 		if !d.Named || d.Invalid != nil || d.Weak != nil {
 			continue
 		}
-		if e := b.entry(d.Fingerprint, d.Public); !e.embeddedOnly {
+		e := b.entry(d.Fingerprint, d.Public)
+		if !e.embeddedOnly {
 			e.rotations = append(e.rotations, d)
 		}
 	}
@@ -33,7 +34,13 @@ func (b *builder) collectRotations() {
 		})
 		for _, d := range e.rotations {
 			if !slices.Equal(d.Successor, e.rotations[0].Successor) {
-				b.report(e.rotations[0].Path, diag.Errorf(diag.SignerChanged, 1, 1, "%s names another successor of the same key; neither is used", quoted(d.Path)))
+				b.report(e.rotations[0].Path, diag.Errorf(
+					diag.SignerChanged,
+					1,
+					1,
+					"%s names another successor of the same key; neither is used",
+					quoted(d.Path),
+				))
 			}
 		}
 	}
@@ -79,7 +86,11 @@ func (b *builder) extend(e *entry, x *basis) {
 	for _, h := range b.chain(e) {
 		d := h.to.window()
 		if d == nil {
-			h.to.note(fmt.Sprintf("%s makes it the successor of key %s, but no document about it is here", quoted(h.by.Path), h.from.key.Short()))
+			h.to.note(fmt.Sprintf(
+				"%s makes it the successor of key %s, but no document about it is here",
+				quoted(h.by.Path),
+				h.from.key.Short(),
+			))
 			return
 		}
 		next := documentBasis(d)
@@ -139,7 +150,10 @@ func (b *builder) chain(e *entry) []hop {
 // passes of followRotations can find the same loop, which is reported once.
 func (b *builder) refuseLoop(path string, hops []hop, why string) {
 	f := diag.Warnf(diag.SignerChanged, 1, 1, "ignored: %s", why)
-	if !slices.ContainsFunc(b.findings, func(o diag.Finding) bool { return o.Path == path && o.Message == f.Message }) {
+	if !slices.ContainsFunc(b.findings, func(o diag.Finding) bool {
+		return o.Path == path &&
+			o.Message == f.Message
+	}) {
 		b.report(path, f)
 	}
 	for _, h := range hops {
@@ -164,7 +178,8 @@ func (b *basis) rotationValid(now time.Time) (ok bool, reason string) {
 	if r := b.from.rotationRevoked(b.rotation.Signed); r != nil {
 		return false, head + fmt.Sprintf("that key is revoked (%s) by %s", r.Reason, quoted(r.Path))
 	}
-	if why := b.prev.signedWithin(b.rotation.Signed, now); why != "" {
+	why := b.prev.signedWithin(b.rotation.Signed, now)
+	if why != "" {
 		return false, head + why
 	}
 	return true, ""
@@ -190,4 +205,6 @@ func (s *Store) succeeds(key sign.Fingerprint, e *entry) bool {
 
 // Succeeds reports whether key is a successor of old by rotations that both
 // keys signed.
-func (s *Store) Succeeds(key, old sign.Fingerprint) bool { return s.succeeds(key, s.keys[old]) }
+func (s *Store) Succeeds(key, old sign.Fingerprint) bool {
+	return s.succeeds(key, s.keys[old])
+}

@@ -20,7 +20,9 @@ const RuntimeWord = "runtime"
 // threads did. The runtime key signs items nowhere else.
 // Records for search and list are knowledge of the project below graphs/ and threads/ that a
 // runtime key of this account signed. What a person keeps there is found as any item.
-func Records() []string { return []string{"graphs/", "threads/"} }
+func Records() []string {
+	return []string{"graphs/", "threads/"}
+}
 
 // IsRecord reports whether an item is in a namespace of records.
 func IsRecord(ref item.Ref) bool {
@@ -41,11 +43,16 @@ func (s *Store) runtimeKey(fp sign.Fingerprint) *doc.Key {
 	if s.runtime == nil || s.blind != "" {
 		return nil
 	}
-	if e := s.keys[fp]; e != nil && (len(e.bases) > 0 || e.weak || e.embeddedOnly) {
+	e := s.keys[fp]
+	if e != nil && (len(e.bases) > 0 || e.weak || e.embeddedOnly) {
 		return nil
 	}
 	k := s.runtime(fp)
-	if k == nil || k.KeyKind != doc.KeyRuntime || k.Fingerprint != fp || k.Weak != nil || k.Invalid != nil {
+	if k == nil ||
+		k.KeyKind != doc.KeyRuntime ||
+		k.Fingerprint != fp ||
+		k.Weak != nil ||
+		k.Invalid != nil {
 		return nil
 	}
 	return k
@@ -70,8 +77,15 @@ func (s *Store) judgeRecord(v Verdict, k *doc.Key, in Input, now time.Time) Verd
 		use = doc.DefaultUse
 	}
 	ref := item.Ref{Kind: item.Kind(in.Subject.Kind), ID: in.Subject.ID}
-	if use != doc.DefaultUse || in.Subject.Use != sign.UseItem || !IsRecord(ref) || in.Embedded {
-		return v.Refuse(diag.Scope, fmt.Sprintf("key %s is a runtime key: of items it signs the records of runs only, knowledge below %s", v.Signer.Short(), strings.Join(Records(), " and ")))
+	if use != doc.DefaultUse ||
+		in.Subject.Use != sign.UseItem ||
+		!IsRecord(ref) ||
+		in.Embedded {
+		return v.Refuse(diag.Scope, fmt.Sprintf(
+			"key %s is a runtime key: of items it signs the records of runs only, knowledge below %s",
+			v.Signer.Short(),
+			strings.Join(Records(), " and "),
+		))
 	}
 	if late, reason := s.clock(now); late != "" {
 		return v.Refuse(late, reason)

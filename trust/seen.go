@@ -92,7 +92,10 @@ func (b *builder) remember() {
 		if !trusted {
 			left = &freeUnknown
 		}
-		if o.seen || o.tier != TierProject && !o.root && !o.served || b.remembered[h.Digest] || *left <= 0 {
+		if o.seen ||
+			o.tier != TierProject && !o.root && !o.served ||
+			b.remembered[h.Digest] ||
+			*left <= 0 {
 			return
 		}
 		b.remembered[h.Digest] = true
@@ -121,7 +124,8 @@ func (b *builder) remember() {
 func (b *builder) countSeen() {
 	for _, d := range b.seen {
 		b.store.seen.all++
-		if _, publisher := d.(*doc.PublisherCopy); !publisher && !b.store.trustedRevoker(d.Head().Signer) {
+		_, publisher := d.(*doc.PublisherCopy)
+		if !publisher && !b.store.trustedRevoker(d.Head().Signer) {
 			b.store.seen.unknown++
 		}
 	}
@@ -154,8 +158,13 @@ func (s *Store) forged(d doc.Document) error {
 // releasesRevokedBy returns the revocations of releases that a key signed, by
 // name.
 func (b *builder) releasesRevokedBy(e *entry) []*releaseRevocation {
-	out := slices.DeleteFunc(b.store.withdrawn.all(), func(d *releaseRevocation) bool { return d.Signer != e.key })
-	slices.SortFunc(out, func(x, y *releaseRevocation) int { return strings.Compare(x.Stem, y.Stem) })
+	out := slices.DeleteFunc(
+		b.store.withdrawn.all(),
+		func(d *releaseRevocation) bool { return d.Signer != e.key },
+	)
+	slices.SortFunc(out, func(x, y *releaseRevocation) int {
+		return strings.Compare(x.Stem, y.Stem)
+	})
 	return out
 }
 
@@ -170,7 +179,11 @@ func Remember(p Params, s *Store) error {
 	base := atomicfile.Private(p.StateDir)
 	var all []error
 	for _, f := range s.unseen {
-		err := base.Create(path.Join(filepath.Base(dir), f.Name), f.Data, 0o600)
+		err := base.Create(
+			path.Join(filepath.Base(dir), f.Name),
+			f.Data,
+			0o600,
+		)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			all = append(all, err)
 		}
@@ -223,7 +236,8 @@ func RememberRevocations(p Params, s *Store, texts [][]byte) (changed bool, note
 			unknown++
 			continue
 		}
-		if err := base.Create(path.Join(filepath.Base(dir), name), text, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
+		err = base.Create(path.Join(filepath.Base(dir), name), text, 0o600)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return changed, "", diag.New(diag.FileSystemError, "remembering revocations: %w", err)
 		}
 		*left--

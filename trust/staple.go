@@ -27,7 +27,9 @@ type ListState struct {
 // ProjectRevoked returns the validly signed revocations and lists of the project.
 // A signature by a key without a document in the project is left out, because it
 // cannot be verified on every machine.
-func (s *Store) ProjectRevoked() Revoked { return s.revoked }
+func (s *Store) ProjectRevoked() Revoked {
+	return s.revoked
+}
 
 // projectRevoked fills what Store.ProjectRevoked returns.
 func (b *builder) projectRevoked() {
@@ -55,8 +57,12 @@ func (b *builder) projectRevoked() {
 			out.Lists = append(out.Lists, ListState{By: d.Signer, At: d.Signed.UTC()})
 		}
 	}
-	slices.SortFunc(out.Documents, func(x, y item.Digest) int { return bytes.Compare(x[:], y[:]) })
-	slices.SortFunc(out.Lists, func(x, y ListState) int { return bytes.Compare(x.By[:], y.By[:]) })
+	slices.SortFunc(out.Documents, func(x, y item.Digest) int {
+		return bytes.Compare(x[:], y[:])
+	})
+	slices.SortFunc(out.Lists, func(x, y ListState) int {
+		return bytes.Compare(x.By[:], y.By[:])
+	})
 }
 
 // projectKeys returns the keys with a valid document in the project, including

@@ -95,4 +95,6 @@ func (e *entry) own() *basis {
 }
 
 // note adds why a document about the key is not used.
-func (e *entry) note(reason string) { e.notes = append(e.notes, reason) }
+func (e *entry) note(reason string) {
+	e.notes = append(e.notes, reason)
+}

@@ -21,7 +21,11 @@ func (b *basis) window(claimed, now time.Time) (code diag.Code, reason string) {
 	case over && !b.own:
 		return diag.Expired, fmt.Sprintf("key expired on %s; the signature's own date (%s) is not proof that it was made earlier", stamp(b.notAfter), stamp(claimed))
 	case over && now.After(b.notAfter.Add(OwnGrace)):
-		return diag.Expired, fmt.Sprintf("your key expired on %s, and the %d days of grace are over", stamp(b.notAfter), OwnGrace/(24*time.Hour))
+		return diag.Expired, fmt.Sprintf(
+			"your key expired on %s, and the %d days of grace are over",
+			stamp(b.notAfter),
+			OwnGrace/(24*time.Hour),
+		)
 	}
 	if code, reason = b.claim(claimed, now); code == "" && over {
 		reason = fmt.Sprintf("your own key expired on %s; it stays valid here until %s by grace", stamp(b.notAfter), stamp(b.notAfter.Add(OwnGrace)))
@@ -48,13 +52,19 @@ func (b *basis) started(now time.Time) (code diag.Code, reason string) {
 	case b.doc != nil && b.doc.Signed.After(now.Add(ClockSkew)):
 		return diag.NotYetValid, fmt.Sprintf("%s was signed at %s, which is in the future", b.document, stamp(b.doc.Signed))
 	case b.grant != nil && b.grant.Signed.After(now.Add(ClockSkew)):
-		return diag.NotYetValid, fmt.Sprintf("%s was signed at %s, which is in the future", quoted(b.grant.Path), stamp(b.grant.Signed))
+		return diag.NotYetValid, fmt.Sprintf(
+			"%s was signed at %s, which is in the future",
+			quoted(b.grant.Path),
+			stamp(b.grant.Signed),
+		)
 	}
 	return "", ""
 }
 
 // expired reports whether the validity of the basis has ended.
-func (b *basis) expired(now time.Time) bool { return !b.notAfter.IsZero() && now.After(b.notAfter) }
+func (b *basis) expired(now time.Time) bool {
+	return !b.notAfter.IsZero() && now.After(b.notAfter)
+}
 
 // signedWithin returns why a trust document of that claimed time was not signed
 // within the validity of the basis, or "". The end of the key does not end what it
@@ -72,7 +82,12 @@ func (b *basis) signedWithin(claimed, now time.Time) string {
 // passed: such a clock would make expired keys valid again.
 func (s *Store) clock(now time.Time) (diag.Code, string) {
 	if now.Add(ClockSkew).Before(s.floor) {
-		return diag.NotYetValid, fmt.Sprintf("this machine's clock is at %s, but %s is from %s: no time can be checked", stamp(now), quoted(s.floorFrom), stamp(s.floor))
+		return diag.NotYetValid, fmt.Sprintf(
+			"this machine's clock is at %s, but %s is from %s: no time can be checked",
+			stamp(now),
+			quoted(s.floorFrom),
+			stamp(s.floor),
+		)
 	}
 	return "", ""
 }
@@ -90,10 +105,21 @@ func (b *basis) valid(now time.Time) (ok bool, reason string) {
 		return true, ""
 	}
 	if r := b.granter.revokedAt(b.grant.Signed); r != nil {
-		return false, fmt.Sprintf("the key %s that signed %s is revoked (%s)", b.granter.key.Short(), quoted(b.grant.Path), r.Reason)
+		return false, fmt.Sprintf(
+			"the key %s that signed %s is revoked (%s)",
+			b.granter.key.Short(),
+			quoted(b.grant.Path),
+			r.Reason,
+		)
 	}
-	if why := b.granter.own().signedWithin(b.grant.Signed, now); why != "" {
-		return false, fmt.Sprintf("the key %s that signed %s is not trusted: %s", b.granter.key.Short(), quoted(b.grant.Path), why)
+	why := b.granter.own().signedWithin(b.grant.Signed, now)
+	if why != "" {
+		return false, fmt.Sprintf(
+			"the key %s that signed %s is not trusted: %s",
+			b.granter.key.Short(),
+			quoted(b.grant.Path),
+			why,
+		)
 	}
 	return true, ""
 }
@@ -123,11 +149,14 @@ func (r *revocation) voids(claimed time.Time) bool {
 // valid again.
 func (e *entry) rotationRevoked(claimed time.Time) *revocation {
 	for _, r := range e.revocations {
-		if r.voids(claimed) && (r.Reason == doc.ReasonCompromised || !claimed.Equal(r.CutOff)) {
+		if r.voids(claimed) &&
+			(r.Reason == doc.ReasonCompromised || !claimed.Equal(r.CutOff)) {
 			return r
 		}
 	}
 	return nil
 }
 
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
+func stamp(t time.Time) string {
+	return t.UTC().Format("2006-01-02T15:04:05Z")
+}

@@ -54,7 +54,9 @@ type Verdict struct {
 }
 
 // OK reports whether the file is trusted.
-func (v Verdict) OK() bool { return v.Status == Trusted }
+func (v Verdict) OK() bool {
+	return v.Status == Trusted
+}
 
 // AgentWord is the result of Word for a file that only an agent's key has signed.
 const AgentWord = "agent"
@@ -93,7 +95,9 @@ func (v Verdict) Err(ref string) error {
 		e = e.WithDetail("owner", v.Owner)
 	}
 	if v.Expected != "" {
-		e = e.WithDetail("expected", v.Expected).WithDetail("found", v.Found)
+		e = e.
+			WithDetail("expected", v.Expected).
+			WithDetail("found", v.Found)
 	}
 	if len(v.Reasons) > 1 {
 		e = e.WithDetail("reasons", v.Reasons[1:])
@@ -203,4 +207,6 @@ func (v Verdict) refuseErr(err error, in Input) Verdict {
 }
 
 // quoted returns a text that is safe to print.
-func quoted(s string) string { return hidden.Visible(s) }
+func quoted(s string) string {
+	return hidden.Visible(s)
+}

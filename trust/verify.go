@@ -19,7 +19,8 @@ import (
 // of Verify. It does not read or write files.
 func (s *Store) Verify(in Input) Verdict {
 	v := Verdict{Anchor: AnchorClaimed}
-	if limit := in.limit(); int64(len(in.Bytes)) > limit {
+	limit := in.limit()
+	if int64(len(in.Bytes)) > limit {
 		return v.Refuse(diag.TooLarge, fmt.Sprintf("the file has %d bytes, at most %d are allowed", len(in.Bytes), limit)).unanchored()
 	}
 	if in.Text {
@@ -46,7 +47,8 @@ func (s *Store) Verify(in Input) Verdict {
 	if line.Key == (sign.Fingerprint{}) {
 		v = v.unanchored()
 	}
-	if e := s.keys[line.Key]; e != nil && len(e.bases) > 0 {
+	e := s.keys[line.Key]
+	if e != nil && len(e.bases) > 0 {
 		v.Owner = e.bases[0].owner // the refusal shows the owner of the key that the line names
 	}
 	return s.earlier(v.refuseErr(err, in), in)
@@ -83,7 +85,9 @@ func (v Verdict) unanchored() Verdict {
 }
 
 // Now returns the time that verdicts depend on.
-func (s *Store) Now() time.Time { return s.clockTime() }
+func (s *Store) Now() time.Time {
+	return s.clockTime()
+}
 
 func (s *Store) clockTime() time.Time {
 	if s.now == nil {
@@ -106,29 +110,44 @@ func (s *Store) signature(in Input, now time.Time) (sign.Line, error) {
 	if in.Covered != (sign.Fingerprint{}) {
 		proofs = covered(in.Covered)
 	}
-	return sign.VerifyBoth(in.Bytes, in.Detached, style, in.Subject, func(fp sign.Fingerprint) (ed25519.PublicKey, bool) {
-		return s.candidate(fp, in.Embedded, now)
-	}, proofs)
+	return sign.VerifyBoth(
+		in.Bytes,
+		in.Detached,
+		style,
+		in.Subject,
+		func(fp sign.Fingerprint) (ed25519.PublicKey, bool) {
+			return s.candidate(fp, in.Embedded, now)
+		},
+		proofs,
+	)
 }
 
 // covered are the Proofs of a file that a manifest by the key lists as signed.
 type covered sign.Fingerprint
 
 // Known implements sign.Proofs.
-func (v covered) Known(s sign.Signature) bool { return s.Key == sign.Fingerprint(v) }
+func (v covered) Known(s sign.Signature) bool {
+	return s.Key == sign.Fingerprint(v)
+}
 
 // Valid implements sign.Proofs.
 func (covered) Valid(sign.Signature) {}
 
 // KnownKey implements sign.Proofs.
-func (covered) KnownKey([ed25519.PublicKeySize]byte) bool { return false }
+func (covered) KnownKey([ed25519.PublicKeySize]byte) bool {
+	return false
+}
 
 // ValidKey implements sign.Proofs.
 func (covered) ValidKey([ed25519.PublicKeySize]byte) {}
 
 // candidate returns the key if a basis makes it trusted in this space. It also
 // returns a weak key, so that the verdict is KEY_WEAK and not KEY_UNKNOWN.
-func (s *Store) candidate(fp sign.Fingerprint, embedded bool, now time.Time) (ed25519.PublicKey, bool) {
+func (s *Store) candidate(
+	fp sign.Fingerprint,
+	embedded bool,
+	now time.Time,
+) (ed25519.PublicKey, bool) {
 	e := s.keys[fp]
 	switch {
 	case e == nil:
@@ -164,7 +183,10 @@ func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdic
 	}
 	e := s.keys[v.Signer]
 	b, code, why := e.best(v.Time, now, &in)
-	if b.expired(now) && (code == diag.Expired || code == "") && in.Locked != nil && in.Locked(v.Signer) {
+	if b.expired(now) &&
+		(code == diag.Expired || code == "") &&
+		in.Locked != nil &&
+		in.Locked(v.Signer) {
 		if x := e.lockedUnder(v.Time, now, in); x != nil {
 			b = x
 			code = ""
@@ -181,7 +203,8 @@ func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdic
 	if e.grantOnly {
 		return v.Refuse(diag.Scope, "key "+e.key.Short()+" is a grant key: it signs the grants of one account and nothing else")
 	}
-	if bound, part := e.bounds.denier(in.Subject.Kind, in.Subject.ID, in.Use); part != "" {
+	bound, part := e.bounds.denier(in.Subject.Kind, in.Subject.ID, in.Use)
+	if part != "" {
 		return v.Refuse(diag.Scope, scopeReason(bound, part, in))
 	}
 	if code == diag.Scope {
@@ -204,13 +227,19 @@ func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdic
 		v.Reasons = nil
 		return v.Refuse(diag.Revoked, why)
 	}
-	if why := s.fresh.stale(now); why != "" && !b.own && !in.Embedded {
+	why = s.fresh.stale(now)
+	if why != "" && !b.own && !in.Embedded {
 		v.Reasons = nil
 		return v.Refuse(diag.Stale, why)
 	}
 	if len(e.revocations) > 0 {
 		r := e.revocations[0]
-		v.Reasons = append(v.Reasons, fmt.Sprintf("the key is %s from %s on; this signature claims %s", r.Reason, stamp(r.CutOff), stamp(v.Time)))
+		v.Reasons = append(v.Reasons, fmt.Sprintf(
+			"the key is %s from %s on; this signature claims %s",
+			r.Reason,
+			stamp(r.CutOff),
+			stamp(v.Time),
+		))
 	}
 	v.Status = Trusted
 	v.Agent = e.agent
@@ -224,13 +253,17 @@ func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdic
 // the input. If there is none, it returns the basis that passes most steps, with
 // the code and reason of its refusal. A reason without a code is shown and is not
 // a refusal. A nil input checks only the time.
-func (e *entry) best(claimed, now time.Time, in *Input) (b *basis, code diag.Code, reason string) {
+func (e *entry) best(
+	claimed, now time.Time,
+	in *Input,
+) (b *basis, code diag.Code, reason string) {
 	for _, x := range e.bases {
 		if ok, _ := x.valid(now); !ok {
 			continue
 		}
 		if in != nil {
-			if bound, part := x.scopeLimit(in.Subject.Kind, in.Subject.ID, in.Use); part != "" {
+			bound, part := x.scopeLimit(in.Subject.Kind, in.Subject.ID, in.Use)
+			if part != "" {
 				if b == nil {
 					b = x
 					code = diag.Scope
@@ -259,7 +292,8 @@ const lockFile = "rye.lock"
 func (e *entry) lockedUnder(claimed, now time.Time, in Input) *basis {
 	for _, x := range e.bases {
 		ok, _ := x.valid(now)
-		if _, part := x.scopeLimit(in.Subject.Kind, in.Subject.ID, in.Use); ok && part == "" && x.signedWithin(claimed, now) == "" {
+		_, part := x.scopeLimit(in.Subject.Kind, in.Subject.ID, in.Use)
+		if ok && part == "" && x.signedWithin(claimed, now) == "" {
 			return x
 		}
 	}
@@ -286,9 +320,19 @@ func scopeReason(b Bound, part string, in Input) string {
 	case "may":
 		return fmt.Sprintf("the key may not %s: %s permits %s", quoted(use), source, doc.Words(b.Scope.May))
 	case "kinds":
-		return fmt.Sprintf("the key may not sign items of kind %s: %s permits kinds %s", quoted(in.Subject.Kind), source, doc.Words(b.Scope.Kinds))
+		return fmt.Sprintf(
+			"the key may not sign items of kind %s: %s permits kinds %s",
+			quoted(in.Subject.Kind),
+			source,
+			doc.Words(b.Scope.Kinds),
+		)
 	}
-	return fmt.Sprintf("the key may not sign the id %s: %s permits %s", quoted(in.Subject.ID), source, doc.Words(b.Scope.Namespaces))
+	return fmt.Sprintf(
+		"the key may not sign the id %s: %s permits %s",
+		quoted(in.Subject.ID),
+		source,
+		doc.Words(b.Scope.Namespaces),
+	)
 }
 
 // Hidden returns findings for the hidden characters of an item of a kind. The files
@@ -369,7 +413,12 @@ func (s *Store) whyUnknown(e *entry, fp sign.Fingerprint, now time.Time) []strin
 	}
 	var out []string
 	for _, p := range s.proposing(fp) {
-		out = append(out, fmt.Sprintf("the project proposes key %s%s in %s, and a project cannot make its own keys trusted", fp.Short(), ofOwner(p.Owner), p.folder()))
+		out = append(out, fmt.Sprintf(
+			"the project proposes key %s%s in %s, and a project cannot make its own keys trusted",
+			fp.Short(),
+			ofOwner(p.Owner),
+			p.folder(),
+		))
 	}
 	if e != nil {
 		out = append(out, e.whyNot(now)...)

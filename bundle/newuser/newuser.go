@@ -60,14 +60,24 @@ func Add(ctx context.Context, p Params) (*Outcome, error) {
 	if err := os.Symlink(p.WorkTree, repository); err != nil { // Windows without the privilege
 		repository = p.WorkTree
 	}
-	if _, err := u.rye(ctx, home, "init", u.project); err != nil {
-		return nil, err
-	}
-	added, err := u.rye(ctx, u.project, "add", p.source(repository), "--trust", p.Key, "--yes")
+	_, err = u.rye(ctx, home, "init", u.project)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := u.rye(ctx, u.project, "verify"); err != nil {
+	added, err := u.rye(
+		ctx,
+		u.project,
+		"add",
+		p.source(repository),
+		"--trust",
+		p.Key,
+		"--yes",
+	)
+	if err != nil {
+		return nil, err
+	}
+	_, err = u.rye(ctx, u.project, "verify")
+	if err != nil {
 		return nil, err
 	}
 	return &Outcome{Source: p.source(p.WorkTree), Key: p.Key, Items: itemsOf(added)}, nil
@@ -86,7 +96,9 @@ func (u user) environ() []string {
 		name, _, _ := strings.Cut(kv, "=")
 		upper := strings.ToUpper(name) // Windows takes names in any case
 		switch {
-		case strings.HasPrefix(upper, "RYE_"), strings.HasPrefix(upper, "XDG_"), strings.HasPrefix(upper, "GIT_"):
+		case strings.HasPrefix(upper, "RYE_"),
+			strings.HasPrefix(upper, "XDG_"),
+			strings.HasPrefix(upper, "GIT_"):
 		case upper == "HOME", upper == "USERPROFILE", upper == "APPDATA", upper == "LOCALAPPDATA", upper == "SSH_AUTH_SOCK":
 		default:
 			out = append(out, kv)
@@ -116,8 +128,15 @@ func (u user) rye(ctx context.Context, dir string, args ...string) (json.RawMess
 			Suggestion string    `json:"suggestion"`
 		} `json:"error"`
 	}
-	if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
-		return nil, diag.New(diag.Internal, "running rye %s as a new user: %w: %s", args[0], errors.Join(failed, err), bytes.TrimSpace(messages.Bytes()))
+	err := json.Unmarshal(out.Bytes(), &answer)
+	if err != nil {
+		return nil, diag.New(
+			diag.Internal,
+			"running rye %s as a new user: %w: %s",
+			args[0],
+			errors.Join(failed, err),
+			bytes.TrimSpace(messages.Bytes()),
+		)
 	}
 	if answer.Success {
 		return answer.Data, nil
@@ -126,7 +145,13 @@ func (u user) rye(ctx context.Context, dir string, args ...string) (json.RawMess
 	if answer.Error.Suggestion != "" {
 		advice = " (the user's hint: " + answer.Error.Suggestion + ")"
 	}
-	return nil, diag.New(answer.Error.Code, "running rye %s as a new user: %s%s", args[0], answer.Error.Message, advice)
+	return nil, diag.New(
+		answer.Error.Code,
+		"running rye %s as a new user: %s%s",
+		args[0],
+		answer.Error.Message,
+		advice,
+	)
 }
 
 // itemsOf returns the items that the added release brings.

@@ -41,6 +41,10 @@ func BringKeyDocument(store *trust.Store, dir string, key sign.Fingerprint) (str
 	if err != nil {
 		return "", diag.New(diag.FileSystemError, "reading the document of key %s: %w", key.Short(), err)
 	}
-	_, err = trust.AddToProject(filepath.Join(dir, space.Dir, "trust"), path.Base(KeyDocument(key)), text)
+	_, err = trust.AddToProject(
+		filepath.Join(dir, space.Dir, "trust"),
+		path.Base(KeyDocument(key)),
+		text,
+	)
 	return KeyDocument(key), err
 }

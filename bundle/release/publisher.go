@@ -24,10 +24,15 @@ type RoleChange struct {
 	Threshold *int                // nil keeps it, or is the number of Keys if they change
 }
 
-func (c RoleChange) isZero() bool { return c.Keys == nil && c.Threshold == nil }
+func (c RoleChange) isZero() bool {
+	return c.Keys == nil && c.Threshold == nil
+}
 
 func (c PublisherChange) isZero() bool {
-	return c.Bundles == nil && c.Root.isZero() && c.Release.isZero() && c.Revoke.isZero()
+	return c.Bundles == nil &&
+		c.Root.isZero() &&
+		c.Release.isZero() &&
+		c.Revoke.isZero()
 }
 
 // NextPublisher returns the newest of the known texts of a publisher, or, if the
@@ -62,7 +67,8 @@ func NextPublisher(name string, texts []trust.PublisherText, change PublisherCha
 		if r.change.Threshold != nil {
 			r.role.Threshold = *r.change.Threshold
 		}
-		if n := len(r.role.Keys); n > 0 && (r.role.Threshold < 1 || r.role.Threshold > n) {
+		n := len(r.role.Keys)
+		if n > 0 && (r.role.Threshold < 1 || r.role.Threshold > n) {
 			return p, diag.New(diag.Usage, "changing the publisher %q: the threshold of the role %s must be a whole number from 1 to %d, the number of its keys", name, r.name, n)
 		}
 	}
@@ -71,20 +77,35 @@ func NextPublisher(name string, texts []trust.PublisherText, change PublisherCha
 
 // NoPublisher returns the error for a publisher that is not known.
 func NoPublisher(name string) error {
-	return diag.New(diag.ItemNotFound, "looking for the publisher: no publisher is named %q", name).WithReason("no_publisher").WithDetail("name", name)
+	return diag.New(diag.ItemNotFound, "looking for the publisher: no publisher is named %q", name).
+		WithReason("no_publisher").
+		WithDetail("name", name)
 }
 
 // SignPublisher returns a publisher document with the signature of one root key of
 // its version, or of the version before.
-func SignPublisher(ctx context.Context, p doc.Publisher, texts []trust.PublisherText, signer sign.Signer, now time.Time) (trust.File, error) {
+func SignPublisher(
+	ctx context.Context,
+	p doc.Publisher,
+	texts []trust.PublisherText,
+	signer sign.Signer,
+	now time.Time,
+) (trust.File, error) {
 	roots := p.Root.Fingerprints()
 	for _, x := range texts {
 		if x.Name == p.Name && x.Version == p.Version-1 {
 			roots = append(roots, x.Root.Fingerprints()...)
 		}
 	}
-	if fp := sign.FingerprintOf(signer.Public()); !slices.Contains(roots, fp) {
-		return trust.File{}, diag.New(diag.Scope, "signing the publisher %s: key %s is not a root key of version %d or of the version before", p.Name, fp.Short(), p.Version).
+	fp := sign.FingerprintOf(signer.Public())
+	if !slices.Contains(roots, fp) {
+		return trust.File{}, diag.New(
+			diag.Scope,
+			"signing the publisher %s: key %s is not a root key of version %d or of the version before",
+			p.Name,
+			fp.Short(),
+			p.Version,
+		).
 			WithReason("publisher_root").WithDetail("name", p.Name)
 	}
 	name, b, err := doc.NewPublisher(ctx, p, signer, now)

@@ -63,7 +63,9 @@ type Release struct {
 }
 
 // String returns id and version.
-func (r *Release) String() string { return r.ID + " " + r.Version }
+func (r *Release) String() string {
+	return r.ID + " " + r.Version
+}
 
 // Check returns the release of the current commit, or an error if the commit cannot
 // be released. It changes nothing.
@@ -125,7 +127,13 @@ func (p Params) checkClean(ctx context.Context, commit string) error {
 
 func (p Params) checkContent(commit string, c *Content) error {
 	if c.Digest == (item.Digest{}) {
-		return diag.New(diag.BundleFileMissing, "publishing %s: the commit %s does not contain %s", p.ID, commit[:12], bundle.ManifestPath(p.ID)).
+		return diag.New(
+			diag.BundleFileMissing,
+			"publishing %s: the commit %s does not contain %s",
+			p.ID,
+			commit[:12],
+			bundle.ManifestPath(p.ID),
+		).
 			WithReason("manifest_not_committed").WithDetail("id", p.ID)
 	}
 	findings := c.Findings
@@ -136,7 +144,11 @@ func (p Params) checkContent(commit string, c *Content) error {
 			findings[i].Severity = diag.SeverityError
 		}
 	}
-	return cmp.Or(diag.FromFindings("publishing "+p.ID, findings), p.checkRequirements(c.ProjectFile), p.checkDemands(c.Demands))
+	return cmp.Or(
+		diag.FromFindings("publishing "+p.ID, findings),
+		p.checkRequirements(c.ProjectFile),
+		p.checkDemands(c.Demands),
+	)
 }
 
 // checkRequirements refuses a release without a project file, since a later change
@@ -160,7 +172,14 @@ func LocalRequirements(m *lock.ProjectFile) (findings []diag.Finding) {
 	for _, need := range m.Requires() {
 		if need.ID.Kind == lock.PathID {
 			at := m.Position("require", need.ID.String())
-			findings = append(findings, diag.Errorf(diag.Unresolvable, at.Line, at.Column, "it requires the local directory %s", need.ID).WithReason("local_requirement"))
+			findings = append(findings, diag.Errorf(
+				diag.Unresolvable,
+				at.Line,
+				at.Column,
+				"it requires the local directory %s",
+				need.ID,
+			).
+				WithReason("local_requirement"))
 		}
 	}
 	return findings
@@ -169,7 +188,15 @@ func LocalRequirements(m *lock.ProjectFile) (findings []diag.Finding) {
 func (p Params) checkDemands(demands []Demand) error {
 	for _, d := range demands {
 		if d.Have < d.Threshold {
-			return diag.New(diag.Threshold, "publishing %s: %s demands %d of %d signers, %d signed", p.ID, d.From, d.Threshold, d.Of, d.Have).
+			return diag.New(
+				diag.Threshold,
+				"publishing %s: %s demands %d of %d signers, %d signed",
+				p.ID,
+				d.From,
+				d.Threshold,
+				d.Of,
+				d.Have,
+			).
 				WithReason("publish").WithDetail("id", p.ID)
 		}
 	}
@@ -185,7 +212,10 @@ func (p Params) checkVersion(have string) error {
 		return diag.New(diag.Usage, "publishing %s: the version %q is not MAJOR.MINOR.PATCH", p.ID, p.Version)
 	}
 	return diag.New(diag.VersionMismatch, "publishing %s %s: its manifest has version %s", p.ID, want, have).
-		WithDetail("expected", want).WithDetail("found", have).WithDetail("id", p.ID).WithReason("publish")
+		WithDetail("expected", want).
+		WithDetail("found", have).
+		WithDetail("id", p.ID).
+		WithReason("publish")
 }
 
 // findTags refuses a tag that exists with another commit: a released version does
@@ -208,8 +238,12 @@ func (r *Release) checkTag(tag gitcmd.Ref, where string) error {
 		return nil
 	}
 	return diag.New(diag.TagMoved, "publishing %s: the tag %s of %s has another commit", r, r.Tag, where).
-		WithDetail("expected", r.Commit).WithDetail("found", tag.Commit).WithDetail("tag", r.Tag).
-		WithReason("released").WithDetail("id", r.ID).WithDetail("next", nextVersion(r.Version))
+		WithDetail("expected", r.Commit).
+		WithDetail("found", tag.Commit).
+		WithDetail("tag", r.Tag).
+		WithReason("released").
+		WithDetail("id", r.ID).
+		WithDetail("next", nextVersion(r.Version))
 }
 
 // Published is the result of Publish.

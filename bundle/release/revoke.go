@@ -24,7 +24,12 @@ type Signed struct {
 
 // Tagged reads the manifest of a release from its tag. open returns the bundle of a
 // commit and a function that closes it.
-func Tagged(ctx context.Context, repo *gitcmd.Repo, prefix, id, version string, open func(ctx context.Context, commit string) (bundle.Tree, func(), error)) (*Signed, error) {
+func Tagged(
+	ctx context.Context,
+	repo *gitcmd.Repo,
+	prefix, id, version string,
+	open func(ctx context.Context, commit string) (bundle.Tree, func(), error),
+) (*Signed, error) {
 	tag := prefix + "v" + version
 	ref, err := repo.Tag(ctx, tag)
 	if err != nil {
@@ -76,15 +81,29 @@ func Revoke(ctx context.Context, p RevokeParams) (trust.File, error) {
 		return trust.File{}, diag.FromFindings("reading the manifest of "+p.ID, fs)
 	}
 	if in.Manifest.ID != p.ID || in.Manifest.Version != p.Version {
-		return trust.File{}, diag.New(diag.VersionMismatch, "revoking %s %s: the manifest names %s %s", p.ID, p.Version, in.Manifest.ID, in.Manifest.Version)
+		return trust.File{}, diag.New(
+			diag.VersionMismatch,
+			"revoking %s %s: the manifest names %s %s",
+			p.ID,
+			p.Version,
+			in.Manifest.ID,
+			in.Manifest.Version,
+		)
 	}
 	sp, err := sign.SplitFile(p.Release.Manifest, sign.Hash())
 	if err != nil {
 		return trust.File{}, err
 	}
 	signers := append(p.Release.Cosigned, in.Claimed...)
-	if key := sign.FingerprintOf(p.Signer.Public()); !p.Trust.MayRevokeRelease(key, p.ID, signers) {
-		return trust.File{}, diag.New(diag.Scope, "revoking %s %s: key %s has not signed it, does not succeed a key that has, and is not an anchor that may revoke it", p.ID, p.Version, key.Short()).
+	key := sign.FingerprintOf(p.Signer.Public())
+	if !p.Trust.MayRevokeRelease(key, p.ID, signers) {
+		return trust.File{}, diag.New(
+			diag.Scope,
+			"revoking %s %s: key %s has not signed it, does not succeed a key that has, and is not an anchor that may revoke it",
+			p.ID,
+			p.Version,
+			key.Short(),
+		).
 			WithReason("revoke_release")
 	}
 	r := doc.Release{
@@ -102,7 +121,8 @@ func Revoke(ctx context.Context, p RevokeParams) (trust.File, error) {
 // known in the store, since a revocation by an unknown key is not valid.
 func ReadRevocation(store *trust.Store, path string, b []byte) (trust.File, error) {
 	document, fs := doc.ParseAnyName(b)
-	if err := diag.FromFindings("reading the revocation", diag.WithPath(fs, path)); err != nil {
+	err := diag.FromFindings("reading the revocation", diag.WithPath(fs, path))
+	if err != nil {
 		return trust.File{}, err
 	}
 	if _, ok := document.(*doc.ReleaseRevocation); !ok {

@@ -41,7 +41,13 @@ func Check(conf map[string]any, pos func(key string) diag.Position) []diag.Findi
 	h, fs := readConfig(conf)
 	bad := func(key, format string, args ...any) {
 		p := pos("config." + key)
-		fs = append(fs, diag.Errorf(diag.ConfigError, p.Line, p.Column, "config."+key+" "+format, args...))
+		fs = append(fs, diag.Errorf(
+			diag.ConfigError,
+			p.Line,
+			p.Column,
+			"config."+key+" "+format,
+			args...,
+		))
 	}
 	shape, msg := httpfill.Split(h.url)
 	if msg != "" {
@@ -50,13 +56,17 @@ func Check(conf map[string]any, pos func(key string) diag.Position) []diag.Findi
 	if h.hosts == nil && strings.Contains(shape.Authority, "{") {
 		bad("url", "has a host that depends on a parameter: list the permitted hosts in config.hosts")
 	}
-	if h.auth != nil && strings.HasPrefix(shape.Base+shape.Scheme, "http:") && len(h.allowPrivate) == 0 {
+	if h.auth != nil &&
+		strings.HasPrefix(shape.Base+shape.Scheme, "http:") &&
+		len(h.allowPrivate) == 0 {
 		bad("url", "begins with http:// and would send a credential unencrypted")
 	}
-	if text, ok := h.body.(string); ok && h.bodyFormat != "text" && httpfill.WholeName(text) == "" {
+	text, ok := h.body.(string)
+	if ok && h.bodyFormat != "text" && httpfill.WholeName(text) == "" {
 		bad("body", "is a text: write it as a mapping, or set body_format to text")
 	}
-	if _, ok := h.body.(map[string]any); h.hasBody && h.bodyFormat == "form" && !ok {
+	_, ok = h.body.(map[string]any)
+	if h.hasBody && h.bodyFormat == "form" && !ok {
 		bad("body", "must be a mapping when body_format is form")
 	}
 	for name := range h.headers {
@@ -64,7 +74,8 @@ func Check(conf map[string]any, pos func(key string) diag.Position) []diag.Findi
 			bad("headers", "may not set %s, which the connection sets", name)
 		}
 	}
-	if _, err := httpx.New(httpx.Params{Hosts: h.hosts, AllowPrivate: h.allowPrivate}); err != nil {
+	_, err := httpx.New(httpx.Params{Hosts: h.hosts, AllowPrivate: h.allowPrivate})
+	if err != nil {
 		fs = append(fs, diag.FindingsOf(err)...)
 	}
 	diag.Sort(fs)
@@ -83,7 +94,10 @@ func reservedHeader(name string) bool {
 
 // readConfig decodes a merged configuration.
 func readConfig(conf map[string]any) (*config, []diag.Finding) {
-	r := tree.NewReader(&tree.Doc{Root: map[string]any{"config": conf}}, diag.ConfigError).Map("config")
+	r := tree.NewReader(
+		&tree.Doc{Root: map[string]any{"config": conf}},
+		diag.ConfigError,
+	).Map("config")
 	h := &config{
 		method:         r.Text("method"),
 		url:            r.Text("url"),

@@ -83,7 +83,8 @@ func (x *exchange) credential(f *httpfill.Filler, out http.Header) error {
 			return diag.New(diag.ConfigError, "filling in auth.%s of %s: %w", key, f.For, err)
 		}
 		if v == "" {
-			return diag.New(diag.AuthRequired, "filling in auth.%s of %s: %s is empty", key, f.For, a.fields[key]).WithReason("credential_empty")
+			return diag.New(diag.AuthRequired, "filling in auth.%s of %s: %s is empty", key, f.For, a.fields[key]).
+				WithReason("credential_empty")
 		}
 		if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			return diag.New(diag.AuthRequired, "filling in auth.%s of %s: the value has a line break or another control character", key, f.For)

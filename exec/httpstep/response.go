@@ -127,7 +127,8 @@ func (x *exchange) failure(res *httpx.Response, data map[string]any) error {
 		}
 	}
 	start := x.secret.Bytes(res.Body[:min(len(res.Body), maxShownBody)])
-	if text := strings.TrimSpace(string(bytes.ToValidUTF8(start, []byte("\uFFFD")))); text != "" {
+	text := strings.TrimSpace(string(bytes.ToValidUTF8(start, []byte("\uFFFD"))))
+	if text != "" {
 		e.WithDetail("body", text)
 	}
 	return e
@@ -150,17 +151,30 @@ func (x *exchange) statusError(res *httpx.Response) *diag.Error {
 	if res.RetryAfter > 0 {
 		more += "; the server asks to wait " + res.RetryAfter.Round(time.Second).String()
 	}
-	e := diag.New(code, "asking %s: the server answered %d %s%s", x.shown, res.Status, http.StatusText(res.Status), more).WithReason(reason)
+	e := diag.New(
+		code,
+		"asking %s: the server answered %d %s%s",
+		x.shown,
+		res.Status,
+		http.StatusText(res.Status),
+		more,
+	).
+		WithReason(reason)
 	if reason != "" {
 		e.WithDetail("credential", x.config.auth.source())
 	}
-	e.Retryable = slices.Contains(x.config.retry.Statuses, res.Status) || res.Status >= 500 && res.Status != http.StatusNotImplemented
+	e.Retryable = slices.Contains(x.config.retry.Statuses, res.Status) ||
+		res.Status >= 500 && res.Status != http.StatusNotImplemented
 	return e
 }
 
 // stream passes the events of a response to the sinks. A response that is not
 // an event stream is read as a whole.
-func (x *exchange) stream(ctx context.Context, client *httpx.Client, req httpx.Request) (map[string]any, error) {
+func (x *exchange) stream(
+	ctx context.Context,
+	client *httpx.Client,
+	req httpx.Request,
+) (map[string]any, error) {
 	res, err := client.Open(ctx, req)
 	if err != nil {
 		return nil, err

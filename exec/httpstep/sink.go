@@ -51,7 +51,11 @@ type sink interface {
 
 // pour passes the events of r to every sink and returns a summary. data is the
 // tool's result: the return sink adds its events there.
-func (x *exchange) pour(r io.Reader, framing httpx.Framing, data map[string]any) (map[string]any, error) {
+func (x *exchange) pour(
+	r io.Reader,
+	framing httpx.Framing,
+	data map[string]any,
+) (map[string]any, error) {
 	sinks, err := x.openSinks(data)
 	events := int64(0)
 	var cut bool
@@ -76,7 +80,12 @@ func (x *exchange) pour(r io.Reader, framing httpx.Framing, data map[string]any)
 	if errors.As(err, &typed) {
 		err = typed
 	}
-	return map[string]any{"framing": string(framing), "events": events, "cut": cut, "sinks": closed}, err
+	return map[string]any{
+		"framing": string(framing),
+		"events":  events,
+		"cut":     cut,
+		"sinks":   closed,
+	}, err
 }
 
 func (x *exchange) event(e httpx.Event, sinks []sink) error {
@@ -109,7 +118,10 @@ func (x *exchange) openSinks(data map[string]any) ([]sink, error) {
 	for _, c := range x.config.sinks {
 		switch c.kind {
 		case "return":
-			out = append(out, &returnSink{limit: c.maxEvents, result: data, events: []any{}})
+			out = append(
+				out,
+				&returnSink{limit: c.maxEvents, result: data, events: []any{}},
+			)
 		case "file":
 			s, err := x.openFile(c)
 			if err != nil {
@@ -127,7 +139,9 @@ func (x *exchange) openSinks(data map[string]any) ([]sink, error) {
 type nullSink struct{ n int64 }
 
 func (s *nullSink) put(map[string]any, []byte) error { s.n++; return nil }
-func (s *nullSink) close() (map[string]any, error)   { return map[string]any{"events": s.n}, nil }
+func (s *nullSink) close() (map[string]any, error) {
+	return map[string]any{"events": s.n}, nil
+}
 
 // returnSink adds the first events to the tool's result.
 type returnSink struct {
@@ -231,10 +245,12 @@ func (x *exchange) checkParents(rel string) error {
 		if rel[i] != '/' {
 			continue
 		}
-		if _, err := base.Stat(rel[:i]); !errors.Is(err, fs.ErrNotExist) {
+		_, err := base.Stat(rel[:i])
+		if !errors.Is(err, fs.ErrNotExist) {
 			continue // opening the file refuses links and files here
 		}
-		if err := x.call.Boundary.CheckCreate(rel[:i], rel); err != nil {
+		err = x.call.Boundary.CheckCreate(rel[:i], rel)
+		if err != nil {
 			return err
 		}
 	}

@@ -39,5 +39,8 @@ func exceededError(limit string, limits policy.Limits, measured int64) error {
 		measured = most
 	}
 	return diag.New(diag.ResourceExceeded, "running in the sandbox: the limit %s of %d was exceeded", limit, most).
-		WithReason("sandbox_limit").WithDetail("limit", limit).WithDetail("max", most).WithDetail("measured", measured)
+		WithReason("sandbox_limit").
+		WithDetail("limit", limit).
+		WithDetail("max", most).
+		WithDetail("measured", measured)
 }

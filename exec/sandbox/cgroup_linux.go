@@ -32,7 +32,8 @@ const (
 // it cannot. It does not change during the life of a process.
 var delegatedCgroup = sync.OnceValues(func() (*delegation, string) {
 	var fs unix.Statfs_t
-	if err := unix.Statfs(cgroupMount, &fs); err != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC {
+	err := unix.Statfs(cgroupMount, &fs)
+	if err != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC {
 		return nil, "not delegated: " + cgroupMount + " is not version 2 of cgroups"
 	}
 	own, err := ownCgroup()
@@ -40,7 +41,8 @@ var delegatedCgroup = sync.OnceValues(func() (*delegation, string) {
 		return nil, "not delegated: " + err.Error()
 	}
 	// Without its arguments the call is EINVAL. The filter of a container refuses it.
-	if _, _, no := unix.Syscall(unix.SYS_CLONE3, 0, 0, 0); no == unix.ENOSYS || no == unix.EPERM {
+	_, _, no := unix.Syscall(unix.SYS_CLONE3, 0, 0, 0)
+	if no == unix.ENOSYS || no == unix.EPERM {
 		return nil, "a seccomp filter of this container refuses clone3"
 	}
 	_, err = os.Stat("/run/systemd/system")
@@ -54,7 +56,8 @@ func ownCgroup() (string, error) {
 		return "", err
 	}
 	for line := range strings.Lines(string(b)) {
-		if own, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "0::"); ok && !strings.HasPrefix(own, "/..") {
+		own, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "0::")
+		if ok && !strings.HasPrefix(own, "/..") {
 			return own, nil
 		}
 	}
@@ -103,7 +106,8 @@ func delegationAt(dir string, marked bool) (*delegation, string) {
 func isMarked(dir string) bool {
 	var b [8]byte
 	for _, name := range []string{"user.delegate", "trusted.delegate"} {
-		if n, err := unix.Getxattr(dir, name, b[:]); err == nil && string(b[:n]) == "1" {
+		n, err := unix.Getxattr(dir, name, b[:])
+		if err == nil && string(b[:n]) == "1" {
 			return true
 		}
 	}
@@ -122,7 +126,9 @@ func enabled(dir, controller string) bool {
 		return true
 	}
 	_, err := os.Stat(filepath.Join(dir, "cgroup.type"))
-	return err == nil && has("cgroup.controllers") && writeText(filepath.Join(dir, "cgroup.subtree_control"), "+"+controller) == nil
+	return err == nil &&
+		has("cgroup.controllers") &&
+		writeText(filepath.Join(dir, "cgroup.subtree_control"), "+"+controller) == nil
 }
 
 // layer describes the layer of a system with the delegation, or without one because of
@@ -173,7 +179,10 @@ func lockCgroup(dir string) (fd int, ok bool) {
 		return -1, false
 	}
 	var at, opened unix.Stat_t
-	if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) != nil || unix.Fstat(fd, &opened) != nil || unix.Stat(dir, &at) != nil || at.Ino != opened.Ino {
+	if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) != nil ||
+		unix.Fstat(fd, &opened) != nil ||
+		unix.Stat(dir, &at) != nil ||
+		at.Ino != opened.Ino {
 		unix.Close(fd)
 		return -1, false
 	}
@@ -196,7 +205,8 @@ func (d *delegation) sweep() {
 // limits a rate, so cpu.max is not set.
 func (c *cgroup) limit(memory, processes int64) error {
 	if c.in.memory {
-		if err := c.write("memory.max", strconv.FormatInt(memory+cgroupMemory, 10)); err != nil {
+		err := c.write("memory.max", strconv.FormatInt(memory+cgroupMemory, 10))
+		if err != nil {
 			return err
 		}
 		_ = c.write("memory.swap.max", "0") // a kernel without swap has no such file
@@ -209,7 +219,9 @@ func (c *cgroup) limit(memory, processes int64) error {
 	return nil
 }
 
-func (c *cgroup) write(name, text string) error { return writeText(filepath.Join(c.dir, name), text) }
+func (c *cgroup) write(name, text string) error {
+	return writeText(filepath.Join(c.dir, name), text)
+}
 
 // writeText writes to a file that exists.
 func writeText(path, text string) error {
@@ -276,14 +288,18 @@ func (c *cgroup) close() {
 		defer events.Close()
 	}
 	for end := time.Now().Add(time.Second); ; {
-		if err := unix.Rmdir(c.dir); err != unix.EBUSY || time.Now().After(end) || events == nil {
+		err := unix.Rmdir(c.dir)
+		if err != unix.EBUSY || time.Now().After(end) || events == nil {
 			break
 		}
 		// The file changes when the last process is gone.
 		b := make([]byte, 256)
 		_, _ = events.ReadAt(b, 0)
 		if !bytes.Contains(b, []byte("populated 0")) {
-			_, _ = unix.Poll([]unix.PollFd{{Fd: int32(events.Fd()), Events: unix.POLLPRI}}, 50)
+			_, _ = unix.Poll(
+				[]unix.PollFd{{Fd: int32(events.Fd()), Events: unix.POLLPRI}},
+				50,
+			)
 		}
 	}
 	unix.Close(c.fd)

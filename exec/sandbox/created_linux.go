@@ -23,7 +23,12 @@ func (a *anchor) created() map[string]identity {
 	if a == nil {
 		return nil
 	}
-	dir, err := openBeneath(a.fd, atomicfile.Created, unix.O_PATH|unix.O_DIRECTORY, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_BENEATH)
+	dir, err := openBeneath(
+		a.fd,
+		atomicfile.Created,
+		unix.O_PATH|unix.O_DIRECTORY,
+		unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_BENEATH,
+	)
 	if err != nil {
 		return nil
 	}
@@ -44,11 +49,15 @@ func (a *anchor) created() map[string]identity {
 // other content.
 func (g guarded) byRye(p string) bool {
 	name := filepath.Base(p)
-	if g.root == nil || filepath.Dir(p) != g.root.path || !slices.Contains(atomicfile.CreatedNames(), name) || !slices.Contains(g.fixed, filepath.Join(g.root.path, ".ai")) {
+	if g.root == nil ||
+		filepath.Dir(p) != g.root.path ||
+		!slices.Contains(atomicfile.CreatedNames(), name) ||
+		!slices.Contains(g.fixed, filepath.Join(g.root.path, ".ai")) {
 		return false
 	}
 	kept, id, ok := g.root.content(path.Join(atomicfile.Created, name))
-	if was, had := g.created[name]; !ok || had && was == id {
+	was, had := g.created[name]
+	if !ok || had && was == id {
 		return false
 	}
 	made, _, ok := g.root.content(name)
@@ -57,14 +66,21 @@ func (g guarded) byRye(p string) bool {
 
 // content reads a regular file below the directory, without links.
 func (a *anchor) content(rel string) (b []byte, id identity, ok bool) {
-	fd, err := openBeneath(a.fd, rel, unix.O_RDONLY|unix.O_NONBLOCK, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_BENEATH)
+	fd, err := openBeneath(
+		a.fd,
+		rel,
+		unix.O_RDONLY|unix.O_NONBLOCK,
+		unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_BENEATH,
+	)
 	if err != nil {
 		return nil, id, false
 	}
 	f := os.NewFile(uintptr(fd), rel)
 	defer f.Close()
 	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size > maxCreated {
+	if unix.Fstat(fd, &st) != nil ||
+		st.Mode&unix.S_IFMT != unix.S_IFREG ||
+		st.Size > maxCreated {
 		return nil, id, false
 	}
 	b, err = io.ReadAll(io.LimitReader(f, maxCreated))

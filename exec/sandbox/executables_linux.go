@@ -38,7 +38,8 @@ func (w *wrapped) executable(p string, seen map[string]bool, depth int) {
 	seen[real] = true
 	var head [256]byte
 	n, _ := f.ReadAt(head[:], 0)
-	if line, ok := bytes.CutPrefix(head[:n], []byte("#!")); ok {
+	line, ok := bytes.CutPrefix(head[:n], []byte("#!"))
+	if ok {
 		line, _, _ = bytes.Cut(line, []byte("\n"))
 		for i, word := range strings.Fields(string(line)) {
 			switch {
@@ -46,7 +47,8 @@ func (w *wrapped) executable(p string, seen map[string]bool, depth int) {
 				w.executable(word, seen, depth+1)
 			case strings.HasPrefix(word, "-") || strings.Contains(word, "="):
 			default: // what env starts
-				if found, err := proc.LookPath(word, w.original.Env); err == nil {
+				found, err := proc.LookPath(word, w.original.Env)
+				if err == nil {
 					w.executable(found, seen, depth+1)
 				}
 			}

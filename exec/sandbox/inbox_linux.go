@@ -59,7 +59,9 @@ func (in *inbox) finish() {
 	in.once.Do(func() { // it was not started
 		unix.Close(in.fd)
 		if in.early != nil {
-			go func() { _, _ = in.early.Wait() }()
+			go func() {
+				_, _ = in.early.Wait()
+			}()
 		}
 	})
 	if in.done != nil {
@@ -114,7 +116,8 @@ func (in *inbox) handOver(oob []byte) {
 	}
 	f := os.NewFile(uintptr(fds[0]), "proxy")
 	defer f.Close()
-	if l, err := net.FileListener(f); err == nil && in.listen != nil {
+	l, err := net.FileListener(f)
+	if err == nil && in.listen != nil {
 		in.listen(l)
 	} else if err == nil {
 		l.Close()

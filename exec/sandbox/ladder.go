@@ -53,7 +53,9 @@ func namespaces() []string {
 
 // Has reports whether a layer works on this system.
 func (l Ladder) Has(name string) bool {
-	return slices.ContainsFunc(l.Layers, func(layer Layer) bool { return layer.Name == name && layer.OK })
+	return slices.ContainsFunc(l.Layers, func(layer Layer) bool {
+		return layer.Name == name && layer.OK
+	})
 }
 
 // Enforces returns nil if this system can enforce a network mode, else SANDBOX_UNAVAILABLE.
@@ -113,8 +115,13 @@ func (l Ladder) unavailable(wanted Rung, why string) error {
 		why = "this system lacks " + strings.Join(missing, "; ")
 	}
 	return diag.New(diag.SandboxUnavailable, "preparing the sandbox: the rung %s cannot be reached: %s", wanted, why).
-		WithReason("sandbox_rung").WithDetail("wanted", string(wanted)).WithDetail("layers", has).WithDetail("missing", missing)
+		WithReason("sandbox_rung").
+		WithDetail("wanted", string(wanted)).
+		WithDetail("layers", has).
+		WithDetail("missing", missing)
 }
 
 // named returns the names of layers as reports have them: with the version of Landlock.
-func landlockName(abi int) string { return layerLandlock + ":" + strconv.Itoa(abi) }
+func landlockName(abi int) string {
+	return layerLandlock + ":" + strconv.Itoa(abi)
+}

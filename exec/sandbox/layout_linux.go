@@ -74,7 +74,8 @@ func (l *layout) paths() error {
 		}
 	}
 	if l.g.Cache != "" {
-		if err := l.add(l.g.Cache, confine.Writable, true); err != nil {
+		err := l.add(l.g.Cache, confine.Writable, true)
+		if err != nil {
 			return err
 		}
 	}
@@ -117,7 +118,8 @@ func (l *layout) add(p string, do confine.Op, named bool) error {
 	if real == "/" {
 		return l.addRoot(do)
 	}
-	if has, ok := l.mounts[real]; !ok || has.do == confine.ReadOnly {
+	has, ok := l.mounts[real]
+	if !ok || has.do == confine.ReadOnly {
 		l.mounts[real] = mounted{do: do}
 	}
 	return nil
@@ -135,7 +137,8 @@ func (l *layout) addRoot(do confine.Op) error {
 		case "proc", "sys", "dev", "run", "tmp":
 			continue
 		}
-		if err := l.add("/"+e.Name(), do, true); err != nil {
+		err := l.add("/"+e.Name(), do, true)
+		if err != nil {
 			return err
 		}
 	}
@@ -225,7 +228,12 @@ func (l *layout) protect() {
 		if root == l.g.Cache {
 			continue
 		}
-		found := newGuard(l.g.Protected, l.g.Listings, l.g.Git, l.g.Repositories).find(l.g.Project, root, openAnchor(root))
+		found := newGuard(
+			l.g.Protected,
+			l.g.Listings,
+			l.g.Git,
+			l.g.Repositories,
+		).find(l.g.Project, root, openAnchor(root))
 		l.guarded[root] = found
 		if m, ok := l.mounts[root]; ok {
 			m.is = found.root.identity()
@@ -261,7 +269,9 @@ func (g guarded) in(p string) confine.Dir {
 // identity returns which directory is open.
 func (a *anchor) identity() (id confine.Dir) {
 	var st unix.Stat_t
-	if a != nil && unix.Fstat(a.fd, &st) == nil && keepsNumbers(a.path) {
+	if a != nil &&
+		unix.Fstat(a.fd, &st) == nil &&
+		keepsNumbers(a.path) {
 		id = confine.Dir{Device: uint64(st.Dev), Inode: st.Ino}
 	}
 	return id
@@ -297,7 +307,11 @@ func (l *layout) hide() {
 			continue
 		}
 		for at := range l.mounts { // a grant below it would show a part of it
-			if below(real, at) && at != real && !slices.Contains(l.g.Fixed, at) && !below(at, l.g.Project) && at != l.g.Cache {
+			if below(real, at) &&
+				at != real &&
+				!slices.Contains(l.g.Fixed, at) &&
+				!below(at, l.g.Project) &&
+				at != l.g.Cache {
 				delete(l.mounts, at)
 			}
 		}
@@ -375,7 +389,13 @@ func pidMax(processes int64) int64 {
 		return 0
 	}
 	var major, minor int
-	if n, _ := fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &major, &minor); n != 2 || major < 6 || major == 6 && minor < 14 {
+	n, _ := fmt.Sscanf(
+		unix.ByteSliceToString(u.Release[:]),
+		"%d.%d",
+		&major,
+		&minor,
+	)
+	if n != 2 || major < 6 || major == 6 && minor < 14 {
 		return 0
 	}
 	return reserved + processes + helper
@@ -399,7 +419,11 @@ func devices() []string {
 // already.
 func (l *layout) redundant(p string, m mounted) bool {
 	above, ok := l.above(p)
-	return ok && m.do == confine.ReadOnly && m.src == "" && above.do == confine.ReadOnly && above.src == ""
+	return ok &&
+		m.do == confine.ReadOnly &&
+		m.src == "" &&
+		above.do == confine.ReadOnly &&
+		above.src == ""
 }
 
 // above returns the nearest mount that contains a path and is not at it.
@@ -417,5 +441,7 @@ func (l *layout) above(p string) (mounted, bool) {
 // shown reports whether a mount shows the entry of the old root at a path.
 func (l *layout) shown(p string) bool {
 	m, ok := l.above(p)
-	return ok && m.src == "" && (m.do == confine.ReadOnly || m.do == confine.Writable)
+	return ok &&
+		m.src == "" &&
+		(m.do == confine.ReadOnly || m.do == confine.Writable)
 }

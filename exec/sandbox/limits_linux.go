@@ -57,7 +57,8 @@ func (w *wrapped) limits() {
 func (w *wrapped) roots() []string {
 	var out []string
 	for _, p := range slices.Concat(w.g.Write, []string{w.g.Cache}) {
-		if real, err := filepath.EvalSymlinks(p); p != "" && err == nil && !slices.Contains(out, real) {
+		real, err := filepath.EvalSymlinks(p)
+		if p != "" && err == nil && !slices.Contains(out, real) {
 			out = append(out, real)
 		}
 	}
@@ -135,7 +136,8 @@ func (w *wrapped) refusedBy(stderr string) string {
 			}
 		}
 	}
-	if w.g.Tmp && (strings.Contains(stderr, "No space left on device") || strings.Contains(stderr, "no space left on device") || strings.Contains(stderr, "ENOSPC")) {
+	if w.g.Tmp &&
+		(strings.Contains(stderr, "No space left on device") || strings.Contains(stderr, "no space left on device") || strings.Contains(stderr, "ENOSPC")) {
 		return "disk_mb"
 	}
 	return ""

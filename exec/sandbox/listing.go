@@ -60,10 +60,16 @@ const (
 // read returns the entries of a directory for which keep reports true, and the number of
 // all entries. device is that of the directory in which the search began: others may
 // have another file system.
-func (l *Listings) read(dir location, all bool, device uint64, keep func(name string) bool) (listing, error) {
+func (l *Listings) read(
+	dir location,
+	all bool,
+	device uint64,
+	keep func(name string) bool,
+) (listing, error) {
 	key := listingKey{dir: dir.path, all: all}
 	now := time.Now()
-	if at, ok := dir.stamp(); ok && device != 0 && at.device == device {
+	at, ok := dir.stamp()
+	if ok && device != 0 && at.device == device {
 		if has, ok := l.remembered(key, at, now); ok {
 			return has, nil
 		}

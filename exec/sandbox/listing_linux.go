@@ -23,16 +23,27 @@ func stampOf(dir string) (stamp, bool) {
 type stamps struct{ fd int }
 
 func openStamps(dir string) (stamps, error) {
-	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(
+		dir,
+		unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC,
+		0,
+	)
 	return stamps{fd}, err
 }
 
-func (s stamps) close() { _ = unix.Close(s.fd) }
+func (s stamps) close() {
+	_ = unix.Close(s.fd)
+}
 
 // stamp is stampOf for a path below the open directory, "" for that itself.
 func (s stamps) stamp(rel string) (stamp, bool) {
 	var st unix.Stat_t
-	return stampIn(&st, unix.Fstatat(s.fd, rel, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH))
+	return stampIn(&st, unix.Fstatat(
+		s.fd,
+		rel,
+		&st,
+		unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH,
+	))
 }
 
 // stampIn returns the stamp in what the kernel returned of a directory, false for anything else.

@@ -15,7 +15,9 @@ type Store interface {
 // Stored returns Listings that know the directories which earlier processes read. They are used
 // and saved only on file systems on disks: elsewhere another directory can get the numbers
 // and the time of one that is gone.
-func Stored(s Store) *Listings { return &Listings{store: s} }
+func Stored(s Store) *Listings {
+	return &Listings{store: s}
+}
 
 const (
 	storedMark = "rye listings 2\n"
@@ -59,8 +61,14 @@ func (l *Listings) appendLasting(b []byte, now time.Time) []byte {
 		}
 		b = appendFlag(appendFlag(appendText(b, key.dir), key.all), key.unlinked)
 		b = binary.AppendUvarint(binary.AppendUvarint(b, has.at.device), has.at.inode)
-		b = binary.AppendVarint(binary.AppendVarint(b, has.at.changed.Unix()), int64(has.at.changed.Nanosecond()))
-		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(has.count)), uint64(len(has.entries)))
+		b = binary.AppendVarint(
+			binary.AppendVarint(b, has.at.changed.Unix()),
+			int64(has.at.changed.Nanosecond()),
+		)
+		b = binary.AppendUvarint(
+			binary.AppendUvarint(b, uint64(has.count)),
+			uint64(len(has.entries)),
+		)
 		for _, e := range has.entries {
 			b = appendFlag(appendText(b, e.name), e.isDir)
 		}
@@ -86,7 +94,8 @@ func parseListings(b []byte, now time.Time) map[listingKey]listing {
 		return nil
 	}
 	r := &reader{text: string(b[len(storedMark):])} // the names share its memory
-	if saved := r.signed(); r.failed || saved > now.UnixNano() {
+	saved := r.signed()
+	if r.failed || saved > now.UnixNano() {
 		return nil
 	}
 	out := make(map[listingKey]listing, len(b)/listingSize)
@@ -148,6 +157,10 @@ func (r *reader) signed() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-func (r *reader) name() string { return r.take(int(min(r.unsigned(), 1<<20))) }
+func (r *reader) name() string {
+	return r.take(int(min(r.unsigned(), 1<<20)))
+}
 
-func (r *reader) flag() bool { return r.take(1) == "\x01" }
+func (r *reader) flag() bool {
+	return r.take(1) == "\x01"
+}

@@ -42,7 +42,8 @@ type location struct {
 
 // rel returns the path below the open directory.
 func (p location) rel() string {
-	if rel := strings.TrimPrefix(p.path[len(p.base.path):], "/"); rel != "" {
+	rel := strings.TrimPrefix(p.path[len(p.base.path):], "/")
+	if rel != "" {
 		return rel
 	}
 	return "."
@@ -62,7 +63,12 @@ func (p location) open(flags int) (int, error) {
 	if p.base == nil {
 		return openBeneath(unix.AT_FDCWD, p.path, flags|unix.O_DIRECTORY, unix.RESOLVE_NO_SYMLINKS)
 	}
-	return openBeneath(p.base.fd, p.rel(), flags|unix.O_DIRECTORY, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_BENEATH)
+	return openBeneath(
+		p.base.fd,
+		p.rel(),
+		flags|unix.O_DIRECTORY,
+		unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_BENEATH,
+	)
 }
 
 // list returns the entries in the order of their names, and the stamp that the directory had
@@ -75,11 +81,14 @@ func (p location) list() (at stamp, entries []fs.DirEntry, err error) {
 	f := os.NewFile(uintptr(fd), p.path)
 	defer f.Close()
 	var st unix.Stat_t
-	if at, _ = stampIn(&st, unix.Fstat(fd, &st)); at.device == 0 && at.inode == 0 {
+	if at, _ = stampIn(&st, unix.Fstat(fd, &st)); at.device == 0 &&
+		at.inode == 0 {
 		return at, nil, &fs.PathError{Op: "stat", Path: p.path, Err: unix.ENOTDIR}
 	}
 	entries, err = f.ReadDir(-1)
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int {
+		return strings.Compare(a.Name(), b.Name())
+	})
 	return at, entries, err
 }
 
@@ -109,7 +118,9 @@ func (p location) makeDirs(has string, names ...string) {
 }
 
 // in returns the directory that contains a path.
-func (p location) in() location { return location{p.base, filepath.Dir(p.path)} }
+func (p location) in() location {
+	return location{p.base, filepath.Dir(p.path)}
+}
 
 // openBeneath is openat2.
 func openBeneath(dir int, path string, flags int, resolve uint64) (fd int, err error) {

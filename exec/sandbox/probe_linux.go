@@ -29,14 +29,21 @@ func Probe() Ladder {
 		lock.Why = "the kernel is older than 5.13, or was started without it (lsm=)"
 	}
 	sec := Layer{Name: layerSeccomp, OK: true}
-	if _, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0); err != nil {
+	_, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
+	if err != nil {
 		sec = Layer{Name: layerSeccomp, Why: "the kernel has no seccomp"}
 	} else if auditArch == 0 {
 		sec = Layer{Name: layerSeccomp, Why: "rye has no filter for " + runtime.GOARCH}
 	}
 	group, why := delegatedCgroup()
 	l.cgroup = group
-	l.Layers = append(l.Layers, lock, sec, Layer{Name: layerRlimits, OK: true}, group.layer(why))
+	l.Layers = append(
+		l.Layers,
+		lock,
+		sec,
+		Layer{Name: layerRlimits, OK: true},
+		group.layer(why),
+	)
 	switch {
 	case !lock.OK || !sec.OK:
 		l.Best = Basic
@@ -60,7 +67,10 @@ func missingUserNamespaces() string {
 		{"user.max_user_namespaces", "0", true},
 		{"kernel.apparmor_restrict_unprivileged_userns", "1", false},
 	} {
-		if b, err := os.ReadFile("/proc/sys/" + strings.ReplaceAll(s.name, ".", "/")); err == nil && (!root || s.root) && strings.TrimSpace(string(b)) == s.refuses {
+		b, err := os.ReadFile("/proc/sys/" + strings.ReplaceAll(s.name, ".", "/"))
+		if err == nil &&
+			(!root || s.root) &&
+			strings.TrimSpace(string(b)) == s.refuses {
 			return s.name + "=" + s.refuses
 		}
 	}
@@ -69,11 +79,13 @@ func missingUserNamespaces() string {
 	}
 	// The kernel refuses this call of a process with several threads with EINVAL, before
 	// it changes anything. A filter of a container refuses it with EPERM.
-	if err := unix.Unshare(unix.CLONE_NEWUSER); err == unix.EPERM || err == unix.ENOSYS {
+	err := unix.Unshare(unix.CLONE_NEWUSER)
+	if err == unix.EPERM || err == unix.ENOSYS {
 		return "a seccomp filter of this container refuses them"
 	}
 	// mount_setattr is as old as Landlock almost: Linux 5.12.
-	if err := unix.MountSetattr(-1, "", 0, &unix.MountAttr{}); err == unix.ENOSYS {
+	err = unix.MountSetattr(-1, "", 0, &unix.MountAttr{})
+	if err == unix.ENOSYS {
 		return "the kernel is older than 5.12"
 	}
 	return ""
@@ -90,7 +102,9 @@ func missingProc() string {
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
-		if len(fields) > 4 && strings.HasPrefix(fields[4], "/proc/") && fields[4] != "/proc/sys/fs/binfmt_misc" {
+		if len(fields) > 4 &&
+			strings.HasPrefix(fields[4], "/proc/") &&
+			fields[4] != "/proc/sys/fs/binfmt_misc" {
 			return "parts of /proc are masked (" + fields[4] + "), as in containers"
 		}
 	}

@@ -75,11 +75,20 @@ type guard struct {
 // findProtected searches root, a directory or file of a project or elsewhere. It follows
 // no link: what is behind one is protected only if it is granted by its own path. If
 // root itself is protected, it is the only element of the result.
-func findProtected(project, root string, protect func(string) (policy.ProtectedPath, string, bool), seen *Listings) guarded {
+func findProtected(
+	project, root string,
+	protect func(string) (policy.ProtectedPath, string, bool),
+	seen *Listings,
+) guarded {
 	return newGuard(protect, seen, nil, CommitRepositories).find(project, root, openAnchor(root))
 }
 
-func newGuard(protect func(string) (policy.ProtectedPath, string, bool), seen *Listings, git *runsoutside.Finder, repositories Repositories) *guard {
+func newGuard(
+	protect func(string) (policy.ProtectedPath, string, bool),
+	seen *Listings,
+	git *runsoutside.Finder,
+	repositories Repositories,
+) *guard {
 	if protect == nil {
 		protect = policy.Protected
 	}
@@ -168,7 +177,8 @@ func (g *guard) search(project, root string) guarded {
 // "" without one: the rows of the table begin there.
 func aboveInternal(root string) string {
 	for dir := root; filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
-		if name := filepath.Base(dir); policy.SameName(name, ".git") || policy.SameName(name, ".ai") {
+		name := filepath.Base(dir)
+		if policy.SameName(name, ".git") || policy.SameName(name, ".ai") {
 			return filepath.Dir(dir)
 		}
 	}
@@ -204,7 +214,9 @@ func (g guarded) within(root string) guarded {
 		return n
 	}
 	inside := func(list []string) []string {
-		return slices.DeleteFunc(list, func(p string) bool { return !below(root, p) })
+		return slices.DeleteFunc(list, func(p string) bool {
+			return !below(root, p)
+		})
 	}
 	fixed := nearest(g.fixed)
 	secret := nearest(g.secret)
@@ -269,7 +281,9 @@ func (g *guard) dir(rel string, depth int, installed bool) {
 // search permission to use a repository in it.
 func (g *guard) entries(rel string, all bool) listing {
 	dir := filepath.Join(g.root, filepath.FromSlash(rel))
-	named := func(name string) bool { return g.first.match(name) || g.last.match(name) }
+	named := func(name string) bool {
+		return g.first.match(name) || g.last.match(name)
+	}
 	at := g.location(dir)
 	found, err := g.seen.read(at, all, g.device, named)
 	if errors.Is(err, fs.ErrPermission) && g.ended && at.makeReadable() == nil {
@@ -330,7 +344,9 @@ func (g *guard) record(row policy.ProtectedPath, abs string) {
 	if target, err := os.Readlink(abs); err == nil {
 		g.out.links[abs] = target
 		// The file that the link leads to is read in its place.
-		if abs, err = filepath.EvalSymlinks(abs); err != nil || abs == g.root || !below(g.root, abs) {
+		if abs, err = filepath.EvalSymlinks(abs); err != nil ||
+			abs == g.root ||
+			!below(g.root, abs) {
 			return
 		}
 	}
@@ -350,16 +366,21 @@ func (g *guard) repository(rel string) {
 	}
 	g.named(filepath.Join(g.root, filepath.FromSlash(rel)))
 	g.below(rel, 0, true, func(at string, isDir bool) bool {
-		if row, matched, ok := g.protect(at); ok && !strings.EqualFold(row.Path, ".git") && matched == at {
+		row, matched, ok := g.protect(at)
+		if ok && !strings.EqualFold(row.Path, ".git") && matched == at {
 			g.record(row, filepath.Join(g.root, filepath.FromSlash(at)))
 			return false
 		}
 		within := at[len(rel)+1:]
-		if name := path.Base(within); g.repositories == CommitRepositories && !isDir && (name == "index" || strings.HasPrefix(name, "sharedindex.")) {
+		name := path.Base(within)
+		if g.repositories == CommitRepositories &&
+			!isDir &&
+			(name == "index" || strings.HasPrefix(name, "sharedindex.")) {
 			g.out.fixed = append(g.out.fixed, filepath.Join(g.root, filepath.FromSlash(at)))
 			return false
 		}
-		return isDir && (within == "modules" || strings.HasPrefix(within, "modules/") || within == "worktrees" || strings.HasPrefix(within, "worktrees/"))
+		return isDir &&
+			(within == "modules" || strings.HasPrefix(within, "modules/") || within == "worktrees" || strings.HasPrefix(within, "worktrees/"))
 	})
 }
 
@@ -426,7 +447,9 @@ func (g *guard) items(rel string) {
 	}
 }
 
-func isChild(dir, at string) bool { return len(at)-len(path.Base(at))-1 == len(dir) }
+func isChild(dir, at string) bool {
+	return len(at)-len(path.Base(at))-1 == len(dir)
+}
 
 // item records an entry below .ai that a row protects, and reports whether to search in it.
 func (g *guard) item(rel, at string, isDir bool) bool {
@@ -450,7 +473,12 @@ func (g *guard) item(rel, at string, isDir bool) bool {
 // below calls fn with each entry below a directory, and for those for which it returns
 // true with the entries below them: with all, or, two levels down, with the directories and
 // the names of the table.
-func (g *guard) below(rel string, depth int, all bool, fn func(at string, isDir bool) bool) {
+func (g *guard) below(
+	rel string,
+	depth int,
+	all bool,
+	fn func(at string, isDir bool) bool,
+) {
 	found := g.entries(rel, all || depth == 0)
 	if g.left -= found.count; g.left < 0 {
 		g.out.complete = false
@@ -493,13 +521,17 @@ func first(row string) string {
 // inner returns the last name of a row with several names that is not of git or rye: their
 // directories are searched apart.
 func inner(row string) string {
-	if !strings.Contains(row, "/") || strings.HasPrefix(row, ".git/") || strings.HasPrefix(row, ".ai/") {
+	if !strings.Contains(row, "/") ||
+		strings.HasPrefix(row, ".git/") ||
+		strings.HasPrefix(row, ".ai/") {
 		return "*"
 	}
 	return last(row)
 }
 
-func last(row string) string { return row[strings.LastIndexByte(row, '/')+1:] }
+func last(row string) string {
+	return row[strings.LastIndexByte(row, '/')+1:]
+}
 
 // ends are the names at the ends of the rows of the table, which each search needs.
 var ends = sync.OnceValue(func() (out struct{ first, last, inner names }) {
@@ -536,8 +568,12 @@ func (f names) match(name string) bool {
 	}
 	name = strings.TrimRight(strings.ToLower(name), ". ")
 	return f.exact[name] ||
-		slices.ContainsFunc(f.prefix, func(p string) bool { return strings.HasPrefix(name, p) }) ||
-		slices.ContainsFunc(f.suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
+		slices.ContainsFunc(f.prefix, func(p string) bool {
+			return strings.HasPrefix(name, p)
+		}) ||
+		slices.ContainsFunc(f.suffixes, func(s string) bool {
+			return strings.HasSuffix(name, s)
+		})
 }
 
 // below reports whether p is dir or in it.

@@ -76,7 +76,8 @@ func (w *walk) unchanged() bool {
 	defer from.close()
 	same := func(dirs []visited) bool {
 		for _, v := range dirs {
-			if at, ok := from.stamp(strings.TrimPrefix(v.dir[len(top):], "/")); !ok || at != v.at {
+			at, ok := from.stamp(strings.TrimPrefix(v.dir[len(top):], "/"))
+			if !ok || at != v.at {
 				return false
 			}
 		}
@@ -88,7 +89,9 @@ func (w *walk) unchanged() bool {
 	var wg sync.WaitGroup
 	half := len(w.dirs) / 2
 	other := false
-	wg.Go(func() { other = same(w.dirs[half:]) })
+	wg.Go(func() {
+		other = same(w.dirs[half:])
+	})
 	first := same(w.dirs[:half])
 	wg.Wait()
 	return first && other

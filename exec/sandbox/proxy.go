@@ -98,7 +98,9 @@ func ProxyEnv(addr string, hosts []string) []string {
 	}
 	direct := "localhost,127.0.0.1,::1"
 	for _, h := range hosts {
-		if strings.HasPrefix(h, "127.") || strings.HasPrefix(h, "::1") || strings.HasPrefix(h, "[::1]") {
+		if strings.HasPrefix(h, "127.") ||
+			strings.HasPrefix(h, "::1") ||
+			strings.HasPrefix(h, "[::1]") {
 			direct = ""
 		}
 	}
@@ -164,7 +166,9 @@ func (x *Proxy) forward(w http.ResponseWriter, r *http.Request, target httpx.Tar
 			}
 			pr.Out.Host = strings.TrimSuffix(host, ":80")
 		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { answer(w, err) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			answer(w, err)
+		},
 	}
 	back.ServeHTTP(w, r)
 }

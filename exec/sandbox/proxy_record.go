@@ -115,7 +115,8 @@ func (c *countedConn) Write(b []byte) (int, error) {
 
 // CloseWrite ends one direction.
 func (c *countedConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if ok {
 		return half.CloseWrite()
 	}
 	return c.Close()
@@ -155,13 +156,16 @@ func (c *limitedConn) Close() error {
 
 // CloseWrite ends one direction.
 func (c *limitedConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if ok {
 		return half.CloseWrite()
 	}
 	return c.Close()
 }
 
-func portText(port uint16) string { return strconv.Itoa(int(port)) }
+func portText(port uint16) string {
+	return strconv.Itoa(int(port))
+}
 
 // hostListed reports whether a profile lists a target.
 func hostListed(hosts []string, t httpx.Target) bool {

@@ -35,7 +35,15 @@ const rounds = 8
 // The program has ended, but programs of other runs in the project may have not. So nothing
 // is done by path: the directory that was writable is open since the search before the run,
 // each directory in it is opened without links, and must be the one that the search listed.
-func quarantine(project, root, to string, number int, before guarded, protect func(string) (policy.ProtectedPath, string, bool), seen *Listings, git *runsoutside.Finder, repositories Repositories) (moved []string, err error) {
+func quarantine(
+	project, root, to string,
+	number int,
+	before guarded,
+	protect func(string) (policy.ProtectedPath, string, bool),
+	seen *Listings,
+	git *runsoutside.Finder,
+	repositories Repositories,
+) (moved []string, err error) {
 	known := map[string]bool{}
 	for _, p := range slices.Concat(before.fixed, before.secret) {
 		known[p] = true
@@ -76,14 +84,19 @@ func quarantine(project, root, to string, number int, before guarded, protect fu
 
 // added returns the protected paths of a search that an earlier one did not find.
 func (g guarded) added(before guarded, known map[string]bool, to string) (added []string) {
-	inTo := func(p string) bool { return to != "" && below(p, to) } // the result directory may be in .ai, which a first run creates
+	inTo := func(p string) bool {
+		return to != "" && below(p, to)
+	} // the result directory may be in .ai, which a first run creates
 	for _, p := range slices.Concat(g.fixed, g.secret) {
-		if (!known[p] || !g.same(before, p)) && !inTo(p) && !before.byRye(p) {
+		if (!known[p] || !g.same(before, p)) &&
+			!inTo(p) &&
+			!before.byRye(p) {
 			added = append(added, p)
 		}
 	}
 	for p, target := range g.links {
-		if was, ok := before.links[p]; (!ok || was != target || !g.same(before, p)) && !inTo(p) {
+		was, ok := before.links[p]
+		if (!ok || was != target || !g.same(before, p)) && !inTo(p) {
 			added = append(added, p)
 		}
 	}
@@ -99,7 +112,9 @@ type mover struct {
 	moved       []string
 }
 
-func (q *mover) close() { q.dir.close() }
+func (q *mover) close() {
+	q.dir.close()
+}
 
 // all moves the paths. It reports whether one was not there any more.
 func (q *mover) all(added []string, found guarded) (again bool, err error) {
@@ -113,7 +128,11 @@ func (q *mover) all(added []string, found guarded) (again bool, err error) {
 		if err != nil {
 			return again, err
 		}
-		name := fmt.Sprintf("%03d-%s", q.number+len(q.moved), strings.ReplaceAll(filepath.ToSlash(rel), "/", "%"))
+		name := fmt.Sprintf(
+			"%03d-%s",
+			q.number+len(q.moved),
+			strings.ReplaceAll(filepath.ToSlash(rel), "/", "%"),
+		)
 		switch err := q.move(p, found.parents[filepath.Dir(p)], name); {
 		case err == nil:
 			q.moved = append(q.moved, p)
@@ -132,7 +151,11 @@ var errReplaced = errors.New("the directory was replaced")
 // vanished reports whether an error means that another program moved the path or a directory
 // above it: it must be searched again.
 func vanished(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EXDEV) || errors.Is(err, errReplaced)
+	return errors.Is(err, fs.ErrNotExist) ||
+		errors.Is(err, unix.ELOOP) ||
+		errors.Is(err, unix.ENOTDIR) ||
+		errors.Is(err, unix.EXDEV) ||
+		errors.Is(err, errReplaced)
 }
 
 // move moves a file or directory, which is in the directory dir. Between file systems only
@@ -252,7 +275,12 @@ func newIn(project, to string) (*anchor, error) {
 		case err != nil:
 			return nil, err
 		}
-		fd, err := openBeneath(dir.fd, name, unix.O_PATH|unix.O_DIRECTORY, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS)
+		fd, err := openBeneath(
+			dir.fd,
+			name,
+			unix.O_PATH|unix.O_DIRECTORY,
+			unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS,
+		)
 		return &anchor{filepath.Join(to, name), fd}, err
 	}
 }
@@ -261,7 +289,8 @@ func newIn(project, to string) (*anchor, error) {
 // another, without links and special files.
 func copyEntry(in int, name string, to int, as string) error {
 	var st unix.Stat_t
-	if err := unix.Fstatat(in, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	err := unix.Fstatat(in, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil {
 		return err
 	}
 	switch st.Mode & unix.S_IFMT {
@@ -286,13 +315,23 @@ func copyEntry(in int, name string, to int, as string) error {
 	defer target.Close()
 	names, err := source.Readdirnames(-1)
 	for _, n := range names {
-		err = errors.Join(err, copyEntry(int(source.Fd()), n, int(target.Fd()), n))
+		err = errors.Join(err, copyEntry(
+			int(source.Fd()),
+			n,
+			int(target.Fd()),
+			n,
+		))
 	}
 	return err
 }
 
 func copyFile(in int, name string, to int, as string) error {
-	fd, err := unix.Openat(in, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := unix.Openat(
+		in,
+		name,
+		unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC,
+		0,
+	)
 	if err != nil {
 		return err
 	}
@@ -323,6 +362,8 @@ func quarantined(moved []string, to string, failed error) error {
 	if failed != nil {
 		e = diag.New(diag.PolicyDenied, "running in the sandbox: the program created a protected path that could not be removed: %w", failed)
 	}
-	return e.WithReason("sandbox_quarantine").WithDetail("quarantined", moved[:min(len(moved), maxQuarantined)]).
+	return e.
+		WithReason("sandbox_quarantine").
+		WithDetail("quarantined", moved[:min(len(moved), maxQuarantined)]).
 		WithDetail("quarantined_count", len(moved)).WithDetail("directory", to)
 }

@@ -66,7 +66,9 @@ func (w *wrapped) landlock() error {
 // privateDirs creates the directories of one run: an empty home directory, with links to
 // what is granted of the user's, and one for temporary files.
 func (w *wrapped) privateDirs() error {
-	fail := func(err error) error { return diag.New(diag.FileSystemError, "preparing the sandbox: %w", err) }
+	fail := func(err error) error {
+		return diag.New(diag.FileSystemError, "preparing the sandbox: %w", err)
+	}
 	dir, err := os.MkdirTemp("", "rye-run-")
 	if err != nil {
 		return fail(err)
@@ -86,7 +88,10 @@ func (w *wrapped) privateDirs() error {
 	}
 	// The fixed paths have no link: the program knows their real names.
 	for _, p := range slices.Concat(w.g.Read, w.g.Write) {
-		if w.g.Home == "" || p == w.g.Home || !below(w.g.Home, p) || below(w.g.Home, w.g.Project) && below(w.g.Project, p) {
+		if w.g.Home == "" ||
+			p == w.g.Home ||
+			!below(w.g.Home, p) ||
+			below(w.g.Home, w.g.Project) && below(w.g.Project, p) {
 			continue
 		}
 		link := filepath.Join(home, strings.TrimPrefix(p, w.g.Home))
@@ -112,14 +117,20 @@ func (b *ruleBuilder) build(l *layout) error {
 		return err
 	}
 	for _, p := range slices.Concat(secretsOfSystem(b.g.Listings), b.g.Hidden) {
-		if real, _, err := trace(p); err == nil && readable(real) {
+		real, _, err := trace(p)
+		if err == nil && readable(real) {
 			b.hidden = append(b.hidden, real)
 		}
 	}
 	writable := l.writable()
 	for _, root := range writable {
 		if root != b.g.Cache {
-			found := newGuard(b.g.Protected, b.g.Listings, b.g.Git, b.g.Repositories).find(b.g.Project, root, openAnchor(root))
+			found := newGuard(
+				b.g.Protected,
+				b.g.Listings,
+				b.g.Git,
+				b.g.Repositories,
+			).find(b.g.Project, root, openAnchor(root))
 			l.guarded[root] = found
 			b.hidden = append(b.hidden, found.secret...)
 		}
@@ -176,7 +187,9 @@ func (b *ruleBuilder) writable(root string, found guarded) {
 
 // fixedBelow returns the protected paths in a directory.
 func (g guarded) fixedBelow(dir string) []string {
-	return slices.DeleteFunc(slices.Clone(g.fixed), func(p string) bool { return p == dir || !below(dir, p) })
+	return slices.DeleteFunc(slices.Clone(g.fixed), func(p string) bool {
+		return p == dir || !below(dir, p)
+	})
 }
 
 // split adds rules for p without the excluded paths, and reports whether it had to

@@ -99,7 +99,9 @@ func modeCalls() []modeCall {
 // call is loaded before them. With outside the program sees files that it may not write: the
 // helper sets the modes of those that it may.
 func refuseSetID(c modeCall, outside bool) []bpf.Instruction {
-	load := func(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: dataArgs + 8*n, Size: 4} }
+	load := func(n uint32) bpf.Instruction {
+		return bpf.LoadAbsolute{Off: dataArgs + 8*n, Size: 4}
+	}
 	allow := bpf.RetConstant{Val: seccompAllow}
 	if outside && c.exists {
 		allow.Val = seccompAsk
@@ -140,7 +142,16 @@ func refuseReservations() []bpf.Instruction {
 // attributeCalls set attributes of files, for which Landlock has no right. The error is that of
 // a file system without them.
 func attributeCalls() []uint32 {
-	return []uint32{unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, setXattrAt, removeXattrAt}
+	return []uint32{
+		unix.SYS_SETXATTR,
+		unix.SYS_LSETXATTR,
+		unix.SYS_FSETXATTR,
+		unix.SYS_REMOVEXATTR,
+		unix.SYS_LREMOVEXATTR,
+		unix.SYS_FREMOVEXATTR,
+		setXattrAt,
+		removeXattrAt,
+	}
 }
 
 // System calls of Linux 6.13.
@@ -168,7 +179,11 @@ const ioprioProcess = 1 // IOPRIO_WHO_PROCESS
 func refuseOutside() []bpf.Instruction {
 	var out []bpf.Instruction
 	refuse := func(n, with uint32) {
-		out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: n, SkipFalse: 1}, bpf.RetConstant{Val: with})
+		out = append(
+			out,
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: n, SkipFalse: 1},
+			bpf.RetConstant{Val: with},
+		)
 	}
 	for _, n := range attributeCalls() {
 		refuse(n, seccompErrno|uint32(unix.EOPNOTSUPP))
@@ -196,8 +211,12 @@ const flagsOfFiles = 0x40086602
 // Without executes, files in memory that could be started as programs do not exist. With
 // outside, files and processes outside of the sandbox are visible.
 func seccompFilter(net string, sockets, executes, outside bool) ([]uint64, error) {
-	ret := func(v uint32) bpf.Instruction { return bpf.RetConstant{Val: v} }
-	load := func(off uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: off, Size: 4} }
+	ret := func(v uint32) bpf.Instruction {
+		return bpf.RetConstant{Val: v}
+	}
+	load := func(off uint32) bpf.Instruction {
+		return bpf.LoadAbsolute{Off: off, Size: 4}
+	}
 	unlessEqual := func(v uint32, skip uint8) bpf.Instruction {
 		return bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipFalse: skip}
 	}
@@ -206,9 +225,17 @@ func seccompFilter(net string, sockets, executes, outside bool) ([]uint64, error
 		load(dataNumber),
 	}
 	if x32Bit != 0 { // another calling convention of the same architecture, with its own numbers
-		p = append(p, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: x32Bit, SkipFalse: 1}, ret(seccompEPERM))
+		p = append(
+			p,
+			bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: x32Bit, SkipFalse: 1},
+			ret(seccompEPERM),
+		)
 	}
-	p = append(p, bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: lastCall, SkipFalse: 1}, ret(seccompErrno|uint32(unix.ENOSYS)))
+	p = append(
+		p,
+		bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: lastCall, SkipFalse: 1},
+		ret(seccompErrno|uint32(unix.ENOSYS)),
+	)
 	for _, n := range refusedCalls() {
 		p = append(p, unlessEqual(n, 1), ret(seccompEPERM))
 	}
@@ -228,7 +255,11 @@ func seccompFilter(net string, sockets, executes, outside bool) ([]uint64, error
 	p = append(p, unlessEqual(unix.SYS_CLONE, 4), load(dataArgs),
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipFalse: 1}, ret(seccompEPERM), ret(seccompAllow))
 	p = append(p, refuseReservations()...)
-	p = append(p, unlessEqual(unix.SYS_IOCTL, uint8(2+2*len(commands))), load(dataArgs+8))
+	p = append(
+		p,
+		unlessEqual(unix.SYS_IOCTL, uint8(2+2*len(commands))),
+		load(dataArgs+8),
+	)
 	for _, c := range commands {
 		p = append(p, unlessEqual(c, 1), ret(seccompEPERM))
 	}
@@ -242,7 +273,11 @@ func seccompFilter(net string, sockets, executes, outside bool) ([]uint64, error
 			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.MFD_NOEXEC_SEAL, SkipTrue: 1}, ret(seccompEPERM), ret(seccompAllow))
 	}
 	list := families(net, sockets)
-	p = append(p, unlessEqual(unix.SYS_SOCKET, uint8(2+2*len(list))), load(dataArgs))
+	p = append(
+		p,
+		unlessEqual(unix.SYS_SOCKET, uint8(2+2*len(list))),
+		load(dataArgs),
+	)
 	for _, f := range list {
 		p = append(p, unlessEqual(f, 1), ret(seccompAllow))
 	}

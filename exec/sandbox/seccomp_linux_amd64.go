@@ -23,4 +23,6 @@ func modeCallsOfArch() []modeCall {
 	}
 }
 
-func ownerCallsOfArch() []uint32 { return []uint32{unix.SYS_CHOWN, unix.SYS_LCHOWN} }
+func ownerCallsOfArch() []uint32 {
+	return []uint32{unix.SYS_CHOWN, unix.SYS_LCHOWN}
+}

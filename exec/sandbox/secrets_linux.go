@@ -79,7 +79,8 @@ func (w *secretsWalk) dir(rel string, at stamp) {
 		}
 		p := rel + e.name
 		var st unix.Stat_t
-		if unix.Fstatat(w.from.fd, p, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		if unix.Fstatat(w.from.fd, p, &st, unix.AT_SYMLINK_NOFOLLOW) != nil ||
+			st.Mode&unix.S_IFMT == unix.S_IFLNK {
 			continue
 		}
 		below, isDir := stampIn(&st, nil)
@@ -97,7 +98,8 @@ func (w *secretsWalk) dir(rel string, at stamp) {
 func (w *secretsWalk) names(dir string, at stamp) []entry {
 	key := listingKey{dir: dir, unlinked: true}
 	if w.device != 0 && at.device == w.device {
-		if has, ok := w.seen.remembered(key, at, w.now); ok {
+		has, ok := w.seen.remembered(key, at, w.now)
+		if ok {
 			return has.entries
 		}
 	}
@@ -112,7 +114,11 @@ func (w *secretsWalk) names(dir string, at stamp) []entry {
 // /etc are links, and they need no call of their own. The stamp is that before the names were
 // read.
 func (w *secretsWalk) read(dir string) (found listing, complete bool) {
-	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(
+		dir,
+		unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC,
+		0,
+	)
 	if err != nil {
 		return found, false
 	}

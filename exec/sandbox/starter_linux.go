@@ -51,7 +51,10 @@ func NewStarter(self string) *Starter {
 // take returns a helper for the caller alone and our end of its socket, or nil. It starts
 // none that is in a cgroup, because a clone with the same parent excludes that.
 func (s *Starter) take(g Grant, l Ladder) (p *os.Process, ours int) {
-	if s == nil || g.Rung != Strict || l.cgroup != nil || g.Self != s.self {
+	if s == nil ||
+		g.Rung != Strict ||
+		l.cgroup != nil ||
+		g.Self != s.self {
 		return nil, -1
 	}
 	return s.helper(inNamespaces(g.Net != policy.NetAny))
@@ -64,7 +67,13 @@ func give(socket int, files []*os.File) error {
 	for i, f := range files {
 		fds[i] = int(f.Fd())
 	}
-	err := unix.Sendmsg(socket, []byte{0}, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL)
+	err := unix.Sendmsg(
+		socket,
+		[]byte{0},
+		unix.UnixRights(fds...),
+		nil,
+		unix.MSG_NOSIGNAL,
+	)
 	runtime.KeepAlive(files)
 	return err
 }
@@ -155,7 +164,14 @@ func (s *Starter) child(pid int) (*os.Process, error) {
 		return nil, unix.ECHILD
 	}
 	var info unix.Siginfo
-	if err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil {
+	err := unix.Waitid(
+		unix.P_PID,
+		pid,
+		&info,
+		unix.WEXITED|unix.WNOHANG|unix.WNOWAIT,
+		nil,
+	)
+	if err != nil {
 		return nil, err
 	}
 	return os.FindProcess(pid)

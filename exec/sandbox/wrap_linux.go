@@ -95,7 +95,8 @@ func (w *wrapped) resolve() error {
 // strict plans a run in namespaces of its own.
 func (w *wrapped) strict() error {
 	if w.g.Cache != "" {
-		if err := os.MkdirAll(filepath.Join(w.g.Cache, "home"), 0o700); err != nil {
+		err := os.MkdirAll(filepath.Join(w.g.Cache, "home"), 0o700)
+		if err != nil {
 			return diag.New(diag.FileSystemError, "preparing the sandbox: %w", err)
 		}
 	}
@@ -125,7 +126,9 @@ func (w *wrapped) strict() error {
 	abi := landlockABI()
 	w.spec.Landlock = newRuleset(abi, w.g.Net)
 	w.strictRules(w.spec.Landlock)
-	if len(w.g.Sockets) > 0 && w.g.Net == policy.NetAny && abi < 6 {
+	if len(w.g.Sockets) > 0 &&
+		w.g.Net == policy.NetAny &&
+		abi < 6 {
 		w.missing("abstract-unix")
 	}
 	w.limits()
@@ -184,7 +187,9 @@ func (w *wrapped) command() {
 	w.spec.Grace = max(grace-200*time.Millisecond, 50*time.Millisecond).Milliseconds()
 }
 
-func (w *wrapped) missing(what string) { w.report.missing(what) }
+func (w *wrapped) missing(what string) {
+	w.report.missing(what)
+}
 
 // basic plans a run without isolation, under limits.
 func (w *wrapped) basic() {
@@ -199,7 +204,9 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 	if w.g.Self == "" {
 		return diag.New(diag.SandboxUnavailable, "preparing the sandbox: the path of this program is not known")
 	}
-	fail := func(err error) error { return diag.New(diag.FileSystemError, "preparing the sandbox: %w", err) }
+	fail := func(err error) error {
+		return diag.New(diag.FileSystemError, "preparing the sandbox: %w", err)
+	}
 	spec, err := memory(confine.AppendSpec(nil, &w.spec))
 	if err != nil {
 		return fail(err)
@@ -210,11 +217,14 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 		}
 	})
 	var group *cgroup
-	if early, fd := w.g.Starter.take(w.g, w.ladder); early != nil {
+	early, fd := w.g.Starter.take(w.g, w.ladder)
+	if early != nil {
 		w.inbox = inboxOf(fd, w.g.Listen, exited)
 		w.inbox.early = early
 		cmd.Files = append([]*os.File{spec}, cmd.Files...)
-		cmd.Spawn = func(files []*os.File) (*os.Process, error) { return early, give(fd, files) }
+		cmd.Spawn = func(files []*os.File) (*os.Process, error) {
+			return early, give(fd, files)
+		}
 	} else {
 		in, theirs, err := newInbox(w.g.Listen, exited)
 		if err != nil {
@@ -327,7 +337,8 @@ func (w *wrapped) end(res *proc.Result) error {
 	end := w.inbox.end
 	if end == nil { // the helper was killed with the program, or failed
 		limit, measured := w.cgroup.exceeded()
-		if err := w.quarantine(); err == nil && limit != "" && res.Signal != "" {
+		err := w.quarantine()
+		if err == nil && limit != "" && res.Signal != "" {
 			return exceededError(limit, w.g.Limits, measured)
 		} else if err != nil || res.Signal != "" || res.TimedOut || res.Cancelled {
 			return err
@@ -360,8 +371,11 @@ func (w *wrapped) stepError(f *confine.Failure) error {
 		return otherVersion(w.g.Self)
 	}
 	return diag.New(diag.SandboxUnavailable, "starting the sandbox: %s: %s", f.Step, strings.TrimSpace(f.What)).
-		WithReason("sandbox_step").WithDetail("step", f.Step).WithDetail("wanted", string(w.report.Rung)).
-		WithDetail("layers", w.report.Layers).WithDetail("missing", w.report.Missing)
+		WithReason("sandbox_step").
+		WithDetail("step", f.Step).
+		WithDetail("wanted", string(w.report.Rung)).
+		WithDetail("layers", w.report.Layers).
+		WithDetail("missing", w.report.Missing)
 }
 
 // quarantine checks every directory that the program could write.
@@ -372,7 +386,17 @@ func (w *wrapped) quarantine() error {
 	defer w.g.Listings.save(time.Now())
 	var all []string
 	for root, before := range w.layout.guarded {
-		moved, err := quarantine(w.g.Project, root, w.g.Quarantine, len(all), before, w.g.Protected, w.g.Listings, w.g.Git, w.g.Repositories)
+		moved, err := quarantine(
+			w.g.Project,
+			root,
+			w.g.Quarantine,
+			len(all),
+			before,
+			w.g.Protected,
+			w.g.Listings,
+			w.g.Git,
+			w.g.Repositories,
+		)
 		all = append(all, moved...)
 		if err != nil {
 			return quarantined(all, w.g.Quarantine, err)

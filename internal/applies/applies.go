@@ -49,7 +49,13 @@ func Check(doc *tree.Doc) []diag.Finding {
 		return nil
 	}
 	r := tree.NewReader(doc, diag.ValidationFailed)
-	mode := r.Enum(applyKey, string(Of(doc.Root)), string(Always), string(Paths), string(Search))
+	mode := r.Enum(
+		applyKey,
+		string(Of(doc.Root)),
+		string(Always),
+		string(Paths),
+		string(Search),
+	)
 	list := r.Texts(pathsKey, checkPattern)
 	switch {
 	case Mode(mode) == Paths && !r.Has(pathsKey):

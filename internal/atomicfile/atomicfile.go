@@ -82,7 +82,8 @@ func (c *content) check(dir *openat.Folder, name string) error {
 		if _, err := dir.Stat(name); err != nil {
 			return nil
 		}
-		if _, err := dir.CheckFile(name); diag.CodeOf(err) == diag.PathEscape {
+		_, err := dir.CheckFile(name)
+		if diag.CodeOf(err) == diag.PathEscape {
 			return err
 		}
 		return fs.ErrExist
@@ -114,7 +115,12 @@ type Pending struct {
 // Stage writes a temporary file that Commit renames to a name in dir, which must
 // stay open until then. exact permission bits are set past the umask; 0 leaves a new
 // file with 0666, reduced by the umask. Commit or Discard must be called.
-func (b Base) Stage(dir *openat.Folder, name string, data []byte, exact fs.FileMode) (*Pending, error) {
+func (b Base) Stage(
+	dir *openat.Folder,
+	name string,
+	data []byte,
+	exact fs.FileMode,
+) (*Pending, error) {
 	return b.stage(dir, name, content{
 		data:  data,
 		perm:  0o666,

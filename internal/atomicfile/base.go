@@ -217,7 +217,11 @@ func (b Base) Lock(ctx context.Context, rel string) (*filelock.Lock, error) {
 }
 
 // LockWithin is Lock with a limit of the time to wait: see filelock.AcquireWithin.
-func (b Base) LockWithin(ctx context.Context, rel string, limit time.Duration) (*filelock.Lock, error) {
+func (b Base) LockWithin(
+	ctx context.Context,
+	rel string,
+	limit time.Duration,
+) (*filelock.Lock, error) {
 	f, err := b.OpenFile(rel, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -262,7 +266,8 @@ func (b Base) Remove(rel string) error {
 // RemoveAll removes the directory at rel with everything in it. It is not an error
 // if nothing is there.
 func (b Base) RemoveAll(rel string) error {
-	if err := b.remove(rel, (*openat.Folder).RemoveAll); !errors.Is(err, fs.ErrNotExist) {
+	err := b.remove(rel, (*openat.Folder).RemoveAll)
+	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -292,7 +297,8 @@ func (b Base) failed(doing, rel string, err error) error {
 	}
 	out := diag.Doing(doing+" "+name, err)
 	for _, key := range []string{"link", "entry"} { // relative to the trusted directory
-		if at, ok := out.Details[key].(string); ok && !filepath.IsAbs(at) {
+		at, ok := out.Details[key].(string)
+		if ok && !filepath.IsAbs(at) {
 			out.Details[key] = filepath.Join(b.dir, filepath.FromSlash(at))
 		}
 	}

@@ -14,13 +14,17 @@ const Created = spaceDir + "/" + cacheDir + "/created"
 
 // CreatedNames are the files of a project that rye creates next to .ai and that confined
 // programs may not create.
-func CreatedNames() []string { return []string{"rye.yaml", "rye.lock", "rye.sum"} }
+func CreatedNames() []string {
+	return []string{"rye.yaml", "rye.lock", "rye.sum"}
+}
 
 // keep writes the copy of a file before the file itself. It does so for one that does not
 // exist yet or that has a copy, if a confined program ever ran: the directory exists then. An
 // error costs the file only if a program ends now.
 func (b Base) keep(dir *openat.Folder, name string, data []byte) {
-	if b.inner != path.Join(spaceDir, cacheDir, TempDir) || dir.Path() != b.temp || !slices.Contains(CreatedNames(), name) {
+	if b.inner != path.Join(spaceDir, cacheDir, TempDir) ||
+		dir.Path() != b.temp ||
+		!slices.Contains(CreatedNames(), name) {
 		return
 	}
 	root := Base{
@@ -40,7 +44,8 @@ func (b Base) keep(dir *openat.Folder, name string, data []byte) {
 			return
 		}
 	}
-	if p, err := root.stage(copies, name, content{data: data, perm: 0o600}); err == nil {
+	p, err := root.stage(copies, name, content{data: data, perm: 0o600})
+	if err == nil {
 		_ = p.Commit()
 	}
 }

@@ -10,4 +10,6 @@ import (
 // renamesOpen reports whether an open file can be renamed and removed.
 const renamesOpen = true
 
-func crossDevice(err error) bool { return errors.Is(err, syscall.EXDEV) }
+func crossDevice(err error) bool {
+	return errors.Is(err, syscall.EXDEV)
+}

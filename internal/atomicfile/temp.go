@@ -35,7 +35,8 @@ func (b Base) tempFolder() (*openat.Folder, error) {
 		}
 	}
 	if b.needs != "" { // a directory without .ai must not become a project
-		if _, err := at.Stat(b.needs); errors.Is(err, fs.ErrNotExist) {
+		_, err := at.Stat(b.needs)
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
@@ -81,7 +82,8 @@ func (b Base) ignoreAll(rel string) {
 		return
 	}
 	defer f.Close()
-	if fi, err := f.Stat(); err == nil && fi.Size() == 0 {
+	fi, err := f.Stat()
+	if err == nil && fi.Size() == 0 {
 		_, _ = f.WriteAt([]byte(ignored), 0)
 	}
 }

@@ -42,17 +42,20 @@ func (s *Store) build(parent, key string, found state, e *entry) error {
 // read-only.
 func (e *entry) write(dir string) error {
 	for sub := range e.dirs {
-		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o700); err != nil {
+		err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o700)
+		if err != nil {
 			return err
 		}
 	}
 	for _, f := range e.files {
-		if err := writeFile(filepath.Join(dir, filepath.FromSlash(f.Rel)), f); err != nil {
+		err := writeFile(filepath.Join(dir, filepath.FromSlash(f.Rel)), f)
+		if err != nil {
 			return err
 		}
 	}
 	for sub := range e.dirs {
-		if err := seal(filepath.Join(dir, filepath.FromSlash(sub))); err != nil {
+		err := seal(filepath.Join(dir, filepath.FromSlash(sub)))
+		if err != nil {
 			return err
 		}
 	}
@@ -96,7 +99,9 @@ func seal(dir string) error {
 
 // discard removes a directory of the store, with read-only directories in it. A
 // directory that cannot be removed now is swept later.
-func discard(path string) { _ = openat.RemoveAll(path) }
+func discard(path string) {
+	_ = openat.RemoveAll(path)
+}
 
 // sweepAll removes temporary directories of killed processes.
 func (s *Store) sweepAll() {
@@ -111,7 +116,8 @@ func (s *Store) sweepAll() {
 				if !strings.HasPrefix(de.Name(), temporary) {
 					continue
 				}
-				if fi, err := de.Info(); err == nil && now().Sub(fi.ModTime()) > stale {
+				fi, err := de.Info()
+				if err == nil && now().Sub(fi.ModTime()) > stale {
 					_ = dir.RemoveAll(de.Name())
 				}
 			}

@@ -72,7 +72,12 @@ func (s *Store) single(digest [32]byte, f TreeFile) (string, error) {
 	// one file from the directory of the other.
 	key := hex.EncodeToString(digest[:])
 	tag := sha256.Sum256(fmt.Appendf(nil, "%t %s", f.Exec, f.Rel))
-	dir, err := s.put(items, key, key+"."+hex.EncodeToString(tag[:4]), e)
+	dir, err := s.put(
+		items,
+		key,
+		key+"."+hex.EncodeToString(tag[:4]),
+		e,
+	)
 	if err != nil {
 		return "", err
 	}
@@ -124,14 +129,19 @@ func (s *Store) open(kind string) (*openat.Dir, error) {
 	}
 	// What is in this directory is written by path: a link here is refused now, and no
 	// other user can put one here after the next check.
-	if err := atomicfile.Private(s.Dir).MkdirAll(kind); err != nil {
+	err := atomicfile.Private(s.Dir).MkdirAll(kind)
+	if err != nil {
 		out := diag.Doing("creating cache", err)
 		out.Reason = cmp.Or(out.Reason, "cache")
 		return nil, out
 	}
 	// After creating it: in a sticky directory another user may have been faster.
-	if err := owner.Sealed(filepath.Join(s.Dir, kind)); err != nil {
-		return nil, diag.New(diag.ConfigError, "opening the cache: %w", err).WithReason("cache_owner").WithDetail("path", s.Dir).WithDetail("variable", "RYE_CACHE")
+	err = owner.Sealed(filepath.Join(s.Dir, kind))
+	if err != nil {
+		return nil, diag.New(diag.ConfigError, "opening the cache: %w", err).
+			WithReason("cache_owner").
+			WithDetail("path", s.Dir).
+			WithDetail("variable", "RYE_CACHE")
 	}
 	return openat.Open(s.Dir)
 }

@@ -53,7 +53,9 @@ func (e *entry) sorted() []TreeFile {
 	for _, f := range e.files {
 		list = append(list, f)
 	}
-	slices.SortFunc(list, func(a, b TreeFile) int { return cmp.Compare(a.Rel, b.Rel) })
+	slices.SortFunc(list, func(a, b TreeFile) int {
+		return cmp.Compare(a.Rel, b.Rel)
+	})
 	return list
 }
 
@@ -63,7 +65,14 @@ func (e *entry) digest() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "rye tree 1\n%d\n", len(e.files))
 	for _, f := range e.sorted() {
-		fmt.Fprintf(h, "%x %t %d:%s\n", sha256.Sum256(f.Bytes), f.Exec, len(f.Rel), f.Rel)
+		fmt.Fprintf(
+			h,
+			"%x %t %d:%s\n",
+			sha256.Sum256(f.Bytes),
+			f.Exec,
+			len(f.Rel),
+			f.Rel,
+		)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -86,16 +95,20 @@ func (e *entry) inspect(root *openat.Dir, dir, at string) state {
 		switch {
 		case d.Err != nil:
 			return d.Err
-		case d.IsDir() && e.dirs[name], listed && !d.IsDir() && matches(root, rel, f):
+		case d.IsDir() && e.dirs[name],
+			listed && !d.IsDir() && matches(root, rel, f):
 			found++
 			return nil
 		}
 		return errDiffers
 	})
-	if err == nil && found == len(e.files)+len(e.dirs) && owner.Private(filepath.Join(dir, at), "") == nil {
+	if err == nil &&
+		found == len(e.files)+len(e.dirs) &&
+		owner.Private(filepath.Join(dir, at), "") == nil {
 		return intact
 	}
-	if _, gone := os.Lstat(filepath.Join(dir, at)); errors.Is(gone, os.ErrNotExist) {
+	_, gone := os.Lstat(filepath.Join(dir, at))
+	if errors.Is(gone, os.ErrNotExist) {
 		return absent
 	}
 	return broken
@@ -106,7 +119,9 @@ var errDiffers = errors.New("the directory differs")
 // matches reports whether the file at rel has the content and mode of f.
 func matches(root *openat.Dir, rel string, f TreeFile) bool {
 	b, info, err := root.Read(rel, int64(len(f.Bytes)))
-	return err == nil && bytes.Equal(b, f.Bytes) && (runtime.GOOS == "windows" || info.Mode == modeOf(f))
+	return err == nil &&
+		bytes.Equal(b, f.Bytes) &&
+		(runtime.GOOS == "windows" || info.Mode == modeOf(f))
 }
 
 func modeOf(f TreeFile) os.FileMode {

@@ -56,7 +56,8 @@ func (p *Pending) Add(f TreeFile) error {
 	if err := openat.CheckRel(f.Rel); err != nil {
 		return err
 	}
-	if err := p.folder(path.Dir(f.Rel)); err != nil {
+	err := p.folder(path.Dir(f.Rel))
+	if err != nil {
 		return err
 	}
 	if err := p.write(f); err != nil {
@@ -86,10 +87,16 @@ func (p *Pending) folder(rel string) error {
 	return nil
 }
 
-func (p *Pending) at(rel string) string { return filepath.Join(p.tmp, filepath.FromSlash(rel)) }
+func (p *Pending) at(rel string) string {
+	return filepath.Join(p.tmp, filepath.FromSlash(rel))
+}
 
 func (p *Pending) write(f TreeFile) (err error) {
-	w, err := os.OpenFile(p.at(f.Rel), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	w, err := os.OpenFile(
+		p.at(f.Rel),
+		os.O_WRONLY|os.O_CREATE|os.O_EXCL,
+		0o600,
+	)
 	if err != nil {
 		return err
 	}
@@ -107,7 +114,11 @@ func (p *Pending) write(f TreeFile) (err error) {
 // Commit syncs the files and moves the directory to cas/key in one step. It keeps an
 // existing directory for which intact returns true and replaces any other; a nil
 // intact replaces all. The Pending cannot be used afterwards.
-func (p *Pending) Commit(ctx context.Context, key string, intact func(dir string) bool) (string, error) {
+func (p *Pending) Commit(
+	ctx context.Context,
+	key string,
+	intact func(dir string) bool,
+) (string, error) {
 	defer p.Discard()
 	if key == "" || strings.HasPrefix(key, ".") || strings.ContainsAny(key, `/\`) {
 		return "", diag.New(diag.Internal, "storing a snapshot: %q is not a valid key", key)
@@ -175,7 +186,9 @@ func (p *Pending) Discard() {
 }
 
 // SnapshotDir returns the path of cas/key, which need not exist.
-func (s *Store) SnapshotDir(key string) string { return filepath.Join(s.Dir, snapshots, key) }
+func (s *Store) SnapshotDir(key string) string {
+	return filepath.Join(s.Dir, snapshots, key)
+}
 
 // Remove removes cas/key in one step: a reader sees all of it or nothing.
 func (s *Store) Remove(key string) error {

@@ -13,4 +13,6 @@ func syncFile(path string) error {
 	return f.Sync()
 }
 
-func syncDir(path string) error { return syncFile(path) }
+func syncDir(path string) error {
+	return syncFile(path)
+}

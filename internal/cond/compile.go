@@ -17,7 +17,12 @@ import (
 // Compile compiles the value of doc at a path, in either form. name is the path as
 // messages show it. It returns nil with the findings of every mistake, which have
 // the given code. A value that is absent must not be passed: it needs no Cond.
-func Compile(doc *tree.Doc, path, name string, v any, code diag.Code) (*Cond, []diag.Finding) {
+func Compile(
+	doc *tree.Doc,
+	path, name string,
+	v any,
+	code diag.Code,
+) (*Cond, []diag.Finding) {
 	c := &compiler{doc: doc, code: code}
 	out := c.cond(path, name, v, 1)
 	if len(c.findings) > 0 {
@@ -36,7 +41,13 @@ type compiler struct {
 
 func (c *compiler) reject(path, format string, args ...any) *diag.Finding {
 	pos := c.doc.At(path)
-	c.findings = append(c.findings, diag.Errorf(c.code, pos.Line, pos.Column, format, args...))
+	c.findings = append(c.findings, diag.Errorf(
+		c.code,
+		pos.Line,
+		pos.Column,
+		format,
+		args...,
+	))
 	return &c.findings[len(c.findings)-1]
 }
 
@@ -100,7 +111,9 @@ func (c *Cond) size() (nodes, depth int) {
 }
 
 // forms are the keys of which a condition has exactly one.
-func forms() []string { return []string{"path", "any", "all", "not"} }
+func forms() []string {
+	return []string{"path", "any", "all", "not"}
+}
 
 func (c *compiler) mapping(path, name string, m map[string]any, depth int) *Cond {
 	known := append(forms(), "op", "value")
@@ -137,12 +150,25 @@ func (c *compiler) mapping(path, name string, m map[string]any, depth int) *Cond
 			c.reject(tree.Join(path, form[0]), "%s.%s is a list of at least one condition", name, form[0])
 			return nil
 		}
-		return c.parts(path, name, map[string]kind{"any": anyOf, "all": allOf}[form[0]], form[0], list, depth)
+		return c.parts(
+			path,
+			name,
+			map[string]kind{"any": anyOf, "all": allOf}[form[0]],
+			form[0],
+			list,
+			depth,
+		)
 	}
 	return nil
 }
 
-func (c *compiler) parts(path, name string, k kind, key string, list []any, depth int) *Cond {
+func (c *compiler) parts(
+	path, name string,
+	k kind,
+	key string,
+	list []any,
+	depth int,
+) *Cond {
 	out := &Cond{kind: k}
 	for i, v := range list {
 		at := tree.Join(path, key)
@@ -170,7 +196,13 @@ func (c *compiler) comparison(path, name string, m map[string]any) *Cond {
 	if op, has := m["op"]; has {
 		out.op, _ = op.(string)
 		if !slices.Contains(ops(), out.op) {
-			f := c.reject(tree.Join(path, "op"), "%s.op: unknown operator %s: the operators are %s", name, quoted(op), strings.Join(ops(), ", "))
+			f := c.reject(
+				tree.Join(path, "op"),
+				"%s.op: unknown operator %s: the operators are %s",
+				name,
+				quoted(op),
+				strings.Join(ops(), ", "),
+			)
 			nearest(f, out.op, ops())
 			return nil
 		}

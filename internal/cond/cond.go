@@ -136,7 +136,8 @@ func (c *Cond) compare(doc any, failed *error) bool {
 	if names, ok := v.(Names); ok {
 		return c.compareNames(names)
 	}
-	if err := c.mixed(classOf(v)); err != nil && *failed == nil {
+	err = c.mixed(classOf(v))
+	if err != nil && *failed == nil {
 		*failed = err
 	}
 	return c.compareValue(v)

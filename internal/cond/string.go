@@ -33,7 +33,15 @@ func (c *Cond) String() string {
 			return c.call.String()
 		}
 	}
-	symbol := map[string]string{"eq": "==", "ne": "!=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "regex": "matches"}[c.op]
+	symbol := map[string]string{
+		"eq":    "==",
+		"ne":    "!=",
+		"gt":    ">",
+		"gte":   ">=",
+		"lt":    "<",
+		"lte":   "<=",
+		"regex": "matches",
+	}[c.op]
 	if symbol == "" {
 		symbol = c.op
 	}

@@ -75,10 +75,11 @@ func (p *parser) unexpected(want string) error {
 
 // next returns the word or character at the position.
 func (p *parser) next() string {
-	if path, n := dotpath.Cut(p.in[p.at:]); n > 0 {
+	path, n := dotpath.Cut(p.in[p.at:])
+	if n > 0 {
 		return path[0]
 	}
-	_, n := utf8.DecodeRuneInString(p.in[p.at:])
+	_, n = utf8.DecodeRuneInString(p.in[p.at:])
 	return p.in[p.at : p.at+n]
 }
 
@@ -101,7 +102,8 @@ func (p *parser) symbol(s string) bool {
 // word consumes a keyword. It is not the beginning of a longer name or path.
 func (p *parser) word(s string) bool {
 	p.space()
-	if path, n := dotpath.Cut(p.in[p.at:]); len(path) != 1 || path[0] != s || n != len(s) {
+	path, n := dotpath.Cut(p.in[p.at:])
+	if len(path) != 1 || path[0] != s || n != len(s) {
 		return false
 	}
 	p.at += len(s)
@@ -123,7 +125,12 @@ func (p *parser) conjunction(depth int) (*Cond, error) {
 }
 
 // series parses one part, or several with an operator between them.
-func (p *parser) series(depth int, k kind, part func(int) (*Cond, error), word, symbol string) (*Cond, error) {
+func (p *parser) series(
+	depth int,
+	k kind,
+	part func(int) (*Cond, error),
+	word, symbol string,
+) (*Cond, error) {
 	first, err := part(depth)
 	if err != nil {
 		return nil, err

@@ -43,7 +43,9 @@ func classOf(v any) class {
 	return other
 }
 
-func sameType(a, b any) bool { return classOf(a) == classOf(b) && classOf(a) != other }
+func sameType(a, b any) bool {
+	return classOf(a) == classOf(b) && classOf(a) != other
+}
 
 // equal reports whether two values have the same type and are equal.
 func equal(a, b any) bool {
@@ -73,7 +75,8 @@ func equal(a, b any) bool {
 			return false
 		}
 		for k, v := range x {
-			if w, has := y[k]; !has || !equal(v, w) {
+			w, has := y[k]
+			if !has || !equal(v, w) {
 				return false
 			}
 		}
@@ -154,7 +157,8 @@ func rat(v any) (*big.Rat, bool) {
 		if len(v) > maxDigits {
 			return nil, false
 		}
-		if f, err := v.Float64(); err != nil || f == 0 || math.Abs(f) < 1e-300 {
+		f, err := v.Float64()
+		if err != nil || f == 0 || math.Abs(f) < 1e-300 {
 			// Beyond the range of a float64 only an integer without exponent is read.
 			i, ok := new(big.Int).SetString(string(v), 10)
 			if !ok {

@@ -62,10 +62,14 @@ type Key struct {
 }
 
 // name is what variables are called.
-var name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`) })
+var name = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+})
 
 // IsName reports whether a text can be the name of a key.
-func IsName(s string) bool { return name().MatchString(s) }
+func IsName(s string) bool {
+	return name().MatchString(s)
+}
 
 // Find returns the value of each name that has one, from the environment or else from
 // the file. A value may be too short to be hidden in logs: see Short.
@@ -104,7 +108,9 @@ func (k Keys) Store(ctx context.Context, n, value string) error {
 	if err := checkValue(value); err != nil {
 		return diag.New(diag.ValidationFailed, "storing the key %s: %w", n, err)
 	}
-	return k.change(ctx, func(m map[string]string) { m[n] = value })
+	return k.change(ctx, func(m map[string]string) {
+		m[n] = value
+	})
 }
 
 // Remove removes a key. existed is false if it was not stored.
@@ -116,7 +122,9 @@ func (k Keys) Remove(ctx context.Context, n string) (existed bool, err error) {
 	if _, existed = m[n]; !existed {
 		return false, nil
 	}
-	return true, k.change(ctx, func(m map[string]string) { delete(m, n) })
+	return true, k.change(ctx, func(m map[string]string) {
+		delete(m, n)
+	})
 }
 
 func checkValue(v string) error {
@@ -135,9 +143,13 @@ func checkValue(v string) error {
 // Short reports whether a value is too short to be a secret: a dummy such as "noop", for
 // a service of this machine that takes any key. Logs show it, because it is part of many
 // words.
-func Short(value string) bool { return len(value) < redact.Min }
+func Short(value string) bool {
+	return len(value) < redact.Min
+}
 
-func (k Keys) path() string { return filepath.Join(k.Dir, File) }
+func (k Keys) path() string {
+	return filepath.Join(k.Dir, File)
+}
 
 // read returns the stored keys. A file that other users can read is an error:
 // they may know what is in it.
@@ -172,7 +184,9 @@ func (k Keys) private(fi fs.FileInfo) error {
 	if why == "" {
 		return nil
 	}
-	return diag.New(diag.ConfigError, "reading the stored keys: %s %s", k.path(), why).WithReason("credentials_mode").WithDetail("path", k.path())
+	return diag.New(diag.ConfigError, "reading the stored keys: %s %s", k.path(), why).
+		WithReason("credentials_mode").
+		WithDetail("path", k.path())
 }
 
 // parse reads the section keys. Messages have positions and names, never values.
@@ -180,7 +194,8 @@ func parse(b []byte, path string) (map[string]string, error) {
 	doc, found := tomlx.Parse(b)
 	if diag.Failed(found) {
 		at := found[0]
-		return nil, diag.New(diag.ConfigError, "reading the stored keys: %s:%d:%d is not valid TOML", path, at.Line, at.Column).WithDetail("path", path)
+		return nil, diag.New(diag.ConfigError, "reading the stored keys: %s:%d:%d is not valid TOML", path, at.Line, at.Column).
+			WithDetail("path", path)
 	}
 	r := tree.NewReader(doc, diag.ConfigError)
 	r.Only("keys")
@@ -219,7 +234,8 @@ func (k Keys) change(ctx context.Context, edit func(map[string]string)) error {
 		m = map[string]string{}
 	}
 	edit(m)
-	if err := base.Write(File, render(m), 0o600); err != nil {
+	err = base.Write(File, render(m), 0o600)
+	if err != nil {
 		return diag.Doing("storing a key", err)
 	}
 	return nil

@@ -58,7 +58,9 @@ func (f Fallback) String() string {
 }
 
 // MarshalText renders as String does.
-func (f Fallback) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+func (f Fallback) MarshalText() ([]byte, error) {
+	return []byte(f.String()), nil
+}
 
 // Limits are the limits that a directive asks for. Nil is absent, zero permits none.
 type Limits struct {
@@ -141,7 +143,10 @@ func Read(m *item.Metadata) (*Directive, []diag.Finding) {
 		return d, nil
 	}
 	// The prose of a directive can be long, and its positions are not needed.
-	r := reader{tree.NewReader(&tree.Doc{Root: m.Fields, Pos: m.Pos}, diag.ValidationFailed)}
+	r := reader{tree.NewReader(
+		&tree.Doc{Root: m.Fields, Pos: m.Pos},
+		diag.ValidationFailed,
+	)}
 	d.Extends = r.extends()
 	d.Model = r.model(r.Map("model"))
 	d.Limits = r.limits(r.Map("limits"))

@@ -21,7 +21,9 @@ const (
 // BasePlaceholder is replaced by the body of the directive that one extends.
 const BasePlaceholder = "{base}"
 
-func withBase(body, base string) string { return strings.ReplaceAll(body, BasePlaceholder, base) }
+func withBase(body, base string) string {
+	return strings.ReplaceAll(body, BasePlaceholder, base)
+}
 
 type reader struct{ *tree.Reader }
 
@@ -119,7 +121,8 @@ func (r reader) limits(m *tree.Reader) Limits {
 		DurationSeconds: whole("duration_seconds", 1, MaxDuration),
 	}
 	if m.Has("spend") {
-		if usd, err := policy.ParseUSD(m.Text("spend")); err != nil {
+		usd, err := policy.ParseUSD(m.Text("spend"))
+		if err != nil {
 			m.RejectErr("spend", err)
 		} else {
 			out.Spend = &usd
@@ -157,7 +160,8 @@ func (r reader) checks() []Check {
 	for _, m := range r.Maps("checks") {
 		m.Require("tool")
 		c := Check{Tool: m.Text("tool"), Attempts: m.Int("attempts", 2, 1, 100)}
-		if _, err := item.ParseRef(c.Tool, item.Tool); c.Tool != "" && err != nil {
+		_, err := item.ParseRef(c.Tool, item.Tool)
+		if c.Tool != "" && err != nil {
 			m.Reject("tool", "is %q: %v", c.Tool, err)
 			continue
 		}
@@ -173,7 +177,8 @@ var contextKinds = []string{"knowledge", "directive", "tool", "config"}
 // The id may also be the text of the element. Entries keep the order of their kinds,
 // and within one the order of the file.
 func (r reader) context() []Context {
-	if _, text := r.Value("context").(string); text || !r.Has("context") {
+	_, text := r.Value("context").(string)
+	if text || !r.Has("context") {
 		if text && r.Text("context") != "" {
 			r.Reject("context", "must contain elements such as <knowledge ref=\"team/labels\"/>, not text")
 		}

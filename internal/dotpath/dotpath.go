@@ -73,19 +73,26 @@ func nameLength(s string) int {
 // of a name follows.
 func digits(s string) int {
 	n := len(s) - len(strings.TrimLeft(s, "0123456789"))
-	if n < len(s) && (s[n] == '-' || nameLength(s[n:]) > 0) {
+	if n < len(s) &&
+		(s[n] == '-' || nameLength(s[n:]) > 0) {
 		return 0
 	}
 	return n
 }
 
-func clip(s string) string { return cuttext.Short(s, 40) }
+func clip(s string) string {
+	return cuttext.Short(s, 40)
+}
 
 // IsName reports whether s is one name.
-func IsName(s string) bool { return s != "" && nameLength(s) == len(s) }
+func IsName(s string) bool {
+	return s != "" && nameLength(s) == len(s)
+}
 
 // String returns the path with dots.
-func (p Path) String() string { return strings.Join(p, ".") }
+func (p Path) String() string {
+	return strings.Join(p, ".")
+}
 
 // Lookup returns the value at the path below root. Digits are an index of a list
 // or a key of a mapping. A value that is null exists.
@@ -113,7 +120,10 @@ func (p Path) Lookup(root any) (any, bool) {
 
 // index returns a list index. It has one spelling: no leading zeros.
 func index(s string) (int, bool) {
-	if s == "" || s[0] < '0' || s[0] > '9' || len(s) > 1 && s[0] == '0' {
+	if s == "" ||
+		s[0] < '0' ||
+		s[0] > '9' ||
+		len(s) > 1 && s[0] == '0' {
 		return 0, false
 	}
 	i, err := strconv.Atoi(s)

@@ -95,7 +95,13 @@ func (d *directive) errorf(off int, code diag.Code, format string, args ...any) 
 		return &diag.Finding{}
 	}
 	p := d.pos(off)
-	return add(&d.errors, diag.Errorf(code, p.Line, p.Column, format, args...))
+	return add(&d.errors, diag.Errorf(
+		code,
+		p.Line,
+		p.Column,
+		format,
+		args...,
+	))
 }
 
 func (d *directive) warnf(off int, code diag.Code, format string, args ...any) *diag.Finding {
@@ -103,7 +109,13 @@ func (d *directive) warnf(off int, code diag.Code, format string, args ...any) *
 		return &diag.Finding{}
 	}
 	p := d.pos(off)
-	return add(&d.warnings, diag.Warnf(code, p.Line, p.Column, format, args...))
+	return add(&d.warnings, diag.Warnf(
+		code,
+		p.Line,
+		p.Column,
+		format,
+		args...,
+	))
 }
 
 // add appends a finding and returns it, so that a caller can set its reason.
@@ -173,12 +185,22 @@ func (d *directive) root(document *node) *node {
 		return nil
 	}
 	if root.tag != "directive" {
-		d.unknown(root.off, "element <"+root.tag+">", "the XML block", root.tag, []string{"directive"}, "<", ">")
+		d.unknown(
+			root.off,
+			"element <"+root.tag+">",
+			"the XML block",
+			root.tag,
+			[]string{"directive"},
+			"<",
+			">",
+		)
 	}
 	return root
 }
 
-func blankPrefix(s string) int { return len(s) - len(strings.TrimLeft(s, " \t\r\n")) }
+func blankPrefix(s string) int {
+	return len(s) - len(strings.TrimLeft(s, " \t\r\n"))
+}
 
 // judge turns repairs into findings: warnings in prose, which is every element
 // of <directive> other than <metadata> and <inputs>, and errors everywhere else,
@@ -193,8 +215,12 @@ func (d *directive) judge(root *node, repairs []repair) {
 		}
 	}
 	for _, r := range repairs {
-		i := sort.Search(len(prose), func(i int) bool { return prose[i].off > r.off }) - 1
-		if i >= 0 && prose[i].in <= r.off && r.off < prose[i].out {
+		i := sort.Search(len(prose), func(i int) bool {
+			return prose[i].off > r.off
+		}) - 1
+		if i >= 0 &&
+			prose[i].in <= r.off &&
+			r.off < prose[i].out {
 			d.warnf(r.off, diag.ParsingError, "%s", r.msg)
 		} else {
 			d.errorf(r.off, diag.ParsingError, "%s", r.msg)
@@ -203,7 +229,12 @@ func (d *directive) judge(root *node, repairs []repair) {
 }
 
 // unknown reports a name that is not among the known ones.
-func (d *directive) unknown(off int, what, where, word string, known []string, open, closing string) {
+func (d *directive) unknown(
+	off int,
+	what, where, word string,
+	known []string,
+	open, closing string,
+) {
 	if len(d.errors) >= maxFindings {
 		return
 	}
@@ -222,14 +253,30 @@ func near(f *diag.Finding, word string, known []string, open, closing string) {
 }
 
 func (d *directive) unknownElement(n, parent *node, known ...string) {
-	d.unknown(n.off, "element <"+n.tag+">", "<"+parent.tag+">", n.tag, known, "<", ">")
+	d.unknown(
+		n.off,
+		"element <"+n.tag+">",
+		"<"+parent.tag+">",
+		n.tag,
+		known,
+		"<",
+		">",
+	)
 }
 
 // attributes reports the attributes that are not known.
 func (d *directive) attributes(n *node, known ...string) {
 	for _, a := range n.attrs {
 		if !contains(known, a.name) {
-			d.unknown(a.off-len(a.name)-2, "attribute "+a.name, "<"+n.tag+">", a.name, known, "", "")
+			d.unknown(
+				a.off-len(a.name)-2,
+				"attribute "+a.name,
+				"<"+n.tag+">",
+				a.name,
+				known,
+				"",
+				"",
+			)
 		}
 	}
 }
@@ -271,4 +318,6 @@ func (d *directive) text(n *node, attrs ...string) string {
 }
 
 // source returns the content of an element as it is written.
-func (d *directive) source(n *node) string { return strings.TrimSpace(newlines(d.src[n.in:n.out])) }
+func (d *directive) source(n *node) string {
+	return strings.TrimSpace(newlines(d.src[n.in:n.out]))
+}

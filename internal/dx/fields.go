@@ -69,7 +69,9 @@ func (d *directive) section(c *node) {
 
 // nearly reports whether a and b differ by one letter, or by two exchanged ones.
 func nearly(a, b string) bool {
-	if a == b || len(a) > len(b)+1 || len(b) > len(a)+1 {
+	if a == b ||
+		len(a) > len(b)+1 ||
+		len(b) > len(a)+1 {
 		return false
 	}
 	i := 0
@@ -82,7 +84,8 @@ func nearly(a, b string) bool {
 	}
 	x := a[i : len(a)-j]
 	y := b[i : len(b)-j]
-	return len(x) <= 1 && len(y) <= 1 || len(x) == 2 && len(y) == 2 && x[0] == y[1] && x[1] == y[0]
+	return len(x) <= 1 && len(y) <= 1 ||
+		len(x) == 2 && len(y) == 2 && x[0] == y[1] && x[1] == y[0]
 }
 
 // prose keeps the inner source of an element.
@@ -238,7 +241,9 @@ func (d *directive) limit(o option) (any, bool) {
 		return o.value, o.value == "USD"
 	case "spend":
 		whole, frac, point := strings.Cut(o.value, ".")
-		ok := whole != "" && (!point || frac != "") && strings.Trim(whole+frac, "0123456789") == ""
+		ok := whole != "" &&
+			(!point || frac != "") &&
+			strings.Trim(whole+frac, "0123456789") == ""
 		if !ok {
 			d.errorf(o.off, diag.ValidationFailed, "spend must be a decimal number such as 0.05, not %q", o.value)
 		}

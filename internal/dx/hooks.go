@@ -62,7 +62,10 @@ func (d *directive) hook(n *node, path string) map[string]any {
 			m.put("id", c.off, d.text(c))
 		default:
 			if !contains(hookKeys[:], c.tag) {
-				d.unknownElement(c, n, append([]string{"when", "params", "inputs"}, hookKeys[:]...)...)
+				d.unknownElement(c, n, append(
+					[]string{"when", "params", "inputs"},
+					hookKeys[:]...,
+				)...)
 				continue
 			}
 			m.put(c.tag, c.off, d.hookScalar(option{c.tag, d.text(c), c.off}))
@@ -123,9 +126,12 @@ func (d *directive) condition(n *node, path string) any {
 		at := join(path, c.tag)
 		switch c.tag {
 		case "any", "all":
-			m.put(c.tag, c.off, d.conditions(c, func(i int) string { return index(at, i) }))
+			m.put(c.tag, c.off, d.conditions(c, func(i int) string {
+				return index(at, i)
+			}))
 		case "not":
-			if list := d.conditions(c, func(int) string { return at }); len(list) == 1 {
+			list := d.conditions(c, func(int) string { return at })
+			if len(list) == 1 {
 				m.put("not", c.off, list[0])
 			} else {
 				d.errorf(c.off, diag.ValidationFailed, "<not> must contain one condition, not %d", len(list))
@@ -167,7 +173,10 @@ func (d *directive) conditions(n *node, path func(i int) string) []any {
 		case "condition":
 			list = append(list, d.condition(c, at))
 		case "any", "all", "not":
-			list = append(list, d.condition(&node{tag: n.tag, off: c.off, children: []*node{c}}, at))
+			list = append(list, d.condition(
+				&node{tag: n.tag, off: c.off, children: []*node{c}},
+				at,
+			))
 		default:
 			d.unknownElement(c, n, "condition", "any", "all", "not")
 		}
@@ -179,7 +188,8 @@ func (d *directive) conditions(n *node, path func(i int) string) []any {
 // as JSON, and everything else as text.
 func (d *directive) guess(s string) any {
 	v, fs := jsonx.ParseValue([]byte(s))
-	if _, object := v.(map[string]any); object || len(fs) > 0 {
+	_, object := v.(map[string]any)
+	if object || len(fs) > 0 {
 		return s
 	}
 	return v
@@ -229,7 +239,8 @@ func (d *directive) params(n *node, path string) any {
 	}
 	for _, c := range n.elements() {
 		key := c.tag
-		if a, ok := c.attr("name"); ok && (c.tag == "param" || c.tag == "input") {
+		a, ok := c.attr("name")
+		if ok && (c.tag == "param" || c.tag == "input") {
 			key = a.value
 		}
 		m.put(key, c.off, d.param(c, join(path, key)))
@@ -275,7 +286,14 @@ func (d *directive) typed(o option, kind string) any {
 		ok = kind == "object"
 	}
 	if !ok {
-		d.errorf(o.off, diag.ValidationFailed, "%s: %s is not of type %s", o.key, strconv.Quote(o.value), kind)
+		d.errorf(
+			o.off,
+			diag.ValidationFailed,
+			"%s: %s is not of type %s",
+			o.key,
+			strconv.Quote(o.value),
+			kind,
+		)
 		return o.value
 	}
 	return v
@@ -313,7 +331,9 @@ func (d *directive) open(n *node, path string) any {
 		put(a.name, a.off, func(string) any { return a.value })
 	}
 	for _, c := range elements {
-		put(c.tag, c.off, func(at string) any { return d.open(c, at) })
+		put(c.tag, c.off, func(at string) any {
+			return d.open(c, at)
+		})
 	}
 	if t := n.ownText(); t != "" && counts["text"] == 0 {
 		m["text"] = t

@@ -25,7 +25,8 @@ func (d *directive) inputs(n *node) {
 		path := index("inputs", len(list))
 		in := map[string]any{"type": "string", "required": false}
 		d.parameter(c, in, path, "name", "type", "required", "default")
-		if name, _ := in["name"].(string); seen[name] && name != "" {
+		name, _ := in["name"].(string)
+		if seen[name] && name != "" {
 			d.errorf(c.off, diag.ValidationFailed, "the input %q is declared twice", name)
 			continue
 		}
@@ -62,14 +63,21 @@ func (d *directive) parameter(n *node, into map[string]any, path string, known .
 				types = append(types, "image", "file")
 			}
 			if !contains(types, a.value) {
-				f := d.errorf(a.off, diag.ValidationFailed, "unknown type %q, not one of %s", a.value, strings.Join(types, ", "))
+				f := d.errorf(
+					a.off,
+					diag.ValidationFailed,
+					"unknown type %q, not one of %s",
+					a.value,
+					strings.Join(types, ", "),
+				)
 				near(f, a.value, types, "", "")
 			}
 		case "name":
 			d.name(n, a)
 		}
 	}
-	if _, ok := n.attr("name"); !ok && contains(known, "name") {
+	_, ok := n.attr("name")
+	if !ok && contains(known, "name") {
 		d.errorf(n.off, diag.ValidationFailed, "<%s> has no name", n.tag)
 	}
 }
@@ -77,7 +85,8 @@ func (d *directive) parameter(n *node, into map[string]any, path string, known .
 // name reports a name that {input:name} cannot refer to.
 func (d *directive) name(n *node, a attr) {
 	for i := range len(a.value) {
-		if c := a.value[i]; !(c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c >= '0' && c <= '9') {
+		c := a.value[i]
+		if !(c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c >= '0' && c <= '9') {
 			d.errorf(a.off, diag.ValidationFailed, "the name %q must have letters, digits and _ only", a.value)
 			return
 		}

@@ -59,7 +59,8 @@ func (n *node) ownText() string {
 
 // add appends a child; text joins the text before it.
 func (n *node) add(c *node) {
-	if k := len(n.children); c.tag == "" && k > 0 && n.children[k-1].tag == "" {
+	k := len(n.children)
+	if c.tag == "" && k > 0 && n.children[k-1].tag == "" {
 		n.children[k-1].text += c.text
 		n.children[k-1].end = c.end
 		return

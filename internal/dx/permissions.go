@@ -103,12 +103,14 @@ func (d *directive) sandbox(n *node) {
 func (p *permissions) action(n *node) {
 	p.d.attributes(n)
 	elements := n.elements()
-	if n.tag == "draft" && (len(elements) == 0 || len(elements) == 1 && elements[0].ownText() == "*") {
+	if n.tag == "draft" &&
+		(len(elements) == 0 || len(elements) == 1 && elements[0].ownText() == "*") {
 		p.d.errorf(n.off, diag.ValidationFailed, "<draft> must name items, such as <tool>drafts/reports/*</tool>")
 		return
 	}
 	if len(elements) == 0 {
-		if c, ok := p.pattern(n, "rye."+n.tag+".", n.ownText()); ok {
+		c, ok := p.pattern(n, "rye."+n.tag+".", n.ownText())
+		if ok {
 			p.add(n.off, c)
 		}
 		return
@@ -135,7 +137,8 @@ func (p *permissions) kind(c, action *node) {
 		p.searchType(c, text)
 		return
 	}
-	if pattern, ok := p.pattern(c, "rye."+action.tag+"."+c.tag+".", text); ok {
+	pattern, ok := p.pattern(c, "rye."+action.tag+"."+c.tag+".", text)
+	if ok {
 		p.add(c.off, pattern)
 	}
 }
@@ -152,7 +155,10 @@ func (p *permissions) searchType(c *node, text string) {
 }
 
 func isKind(s string) bool {
-	return s != "" && s[0] >= 'a' && s[0] <= 'z' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+	return s != "" &&
+		s[0] >= 'a' &&
+		s[0] <= 'z' &&
+		strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
 // pattern checks an id with wildcards, the end of the capability that begins with
@@ -171,4 +177,6 @@ func (p *permissions) pattern(n *node, prefix, text string) (string, bool) {
 }
 
 // clip shortens a text for a message.
-func clip(text string) string { return cuttext.Short(text, glob.MaxDotted) }
+func clip(text string) string {
+	return cuttext.Short(text, glob.MaxDotted)
+}

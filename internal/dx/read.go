@@ -64,7 +64,9 @@ func endTags(src string) map[string]int {
 	}
 }
 
-func (r *reader) top() *node { return r.stack[len(r.stack)-1] }
+func (r *reader) top() *node {
+	return r.stack[len(r.stack)-1]
+}
 
 func (r *reader) repair(off int, format string, args ...any) {
 	r.repairs = append(r.repairs, repair{off, fmt.Sprintf(format, args...)})
@@ -78,7 +80,8 @@ func (r *reader) stop(off int, format string, args ...any) {
 func (r *reader) prolog() {
 	blank := len(r.src) - len(strings.TrimLeft(r.src, " \t\r\n"))
 	if strings.HasPrefix(r.src[blank:], "<?xml ") {
-		if n := strings.Index(r.src[blank:], "?>"); n >= 0 {
+		n := strings.Index(r.src[blank:], "?>")
+		if n >= 0 {
 			r.i = blank + n + 2
 		}
 	}
@@ -97,7 +100,9 @@ func (r *reader) step() {
 	case strings.HasPrefix(rest, "<!--"):
 		r.section("<!--", "-->", func(int) {}) // "<!-->" begins a comment, as in HTML it does not end one
 	case strings.HasPrefix(rest, "<![CDATA["):
-		r.section("<![CDATA[", "]]>", func(n int) { r.keep(newlines(rest[len("<![CDATA["):n]), 0) })
+		r.section("<![CDATA[", "]]>", func(n int) {
+			r.keep(newlines(rest[len("<![CDATA["):n]), 0)
+		})
 	case strings.HasPrefix(rest, "<!") && isDeclaration(rest[2:]):
 		r.stop(r.i, "document type declarations are refused")
 	case strings.HasPrefix(rest, "</") && nameLen(rest[2:]) > 0:
@@ -237,7 +242,9 @@ func (r *reader) startTag() {
 }
 
 // isOpaque reports whether the text of an element is never read as markup.
-func isOpaque(tag string) bool { return tag == "template" || tag == "example" || tag == "raw" }
+func isOpaque(tag string) bool {
+	return tag == "template" || tag == "example" || tag == "raw"
+}
 
 // opaque keeps everything up to the element's first end tag as its text. startTag
 // has checked that there is one.

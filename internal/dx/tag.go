@@ -103,7 +103,8 @@ func nameLen(s string) int {
 	for n < len(s) {
 		c := s[n]
 		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c >= utf8.RuneSelf
-		if !letter && (n == 0 || (c < '0' || c > '9') && c != '-' && c != '.' && c != ':') {
+		if !letter &&
+			(n == 0 || (c < '0' || c > '9') && c != '-' && c != '.' && c != ':') {
 			break
 		}
 		n++
@@ -173,7 +174,12 @@ func reference(s string) (string, int) {
 
 // isCharacter follows the production Char of XML 1.0.
 func isCharacter(c rune) bool {
-	return c == '\t' || c == '\n' || c == '\r' || c >= 0x20 && c <= 0xD7FF || c >= 0xE000 && c <= 0xFFFD || c >= 0x10000 && c <= 0x10FFFF
+	return c == '\t' ||
+		c == '\n' ||
+		c == '\r' ||
+		c >= 0x20 && c <= 0xD7FF ||
+		c >= 0xE000 && c <= 0xFFFD ||
+		c >= 0x10000 && c <= 0x10FFFF
 }
 
 // newlines writes every line end as "\n", as XML demands.

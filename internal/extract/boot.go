@@ -12,7 +12,9 @@ import (
 // extensions and comment styles. The first extractor is read with it, and sign,
 // verify and trust can work with it alone. Its schemas are the built-in minimum. All
 // callers get the same extractors and do not change them.
-func Boot() *Table { return &Table{list: slices.Clone(bootExtractors())} }
+func Boot() *Table {
+	return &Table{list: slices.Clone(bootExtractors())}
+}
 
 var bootExtractors = sync.OnceValue(func() []*Extractor {
 	hash := style("#")
@@ -45,7 +47,13 @@ var bootExtractors = sync.OnceValue(func() []*Extractor {
 			Rules: bootToolRules(), Schema: minimum("version", "tool_type", "description")},
 		{Kind: item.Knowledge, Folder: "knowledge", ID: IDPath, Boot: true,
 			Types: append(text(CodecKnowledge, html, ".md"), yaml...), Schema: minimum("version", "title")},
-		{Kind: item.Config, Folder: "config", ID: IDPath, Boot: true, Types: yaml},
+		{
+			Kind:   item.Config,
+			Folder: "config",
+			ID:     IDPath,
+			Boot:   true,
+			Types:  yaml,
+		},
 	}
 })
 
@@ -71,7 +79,10 @@ func minimum(required ...string) Schema {
 
 func bootToolRules() []Rule {
 	dunder := func(field string, more ...string) Rule {
-		return Rule{Field: field, From: append([]string{field, "__" + field + "__"}, more...)}
+		return Rule{Field: field, From: append(
+			[]string{field, "__" + field + "__"},
+			more...,
+		)}
 	}
 	return []Rule{dunder("version"), dunder("tool_type"), dunder("executor_id"), dunder("category"),
 		{Field: "description", From: []string{"description", "__tool_description__"}},
@@ -107,7 +118,9 @@ func seal(e *Extractor) {
 
 // require adds the minimum of a field.
 func (s *Schema) require(minimum Field) {
-	i := slices.IndexFunc(s.Fields, func(f Field) bool { return f.Name == minimum.Name })
+	i := slices.IndexFunc(s.Fields, func(f Field) bool {
+		return f.Name == minimum.Name
+	})
 	if i < 0 {
 		s.Fields = append(s.Fields, minimum)
 		return

@@ -45,18 +45,36 @@ type codec struct {
 // codecs returns the table. It is an array so that a call does not allocate.
 func codecs() [8]codec {
 	return [8]codec{
-		{CodecYAML, func(_ *Extractor, b []byte) reading { return data(yamlx.ParseItem(b)) }},
-		{CodecJSON, func(_ *Extractor, b []byte) reading { return data(jsonx.Parse(b)) }},
-		{CodecTOML, func(_ *Extractor, b []byte) reading { return data(tomlx.Parse(b)) }},
-		{CodecPython, func(_ *Extractor, b []byte) reading { return readPython(b) }},
-		{CodecHeaderHash, func(e *Extractor, b []byte) reading { return data(header.Parse(b, "#", e.isKey)) }},
-		{CodecHeaderSlash, func(e *Extractor, b []byte) reading { return data(header.ParseJS(b, e.isKey)) }},
-		{CodecDirective, func(_ *Extractor, b []byte) reading { return readDirective(b) }},
-		{CodecKnowledge, func(_ *Extractor, b []byte) reading { return readKnowledge(b) }},
+		{CodecYAML, func(_ *Extractor, b []byte) reading {
+			return data(yamlx.ParseItem(b))
+		}},
+		{CodecJSON, func(_ *Extractor, b []byte) reading {
+			return data(jsonx.Parse(b))
+		}},
+		{CodecTOML, func(_ *Extractor, b []byte) reading {
+			return data(tomlx.Parse(b))
+		}},
+		{CodecPython, func(_ *Extractor, b []byte) reading {
+			return readPython(b)
+		}},
+		{CodecHeaderHash, func(e *Extractor, b []byte) reading {
+			return data(header.Parse(b, "#", e.isKey))
+		}},
+		{CodecHeaderSlash, func(e *Extractor, b []byte) reading {
+			return data(header.ParseJS(b, e.isKey))
+		}},
+		{CodecDirective, func(_ *Extractor, b []byte) reading {
+			return readDirective(b)
+		}},
+		{CodecKnowledge, func(_ *Extractor, b []byte) reading {
+			return readKnowledge(b)
+		}},
 	}
 }
 
-func data(doc *tree.Doc, fs []diag.Finding) reading { return reading{doc: doc, findings: fs} }
+func data(doc *tree.Doc, fs []diag.Finding) reading {
+	return reading{doc: doc, findings: fs}
+}
 
 // reader returns the function of a codec, nil for an unknown one.
 func reader(name string) func(*Extractor, []byte) reading {
@@ -88,7 +106,14 @@ func (e *Extractor) Read(t FileType, src []byte) (item.Metadata, []diag.Finding)
 	m := item.Metadata{Fields: map[string]any{}}
 	read := reader(t.Codec)
 	if read == nil {
-		return m, []diag.Finding{diag.Errorf(diag.SchemaNotFound, 1, 1, "unknown codec %q for files of type %s", t.Codec, t.Ext)}
+		return m, []diag.Finding{diag.Errorf(
+			diag.SchemaNotFound,
+			1,
+			1,
+			"unknown codec %q for files of type %s",
+			t.Codec,
+			t.Ext,
+		)}
 	}
 	r := read(e, sign.WithoutForeignLegacy(src, t.Style))
 	m.Body = r.body
@@ -125,7 +150,8 @@ func (e *Extractor) apply(doc *tree.Doc) (map[string]any, map[string]diag.Positi
 		}
 	}
 	for k, v := range doc.Root {
-		if _, set := out[k]; !set && !e.supplies(k) {
+		_, set := out[k]
+		if !set && !e.supplies(k) {
 			out[k] = v
 		}
 	}
@@ -134,7 +160,9 @@ func (e *Extractor) apply(doc *tree.Doc) (map[string]any, map[string]diag.Positi
 
 // supplies reports whether a rule uses the source key.
 func (e *Extractor) supplies(key string) bool {
-	return slices.ContainsFunc(e.Rules, func(r Rule) bool { return slices.Contains(r.From, key) })
+	return slices.ContainsFunc(e.Rules, func(r Rule) bool {
+		return slices.Contains(r.From, key)
+	})
 }
 
 // copyPos gives a field the positions of a key and of what its value contains.
@@ -158,7 +186,8 @@ func copyPos(pos map[string]diag.Position, key, field string, value any) {
 	}
 	add := make([]entry, 0, len(pos))
 	for p, at := range pos {
-		if p == key || len(p) > len(key) && p[:len(key)] == key && p[len(key)] == '.' {
+		if p == key ||
+			len(p) > len(key) && p[:len(key)] == key && p[len(key)] == '.' {
 			add = append(add, entry{field + p[len(key):], at})
 		}
 	}
@@ -194,10 +223,12 @@ func readDirective(src []byte) reading {
 	if doc == nil {
 		doc = tree.New()
 	}
-	if p, ok := doc.Root["process"].(string); ok && len(body) == 0 {
+	p, ok := doc.Root["process"].(string)
+	if ok && len(body) == 0 {
 		body = []byte(p)
 	}
-	if title, line := mdmeta.Title(b.Before); title != "" && doc.Root["title"] == nil {
+	title, line := mdmeta.Title(b.Before)
+	if title != "" && doc.Root["title"] == nil {
 		doc.Root["title"], doc.Pos["title"] = title, diag.Position{Line: line, Column: 1}
 	}
 	return reading{doc: doc, body: body, findings: fs}
@@ -213,7 +244,8 @@ func readKnowledge(src []byte) reading {
 		b, found := mdmeta.Fence(src, "yaml")
 		if !found {
 			f := diag.Errorf(diag.ParsingError, 1, 1, "no metadata found")
-			return reading{doc: tree.New(), body: src, findings: []diag.Finding{f.WithReason("front_matter")}}
+			return reading{doc: tree.New(), body: src, findings: []diag.Finding{f.
+				WithReason("front_matter")}}
 		}
 		meta = b.Inner
 		line = b.Line

@@ -76,7 +76,9 @@ func (e *Extractor) Type(rel string) (FileType, bool) {
 }
 
 // Paths returns every possible path, below .ai, of an item with this id.
-func (e *Extractor) Paths(id string) []string { return slices.Collect(e.EachPath(id)) }
+func (e *Extractor) Paths(id string) []string {
+	return slices.Collect(e.EachPath(id))
+}
 
 // EachPath is Paths, each path when it is asked for.
 func (e *Extractor) EachPath(id string) iter.Seq[string] {
@@ -112,18 +114,27 @@ func (t *Table) Add(e *Extractor) error {
 			return diag.New(diag.ConfigError, "reading the extractor of kind %s: the directory %q belongs to kind %s", e.Kind, e.Folder, o.Kind)
 		}
 	}
-	t.list = slices.Replace(t.list, at, min(at+1, len(t.list)), e)
+	t.list = slices.Replace(
+		t.list,
+		at,
+		min(at+1, len(t.list)),
+		e,
+	)
 	return nil
 }
 
 // All returns the extractors.
-func (t *Table) All() []*Extractor { return t.list }
+func (t *Table) All() []*Extractor {
+	return t.list
+}
 
 // Digest returns the digest of everything that the metadata of files depend on, except the
 // program and the files. ok is false if an extractor is built in.
 func (t *Table) Digest() (digest [sha256.Size]byte, ok bool) {
 	in := make([]byte, 0, 1024)
-	add := func(s string) { in = append(binary.LittleEndian.AppendUint32(in, uint32(len(s))), s...) }
+	add := func(s string) {
+		in = append(binary.LittleEndian.AppendUint32(in, uint32(len(s))), s...)
+	}
 	for _, e := range t.list {
 		if e.Boot {
 			return digest, false

@@ -82,7 +82,9 @@ func (e *Extractor) fields(toolType string) iter.Seq[string] {
 // one that the extractor reads.
 func (e *Extractor) isKey(name string) bool {
 	return header.ToolKey(name) || slices.Contains(e.Keys[anyType], name) || e.supplies(name) ||
-		slices.ContainsFunc(e.Schema.Fields, func(f Field) bool { return f.Name == name })
+		slices.ContainsFunc(e.Schema.Fields, func(f Field) bool {
+			return f.Name == name
+		})
 }
 
 // names returns the names of the fields of an item and what files call them, without
@@ -102,7 +104,12 @@ func (e *Extractor) unknownData(m *item.Metadata) []diag.Finding {
 			continue
 		}
 		p := (&tree.Doc{Pos: m.Pos}).At(tree.Join("", key))
-		f := nearest(max(p.Line, 1), p.Column, key, suggest.Nearest(key, e.names(m.ToolType)))
+		f := nearest(
+			max(p.Line, 1),
+			p.Column,
+			key,
+			suggest.Nearest(key, e.names(m.ToolType)),
+		)
 		if f.Facts["nearest"] == "" {
 			f = diag.Errorf(diag.ValidationFailed, f.Line, f.Column, "unknown key %q", key).WithReason("own_key")
 		}
@@ -130,9 +137,15 @@ func (e *Extractor) unknownNames(t FileType, src []byte, m *item.Metadata) []dia
 		return out
 	}
 	for _, key := range header.Unknown(src, comment, e.isKey) {
-		f := nearest(key.Pos.Line, key.Pos.Column, key.Name, suggest.Nearest(key.Name, e.names(m.ToolType)))
+		f := nearest(
+			key.Pos.Line,
+			key.Pos.Column,
+			key.Name,
+			suggest.Nearest(key.Name, e.names(m.ToolType)),
+		)
 		if f.Facts["nearest"] == "" {
-			f = diag.Errorf(diag.ValidationFailed, f.Line, f.Column, "unknown key %q", key.Name).WithReason("header_key")
+			f = diag.Errorf(diag.ValidationFailed, f.Line, f.Column, "unknown key %q", key.Name).
+				WithReason("header_key")
 		}
 		out = append(out, f)
 	}
@@ -140,7 +153,11 @@ func (e *Extractor) unknownNames(t FileType, src []byte, m *item.Metadata) []dia
 }
 
 // misspelledLines compares the lines of a header outside the blocks of metadata.
-func (e *Extractor) misspelledLines(src []byte, m *item.Metadata, found []diag.Finding) []diag.Finding {
+func (e *Extractor) misspelledLines(
+	src []byte,
+	m *item.Metadata,
+	found []diag.Finding,
+) []diag.Finding {
 	var out []diag.Finding
 	number := 0
 	for line := range bytes.Lines(src) {
@@ -149,7 +166,8 @@ func (e *Extractor) misspelledLines(src []byte, m *item.Metadata, found []diag.F
 			break
 		}
 		key := keyInComment(text)
-		if key == "" || slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Line == number }) {
+		if key == "" ||
+			slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Line == number }) {
 			continue
 		}
 		if near := e.resembled(key, m); near != "" {
@@ -178,7 +196,10 @@ func (e *Extractor) hasField(toolType, name string) bool {
 // differs from in one or two characters, "" if none. Short names resemble too many words.
 func (e *Extractor) resembled(name string, m *item.Metadata) string {
 	own := strings.Trim(name, "_")
-	if e.hasField(m.ToolType, name) || e.hasField(m.ToolType, own) || e.supplies(name) || e.supplies(own) {
+	if e.hasField(m.ToolType, name) ||
+		e.hasField(m.ToolType, own) ||
+		e.supplies(name) ||
+		e.supplies(own) {
 		return ""
 	}
 	for c := range e.fields(m.ToolType) {
@@ -212,10 +233,12 @@ func resembles(name, own, field string, m *item.Metadata) bool {
 	default:
 		return false
 	}
-	if diff := utf8.RuneCountInString(own) - utf8.RuneCountInString(plain); diff > most || -diff > most {
+	diff := utf8.RuneCountInString(own) - utf8.RuneCountInString(plain)
+	if diff > most || -diff > most {
 		return false
 	}
-	if _, has := m.Fields[plain]; has || constant(name) != constant(field) {
+	_, has := m.Fields[plain]
+	if has || constant(name) != constant(field) {
 		return false
 	}
 	d := suggest.Distance(own, plain)

@@ -11,7 +11,8 @@ import (
 // permit in names.
 func (e *Extractor) MayHold(t FileType, field string, src []byte) bool {
 	program := slices.Contains([]string{CodecPython, CodecHeaderHash, CodecHeaderSlash}, t.Codec)
-	if !program && bytes.IndexByte(src, '\\') >= 0 || bytes.Contains(src, []byte(field)) {
+	if !program && bytes.IndexByte(src, '\\') >= 0 ||
+		bytes.Contains(src, []byte(field)) {
 		return true
 	}
 	for _, r := range e.Rules {

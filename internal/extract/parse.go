@@ -34,7 +34,8 @@ func Parse(doc *tree.Doc, codecOf func(parserID string) (string, error)) (*Extra
 	schema := r.Map("validation_schema")
 	schema.Only("fields")
 	e.Schema.Fields = readFields(schema.Map("fields"))
-	if b := Boot().Kind(e.Kind); b != nil && !r.Has("validation_schema") {
+	b := Boot().Kind(e.Kind)
+	if b != nil && !r.Has("validation_schema") {
 		e.Schema.Fields = slices.Clone(b.Schema.Fields) // the minimum of a kind of the boot table
 	}
 	seal(e)
@@ -49,7 +50,10 @@ func checkIdentity(r *tree.Reader, e *Extractor) {
 		return // reported as missing
 	}
 	folder := strings.ToLower(e.Folder)
-	if item.CheckID(e.Folder) != nil || strings.Contains(e.Folder, "/") || folder == "bundles" || Own(folder) {
+	if item.CheckID(e.Folder) != nil ||
+		strings.Contains(e.Folder, "/") ||
+		folder == "bundles" ||
+		Own(folder) {
 		r.Reject("folder", "is %q, must be one plain segment that rye does not use itself", e.Folder)
 	}
 	for _, b := range Boot().All() {
@@ -65,7 +69,9 @@ func checkFile(r *tree.Reader, e *Extractor) {
 		return
 	}
 	t, known := e.Type(e.File)
-	if !known || item.CheckID(strings.TrimSuffix(e.File, t.Ext)) != nil || strings.Contains(e.File, "/") {
+	if !known ||
+		item.CheckID(strings.TrimSuffix(e.File, t.Ext)) != nil ||
+		strings.Contains(e.File, "/") {
 		r.Reject("item_file", "is %q, must be the name of the file that makes a directory an item, such as SKILL.md, with one of the extensions", e.File)
 	}
 }
@@ -93,7 +99,11 @@ func readDetached(r *tree.Reader) bool {
 	return r.Enum("signature", "inline", "inline", "detached") == "detached"
 }
 
-func readType(r *tree.Reader, codecOf func(string) (string, error), detached bool) (FileType, bool) {
+func readType(
+	r *tree.Reader,
+	codecOf func(string) (string, error),
+	detached bool,
+) (FileType, bool) {
 	r.Require("ext", "parser")
 	t := FileType{Ext: r.Text("ext"), Detached: detached}
 	if t.Ext == "" {
@@ -123,7 +133,11 @@ func readType(r *tree.Reader, codecOf func(string) (string, error), detached boo
 
 func plainExt(ext string) bool {
 	name, dot := strings.CutPrefix(ext, ".")
-	return dot && ext != DetachedExt && ext == strings.ToLower(ext) && item.CheckID(name) == nil && !strings.Contains(name, "/")
+	return dot &&
+		ext != DetachedExt &&
+		ext == strings.ToLower(ext) &&
+		item.CheckID(name) == nil &&
+		!strings.Contains(name, "/")
 }
 
 func readStyle(r *tree.Reader, detached bool) sign.Style {
@@ -147,7 +161,8 @@ func readRules(r *tree.Reader) []Rule {
 		} else {
 			rule.From = r.Texts(field, nil)
 		}
-		if rule.From != nil && (len(rule.From) == 0 || slices.Contains(rule.From, "")) {
+		if rule.From != nil &&
+			(len(rule.From) == 0 || slices.Contains(rule.From, "")) {
 			r.Reject(field, "must be the name of a source, or a list of names")
 		}
 		out = append(out, rule)
@@ -186,7 +201,8 @@ func readField(name string, r *tree.Reader) Field {
 		Maximum:       readBound(r, "maximum"),
 		Nested:        readFields(r.Map("fields")),
 	}
-	if f.Type == "enum" && !r.Has("values") || f.Values != nil && len(f.Values) == 0 {
+	if f.Type == "enum" && !r.Has("values") ||
+		f.Values != nil && len(f.Values) == 0 {
 		r.Reject("values", "must list at least one value")
 	}
 	r.TextFunc("pattern", func(s string) (err error) {

@@ -49,7 +49,12 @@ func Header(t FileType) string {
 // Plain returns a warning about a support file that a person may take for a tool: a
 // program without a header, or data that do not parse. named states that the person named
 // the file: then each file without tool_type is reported.
-func (e *Extractor) Plain(t FileType, rel string, src []byte, executable, named bool) *diag.Finding {
+func (e *Extractor) Plain(
+	t FileType,
+	rel string,
+	src []byte,
+	executable, named bool,
+) *diag.Finding {
 	what, _ := toolHeader(t)
 	if e.Kind != item.Tool || what == "" {
 		return nil
@@ -88,5 +93,8 @@ func program(t FileType, rel string, src []byte) bool {
 	if bytes.HasPrefix(src, []byte("#!")) {
 		return true
 	}
-	return t.Codec == CodecPython && path.Base(rel) != "__init__.py" && bytes.Contains(src, []byte("__name__ == ")) && bytes.Contains(src, []byte("__main__"))
+	return t.Codec == CodecPython &&
+		path.Base(rel) != "__init__.py" &&
+		bytes.Contains(src, []byte("__name__ == ")) &&
+		bytes.Contains(src, []byte("__main__"))
 }

@@ -85,7 +85,9 @@ func keyInComment(text string) string {
 		n++
 	}
 	rest := strings.TrimLeft(text[n:], " \t")
-	if rest == "" || rest[0] != ':' && rest[0] != '=' || len(rest) > 1 && rest[1] == '=' {
+	if rest == "" ||
+		rest[0] != ':' && rest[0] != '=' ||
+		len(rest) > 1 && rest[1] == '=' {
 		return ""
 	}
 	return text[:n]
@@ -104,7 +106,8 @@ func misreadHeader(t FileType, src []byte) []diag.Finding {
 		text := strings.TrimFunc(string(line), unicode.IsSpace)
 		comment := isComment(text)
 		key := ""
-		if m := namedConstant().FindStringSubmatch(text); m != nil && t.Codec != CodecHeaderHash {
+		m := namedConstant().FindStringSubmatch(text)
+		if m != nil && t.Codec != CodecHeaderHash {
 			key = m[1]
 		} else if top && comment {
 			key = keyInComment(withoutSpaces(text))
@@ -134,7 +137,10 @@ func withoutSpaces(text string) string {
 }
 
 func isComment(text string) bool {
-	return slices.ContainsFunc([]string{"#", "//", "/*", "*", "--", ";"}, func(open string) bool { return strings.HasPrefix(text, open) })
+	return slices.ContainsFunc(
+		[]string{"#", "//", "/*", "*", "--", ";"},
+		func(open string) bool { return strings.HasPrefix(text, open) },
+	)
 }
 
 // directive reports whether a line is a directive of JavaScript such as "use strict".

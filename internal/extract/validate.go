@@ -39,7 +39,8 @@ type Field struct {
 func (e *Extractor) Validate(ref item.Ref, m *item.Metadata) []diag.Finding {
 	v := validator{ref: ref, pos: &tree.Doc{Pos: m.Pos}, keys: m.Keys}
 	for i := range e.Schema.Fields {
-		if f := &e.Schema.Fields[i]; f.Name == "executor_id" && ref.Kind == item.Tool && m.ToolType == item.Library {
+		f := &e.Schema.Fields[i]
+		if f.Name == "executor_id" && ref.Kind == item.Tool && m.ToolType == item.Library {
 			v.library(m)
 		} else {
 			v.field(f, m.Fields, "")
@@ -79,7 +80,13 @@ func (v *validator) called(path string) string {
 // add adds a finding and returns it, for its reason.
 func (v *validator) add(path, format string, args ...any) *diag.Finding {
 	p := v.pos.At(path)
-	v.out = append(v.out, diag.Errorf(diag.ValidationFailed, max(p.Line, 1), p.Column, format, args...))
+	v.out = append(v.out, diag.Errorf(
+		diag.ValidationFailed,
+		max(p.Line, 1),
+		p.Column,
+		format,
+		args...,
+	))
 	return &v.out[len(v.out)-1]
 }
 
@@ -113,7 +120,8 @@ func (v *validator) value(f *Field, val any, path string) {
 		v.text(f, s, path)
 	}
 	v.bounds(f, val, path)
-	if list, ok := val.([]any); ok && f.Item != nil {
+	list, ok := val.([]any)
+	if ok && f.Item != nil {
 		for i, e := range list {
 			v.value(f.Item, e, tree.Index(path, i))
 		}
@@ -181,7 +189,8 @@ func (v *validator) text(f *Field, s, path string) {
 		if v.ref.Category() == "" {
 			reason = "category_top"
 		}
-		*f = f.WithReason(reason, "field", v.called(path), "want", v.ref.Category(), "value", s)
+		*f = f.
+			WithReason(reason, "field", v.called(path), "want", v.ref.Category(), "value", s)
 	}
 }
 

@@ -95,7 +95,12 @@ func FreeWithin(ctx context.Context, f *os.File, limit time.Duration) error {
 
 // pollWithin is poll with a limit, and late reports that it has passed. If the process that took the lock was killed, a
 // program that it had just started can have a copy of its files until exec: pollWithin waits for that in addition.
-func pollWithin(ctx context.Context, f *os.File, take func(*os.File) error, limit time.Duration) (err error, late bool) {
+func pollWithin(
+	ctx context.Context,
+	f *os.File,
+	take func(*os.File) error,
+	limit time.Duration,
+) (err error, late bool) {
 	for first := true; ; first = false {
 		bounded, cancel := context.WithTimeout(ctx, limit)
 		err = poll(bounded, f, take)
@@ -139,7 +144,9 @@ func poll(ctx context.Context, f *os.File, take func(*os.File) error) error {
 // Try takes the lock of an open file, until the file is closed, or returns ErrHeld.
 // Another error means that the file system has no locks. A file that is closed without its lock being released first
 // (see Release) can be held for a moment longer.
-func Try(f *os.File) error { return try(f) }
+func Try(f *os.File) error {
+	return try(f)
+}
 
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)

@@ -8,10 +8,14 @@ import (
 	"syscall"
 )
 
-func try(f *os.File) error { return atOnce(f, syscall.LOCK_EX) }
+func try(f *os.File) error {
+	return atOnce(f, syscall.LOCK_EX)
+}
 
 // share takes the lock together with others that share it.
-func share(f *os.File) error { return atOnce(f, syscall.LOCK_SH) }
+func share(f *os.File) error {
+	return atOnce(f, syscall.LOCK_SH)
+}
 
 func atOnce(f *os.File, how int) error {
 	err := flock(f, how|syscall.LOCK_NB)
@@ -21,14 +25,19 @@ func atOnce(f *os.File, how int) error {
 	return err
 }
 
-func unlock(f *os.File) error { return flock(f, syscall.LOCK_UN) }
+func unlock(f *os.File) error {
+	return flock(f, syscall.LOCK_UN)
+}
 
 // wait returns when it has the lock.
-func wait(f *os.File) error { return flock(f, syscall.LOCK_EX) }
+func wait(f *os.File) error {
+	return flock(f, syscall.LOCK_EX)
+}
 
 func flock(f *os.File, how int) error {
 	for {
-		if err := syscall.Flock(int(f.Fd()), how); !errors.Is(err, syscall.EINTR) {
+		err := syscall.Flock(int(f.Fd()), how)
+		if !errors.Is(err, syscall.EINTR) {
 			return err
 		}
 	}

@@ -97,7 +97,9 @@ func (b *Batch) Read(oids []string, limit int64, each func(i int, o Object)) err
 	if len(rest) == 0 {
 		return nil
 	}
-	return b.read("blob", rest, limit, func(k int, o Object) { each(at[k], o) })
+	return b.read("blob", rest, limit, func(k int, o Object) {
+		each(at[k], o)
+	})
 }
 
 // ReadTrees is Read for trees, in the order of the names.
@@ -107,7 +109,12 @@ func (b *Batch) ReadTrees(oids []string, limit int64, each func(i int, o Object)
 	return b.read("tree", oids, limit, each)
 }
 
-func (b *Batch) read(kind string, oids []string, limit int64, each func(i int, o Object)) error {
+func (b *Batch) read(
+	kind string,
+	oids []string,
+	limit int64,
+	each func(i int, o Object),
+) error {
 	if b.fail != nil {
 		return broken(b.fail)
 	}
@@ -159,7 +166,8 @@ func (b *Batch) explained(err error, oid string) error {
 		return err
 	}
 	if strings.Contains(text, "promisor remote") || strings.Contains(text, "lazy fetching") {
-		return diag.New(diag.ExecutionFailed, "reading object %s: this clone was made with --filter and lacks it", oid[:min(len(oid), 12)]).WithReason(partialClone)
+		return diag.New(diag.ExecutionFailed, "reading object %s: this clone was made with --filter and lacks it", oid[:min(len(oid), 12)]).
+			WithReason(partialClone)
 	}
 	return errors.New(lastLine(text))
 }
@@ -199,7 +207,12 @@ func (g *Git) Sizes(ctx context.Context, oids []string) ([]int64, error) {
 	if len(oids) == 0 {
 		return nil, nil
 	}
-	out, err := g.run(ctx, strings.NewReader(strings.Join(oids, "\n")+"\n"), "cat-file", "--batch-check=%(objectsize)")
+	out, err := g.run(
+		ctx,
+		strings.NewReader(strings.Join(oids, "\n")+"\n"),
+		"cat-file",
+		"--batch-check=%(objectsize)",
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -94,10 +94,12 @@ func quotedLine(path string) string {
 // its work tree, has a file .gitattributes.
 func HasAttributes(dir string) bool {
 	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".gitattributes")); err == nil {
+		_, err := os.Lstat(filepath.Join(dir, ".gitattributes"))
+		if err == nil {
 			return true
 		}
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+		_, err = os.Lstat(filepath.Join(dir, ".git"))
+		if err == nil {
 			return false
 		}
 		parent := filepath.Dir(dir)

@@ -16,13 +16,18 @@ import (
 // CopyTo makes a repository with a work tree in an empty directory: a branch at a commit
 // of this repository, whose objects it reads and does not copy. The new repository has no
 // hooks and none of the settings of this one. Without files, the work tree stays empty.
-func (r *Repo) CopyTo(ctx context.Context, dir, branch, commit string, files bool) (*Git, error) {
+func (r *Repo) CopyTo(
+	ctx context.Context,
+	dir, branch, commit string,
+	files bool,
+) (*Git, error) {
 	g := r.In(dir)
 	format := "sha1"
 	if r.SHA256 {
 		format = "sha256"
 	}
-	if _, err := g.run(ctx, nil, "init", "-q", "--template=", "--object-format="+format); err != nil {
+	_, err := g.run(ctx, nil, "init", "-q", "--template=", "--object-format="+format)
+	if err != nil {
 		return nil, err
 	}
 	own := filepath.Join(dir, ".git")
@@ -30,8 +35,13 @@ func (r *Repo) CopyTo(ctx context.Context, dir, branch, commit string, files boo
 	for _, name := range []string{"hooks", "info", filepath.Join("objects", "info")} { // protected paths must exist to be protected
 		failed = errors.Join(failed, os.MkdirAll(filepath.Join(own, name), 0o700))
 	}
-	failed = errors.Join(failed, os.WriteFile(filepath.Join(own, "objects", "info", "alternates"), []byte(filepath.ToSlash(r.Objects())+"\n"), 0o600))
-	if b, err := openat.ReadRegular(filepath.Join(r.CommonDir, "shallow"), openat.MaxText); err == nil {
+	failed = errors.Join(failed, os.WriteFile(
+		filepath.Join(own, "objects", "info", "alternates"),
+		[]byte(filepath.ToSlash(r.Objects())+"\n"),
+		0o600,
+	))
+	b, err := openat.ReadRegular(filepath.Join(r.CommonDir, "shallow"), openat.MaxText)
+	if err == nil {
 		failed = errors.Join(failed, os.WriteFile(filepath.Join(own, "shallow"), b, 0o600))
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		failed = errors.Join(failed, err)
@@ -39,17 +49,19 @@ func (r *Repo) CopyTo(ctx context.Context, dir, branch, commit string, files boo
 	if failed != nil {
 		return nil, diag.New(diag.FileSystemError, "making a repository: %w", failed)
 	}
-	if _, err := g.run(ctx, nil, "update-ref", "refs/heads/"+branch, commit); err != nil {
+	_, err = g.run(ctx, nil, "update-ref", "refs/heads/"+branch, commit)
+	if err != nil {
 		return nil, err
 	}
-	if _, err := g.run(ctx, nil, "symbolic-ref", "HEAD", "refs/heads/"+branch); err != nil {
+	_, err = g.run(ctx, nil, "symbolic-ref", "HEAD", "refs/heads/"+branch)
+	if err != nil {
 		return nil, err
 	}
 	read := []string{"read-tree", "--reset", "HEAD"}
 	if files {
 		read = []string{"read-tree", "-u", "--reset", "HEAD"}
 	}
-	_, err := g.guarded(ctx, nil, read...)
+	_, err = g.guarded(ctx, nil, read...)
 	return g, err
 }
 
@@ -71,14 +83,19 @@ func (g *Git) Untracked(ctx context.Context) ([]string, error) {
 
 // nulled returns the names that git printed.
 func nulled(out []byte) []string {
-	return slices.DeleteFunc(strings.Split(string(out), "\x00"), func(s string) bool { return s == "" })
+	return slices.DeleteFunc(
+		strings.Split(string(out), "\x00"),
+		func(s string) bool { return s == "" },
+	)
 }
 
 // Objects returns the directory of the objects of the repository.
 // They are mounted only while no element of the path is a link, because tools of other threads
 // may write in .git/objects. Objects of a repository that borrows from another one are not:
 // tools may write its alternates file too.
-func (r *Repo) Objects() string { return filepath.Join(r.CommonDir, "objects") }
+func (r *Repo) Objects() string {
+	return filepath.Join(r.CommonDir, "objects")
+}
 
 // In returns a Git in another directory, whose repository no variable names.
 func (g *Git) In(dir string) *Git {
@@ -107,9 +124,25 @@ func (r *Repo) Changed(ctx context.Context, commit string) ([]string, error) {
 
 // CommitAll commits everything of the work tree, by a person that the texts name.
 func (g *Git) CommitAll(ctx context.Context, name, email, message string) error {
-	if _, err := g.guarded(ctx, nil, "add", "-A", "--", "."); err != nil {
+	_, err := g.guarded(ctx, nil, "add", "-A", "--", ".")
+	if err != nil {
 		return err
 	}
-	_, err := g.guarded(ctx, nil, "-c", "user.name="+name, "-c", "user.email="+email, "-c", "commit.gpgSign=false", "commit", "-q", "--no-verify", "--allow-empty", "-m", message)
+	_, err = g.guarded(
+		ctx,
+		nil,
+		"-c",
+		"user.name="+name,
+		"-c",
+		"user.email="+email,
+		"-c",
+		"commit.gpgSign=false",
+		"commit",
+		"-q",
+		"--no-verify",
+		"--allow-empty",
+		"-m",
+		message,
+	)
 	return err
 }

@@ -28,9 +28,14 @@ func (r *Repo) Elsewhere(ctx context.Context, blobs func() []string) (map[string
 	}
 	args := []string{"rev-list", "--objects", "--in-commit-order", "--full-history", "--missing=allow-any", "--ignore-missing",
 		"--exclude=refs/stash", "--all", "--stdin", "--"}
-	out, err := r.top().run(ctx, strings.NewReader(strings.Join(append(fetched, "^HEAD"), "\n")+"\n"), args...)
+	out, err := r.top().run(
+		ctx,
+		strings.NewReader(strings.Join(append(fetched, "^HEAD"), "\n")+"\n"),
+		args...,
+	)
 	if err != nil {
-		if _, unborn := r.Commit(ctx, "HEAD"); diag.CodeOf(unborn) != diag.VersionNotFound {
+		_, unborn := r.Commit(ctx, "HEAD")
+		if diag.CodeOf(unborn) != diag.VersionNotFound {
 			return nil, err
 		}
 		if out, err = r.top().run(ctx, strings.NewReader(strings.Join(fetched, "\n")+"\n"), args...); err != nil {
@@ -63,7 +68,8 @@ func (r *Repo) fetched() ([]string, error) {
 	}
 	var out []string
 	for line := range strings.Lines(string(b)) {
-		if oid, _, _ := strings.Cut(line, "\t"); len(oid) >= 40 && strings.Trim(oid, "0123456789abcdef") == "" {
+		oid, _, _ := strings.Cut(line, "\t")
+		if len(oid) >= 40 && strings.Trim(oid, "0123456789abcdef") == "" {
 			out = append(out, oid)
 		}
 	}

@@ -27,7 +27,9 @@ type Entry struct {
 }
 
 // IsFile reports whether the entry is a regular file.
-func (e Entry) IsFile() bool { return e.Mode&0o170000 == 0o100000 }
+func (e Entry) IsFile() bool {
+	return e.Mode&0o170000 == 0o100000
+}
 
 // Tree lists the files at or below some paths in a tree, in the byte order of
 // their paths; "" lists all. It reads every tree on the way whole: git ls-tree stops
@@ -48,7 +50,9 @@ func (g *Git) Tree(ctx context.Context, tree string, paths ...string) ([]Entry, 
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(w.list, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(w.list, func(a, b Entry) int {
+		return strings.Compare(a.Path, b.Path)
+	})
 	return w.list, nil
 }
 
@@ -136,12 +140,17 @@ func (w *treeWalk) read(trees []Entry, fn func(dir string, e Entry, name string)
 		switch {
 		case fault != nil:
 		case o.Kind != "tree":
-			fault = diag.New(diag.FileSystemError, "reading %q: object %s is not a tree but %s", dir, oids[i], o.Kind).WithReason("no_object")
+			fault = diag.New(diag.FileSystemError, "reading %q: object %s is not a tree but %s", dir, oids[i], o.Kind).
+				WithReason("no_object")
 		case o.Data == nil && o.Size > 0:
 			fault = badTree("%q has %d bytes of entries, at most %d are allowed", dir, o.Size, maxTree)
 		default:
 			fault = EachRaw(o.Data, len(o.OID)/2, func(e RawEntry) error {
-				return fn(dir, Entry{Mode: e.Mode, OID: hex.EncodeToString(e.OID), Path: strings.TrimPrefix(dir+"/"+e.Name, "/")}, e.Name)
+				return fn(
+					dir,
+					Entry{Mode: e.Mode, OID: hex.EncodeToString(e.OID), Path: strings.TrimPrefix(dir+"/"+e.Name, "/")},
+					e.Name,
+				)
 			})
 		}
 	})
@@ -200,7 +209,11 @@ func (g *Git) Staged(ctx context.Context, tree string, paths ...string) ([]Chang
 // parseChange reads ":OLDMODE MODE OLDID ID STATUS".
 func parseChange(head, path string) (c Change, ok bool) {
 	words := strings.Fields(strings.TrimPrefix(head, ":"))
-	if len(words) != 5 || !strings.HasPrefix(head, ":") || words[4][0] < 'A' || words[4][0] > 'Z' || path == "" {
+	if len(words) != 5 ||
+		!strings.HasPrefix(head, ":") ||
+		words[4][0] < 'A' ||
+		words[4][0] > 'Z' ||
+		path == "" {
 		return c, false
 	}
 	was, err1 := strconv.ParseUint(words[0], 8, 32)

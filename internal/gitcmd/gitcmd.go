@@ -56,7 +56,9 @@ func New(p Params) (*Git, error) {
 			return nil, diag.New(diag.ExecutionFailed, "finding git: the only git in PATH is %s, which belongs to the project", inside).
 				WithReason("program_of_project").WithDetail("program", "git")
 		}
-		return nil, diag.New(diag.ExecutionFailed, "finding git: %w", err).WithReason("not_installed").WithDetail("program", "git")
+		return nil, diag.New(diag.ExecutionFailed, "finding git: %w", err).
+			WithReason("not_installed").
+			WithDetail("program", "git")
 	}
 	g := &Git{path: path, dir: p.Dir, env: environ(p)}
 	if _, set := proc.Lookup(g.env, "GIT_DIR"); set {
@@ -116,11 +118,20 @@ func (g *Git) command(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 // run returns the standard output of git. The error contains git's last message.
-func (g *Git) run(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+func (g *Git) run(
+	ctx context.Context,
+	stdin io.Reader,
+	args ...string,
+) ([]byte, error) {
 	return output(ctx, g.command(ctx, args...), stdin, args[0])
 }
 
-func output(ctx context.Context, cmd *exec.Cmd, stdin io.Reader, verb string) ([]byte, error) {
+func output(
+	ctx context.Context,
+	cmd *exec.Cmd,
+	stdin io.Reader,
+	verb string,
+) ([]byte, error) {
 	var out, stderr bytes.Buffer
 	cmd.Stdin = stdin
 	cmd.Stdout = &out

@@ -32,7 +32,11 @@ type setting struct {
 // guarded is run for commands that can start programs which the configuration names.
 // A repository may come from an archive, with its configuration: programs that this
 // names are not started, but those of the user's own configuration are.
-func (g *Git) guarded(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+func (g *Git) guarded(
+	ctx context.Context,
+	stdin io.Reader,
+	args ...string,
+) ([]byte, error) {
 	return g.guardedOver(ctx, noTransports, stdin, args...)
 }
 
@@ -45,7 +49,12 @@ func (g *Git) remote(ctx context.Context, args ...string) ([]byte, error) {
 	return g.guardedOver(ctx, allowed, nil, args...)
 }
 
-func (g *Git) guardedOver(ctx context.Context, protocols string, stdin io.Reader, args ...string) ([]byte, error) {
+func (g *Git) guardedOver(
+	ctx context.Context,
+	protocols string,
+	stdin io.Reader,
+	args ...string,
+) ([]byte, error) {
 	list, err := g.readSettings(ctx)
 	if err != nil {
 		return nil, err
@@ -65,7 +74,9 @@ func (g *Git) guardedOver(ctx context.Context, protocols string, stdin io.Reader
 // for the commands that can start programs which the settings name.
 func (g *Git) ReadAhead(ctx context.Context) *Git {
 	c := *g
-	c.ahead = sync.OnceValues(func() ([]setting, error) { return g.settings(ctx) })
+	c.ahead = sync.OnceValues(func() ([]setting, error) {
+		return g.settings(ctx)
+	})
 	go func() { _, _ = c.ahead() }()
 	return &c
 }

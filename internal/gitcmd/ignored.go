@@ -19,7 +19,9 @@ func (g *Git) Ignored(ctx context.Context, paths []string) (map[string]bool, err
 		return nil, err
 	}
 	c := *g // check-ignore refuses to start with literal pathspecs
-	c.env = slices.DeleteFunc(slices.Clone(g.env), func(kv string) bool { return strings.HasPrefix(kv, "GIT_LITERAL_PATHSPECS=") })
+	c.env = slices.DeleteFunc(slices.Clone(g.env), func(kv string) bool {
+		return strings.HasPrefix(kv, "GIT_LITERAL_PATHSPECS=")
+	})
 	a := asked{git: &c, out: map[string]bool{}, left: 200}
 	a.ask(ctx, paths)
 	if a.judged == 0 && a.err != nil {
@@ -43,7 +45,15 @@ func (a *asked) ask(ctx context.Context, paths []string) {
 	if a.left--; len(paths) == 0 || a.left < 0 || ctx.Err() != nil {
 		return
 	}
-	out, err := a.git.guarded(ctx, strings.NewReader(strings.Join(paths, "\x00")+"\x00"), "check-ignore", "--verbose", "--non-matching", "-z", "--stdin")
+	out, err := a.git.guarded(
+		ctx,
+		strings.NewReader(strings.Join(paths, "\x00")+"\x00"),
+		"check-ignore",
+		"--verbose",
+		"--non-matching",
+		"-z",
+		"--stdin",
+	)
 	fields := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") // for each path: the file of the rule, its line, the rule, and the path
 	if len(fields) == 4*len(paths) {
 		for f := range slices.Chunk(fields, 4) {
@@ -73,7 +83,11 @@ func (g *Git) readableRules(paths []string) error {
 		for dir := path.Dir(filepath.ToSlash(p)); !seen[dir]; dir = path.Dir(dir) {
 			seen[dir] = true
 			name := filepath.Join(g.dir, filepath.FromSlash(dir), ".gitignore")
-			if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() && info.Mode()&os.ModeSymlink == 0 && !info.IsDir() {
+			info, err := os.Lstat(name)
+			if err == nil &&
+				!info.Mode().IsRegular() &&
+				info.Mode()&os.ModeSymlink == 0 &&
+				!info.IsDir() {
 				return diag.New(diag.NotRegular, "asking git which files it ignores: %s is not a regular file", name).
 					WithReason("not_file").WithDetail("entry", name)
 			}

@@ -21,8 +21,10 @@ import (
 // an extension that may change the list, a file that is damaged) is left to git.
 func (r *Repo) Indexed(ctx context.Context, paths ...string) ([]Entry, error) {
 	if wanted, ok := literal(paths); ok {
-		if b, err := openat.ReadRegular(r.Index(), maxIndex); err == nil {
-			if list, ok := parseIndex(b, r.hash().Size(), wanted); ok {
+		b, err := openat.ReadRegular(r.Index(), maxIndex)
+		if err == nil {
+			list, ok := parseIndex(b, r.hash().Size(), wanted)
+			if ok {
 				return list, nil
 			}
 		}
@@ -40,7 +42,9 @@ func (r *Repo) Indexed(ctx context.Context, paths ...string) ([]Entry, error) {
 func literal(paths []string) ([]string, bool) {
 	wanted := withoutRoot(paths)
 	for _, p := range wanted {
-		if p == "." || path.Clean(p) != p || !filepath.IsLocal(filepath.FromSlash(p)) {
+		if p == "." ||
+			path.Clean(p) != p ||
+			!filepath.IsLocal(filepath.FromSlash(p)) {
 			return nil, false
 		}
 	}
@@ -92,7 +96,9 @@ func parseIndex(b []byte, hash int, wanted []string) (list []Entry, ok bool) {
 		version: binary.BigEndian.Uint32(b[4:]),
 	}
 	count := int(binary.BigEndian.Uint32(b[8:]))
-	if r.version < 2 || r.version > 4 || count > len(b)/(statLength+hash) {
+	if r.version < 2 ||
+		r.version > 4 ||
+		count > len(b)/(statLength+hash) {
 		return nil, false
 	}
 	list = make([]Entry, 0, count)
@@ -167,7 +173,8 @@ func (r *indexReader) padded(start, length int) bool {
 		return false
 	}
 	r.at = next
-	return r.follows(r.text[name:name+length]) && strings.Trim(r.text[name+length:next], "\x00") == ""
+	return r.follows(r.text[name:name+length]) &&
+		strings.Trim(r.text[name+length:next], "\x00") == ""
 }
 
 // compressed reads how many bytes of the last name are dropped, and what follows the rest.
@@ -248,7 +255,14 @@ func (r *indexReader) isTree(data string) bool {
 		counts, rest, hasLine := strings.Cut(rest, "\n")
 		entries, dirs, hasBoth := strings.Cut(counts, " ")
 		n, err := strconv.Atoi(dirs)
-		if count, bad := strconv.Atoi(entries); !ok || !hasLine || !hasBoth || err != nil || bad != nil || n < 0 || first != (name == "") {
+		count, bad := strconv.Atoi(entries)
+		if !ok ||
+			!hasLine ||
+			!hasBoth ||
+			err != nil ||
+			bad != nil ||
+			n < 0 ||
+			first != (name == "") {
 			return false
 		} else if count >= 0 {
 			if len(rest) < r.hash {
@@ -258,7 +272,8 @@ func (r *indexReader) isTree(data string) bool {
 		}
 		if data = rest; !first {
 			above := &open[len(open)-1]
-			if len(name) < len(above.last) || len(name) == len(above.last) && name <= above.last {
+			if len(name) < len(above.last) ||
+				len(name) == len(above.last) && name <= above.last {
 				return false
 			}
 			above.last = name
@@ -279,7 +294,9 @@ type treeLevel struct {
 	last string
 }
 
-func (r *indexReader) uint16(at int) uint16 { return uint16(r.text[at])<<8 | uint16(r.text[at+1]) }
+func (r *indexReader) uint16(at int) uint16 {
+	return uint16(r.text[at])<<8 | uint16(r.text[at+1])
+}
 
 func (r *indexReader) uint32(at int) uint32 {
 	return uint32(r.uint16(at))<<16 | uint32(r.uint16(at+2))
@@ -288,7 +305,8 @@ func (r *indexReader) uint32(at int) uint32 {
 // isWanted reports whether a name is one of the paths, or below one.
 func isWanted(name string, paths []string) bool {
 	for _, p := range paths {
-		if rest, ok := strings.CutPrefix(name, p); ok && (rest == "" || rest[0] == '/') {
+		rest, ok := strings.CutPrefix(name, p)
+		if ok && (rest == "" || rest[0] == '/') {
 			return true
 		}
 	}

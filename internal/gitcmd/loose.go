@@ -33,7 +33,9 @@ type Encoder struct {
 }
 
 // Encoder returns what makes blobs, which may be done before anything is stored.
-func (r *Repo) Encoder() *Encoder { return &Encoder{repo: r} }
+func (r *Repo) Encoder() *Encoder {
+	return &Encoder{repo: r}
+}
 
 // largeBlob is the length in bytes from which two processors compress a blob.
 const largeBlob = 256 << 10
@@ -51,7 +53,9 @@ func (e *Encoder) Blob(data []byte) *Blob {
 	var first, second []byte // two streams of blocks, the second with the last block, are one
 	var wg sync.WaitGroup
 	some := len(data) * 2 / 5 // the name and the checksum take as long as the difference
-	wg.Go(func() { second = e.repo.Encoder().deflate(true, data[some:]) })
+	wg.Go(func() {
+		second = e.repo.Encoder().deflate(true, data[some:])
+	})
 	first = e.deflate(false, head, data[:some])
 	b.OID = e.repo.BlobName(data)
 	wg.Wait()

@@ -17,7 +17,9 @@ import (
 // writes, and starts git for the first object that is not in such a file.
 func (r *Repo) Blobs(ctx context.Context) *Batch {
 	b := &Batch{}
-	b.later = func() error { return b.start(r.command(ctx, "cat-file", "--batch")) }
+	b.later = func() error {
+		return b.start(r.command(ctx, "cat-file", "--batch"))
+	}
 	if _, set := proc.Lookup(r.env, "GIT_OBJECT_DIRECTORY"); !set {
 		b.loose = &looseReader{repo: r}
 	}
@@ -38,15 +40,21 @@ const maxLooseHead = 32
 // read returns a blob of at most limit bytes. ok is false if it is not in a file that has
 // exactly the bytes of that name: git then reads it, or reports the error.
 func (l *looseReader) read(oid string, limit int64) (o Object, ok bool) {
-	if len(oid) != 2*l.repo.hash().Size() || strings.Trim(oid, "0123456789abcdef") != "" {
+	if len(oid) != 2*l.repo.hash().Size() ||
+		strings.Trim(oid, "0123456789abcdef") != "" {
 		return o, false
 	}
-	file, err := openat.ReadRegular(filepath.Join(l.repo.Objects(), oid[:2], oid[2:]), limit+maxLooseHead)
+	file, err := openat.ReadRegular(
+		filepath.Join(l.repo.Objects(), oid[:2], oid[2:]),
+		limit+maxLooseHead,
+	)
 	if err != nil || l.inflate(file, limit) != nil {
 		return o, false
 	}
 	head, data, _ := bytes.Cut(l.text.Bytes(), []byte{0})
-	if string(head) != "blob "+strconv.Itoa(len(data)) || int64(len(data)) > limit || l.repo.BlobName(data) != oid {
+	if string(head) != "blob "+strconv.Itoa(len(data)) ||
+		int64(len(data)) > limit ||
+		l.repo.BlobName(data) != oid {
 		return o, false
 	}
 	return Object{

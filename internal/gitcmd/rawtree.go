@@ -29,13 +29,19 @@ func EachRaw(data []byte, hash int, fn func(e RawEntry) error) error {
 		head, rest, ok := bytes.Cut(data, []byte{0})
 		word, name, ok2 := strings.Cut(string(head), " ")
 		mode, err := strconv.ParseUint(word, 8, 32)
-		if !ok || !ok2 || err != nil || len(rest) < hash || name == "" || strings.Contains(name, "/") {
+		if !ok ||
+			!ok2 ||
+			err != nil ||
+			len(rest) < hash ||
+			name == "" ||
+			strings.Contains(name, "/") {
 			return badTree("it is malformed")
 		}
 		if err := o.next(name, mode == ModeTree); err != nil {
 			return err
 		}
-		if err := fn(RawEntry{uint32(mode), name, rest[:hash]}); err != nil {
+		err = fn(RawEntry{uint32(mode), name, rest[:hash]})
+		if err != nil {
 			return err
 		}
 		data = rest[hash:]
@@ -62,7 +68,8 @@ func (o *treeOrder) next(name string, isTree bool) error {
 	for len(o.open) > 0 && !strings.HasPrefix(name, o.open[len(o.open)-1]) {
 		o.open = o.open[:len(o.open)-1]
 	}
-	if len(o.open) > 0 && o.open[len(o.open)-1] == name || key == o.last {
+	if len(o.open) > 0 && o.open[len(o.open)-1] == name ||
+		key == o.last {
 		return badTree("it contains %q twice", name)
 	}
 	if o.last != "" && key < o.last {

@@ -47,7 +47,8 @@ func (g *Git) Repo(ctx context.Context) (*Repo, error) {
 
 // Index returns the path of the index in use.
 func (r *Repo) Index() string {
-	if file, ok := proc.Lookup(r.env, "GIT_INDEX_FILE"); ok && file != "" {
+	file, ok := proc.Lookup(r.env, "GIT_INDEX_FILE")
+	if ok && file != "" {
 		return file
 	}
 	return filepath.Join(r.GitDir, "index")

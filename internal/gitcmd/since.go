@@ -24,11 +24,27 @@ func (r *Repo) Since(ctx context.Context, rev, path, text string) (time.Time, er
 	if err != nil {
 		return time.Time{}, diag.New(diag.VersionNotFound, "resolving revision %q: it is not a commit", rev).WithReason("no_revision")
 	}
-	found, err := r.firstParents(ctx, "-n1", "-m", "--no-ext-diff", "--no-textconv", "--no-renames", "-S"+text, commit, "--", path)
+	found, err := r.firstParents(
+		ctx,
+		"-n1",
+		"-m",
+		"--no-ext-diff",
+		"--no-textconv",
+		"--no-renames",
+		"-S"+text,
+		commit,
+		"--",
+		path,
+	)
 	if err != nil || len(found) == 0 {
 		return time.Time{}, err
 	}
-	before, err := r.firstParents(ctx, "-n"+strconv.Itoa(sinceAncestors), found[0].id, "--")
+	before, err := r.firstParents(
+		ctx,
+		"-n"+strconv.Itoa(sinceAncestors),
+		found[0].id,
+		"--",
+	)
 	at := found[0].at
 	for _, c := range before {
 		if c.at.After(at) {
@@ -45,7 +61,10 @@ type commitTime struct {
 
 // firstParents returns the commits that git log lists, with their committer times.
 func (r *Repo) firstParents(ctx context.Context, args ...string) ([]commitTime, error) {
-	out, err := r.top().run(ctx, nil, append([]string{"log", "--first-parent", "-s", "--format=%H %ct"}, args...)...)
+	out, err := r.top().run(ctx, nil, append(
+		[]string{"log", "--first-parent", "-s", "--format=%H %ct"},
+		args...,
+	)...)
 	if err != nil {
 		return nil, err
 	}

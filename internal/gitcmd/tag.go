@@ -80,7 +80,8 @@ func (g *Git) Tag(ctx context.Context, name string) (Ref, error) {
 	if object == "" {
 		return Ref{}, nil
 	}
-	if got, err := g.revParse(ctx, tags+name); err != nil || got != object {
+	got, err := g.revParse(ctx, tags+name)
+	if err != nil || got != object {
 		return Ref{}, nil // only names below it exist
 	}
 	if commit == "" {
@@ -92,7 +93,15 @@ func (g *Git) Tag(ctx context.Context, name string) (Ref, error) {
 // RemoteTag returns the target of a tag of another repository, which is the name
 // of a remote or an address.
 func (g *Git) RemoteTag(ctx context.Context, remote, name string) (Ref, error) {
-	out, err := g.remote(ctx, "ls-remote", "--upload-pack=git-upload-pack", "--", remote, tags+name, tags+name+"^{}")
+	out, err := g.remote(
+		ctx,
+		"ls-remote",
+		"--upload-pack=git-upload-pack",
+		"--",
+		remote,
+		tags+name,
+		tags+name+"^{}",
+	)
 	if err != nil {
 		return Ref{}, unreached(remote, err)
 	}
@@ -116,7 +125,9 @@ func unreached(remote string, err error) error {
 	if diag.CodeOf(err) == diag.Cancelled {
 		return err
 	}
-	failed := diag.New(diag.Network, "connecting to %s: %w", remote, err).WithReason("git_remote").WithDetail("remote", remote)
+	failed := diag.New(diag.Network, "connecting to %s: %w", remote, err).
+		WithReason("git_remote").
+		WithDetail("remote", remote)
 	var e *diag.Error
 	if errors.As(err, &e) && e.Reason == ignored {
 		return failed.WithReason(ignored).WithDetail("settings", e.Details["settings"])
@@ -140,17 +151,24 @@ func (g *Git) MakeTag(ctx context.Context, p TagParams) (Ref, error) {
 	if p.Sign {
 		args = append(args, "-s")
 	}
-	if _, err := g.guarded(ctx, strings.NewReader(p.Message), append(args, "--", p.Name, p.Commit)...); err != nil {
+	_, err := g.guarded(
+		ctx,
+		strings.NewReader(p.Message),
+		append(args, "--", p.Name, p.Commit)...,
+	)
+	if err != nil {
 		return Ref{}, err
 	}
 	ref, err := g.Tag(ctx, p.Name)
 	if err != nil || !p.Sign && !g.signsTags(ctx) {
 		return ref, err
 	}
-	if signed, err := g.Signed(ctx, ref.Object); err != nil || signed {
+	signed, err := g.Signed(ctx, ref.Object)
+	if err != nil || signed {
 		return ref, err
 	}
-	if _, err := g.run(ctx, nil, "update-ref", "-d", tags+p.Name, ref.Object); err != nil {
+	_, err = g.run(ctx, nil, "update-ref", "-d", tags+p.Name, ref.Object)
+	if err != nil {
 		return Ref{}, err
 	}
 	return Ref{}, diag.New(diag.ExecutionFailed, "running git tag: git did not sign %s", p.Name).
@@ -161,7 +179,8 @@ func (g *Git) MakeTag(ctx context.Context, p TagParams) (Ref, error) {
 func (g *Git) signsTags(ctx context.Context) bool {
 	for _, name := range []string{"tag.gpgSign", "tag.forceSignAnnotated"} {
 		// git exits with 1 if the name is absent.
-		if out, err := g.run(ctx, nil, "config", "--type=bool", "--get", name); err == nil && strings.TrimSpace(string(out)) == "true" {
+		out, err := g.run(ctx, nil, "config", "--type=bool", "--get", name)
+		if err == nil && strings.TrimSpace(string(out)) == "true" {
 			return true
 		}
 	}
@@ -176,7 +195,17 @@ func (g *Git) Signed(ctx context.Context, object string) (bool, error) {
 
 // PushTag pushes one tag only.
 func (g *Git) PushTag(ctx context.Context, remote, name string) error {
-	_, err := g.remote(ctx, "push", "--quiet", "--no-follow-tags", "--no-recurse-submodules", "--receive-pack=git-receive-pack", "--", remote, tags+name+":"+tags+name)
+	_, err := g.remote(
+		ctx,
+		"push",
+		"--quiet",
+		"--no-follow-tags",
+		"--no-recurse-submodules",
+		"--receive-pack=git-receive-pack",
+		"--",
+		remote,
+		tags+name+":"+tags+name,
+	)
 	if err != nil {
 		return unreached(remote, err)
 	}

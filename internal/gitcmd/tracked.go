@@ -25,7 +25,9 @@ func Tracked(ctx context.Context, dir string, environ []string) (bool, error) {
 			return false, nil
 		}
 	}
-	environ = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") })
+	environ = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		return strings.HasPrefix(kv, "GIT_")
+	})
 	g, err := New(Params{Dir: top, Environ: environ})
 	if err != nil {
 		return false, err

@@ -23,7 +23,10 @@ func (g *Git) UpdateIndex(ctx context.Context, entries []Entry) error {
 // Skipped returns those of the paths, relative to the top, that the index
 // marks as left out of the work tree (sparse checkout).
 func (r *Repo) Skipped(ctx context.Context, paths []string) (map[string]bool, error) {
-	out, err := r.top().run(ctx, nil, append([]string{"ls-files", "-t", "-z", "--full-name", "--"}, paths...)...)
+	out, err := r.top().run(ctx, nil, append(
+		[]string{"ls-files", "-t", "-z", "--full-name", "--"},
+		paths...,
+	)...)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +45,14 @@ func (r *Repo) Skip(ctx context.Context, paths []string) error {
 		return nil
 	}
 	in := strings.Join(paths, "\x00") + "\x00"
-	_, err := r.top().guarded(ctx, strings.NewReader(in), "update-index", "-z", "--skip-worktree", "--stdin")
+	_, err := r.top().guarded(
+		ctx,
+		strings.NewReader(in),
+		"update-index",
+		"-z",
+		"--skip-worktree",
+		"--stdin",
+	)
 	return err
 }
 

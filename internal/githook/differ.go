@@ -51,18 +51,29 @@ func (r *run) difference(it *resolve.Item) (*difference, error) {
 			return nil, err
 		}
 	default:
-		if text := bodyOf(before, it.Type.Style); bytes.Equal(text, staged) || bytes.Equal(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), staged) {
+		text := bodyOf(before, it.Type.Style)
+		if bytes.Equal(text, staged) ||
+			bytes.Equal(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), staged) {
 			return nil, nil
 		}
 	}
-	return &difference{from: from, text: linediff.Unified(name+label, name+" (staged)", bodyOf(before, it.Type.Style), staged)}, nil
+	return &difference{from: from, text: linediff.Unified(
+		name+label,
+		name+" (staged)",
+		bodyOf(before, it.Type.Style),
+		staged,
+	)}, nil
 }
 
 // committed returns the text of a staged file in the last commit, nil if it is new.
 func (r *run) committed(path string) (text []byte, err error) {
 	for _, c := range r.Changes {
 		if c.Path == path && c.Old.OID != "" && c.Old.IsFile() {
-			err = r.batch.Read([]string{c.Old.OID}, resolve.MaxItem, func(_ int, o gitcmd.Object) { text = o.Data })
+			err = r.batch.Read(
+				[]string{c.Old.OID},
+				resolve.MaxItem,
+				func(_ int, o gitcmd.Object) { text = o.Data },
+			)
 		}
 	}
 	return text, err
@@ -79,9 +90,21 @@ func bodyOf(b []byte, style sign.Style) []byte {
 
 // confirm asks whether a staged text that differs from its file is to be signed, and
 // returns why not, or nil.
-func (r *run) confirm(ctx context.Context, it *resolve.Item, d *difference, rep *primary.SignReport) (*diag.Finding, error) {
+func (r *run) confirm(
+	ctx context.Context,
+	it *resolve.Item,
+	d *difference,
+	rep *primary.SignReport,
+) (*diag.Finding, error) {
 	refuse := func(code diag.Code, format string, args ...any) *diag.Finding {
-		f := diag.Errorf(code, 0, 0, format, args...).WithReason("staged_differs", "ref", it.Ref.String(), "path", word(r.path(it.Rel)))
+		f := diag.Errorf(code, 0, 0, format, args...).
+			WithReason(
+				"staged_differs",
+				"ref",
+				it.Ref.String(),
+				"path",
+				word(r.path(it.Rel)),
+			)
 		f.Path = it.Path()
 		return &f
 	}
@@ -92,7 +115,11 @@ func (r *run) confirm(ctx context.Context, it *resolve.Item, d *difference, rep 
 	case r.Ask == nil:
 		return refuse(diag.ApprovalRequired, "not signed: the staged text differs from %s", d.from), nil
 	}
-	yes, err := r.Ask(ctx, d.text, "The staged text of "+it.Ref.String()+" differs from "+d.from+". Sign the staged text?")
+	yes, err := r.Ask(
+		ctx,
+		d.text,
+		"The staged text of "+it.Ref.String()+" differs from "+d.from+". Sign the staged text?",
+	)
 	if err != nil || yes {
 		return nil, err
 	}

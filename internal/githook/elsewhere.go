@@ -41,7 +41,13 @@ func (r *run) elsewhereFinding(it *resolve.Item) (f diag.Finding, theirs bool, e
 	if !theirs {
 		return f, false, nil
 	}
-	f = diag.Warnf(it.Verdict.Code, 0, 0, "not signed: commit %s of another branch has the same bytes", commit[:min(len(commit), 12)]).
+	f = diag.Warnf(
+		it.Verdict.Code,
+		0,
+		0,
+		"not signed: commit %s of another branch has the same bytes",
+		commit[:min(len(commit), 12)],
+	).
 		WithReason("other_branch", "ref", it.Ref.String())
 	f.Path = it.Path()
 	return f, true, nil

@@ -22,7 +22,8 @@ const maxPatch = 64 << 20
 // whatever its user sees in it.
 func (s *session) hiddenEdits(path string) bool {
 	for line := range bytes.Lines(s.patches()) {
-		if names, ok := strings.CutPrefix(strings.TrimRight(string(line), "\r\n"), "diff --git "); ok && strings.HasSuffix(names, "/"+path) {
+		names, ok := strings.CutPrefix(strings.TrimRight(string(line), "\r\n"), "diff --git ")
+		if ok && strings.HasSuffix(names, "/"+path) {
 			return true
 		}
 	}
@@ -47,7 +48,8 @@ func (s *session) readPatches() []byte {
 		}
 		found, _ := filepath.Glob(filepath.Join(dir, "patch*"))
 		for _, f := range found {
-			if fi, err := os.Stat(f); err == nil && time.Since(fi.ModTime()) < patchAge {
+			fi, err := os.Stat(f)
+			if err == nil && time.Since(fi.ModTime()) < patchAge {
 				files = append(files, f)
 			}
 		}

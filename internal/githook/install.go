@@ -19,7 +19,9 @@ import (
 )
 
 // Names returns the hooks that rye installs.
-func Names() []string { return []string{"pre-commit", "pre-merge-commit", "pre-push"} }
+func Names() []string {
+	return []string{"pre-commit", "pre-merge-commit", "pre-push"}
+}
 
 // kept is the suffix of the hook that existed before.
 const kept = ".before-rye"
@@ -74,7 +76,9 @@ func Install(ctx context.Context, p InstallParams) ([]Installed, error) {
 
 // shared reports whether the hooks are part of the work tree, and so of the commits.
 func shared(repo *gitcmd.Repo, dir string) bool {
-	return repo.WorkTree != "" && within(repo.WorkTree, dir) && !within(repo.CommonDir, dir)
+	return repo.WorkTree != "" &&
+		within(repo.WorkTree, dir) &&
+		!within(repo.CommonDir, dir)
 }
 
 func hooksDir(ctx context.Context, repo *gitcmd.Repo) (string, error) {
@@ -86,7 +90,8 @@ func hooksDir(ctx context.Context, repo *gitcmd.Repo) (string, error) {
 	case filepath.Base(dir) == "_" && filepath.Base(filepath.Dir(dir)) == ".husky":
 		return "", diag.New(diag.Usage, "installing hooks: husky rewrites the hooks in %s", dir).
 			WithReason("husky")
-	case within(repo.CommonDir, dir), repo.WorkTree != "" && within(repo.WorkTree, dir):
+	case within(repo.CommonDir, dir),
+		repo.WorkTree != "" && within(repo.WorkTree, dir):
 		return dir, nil
 	}
 	return "", diag.New(diag.Usage, "installing hooks: core.hooksPath is %s, which other repositories use too", dir).
@@ -154,7 +159,8 @@ func installable(file string) error {
 	case s != foreign:
 		return nil
 	}
-	if _, err := os.Lstat(file + kept); err == nil && !sameBytes(file, file+kept) {
+	_, err = os.Lstat(file + kept)
+	if err == nil && !sameBytes(file, file+kept) {
 		return diag.New(diag.FileSystemError, "installing hook %s: it exists, and so does %s", file, filepath.Base(file)+kept).
 			WithReason("two_hooks")
 	}
@@ -213,7 +219,8 @@ func Uninstall(ctx context.Context, repo *gitcmd.Repo) ([]Installed, error) {
 		return nil, err
 	}
 	for _, name := range Names() {
-		if s, _, err := inspect(filepath.Join(dir, name)); err != nil {
+		s, _, err := inspect(filepath.Join(dir, name))
+		if err != nil {
 			return nil, err
 		} else if s == edited {
 			return nil, editedError(filepath.Join(dir, name))
@@ -271,4 +278,6 @@ func script(name, self string) []byte {
 	return []byte("#!/bin/sh\n" + marker + digest([]byte(body)) + "\n" + body)
 }
 
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+func quote(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

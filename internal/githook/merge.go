@@ -46,15 +46,18 @@ func InstallMerge(ctx context.Context, p InstallParams) (Installed, error) {
 	}
 	if len(before) != 1 || before[0] != command {
 		done.Status = "updated"
-		if err := p.Repo.Set(ctx, driver+".name", "merge items of rye without their signature lines"); err != nil {
+		err := p.Repo.Set(ctx, driver+".name", "merge items of rye without their signature lines")
+		if err != nil {
 			return done, err
 		}
-		if err := p.Repo.Set(ctx, driver+".driver", command); err != nil {
+		err = p.Repo.Set(ctx, driver+".driver", command)
+		if err != nil {
 			return done, err
 		}
 	}
 	text, err := readAttributes(done.Path)
-	if err != nil || !slices.ContainsFunc(attributesLines, func(l string) bool { return !hasLine(text, l) }) {
+	if err != nil ||
+		!slices.ContainsFunc(attributesLines, func(l string) bool { return !hasLine(text, l) }) {
 		return done, err
 	}
 	done.Status = "installed"
@@ -90,7 +93,8 @@ func UninstallMerge(ctx context.Context, repo *gitcmd.Repo) (Installed, error) {
 func withoutLines(text string) string {
 	var keep strings.Builder
 	for line := range strings.Lines(text) {
-		if word := strings.TrimRight(line, "\r\n"); word != attributesNote && !slices.Contains(attributesLines, word) {
+		word := strings.TrimRight(line, "\r\n")
+		if word != attributesNote && !slices.Contains(attributesLines, word) {
 			keep.WriteString(line)
 		}
 	}
@@ -201,7 +205,11 @@ func mergeLocks(files [3][]byte) []byte {
 	return merged.Render()
 }
 
-func mergeBodies(ctx context.Context, p MergeParams, bodies [3][]byte) (out []byte, conflict bool, err error) {
+func mergeBodies(
+	ctx context.Context,
+	p MergeParams,
+	bodies [3][]byte,
+) (out []byte, conflict bool, err error) {
 	dir, err := os.MkdirTemp("", "rye-merge-")
 	if err != nil {
 		return nil, false, diag.New(diag.FileSystemError, "merging %s: %w", p.Path, err)
@@ -214,7 +222,11 @@ func mergeBodies(ctx context.Context, p MergeParams, bodies [3][]byte) (out []by
 			return nil, false, err
 		}
 	}
-	return p.Git.MergeFile(ctx, gitcmd.Versions{Base: names[0], Ours: names[1], Theirs: names[2]}, p.MarkerSize)
+	return p.Git.MergeFile(
+		ctx,
+		gitcmd.Versions{Base: names[0], Ours: names[1], Theirs: names[2]},
+		p.MarkerSize,
+	)
 }
 
 func readVersion(name string, limit int64) ([]byte, error) {
@@ -243,7 +255,8 @@ func unsigned(b []byte) []byte {
 		if style.Detached() {
 			continue
 		}
-		if sp, err := sign.SplitFile(b, style); err == nil && sp.Signed {
+		sp, err := sign.SplitFile(b, style)
+		if err == nil && sp.Signed {
 			return sp.Body()
 		}
 	}

@@ -29,7 +29,9 @@ const maxPending = 64 << 20
 const fields = 5
 
 // IsPending reports whether Finish has work in a git directory.
-func IsPending(gitDir string) bool { return exists(filepath.Join(gitDir, pendingFile)) }
+func IsPending(gitDir string) bool {
+	return exists(filepath.Join(gitDir, pendingFile))
+}
 
 // savePending writes the list. With add, it keeps the files that are listed already.
 func savePending(repo *gitcmd.Repo, list []change, add bool) error {
@@ -42,12 +44,19 @@ func savePending(repo *gitcmd.Repo, list []change, add bool) error {
 		for _, c := range list {
 			replaced[c.path] = true
 		}
-		before = slices.DeleteFunc(before, func(c change) bool { return replaced[c.path] })
+		before = slices.DeleteFunc(before, func(c change) bool {
+			return replaced[c.path]
+		})
 		list = append(before, list...)
 	}
 	var b strings.Builder
 	for _, c := range list {
-		b.WriteString(strings.Join([]string{c.path, c.was, c.now, c.signed, c.blob}, "\x00") + "\x00")
+		b.WriteString(
+			strings.Join(
+				[]string{c.path, c.was, c.now, c.signed, c.blob},
+				"\x00",
+			) + "\x00",
+		)
 	}
 	return atomicfile.Git(repo.GitDir).Replace(pendingFile, []byte(b.String()), 0o644)
 }
@@ -58,7 +67,8 @@ func readPending(repo *gitcmd.Repo) ([]change, error) {
 	file := filepath.Join(repo.GitDir, pendingFile)
 	fi, err := os.Lstat(file)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && (!fi.Mode().IsRegular() || fi.Size() > maxPending):
+	case errors.Is(err, fs.ErrNotExist),
+		err == nil && (!fi.Mode().IsRegular() || fi.Size() > maxPending):
 		return nil, nil
 	case err != nil:
 		return nil, diag.New(diag.FileSystemError, "reading %s: %w", pendingFile, err)
@@ -73,7 +83,8 @@ func readPending(repo *gitcmd.Repo) ([]change, error) {
 	}
 	var list []change
 	for w := range slices.Chunk(words, fields) {
-		if filepath.IsLocal(filepath.FromSlash(w[0])) && (w[3] == "" || filepath.IsLocal(filepath.FromSlash(w[3]))) {
+		if filepath.IsLocal(filepath.FromSlash(w[0])) &&
+			(w[3] == "" || filepath.IsLocal(filepath.FromSlash(w[3]))) {
 			list = append(list, change{
 				path:   w[0],
 				was:    w[1],
@@ -124,9 +135,12 @@ func current(ctx context.Context, repo *gitcmd.Repo, list []change) ([]change, e
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(c change) bool { return there[c.path] != c.now })
+	list = slices.DeleteFunc(list, func(c change) bool {
+		return there[c.path] != c.now
+	})
 	for i := range list {
-		list[i].same = list[i].signed == "" && path.Base(list[i].path) != lock.LockFile
+		list[i].same = list[i].signed == "" &&
+			path.Base(list[i].path) != lock.LockFile
 	}
 	if len(list) == 0 {
 		return nil, nil
@@ -140,13 +154,21 @@ func current(ctx context.Context, repo *gitcmd.Repo, list []change) ([]change, e
 	for i, c := range list {
 		oids[i] = c.now
 	}
-	err = batch.Read(oids, lock.MaxLock, func(i int, o gitcmd.Object) { list[i].bytes = o.Data })
-	return slices.DeleteFunc(list, func(c change) bool { return c.bytes == nil }), err
+	err = batch.Read(oids, lock.MaxLock, func(i int, o gitcmd.Object) {
+		list[i].bytes = o.Data
+	})
+	return slices.DeleteFunc(list, func(c change) bool {
+		return c.bytes == nil
+	}), err
 }
 
 // indexed returns the blobs that the index has at the paths of the changes. git
 // gets the directories of the projects: there may be too many paths for a command.
-func indexed(ctx context.Context, repo *gitcmd.Repo, list []change) (map[string]string, error) {
+func indexed(
+	ctx context.Context,
+	repo *gitcmd.Repo,
+	list []change,
+) (map[string]string, error) {
 	var paths []string
 	for _, c := range list {
 		at := c.path

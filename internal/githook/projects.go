@@ -20,7 +20,12 @@ const Exclude = "rye.exclude"
 // their prefixes. A directory with .ai is a project if it has a project file: the
 // hook must not sign examples that only look like one. The project at known is left
 // out.
-func Projects(ctx context.Context, repo *gitcmd.Repo, known string, paths []string) ([]string, error) {
+func Projects(
+	ctx context.Context,
+	repo *gitcmd.Repo,
+	known string,
+	paths []string,
+) ([]string, error) {
 	return ProjectsIn(ctx, repo, known, paths, func(files ...string) (there []string, err error) {
 		var absent []string
 		for _, f := range files {
@@ -42,7 +47,13 @@ func Projects(ctx context.Context, repo *gitcmd.Repo, known string, paths []stri
 }
 
 // ProjectsIn is Projects where list returns those of some files that exist.
-func ProjectsIn(ctx context.Context, repo *gitcmd.Repo, known string, paths []string, list func(files ...string) ([]string, error)) ([]string, error) {
+func ProjectsIn(
+	ctx context.Context,
+	repo *gitcmd.Repo,
+	known string,
+	paths []string,
+	list func(files ...string) ([]string, error),
+) ([]string, error) {
 	var files []string
 	for _, p := range paths {
 		if prefix, _, ok := projectOf(p); ok && prefix != known {
@@ -64,7 +75,12 @@ func ProjectsIn(ctx context.Context, repo *gitcmd.Repo, known string, paths []st
 	var out []string
 	for _, file := range there {
 		prefix := strings.TrimSuffix(file, lock.ProjectFileName)
-		if !slices.ContainsFunc(excluded, func(dir string) bool { return strings.HasPrefix(prefix, strings.Trim(filepath.ToSlash(dir), "/")+"/") }) {
+		if !slices.ContainsFunc(excluded, func(dir string) bool {
+			return strings.HasPrefix(
+				prefix,
+				strings.Trim(filepath.ToSlash(dir), "/")+"/",
+			)
+		}) {
 			out = append(out, prefix)
 		}
 	}

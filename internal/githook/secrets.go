@@ -33,8 +33,10 @@ func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error)
 		if c.Status == 'D' || c.Status == 'U' || !c.IsFile() {
 			continue
 		}
-		if row, _, ok := policy.Protected(c.Path); ok && row.Secret {
-			f := diag.Errorf(diag.PolicyDenied, 0, 0, "a file below %s is staged: %s", row.Path, row.Why).WithReason("secret_path", "path", word(c.Path))
+		row, _, ok := policy.Protected(c.Path)
+		if ok && row.Secret {
+			f := diag.Errorf(diag.PolicyDenied, 0, 0, "a file below %s is staged: %s", row.Path, row.Why).
+				WithReason("secret_path", "path", word(c.Path))
 			f.Path = c.Path
 			found = append(found, f)
 		}
@@ -60,7 +62,10 @@ func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error)
 	budget := int64(maxKept)
 	lines := make([]int, len(all)) // of private keys, 0 for a file without one
 	err = s.batch.Read(oids, maxSearched, func(i int, o gitcmd.Object) {
-		if budget -= o.Size; i < len(inside) && budget >= 0 && o.Data != nil && o.Size <= resolve.MaxItem {
+		if budget -= o.Size; i < len(inside) &&
+			budget >= 0 &&
+			o.Data != nil &&
+			o.Size <= resolve.MaxItem {
 			s.read[o.OID] = o.Data
 		}
 		lines[i] = privatekey.Line(o.Data, i < len(inside))
@@ -69,7 +74,8 @@ func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error)
 		if line == 0 {
 			continue
 		}
-		f := diag.Errorf(diag.PolicyDenied, line, 1, "a private key is staged").WithReason("private_key", "path", word(all[i].Path))
+		f := diag.Errorf(diag.PolicyDenied, line, 1, "a private key is staged").
+			WithReason("private_key", "path", word(all[i].Path))
 		f.Path = all[i].Path
 		found = append(found, f)
 	}
@@ -77,7 +83,11 @@ func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error)
 }
 
 // searched returns the changes whose blobs are within the bounds, the smallest first.
-func searched(ctx context.Context, git *gitcmd.Git, changes []gitcmd.Change) ([]gitcmd.Change, error) {
+func searched(
+	ctx context.Context,
+	git *gitcmd.Git,
+	changes []gitcmd.Change,
+) ([]gitcmd.Change, error) {
 	oids := make([]string, len(changes))
 	order := make([]int, len(changes))
 	for i, c := range changes {
@@ -87,7 +97,9 @@ func searched(ctx context.Context, git *gitcmd.Git, changes []gitcmd.Change) ([]
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(sizes[a], sizes[b])
+	})
 	var out []gitcmd.Change
 	left := int64(maxSearches)
 	for _, i := range order {
@@ -103,7 +115,10 @@ func searched(ctx context.Context, git *gitcmd.Git, changes []gitcmd.Change) ([]
 // word quotes a path as one argument of a shell command.
 func word(path string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/+,@-", r)
+		return r >= 'a' && r <= 'z' ||
+			r >= 'A' && r <= 'Z' ||
+			r >= '0' && r <= '9' ||
+			strings.ContainsRune("._/+,@-", r)
 	}
 	switch {
 	case strings.HasPrefix(path, "-"):

@@ -86,7 +86,10 @@ type Report struct {
 
 // Failed reports whether the commit must be refused.
 func (r *Report) Failed() bool {
-	return diag.Failed(r.Findings) || slices.ContainsFunc(r.Files, func(f primary.SignReport) bool { return diag.Failed(f.Findings) })
+	return diag.Failed(r.Findings) ||
+		slices.ContainsFunc(r.Files, func(f primary.SignReport) bool {
+			return diag.Failed(f.Findings)
+		})
 }
 
 // staged is one item to sign.
@@ -150,7 +153,9 @@ func Sign(ctx context.Context, p Params) (*Report, error) {
 		todo += len(r.todo)
 	}
 	if s.report.Failed() { // nothing is signed, so no file is reported as signed
-		s.report.Files = slices.DeleteFunc(s.report.Files, func(f primary.SignReport) bool { return f.Status == primary.Signed })
+		s.report.Files = slices.DeleteFunc(s.report.Files, func(f primary.SignReport) bool {
+			return f.Status == primary.Signed
+		})
 	}
 	if s.report.Failed() || p.Check {
 		return s.report, nil
@@ -191,7 +196,9 @@ func newSession(ctx context.Context, p Params) *session {
 		return &serialSigner{Signer: signer}, err
 	})
 	s.tree, s.patches = newTree(p.Repo), sync.OnceValue(s.readPatches)
-	s.others = sync.OnceValues(func() (map[string]string, error) { return s.elsewhere(ctx) })
+	s.others = sync.OnceValues(func() (map[string]string, error) {
+		return s.elsewhere(ctx)
+	})
 	return s
 }
 
@@ -215,7 +222,9 @@ func (s *session) begin(ctx context.Context) error {
 	if len(s.runs) > 0 {
 		go func() { _, _ = s.others() }()
 	}
-	wg.Go(func() { found, failed = s.secrets(ctx) })
+	wg.Go(func() {
+		found, failed = s.secrets(ctx)
+	})
 	err := s.open(ctx)
 	close(s.listed)
 	if wg.Wait(); err == nil {
@@ -238,7 +247,9 @@ func (s *session) open(ctx context.Context) (err error) {
 			return err
 		}
 		r.files.Only(r.rels)
-		r.tools = sync.OnceValues(func() (*tools, error) { return r.openTools(ctx) })
+		r.tools = sync.OnceValues(func() (*tools, error) {
+			return r.openTools(ctx)
+		})
 		go func() { _, _ = r.tools() }()
 		if r.Begin != nil {
 			r.Begin(ctx, r.files)
@@ -284,7 +295,9 @@ func (r *run) candidates(ctx context.Context) ([]string, error) {
 		for _, c := range ours {
 			differs[c.Path] = true
 		}
-		changes = slices.DeleteFunc(changes, func(c gitcmd.Change) bool { return !differs[c.Path] })
+		changes = slices.DeleteFunc(changes, func(c gitcmd.Change) bool {
+			return !differs[c.Path]
+		})
 	}
 	var rels []string
 	for _, c := range changes {
@@ -293,7 +306,10 @@ func (r *run) candidates(ctx context.Context) ([]string, error) {
 			continue
 		}
 		// A staged detached signature means that its file is checked.
-		rels = append(rels, strings.TrimSuffix(strings.TrimPrefix(c.Path, top+"/"), extract.DetachedExt))
+		rels = append(rels, strings.TrimSuffix(
+			strings.TrimPrefix(c.Path, top+"/"),
+			extract.DetachedExt,
+		))
 	}
 	slices.Sort(rels)
 	return slices.Compact(rels), nil
@@ -346,7 +362,10 @@ func (r *run) prepare(ctx context.Context, rels []string) error {
 	rels = slices.DeleteFunc(slices.Clone(rels), func(rel string) bool { // elsewhere reads r.rels at the same time
 		at, _ := t.table.Classify(rel)
 		_, here := r.files.Entry(rel)
-		return !here || at.Ref.IsZero() || extract.Own(rel) || extract.Incidental(rel) && !mayBeSigned(root, rel)
+		return !here ||
+			at.Ref.IsZero() ||
+			extract.Own(rel) ||
+			extract.Incidental(rel) && !mayBeSigned(root, rel)
 	})
 	results := make([]result, len(rels))
 	inParallel(len(rels), func(i int) {
@@ -358,7 +377,8 @@ func (r *run) prepare(ctx context.Context, rels []string) error {
 		return err
 	}
 	inParallel(len(results), func(i int) {
-		if res := &results[i]; ctx.Err() == nil && res.err == nil && res.it != nil {
+		res := &results[i]
+		if ctx.Err() == nil && res.err == nil && res.it != nil {
 			r.sign(ctx, res.it, res)
 		}
 	})
@@ -380,7 +400,9 @@ func (r *run) prepare(ctx context.Context, rels []string) error {
 // mayBeSigned reports whether a file has a signature or something similar.
 func mayBeSigned(root *space.Root, rel string) bool {
 	b, err := root.Read(rel, resolve.MaxItem)
-	return err != nil || bytes.Contains(b, []byte("rye:signed:")) || root.Exists(rel+extract.DetachedExt)
+	return err != nil ||
+		bytes.Contains(b, []byte("rye:signed:")) ||
+		root.Exists(rel+extract.DetachedExt)
 }
 
 // labelled puts the label of the project before the paths of a report.
@@ -421,7 +443,12 @@ func (s *serialSigner) Sign(ctx context.Context, msg []byte) ([]byte, error) {
 	return s.Signer.Sign(ctx, msg)
 }
 
-func (r *run) one(ctx context.Context, resolver *resolve.Resolver, root *space.Root, rel string) result {
+func (r *run) one(
+	ctx context.Context,
+	resolver *resolve.Resolver,
+	root *space.Root,
+	rel string,
+) result {
 	it, err := resolver.File(ctx, root, rel)
 	if err != nil {
 		return result{report: refused(root.Display(rel), err), err: ctx.Err()}
@@ -552,7 +579,12 @@ func keptFinding(it *resolve.Item) diag.Finding {
 // A legacy signature is included: the user may not have made it.
 func (r *run) signedByOther(it *resolve.Item) (bool, error) {
 	switch it.Verdict.Code {
-	case diag.Legacy, diag.KeyUnknown, diag.KeyWeak, diag.SignerChanged, diag.TrustChanged, diag.Stale:
+	case diag.Legacy,
+		diag.KeyUnknown,
+		diag.KeyWeak,
+		diag.SignerChanged,
+		diag.TrustChanged,
+		diag.Stale:
 		return true, nil
 	case diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked: // it may be an expired key of the user
 		signer, err := r.signer()

@@ -28,7 +28,12 @@ func Status(ctx context.Context, repo *gitcmd.Repo) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[name] = map[state]string{absent: HookMissing, ours: HookInstalled, edited: HookEdited, foreign: HookOther}[is]
+		out[name] = map[state]string{
+			absent:  HookMissing,
+			ours:    HookInstalled,
+			edited:  HookEdited,
+			foreign: HookOther,
+		}[is]
 	}
 	return out, nil
 }

@@ -29,7 +29,9 @@ type tree struct {
 	roots map[string]*space.Root // by prefix
 }
 
-func newTree(repo *gitcmd.Repo) *tree { return &tree{repo: repo, roots: map[string]*space.Root{}} }
+func newTree(repo *gitcmd.Repo) *tree {
+	return &tree{repo: repo, roots: map[string]*space.Root{}}
+}
 
 // locate divides a path below the work tree into a folder and a path in it.
 func (t *tree) locate(path string) (folder, string) {
@@ -45,7 +47,12 @@ func (t *tree) root(prefix string) *space.Root {
 	defer t.mu.Unlock()
 	r := t.roots[prefix]
 	if r == nil {
-		r = space.NewDir(space.Project, "", filepath.Join(t.repo.WorkTree, filepath.FromSlash(prefix)), false)
+		r = space.NewDir(
+			space.Project,
+			"",
+			filepath.Join(t.repo.WorkTree, filepath.FromSlash(prefix)),
+			false,
+		)
 		t.roots[prefix] = r
 	}
 	return r

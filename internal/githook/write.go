@@ -113,7 +113,9 @@ func (r *run) changes() []change {
 	return list
 }
 
-func (r *run) path(rel string) string { return r.Prefix + space.Dir + "/" + rel }
+func (r *run) path(rel string) string {
+	return r.Prefix + space.Dir + "/" + rel
+}
 
 // skipped returns the files that a sparse checkout leaves out of the work tree.
 func (s *session) skipped(ctx context.Context, list []change) ([]string, error) {
@@ -163,7 +165,8 @@ func (s *session) otherIndex(ctx context.Context, list []change, entries []gitcm
 	}
 	var mine []gitcmd.Entry
 	for i, c := range list {
-		if there[c.path] == c.was && (c.signed == "" || there[c.signed] == c.blob) {
+		if there[c.path] == c.was &&
+			(c.signed == "" || there[c.signed] == c.blob) {
 			mine = append(mine, entries[i])
 		}
 	}
@@ -187,7 +190,9 @@ func workTree(repo *gitcmd.Repo, list []change) (left []string, err error) {
 	wrote := make([]bool, len(list))
 	errs := make([]error, len(list))
 	t := newTree(repo)
-	inParallel(len(list), func(i int) { wrote[i], errs[i] = t.replace(list[i]) })
+	inParallel(len(list), func(i int) {
+		wrote[i], errs[i] = t.replace(list[i])
+	})
 	for i, c := range list {
 		if !wrote[i] {
 			left = append(left, c.left)
@@ -208,13 +213,15 @@ func (t *tree) replace(c change) (wrote bool, err error) {
 	case there != c.was:
 		return false, nil
 	case c.same:
-		if b, err := root.read(rel); err != nil || !bytes.Equal(unsigned(b), unsigned(c.bytes)) {
+		b, err := root.read(rel)
+		if err != nil || !bytes.Equal(unsigned(b), unsigned(c.bytes)) {
 			return false, nil
 		}
 	}
 	if c.signed != "" {
 		root, rel := t.locate(c.signed)
-		if there, known := t.blob(root, rel); !known || there != c.blob {
+		there, known := t.blob(root, rel)
+		if !known || there != c.blob {
 			return false, nil
 		}
 	}

@@ -71,5 +71,8 @@ func setOK(set string) bool {
 
 // idChar reports whether ids have the character.
 func idChar(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+	return c|0x20 >= 'a' && c|0x20 <= 'z' ||
+		c >= '0' && c <= '9' ||
+		c == '_' ||
+		c == '-'
 }

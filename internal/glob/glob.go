@@ -22,7 +22,9 @@ import (
 const MaxPattern = 1024
 
 // IsPattern reports whether s contains a special character of patterns.
-func IsPattern(s string) bool { return strings.ContainsAny(s, "*?[") }
+func IsPattern(s string) bool {
+	return strings.ContainsAny(s, "*?[")
+}
 
 // Match reports whether the pattern matches the whole name. A pattern that Check
 // refuses matches nothing. The work is bounded by the product of both lengths.
@@ -75,7 +77,8 @@ func Text(pattern, s string) bool {
 			p++
 			continue
 		}
-		if element, char := matchOne(pattern[p:], s[n:]); char > 0 {
+		element, char := matchOne(pattern[p:], s[n:])
+		if char > 0 {
 			p += element
 			n += char
 			continue
@@ -83,7 +86,7 @@ func Text(pattern, s string) bool {
 		if star < 0 {
 			return false
 		}
-		_, char := utf8.DecodeRuneInString(s[from:])
+		_, char = utf8.DecodeRuneInString(s[from:])
 		from += char
 		p = star + 1
 		n = from

@@ -59,7 +59,8 @@ func Compile(pattern string) (Pattern, []diag.Finding) {
 			}
 			segs = append(segs, s)
 		}
-		if n := len(segs); n > 0 && segs[n-1] == "**" {
+		n := len(segs)
+		if n > 0 && segs[n-1] == "**" {
 			segs = append(segs, "*") // "a/**" is everything below a, not a itself
 		}
 		if len(segs) > maxSegments {
@@ -198,7 +199,8 @@ func (p Pattern) Match(name string) bool {
 	}
 	for _, segs := range p.alternatives {
 		if len(segs) == 1 {
-			if ok, _ := path.Match(segs[0], path.Base(name)); ok {
+			ok, _ := path.Match(segs[0], path.Base(name))
+			if ok {
 				return true
 			}
 		}

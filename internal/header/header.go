@@ -30,7 +30,11 @@ const (
 // lines; on one line it may be a YAML flow value such as {net: none}. For dunder
 // names None, True, False and 'text' are values too. Every other value is the
 // trimmed text. A key that is given twice is an error, and the first value is kept.
-func Parse(src []byte, comment string, isKey func(string) bool) (*tree.Doc, []diag.Finding) {
+func Parse(
+	src []byte,
+	comment string,
+	isKey func(string) bool,
+) (*tree.Doc, []diag.Finding) {
 	c := newCollector(isKey)
 	c.header(string(src), comment)
 	return c.doc, c.findings
@@ -72,10 +76,14 @@ func ConstantKey(name string) bool {
 }
 
 // isConstant reports whether a name is a dunder or has no lower-case letters.
-func isConstant(name string) bool { return isDunder(name) || name == strings.ToUpper(name) }
+func isConstant(name string) bool {
+	return isDunder(name) || name == strings.ToUpper(name)
+}
 
 func isDunder(name string) bool {
-	return len(name) > 4 && strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__")
+	return len(name) > 4 &&
+		strings.HasPrefix(name, "__") &&
+		strings.HasSuffix(name, "__")
 }
 
 // collector gathers keys and findings.
@@ -94,12 +102,23 @@ func newCollector(isKey func(string) bool) *collector {
 
 func (c *collector) errorf(code diag.Code, p diag.Position, format string, args ...any) {
 	if len(c.findings) < maxFindings {
-		c.findings = append(c.findings, diag.Errorf(code, p.Line, p.Column, format, args...))
+		c.findings = append(c.findings, diag.Errorf(
+			code,
+			p.Line,
+			p.Column,
+			format,
+			args...,
+		))
 	}
 }
 
 // set records a value unless the key has one.
-func (c *collector) set(key string, keyPos diag.Position, v any, positions map[string]diag.Position) {
+func (c *collector) set(
+	key string,
+	keyPos diag.Position,
+	v any,
+	positions map[string]diag.Position,
+) {
 	if c.twice(key, keyPos) {
 		return
 	}
@@ -113,6 +132,12 @@ func (c *collector) twice(key string, p diag.Position) bool {
 	if _, ok := c.doc.Root[key]; !ok {
 		return false
 	}
-	c.errorf(diag.ValidationFailed, p, "the key %q is given twice, first on line %d", key, c.doc.At(tree.Join("", key)).Line)
+	c.errorf(
+		diag.ValidationFailed,
+		p,
+		"the key %q is given twice, first on line %d",
+		key,
+		c.doc.At(tree.Join("", key)).Line,
+	)
 	return true
 }

@@ -17,7 +17,8 @@ func (c *collector) constants(src string) {
 			i = t.commentEnd(i)
 			continue
 		}
-		if name, nameOff, val := declaration(line); isConstant(name) && name != "" && c.isKey(name) {
+		name, nameOff, val := declaration(line)
+		if isConstant(name) && name != "" && c.isKey(name) {
 			i = max(i, c.constant(t, name, start+nameOff, start+val))
 		}
 	}
@@ -37,10 +38,11 @@ func (t *text) commentEnd(i int) int {
 // begins; name is "" if the line is not a declaration.
 func declaration(line string) (name string, nameOff, val int) {
 	rest := line
-	if after, ok := strings.CutPrefix(rest, "export"); ok && after != "" && (after[0] == ' ' || after[0] == '\t') {
+	after, ok := strings.CutPrefix(rest, "export")
+	if ok && after != "" && (after[0] == ' ' || after[0] == '\t') {
 		rest = strings.TrimLeft(after, " \t")
 	}
-	after, ok := strings.CutPrefix(rest, "const")
+	after, ok = strings.CutPrefix(rest, "const")
 	if !ok || after == "" || after[0] != ' ' && after[0] != '\t' {
 		return "", 0, 0
 	}
@@ -67,7 +69,8 @@ func assignment(s string) int {
 		if s[i] != '=' {
 			continue
 		}
-		if i+1 < len(s) && (s[i+1] == '>' || s[i+1] == '=') {
+		if i+1 < len(s) &&
+			(s[i+1] == '>' || s[i+1] == '=') {
 			i++
 			continue
 		}

@@ -56,7 +56,8 @@ func (c *collector) line(t *text, i int) int {
 	val += strings.Index(t.s[val:end], raw)
 	if raw == "" && i+1 < len(t.lines) {
 		next := t.lines[i+1].off
-		if rest := strings.TrimLeft(t.s[next:], " \t"); rest[0] == '{' || rest[0] == '[' {
+		rest := strings.TrimLeft(t.s[next:], " \t")
+		if rest[0] == '{' || rest[0] == '[' {
 			val = next
 			raw = rest
 		}
@@ -82,7 +83,9 @@ func keyOf(s string, start, end int) (key string, keyOff, val int) {
 	for i < end && (s[i] == ' ' || s[i] == '\t') {
 		i++
 	}
-	if i == end || s[i] != ':' && s[i] != '=' || s[i] == '=' && i+1 < end && s[i+1] == '=' {
+	if i == end ||
+		s[i] != ':' && s[i] != '=' ||
+		s[i] == '=' && i+1 < end && s[i+1] == '=' {
 		return "", 0, 0
 	}
 	return key, keyOff, i + 1
@@ -91,7 +94,8 @@ func keyOf(s string, start, end int) (key string, keyOff, val int) {
 // scalar parses a value of one line that is not an object, a list or quoted.
 func scalar(key, raw string) any {
 	r := reader{t: &text{s: raw}}
-	if v, ok := r.word(); ok && r.i == len(raw) {
+	v, ok := r.word()
+	if ok && r.i == len(raw) {
 		return v
 	}
 	if !isDunder(key) {
@@ -105,7 +109,11 @@ func scalar(key, raw string) any {
 	case "False":
 		return false
 	}
-	if n := len(raw); n >= 2 && raw[0] == '\'' && raw[n-1] == '\'' && !strings.ContainsAny(raw[1:n-1], `'\`) {
+	n := len(raw)
+	if n >= 2 &&
+		raw[0] == '\'' &&
+		raw[n-1] == '\'' &&
+		!strings.ContainsAny(raw[1:n-1], `'\`) {
 		return raw[1 : n-1]
 	}
 	return raw
@@ -118,7 +126,10 @@ func (c *collector) jsonValue(t *text, i int, key string, keyPos diag.Position, 
 	if ok {
 		rest, _, _ := strings.Cut(t.s[r.i:], "\n")
 		if rest = strings.TrimLeft(rest, " \t"); rest != "" {
-			ok = r.fail(r.i+strings.Index(t.s[r.i:], rest), "text follows the JSON value")
+			ok = r.fail(
+				r.i+strings.Index(t.s[r.i:], rest),
+				"text follows the JSON value",
+			)
 		}
 	}
 	if !ok && c.flowValue(t, i, key, keyPos, val) {
@@ -139,7 +150,10 @@ func (c *collector) jsonValue(t *text, i int, key string, keyPos diag.Position, 
 // {net: none}, and reports whether it is one.
 func (c *collector) flowValue(t *text, i int, key string, keyPos diag.Position, val int) bool {
 	start := t.lines[i].off
-	end := t.lines[i].off + strings.IndexByte(t.s[t.lines[i].off:], '\n')
+	end := t.lines[i].off + strings.IndexByte(
+		t.s[t.lines[i].off:],
+		'\n',
+	)
 	if val < start || val > end || !isFlow(t.s[val:end]) {
 		return false // the value is on a later line, or JSON
 	}

@@ -82,8 +82,15 @@ func (r *reader) escape(b *strings.Builder) bool {
 // JavaScript {digits}.
 func (r *reader) unicode(b *strings.Builder, start int) bool {
 	if r.js && r.accept('{') {
-		n := strings.IndexByte(r.t.s[r.i:min(len(r.t.s), r.i+9)], '}')
-		return n > 0 && r.hex(b, start, n) && r.accept('}') || r.fail(start, "the escape is not complete")
+		n := strings.IndexByte(
+			r.t.s[r.i:min(
+				len(r.t.s),
+				r.i+9,
+			)],
+			'}',
+		)
+		return n > 0 && r.hex(b, start, n) && r.accept('}') ||
+			r.fail(start, "the escape is not complete")
 	}
 	u, ok := r.digits(4)
 	if !ok {
@@ -118,7 +125,11 @@ func (r *reader) digits(n int) (rune, bool) {
 	if r.i+n > len(r.t.s) {
 		return 0, false
 	}
-	u, err := strconv.ParseUint(r.t.s[r.i:r.i+n], 16, 31)
+	u, err := strconv.ParseUint(
+		r.t.s[r.i:r.i+n],
+		16,
+		31,
+	)
 	if err != nil {
 		return 0, false
 	}
@@ -152,7 +163,9 @@ func (r *reader) word() (any, bool) {
 	return nil, r.fail(start, "%q is not a literal", clip(w))
 }
 
-func clip(w string) string { return cuttext.Short(w, 40) }
+func clip(w string) string {
+	return cuttext.Short(w, 40)
+}
 
 // number parses an integer of 64 bits or a finite float.
 func number(w string, js bool) (any, bool) {

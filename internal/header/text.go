@@ -22,10 +22,14 @@ type segment struct {
 
 // lineOf returns the index of the line that contains off.
 func (t *text) lineOf(off int) int {
-	return sort.Search(len(t.lines), func(i int) bool { return t.lines[i].off > off }) - 1
+	return sort.Search(len(t.lines), func(i int) bool {
+		return t.lines[i].off > off
+	}) - 1
 }
 
-func (t *text) lineAfter(off int) int { return t.lineOf(off) + 1 }
+func (t *text) lineAfter(off int) int {
+	return t.lineOf(off) + 1
+}
 
 func (t *text) pos(off int) diag.Position {
 	l := t.lines[t.lineOf(off)]
@@ -60,5 +64,9 @@ func index(parent string, i int) string {
 	return tree.Index(parent, i)
 }
 
-func isNameStart(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' }
-func isDigit(c byte) bool     { return c >= '0' && c <= '9' }
+func isNameStart(c byte) bool {
+	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}
+func isDigit(c byte) bool {
+	return c >= '0' && c <= '9'
+}

@@ -53,7 +53,8 @@ func Unknown(src []byte, comment string, isKey func(string) bool) []Key {
 // headers have none, and then it does not matter where their values end.
 func (c *collector) mayBeUnknown(t *text) bool {
 	for i := range t.lines {
-		if name, _ := plainKey(t, i); name != "" && !c.isKey(name) && !strings.HasPrefix(name, "x-") {
+		name, _ := plainKey(t, i)
+		if name != "" && !c.isKey(name) && !strings.HasPrefix(name, "x-") {
 			return true
 		}
 	}

@@ -30,7 +30,9 @@ func Controls() []string {
 }
 
 // parameters are the keys of Control that an author writes.
-func parameters() []string { return []string{"action", "delay", "feedback", "message", "to", "by"} }
+func parameters() []string {
+	return []string{"action", "delay", "feedback", "message", "to", "by"}
+}
 
 // Stops reports whether a control action keeps the thread, or one call, from continuing.
 func Stops(action string) bool {

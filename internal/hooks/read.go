@@ -33,7 +33,9 @@ func Read(doc *tree.Doc, source int64) ([]Hook, []diag.Finding) {
 }
 
 // OfDirective reads the hooks of a directive, whose parser checks the keys.
-func OfDirective(r *tree.Reader) []Hook { return reader{r}.hooks(directiveLayer) }
+func OfDirective(r *tree.Reader) []Hook {
+	return reader{r}.hooks(directiveLayer)
+}
 
 type reader struct{ *tree.Reader }
 
@@ -64,7 +66,8 @@ func (r reader) hook(source int64) (Hook, bool) {
 		Name:  r.Self(),
 	}
 	h.OnFailure = r.Enum("on_failure", "", "continue", "deny", "fail")
-	if h.Position = r.Enum("position", "", "system", "before", "after"); h.Position != "" && h.Event != "thread_started" {
+	if h.Position = r.Enum("position", "", "system", "before", "after"); h.Position != "" &&
+		h.Event != "thread_started" {
 		r.Reject("position", "has no effect for the event %s, only for thread_started", h.Event)
 	}
 	if h.Layer = r.Int("layer", 0, 1, lastLayer); h.Layer != 0 && h.Layer < source {
@@ -88,7 +91,13 @@ func (r reader) condition() *cond.Cond {
 	if v == nil {
 		return nil
 	}
-	c, found := cond.Compile(r.Doc(), r.Path("condition"), r.Name("condition"), v, diag.ValidationFailed)
+	c, found := cond.Compile(
+		r.Doc(),
+		r.Path("condition"),
+		r.Name("condition"),
+		v,
+		diag.ValidationFailed,
+	)
 	for _, f := range found {
 		r.Add(f)
 	}
@@ -112,7 +121,8 @@ func (r reader) action() Action {
 		return Action{}
 	}
 	params := r.params()
-	if text, _ := r.Value("action").(string); text == "" && r.Has("delay") {
+	text, _ := r.Value("action").(string)
+	if text == "" && r.Has("delay") {
 		r.Reject("delay", "has no effect without the action retry")
 	}
 	switch key := named[0]; key {

@@ -63,10 +63,14 @@ func (r *Rules) Event(id string) (Rule, bool) {
 }
 
 // Graph reports whether an event is one of the runs of graphs.
-func (r *Rules) Graph(id string) bool { return r.events[id].Graph }
+func (r *Rules) Graph(id string) bool {
+	return r.events[id].Graph
+}
 
 // Events returns the events of threads, sorted.
-func (r *Rules) Events() []string { return slices.Clone(r.ids) }
+func (r *Rules) Events() []string {
+	return slices.Clone(r.ids)
+}
 
 // Default returns what follows if the action of a hook fails and the hook does not state
 // it: a call that hooks guard is denied.
@@ -81,7 +85,8 @@ func (e Rule) Default() string {
 func (r *Rules) WithDefaults(list []Hook) []Hook {
 	out := slices.Clone(list)
 	for i := range out {
-		if rule, ok := r.Event(out[i].Event); ok && out[i].OnFailure == "" {
+		rule, ok := r.Event(out[i].Event)
+		if ok && out[i].OnFailure == "" {
 			out[i].OnFailure = rule.Default()
 		}
 	}
@@ -166,7 +171,13 @@ func (c *checker) reject(h Hook, key, format string, args ...any) *diag.Finding 
 	if c.doc != nil {
 		pos = c.doc.At(h.At + "." + key)
 	}
-	f := diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, h.Name+"."+key+" "+format, args...)
+	f := diag.Errorf(
+		diag.ValidationFailed,
+		pos.Line,
+		pos.Column,
+		h.Name+"."+key+" "+format,
+		args...,
+	)
 	c.out = append(c.out, f)
 	return &c.out[len(c.out)-1]
 }
@@ -185,7 +196,11 @@ func (c *checker) event(h Hook) bool {
 	case c.rules.Graph(h.Event):
 		c.reject(h, "event", "is %q, an event of graphs: their hooks are in config.hooks of the graph", h.Event)
 	default:
-		nearest(c.reject(h, "event", "is %q, which is not an event", h.Event), h.Event, c.rules.Events())
+		nearest(
+			c.reject(h, "event", "is %q, which is not an event", h.Event),
+			h.Event,
+			c.rules.Events(),
+		)
 	}
 	return ok
 }
@@ -233,12 +248,18 @@ func (c *checker) control(h Hook) {
 	e, _ := c.rules.Event(h.Event)
 	if key, err := checkParams(h.Action.Params); err != nil {
 		de := diag.Typed(err)
-		f := c.reject(h, c.whereIs(h, key), "is not a control action that rye can run: %s", strings.TrimPrefix(de.Message, "reading a control action: "))
+		f := c.reject(
+			h,
+			c.whereIs(h, key),
+			"is not a control action that rye can run: %s",
+			strings.TrimPrefix(de.Message, "reading a control action: "),
+		)
 		f.Reason = de.Reason
 		f.Facts = de.Details
 		return
 	}
-	if word := h.Action.control(); word != "" && !slices.Contains(e.Decides, word) {
+	word := h.Action.control()
+	if word != "" && !slices.Contains(e.Decides, word) {
 		may := "no hook decides there"
 		if len(e.Decides) > 0 {
 			may = "hooks of this event may " + strings.Join(e.Decides, ", ")
@@ -272,7 +293,11 @@ func (c *checker) path(h Hook, e Rule, key string, p dotpath.Path) {
 	}
 	slices.Sort(roots)
 	roots = slices.Compact(roots)
-	nearest(c.reject(h, key, "reads %s, which hooks of %s do not have: they read %s", p, h.Event, strings.Join(roots, ", ")), p.String(), roots)
+	nearest(
+		c.reject(h, key, "reads %s, which hooks of %s do not have: they read %s", p, h.Event, strings.Join(roots, ", ")),
+		p.String(),
+		roots,
+	)
 }
 
 // constant reports whether a value has no templates.

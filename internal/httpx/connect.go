@@ -39,7 +39,9 @@ func ParseTarget(host, port string) (Target, error) {
 		return t, nil
 	}
 	// The Kelvin sign becomes an ASCII letter in lower case, so this test is first.
-	foreign := strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII })
+	foreign := strings.ContainsFunc(host, func(r rune) bool {
+		return r > unicode.MaxASCII
+	})
 	if foreign || !validHost(host) || numeric(host) {
 		return Target{}, bad
 	}
@@ -68,7 +70,11 @@ func (t Target) String() string {
 // an address itself. The error of a refused address is a PolicyDenied with the
 // reason private_address, that of a metadata service one without a reason. d is not
 // changed; nil means a plain dialer.
-func (t Target) Connect(ctx context.Context, d *net.Dialer, private bool) (net.Conn, error) {
+func (t Target) Connect(
+	ctx context.Context,
+	d *net.Dialer,
+	private bool,
+) (net.Conn, error) {
 	var rule guard
 	if private && t.Addr.IsValid() {
 		rule.single = []netip.Addr{t.Addr}

@@ -70,7 +70,10 @@ func untrusted(err error) bool {
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
-	return errors.As(err, &verify) || errors.As(err, &authority) || errors.As(err, &name) || errors.As(err, &invalid)
+	return errors.As(err, &verify) ||
+		errors.As(err, &authority) ||
+		errors.As(err, &name) ||
+		errors.As(err, &invalid)
 }
 
 // refusal returns the error for an address that the guard refuses.

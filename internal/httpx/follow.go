@@ -98,10 +98,13 @@ func (c *Client) next(h hop, status int, location string) (hop, error) {
 		header: h.header,
 		body:   h.body,
 	}
-	if status == http.StatusSeeOther && h.method != http.MethodHead || status < http.StatusSeeOther && h.method == http.MethodPost {
+	if status == http.StatusSeeOther && h.method != http.MethodHead ||
+		status < http.StatusSeeOther && h.method == http.MethodPost {
 		out.method = http.MethodGet
 		out.body = nil
-		out.header = keep(h.header, func(name string) bool { return !strings.HasPrefix(name, "Content-") })
+		out.header = keep(h.header, func(name string) bool {
+			return !strings.HasPrefix(name, "Content-")
+		})
 	}
 	if sameOrigin(h.url, u) {
 		return out, nil
@@ -149,6 +152,9 @@ func sameOrigin(a, b *url.URL) bool {
 	if !strings.EqualFold(a.Hostname(), b.Hostname()) {
 		return false
 	}
-	upgrade := a.Scheme == "http" && portOf(a) == "80" && b.Scheme == "https" && portOf(b) == "443"
+	upgrade := a.Scheme == "http" &&
+		portOf(a) == "80" &&
+		b.Scheme == "https" &&
+		portOf(b) == "443"
 	return upgrade || a.Scheme == b.Scheme && portOf(a) == portOf(b)
 }

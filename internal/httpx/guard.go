@@ -141,7 +141,8 @@ func embedded(a netip.Addr) (netip.Addr, bool) {
 	}
 	b := a.As16()
 	switch {
-	case netip.MustParsePrefix("64:ff9b::/96").Contains(a), netip.MustParsePrefix("::/96").Contains(a) && b[12] != 0:
+	case netip.MustParsePrefix("64:ff9b::/96").Contains(a),
+		netip.MustParsePrefix("::/96").Contains(a) && b[12] != 0:
 		return netip.AddrFrom4([4]byte(b[12:16])), true
 	case netip.MustParsePrefix("2002::/16").Contains(a):
 		return netip.AddrFrom4([4]byte(b[2:6])), true

@@ -35,7 +35,8 @@ func parseHost(s string) (hostPattern, bool) {
 	name := s
 	port := ""
 	if h, p, err := net.SplitHostPort(s); err == nil {
-		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 1 || n > 65535 {
 			return hostPattern{}, false
 		}
 		name = h
@@ -65,7 +66,9 @@ func validHost(s string) bool {
 		return false
 	}
 	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || len(label) > 63 || strings.Trim(strings.ToLower(label), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+		if label == "" ||
+			len(label) > 63 ||
+			strings.Trim(strings.ToLower(label), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 			return false
 		}
 	}
@@ -123,7 +126,8 @@ func badURL(u *url.URL) string {
 		return "it has no host"
 	}
 	if p := u.Port(); p != "" {
-		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 1 || n > 65535 {
 			return "its port is not between 1 and 65535"
 		}
 	}
@@ -166,7 +170,9 @@ func parseProxy(s string) (*url.URL, error) {
 		return nil, nil
 	}
 	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+	if err != nil ||
+		u.Scheme != "http" && u.Scheme != "https" ||
+		u.Hostname() == "" {
 		return nil, errors.New("is not an http:// or https:// URL") // never shown: it may hold a password
 	}
 	return u, nil

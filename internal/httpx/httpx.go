@@ -135,7 +135,9 @@ func (c *Client) transport(proxy *url.URL) {
 }
 
 // Close closes idle connections.
-func (c *Client) Close() { c.rt.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.rt.CloseIdleConnections()
+}
 
 // Request is one request. Method and URL are required.
 type Request struct {
@@ -162,7 +164,9 @@ type Response struct {
 }
 
 // OK reports whether the status is 2xx.
-func (r *Response) OK() bool { return r.Status >= 200 && r.Status < 300 }
+func (r *Response) OK() bool {
+	return r.Status >= 200 && r.Status < 300
+}
 
 // Do sends a request and reads the response. A response of any status is a
 // Response; an error means that there is none.

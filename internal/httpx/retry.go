@@ -24,7 +24,11 @@ type Retry struct {
 }
 
 // persist calls attempt until it succeeds or the rules permit no other attempt.
-func (c *Client) persist(ctx context.Context, r Request, attempt func(context.Context) (*Response, error)) (*Response, error) {
+func (c *Client) persist(
+	ctx context.Context,
+	r Request,
+	attempt func(context.Context) (*Response, error),
+) (*Response, error) {
 	for n := 1; ; n++ {
 		res, err := attempt(ctx)
 		if res != nil {
@@ -92,7 +96,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
 		return time.Duration(n) * time.Second
 	}
-	if t, err := http.ParseTime(s); err == nil && t.After(now) {
+	t, err := http.ParseTime(s)
+	if err == nil && t.After(now) {
 		return t.Sub(now)
 	}
 	return 0

@@ -28,7 +28,9 @@ func newStream(ctx context.Context, cancel context.CancelCauseFunc, body io.Read
 		left:   r.max(),
 		max:    r.max(),
 	}
-	s.explain = func(err error) error { return fault(ctx, "reading the stream of "+Shown(url), err) }
+	s.explain = func(err error) error {
+		return fault(ctx, "reading the stream of "+Shown(url), err)
+	}
 	if s.quiet > 0 {
 		s.idle = time.AfterFunc(s.quiet, func() { cancel(errIdle) })
 	}
@@ -39,7 +41,9 @@ func (s *stream) Read(p []byte) (int, error) {
 	if s.left == 0 {
 		return s.beyond()
 	}
-	n, err := s.body.Read(p[:min(int64(len(p)), s.left)])
+	n, err := s.body.Read(
+		p[:min(int64(len(p)), s.left)],
+	)
 	s.left -= int64(n)
 	if n > 0 && s.idle != nil {
 		s.idle.Reset(s.quiet)
@@ -54,13 +58,15 @@ func (s *stream) Read(p []byte) (int, error) {
 // it ends exactly there.
 func (s *stream) beyond() (int, error) {
 	var one [1]byte
-	if n, err := s.body.Read(one[:]); n == 0 && err != nil {
+	n, err := s.body.Read(one[:])
+	if n == 0 && err != nil {
 		if err == io.EOF {
 			return 0, io.EOF
 		}
 		return 0, s.explain(err)
 	}
-	return 0, s.explain(diag.New(diag.ResourceExceeded, "reading the stream: more than %d bytes", s.max).WithDetail("limit", "max_bytes"))
+	return 0, s.explain(diag.New(diag.ResourceExceeded, "reading the stream: more than %d bytes", s.max).
+		WithDetail("limit", "max_bytes"))
 }
 
 func (s *stream) Close() error {

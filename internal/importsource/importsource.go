@@ -81,12 +81,17 @@ func (r *reader) read(p string) (err error) {
 	}
 	rel = filepath.ToSlash(rel)
 	if !inRepository {
-		r.prefix = path.Join(filepath.Base(filepath.Dir(r.base)), filepath.Base(r.base)) + "/"
+		r.prefix = path.Join(
+			filepath.Base(filepath.Dir(r.base)),
+			filepath.Base(r.base),
+		) + "/"
 	}
 	if r.dir, err = openat.Open(r.base); err != nil {
 		return r.failed(rel, err)
 	}
-	defer func() { err = errors.Join(err, r.dir.Close()) }()
+	defer func() {
+		err = errors.Join(err, r.dir.Close())
+	}()
 	fi, statErr := os.Lstat(r.at(rel))
 	isDir := statErr == nil && fi.IsDir()
 	switch {
@@ -104,7 +109,8 @@ func (r *reader) read(p string) (err error) {
 	if !isDir || r.isSkill(rel) {
 		return r.one(rel, false)
 	}
-	if _, err := os.Lstat(filepath.Join(p, space.Dir)); err == nil && filepath.Clean(r.Project) != p {
+	if _, err := os.Lstat(filepath.Join(p, space.Dir)); err == nil &&
+		filepath.Clean(r.Project) != p {
 		return diag.New(diag.Usage, "importing %s: it is a project, with a directory %s", r.Shown(p), space.Dir).WithReason("import_from")
 	}
 	parts, err := r.parts(rel)
@@ -113,7 +119,14 @@ func (r *reader) read(p string) (err error) {
 	}
 	if len(parts) == 0 && len(r.links) > 0 {
 		l := r.links[0]
-		return diag.New(diag.PathEscape, "importing %s: %s is a link to %s, and links are not followed; import %s itself if you want it", r.Shown(p), l.Path, l.To, l.To)
+		return diag.New(
+			diag.PathEscape,
+			"importing %s: %s is a link to %s, and links are not followed; import %s itself if you want it",
+			r.Shown(p),
+			l.Path,
+			l.To,
+			l.To,
+		)
 	}
 	if len(parts) == 0 {
 		return diag.New(diag.Usage, "importing %s: no file in it is one that rye knows", r.Shown(p)).WithReason("import_format")
@@ -137,7 +150,10 @@ func (r *reader) isSkill(rel string) bool {
 func baseOf(p string) (base string, repository bool) {
 	linked := false // a link leads from dir to p
 	for dir := p; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil && (base == "" || linked) && (dir != p || !isLink(p)) {
+		_, err := os.Lstat(filepath.Join(dir, ".git"))
+		if err == nil &&
+			(base == "" || linked) &&
+			(dir != p || !isLink(p)) {
 			base = dir
 			linked = false
 		}
@@ -200,7 +216,13 @@ func (r *reader) parts(rel string) ([]string, error) {
 		return nil, r.failed(rel, err)
 	}
 	if len(out) > maxFiles {
-		return nil, diag.New(diag.TooLarge, "importing %s: %d files and skills in it can be imported, at most %d at once", r.Shown(r.at(rel)), len(out), maxFiles)
+		return nil, diag.New(
+			diag.TooLarge,
+			"importing %s: %d files and skills in it can be imported, at most %d at once",
+			r.Shown(r.at(rel)),
+			len(out),
+			maxFiles,
+		)
 	}
 	return out, nil
 }
@@ -215,7 +237,8 @@ func (r *reader) known(name string) bool {
 		f := interop.Known(r.prefix + name)
 		return f != "" && f != interop.Skill
 	case interop.Rules:
-		return slices.Contains([]string{".md", ".mdc"}, path.Ext(name)) || interop.Known(r.prefix+name) == interop.Rules
+		return slices.Contains([]string{".md", ".mdc"}, path.Ext(name)) ||
+			interop.Known(r.prefix+name) == interop.Rules
 	case interop.Agent, interop.Command:
 		return path.Ext(name) == ".md"
 	case interop.Recipe:
@@ -224,7 +247,9 @@ func (r *reader) known(name string) bool {
 	return interop.Known(r.prefix+name) == r.Format && r.Format != interop.Skill
 }
 
-func (r *reader) at(rel string) string { return filepath.Join(r.base, filepath.FromSlash(rel)) }
+func (r *reader) at(rel string) string {
+	return filepath.Join(r.base, filepath.FromSlash(rel))
+}
 
 // target returns the text of a link, for people.
 func (r *reader) target(rel string) string {
@@ -243,7 +268,8 @@ func (r *reader) failed(rel string, err error) error {
 		return diag.New(diag.ItemNotFound, "importing %s: it does not exist", shown).WithReason("import_missing")
 	case diag.CodeOf(err) == diag.PathEscape:
 		for at := rel; at != "." && at != "/"; at = path.Dir(at) {
-			if fi, lstat := os.Lstat(r.at(at)); lstat == nil && fi.Mode()&fs.ModeSymlink != 0 {
+			fi, lstat := os.Lstat(r.at(at))
+			if lstat == nil && fi.Mode()&fs.ModeSymlink != 0 {
 				return diag.New(diag.PathEscape, "importing %s: %s is a link to %s, and links are not followed; import what it leads to if you want it",
 					shown, r.Shown(r.at(at)), r.target(at))
 			}
@@ -258,7 +284,8 @@ func (r *reader) one(rel string, found bool) error {
 		rel = path.Dir(rel)
 	}
 	s := interop.Source{Path: filepath.ToSlash(r.Shown(r.at(rel))), Name: path.Base(rel), Found: found}
-	if at, err := filepath.Rel(r.origin, r.at(rel)); err == nil && filepath.IsLocal(at) {
+	at, err := filepath.Rel(r.origin, r.at(rel))
+	if err == nil && filepath.IsLocal(at) {
 		s.At = filepath.ToSlash(at)
 	}
 	if rel == "." {
@@ -278,7 +305,13 @@ func (r *reader) one(rel string, found bool) error {
 		return nil
 	}
 	if _, err := os.Lstat(filepath.Join(r.at(rel), space.Dir)); err == nil {
-		return diag.New(diag.Usage, "importing %s: it is a project, with a directory %s", r.Shown(r.at(rel)), space.Dir).WithReason("import_from")
+		return diag.New(
+			diag.Usage,
+			"importing %s: it is a project, with a directory %s",
+			r.Shown(r.at(rel)),
+			space.Dir,
+		).
+			WithReason("import_from")
 	}
 	if s.Files, err = r.folder(rel); err != nil {
 		return err
@@ -313,7 +346,13 @@ func (r *reader) folder(rel string) ([]interop.File, error) {
 		}
 		total += len(b)
 		if total > maxBytes || len(out) == maxFiles {
-			return diag.New(diag.TooLarge, "importing %s: the folder has more than %d files or %d MiB", r.Shown(r.at(rel)), maxFiles, maxBytes>>20)
+			return diag.New(
+				diag.TooLarge,
+				"importing %s: the folder has more than %d files or %d MiB",
+				r.Shown(r.at(rel)),
+				maxFiles,
+				maxBytes>>20,
+			)
 		}
 		out = append(out, interop.File{Path: inner, Bytes: b, Executable: info.Mode.Perm()&0o100 != 0})
 		return nil

@@ -86,7 +86,9 @@ func New(p Params) *Writer {
 }
 
 // Mode returns how the output appears.
-func (w *Writer) Mode() Mode { return w.p.Mode }
+func (w *Writer) Mode() Mode {
+	return w.p.Mode
+}
 
 // Size returns the columns and rows of the terminal; for a file, or if they are not known, 80
 // and 24.
@@ -178,7 +180,12 @@ func (w *Writer) Draw() {
 
 func (w *Writer) draw() {
 	columns, _ := w.Size()
-	if w.p.Mode != Live || w.p.Still || w.held > 0 || w.broken || w.fresh && columns == w.width || w.p.Now().Sub(w.at) < frame {
+	if w.p.Mode != Live ||
+		w.p.Still ||
+		w.held > 0 ||
+		w.broken ||
+		w.fresh && columns == w.width ||
+		w.p.Now().Sub(w.at) < frame {
 		return
 	}
 	w.write(nil)
@@ -230,7 +237,10 @@ func (w *Writer) write(text []byte) {
 	if len(text) > 0 {
 		w.broken = text[len(text)-1] != '\n'
 	}
-	if w.p.Mode == Live && !w.p.Still && w.held == 0 && !w.broken {
+	if w.p.Mode == Live &&
+		!w.p.Still &&
+		w.held == 0 &&
+		!w.broken {
 		w.paint(&out)
 	}
 	w.flush(&out)
@@ -318,7 +328,8 @@ func CutMiddle(s string, columns int) string {
 // Head returns the beginning of a text without escape sequences that fits into a number of
 // columns: at least its first character.
 func Head(s string, columns int) string {
-	if head := ansi.Truncate(s, columns, ""); head != "" || s == "" {
+	head := ansi.Truncate(s, columns, "")
+	if head != "" || s == "" {
 		return head
 	}
 	first, _ := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)

@@ -22,7 +22,11 @@ var dataExtensions = []string{".json", ".yaml", ".yml", ".toml"}
 // asset converts a file of a skill that is neither markdown nor a script. Data in the folder
 // of a script stays a file, because the runtime copies it with the script; another text
 // becomes knowledge. why states the reason if neither is possible.
-func asset(s Source, f *File, id, skill string) (ref item.Ref, out File, why string, err error) {
+func asset(
+	s Source,
+	f *File,
+	id, skill string,
+) (ref item.Ref, out File, why string, err error) {
 	folder, base := path.Split(f.Path)
 	for _, part := range segments(strings.TrimSuffix(folder, "/")) {
 		id = path.Join(id, part)
@@ -44,7 +48,12 @@ func asset(s Source, f *File, id, skill string) (ref item.Ref, out File, why str
 		return ref, out, "it has hidden characters", nil
 	}
 	ref = item.Ref{Kind: item.Knowledge, ID: id + "/" + segmentOf(base)}
-	out, err = knowledge(ref, f.Path, "File "+f.Path+" of the skill "+skill+".", block(path.Ext(base), string(text)))
+	out, err = knowledge(
+		ref,
+		f.Path,
+		"File "+f.Path+" of the skill "+skill+".",
+		block(path.Ext(base), string(text)),
+	)
 	return ref, out, "", err
 }
 
@@ -52,7 +61,9 @@ func asset(s Source, f *File, id, skill string) (ref item.Ref, out File, why str
 // the signed files in the folder of the script and below it. The name stays as it is.
 func (s Source) isData(f *File) bool {
 	name := stem(path.Base(f.Path))
-	if !slices.Contains(dataExtensions, path.Ext(f.Path)) || Segment(name) != name || bytes.Contains(f.Bytes, []byte("tool_type")) {
+	if !slices.Contains(dataExtensions, path.Ext(f.Path)) ||
+		Segment(name) != name ||
+		bytes.Contains(f.Bytes, []byte("tool_type")) {
 		return false
 	}
 	sameID := func(other File) bool {

@@ -33,7 +33,12 @@ func agent(s Source, o Options) (*Result, error) {
 	if d.permit(r, words(tools)); !listed {
 		r.left("tools", "none are listed, which means all of them there and none here: add those it needs to <permissions>")
 	}
-	d.inputs = []input{{name: "task", kind: "string", text: "What to do.", required: true}}
+	d.inputs = []input{{
+		name:     "task",
+		kind:     "string",
+		text:     "What to do.",
+		required: true,
+	}}
 	d.body = strings.TrimRight(m.body, "\n") + "\n\nThe task:\n\n{input:task}\n"
 	r.rest("a directive", m.fields, "name", "description", "model", "tools")
 	r.finish(d, s)

@@ -30,7 +30,9 @@ type input struct {
 // file renders the directive.
 func (d draft) file() File {
 	var b strings.Builder
-	w := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	w := func(format string, args ...any) {
+		fmt.Fprintf(&b, format+"\n", args...)
+	}
 	name := d.ref.Name()
 	w("# %s\n\n```xml\n<directive name=%s version=\"0.1.0\">\n  <metadata>", titleOf(name), attr(name))
 	w("    <description>%s</description>", escape(d.description))
@@ -77,9 +79,13 @@ func group(w func(string, ...any), outer, inner string, list []input) {
 
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", " ", "\r", "")
 
-func escape(s string) string { return escaper.Replace(s) }
+func escape(s string) string {
+	return escaper.Replace(s)
+}
 
-func attr(s string) string { return `"` + escape(s) + `"` }
+func attr(s string) string {
+	return `"` + escape(s) + `"`
+}
 
 func titleOf(name string) string {
 	t := strings.NewReplacer("_", " ", "-", " ").Replace(name)

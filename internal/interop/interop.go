@@ -35,7 +35,15 @@ const (
 
 // Formats returns the names of all formats.
 func Formats() []string {
-	return []string{string(Agent), string(Command), string(Permissions), string(Recipe), string(Rules), string(Servers), string(Skill)}
+	return []string{
+		string(Agent),
+		string(Command),
+		string(Permissions),
+		string(Recipe),
+		string(Rules),
+		string(Servers),
+		string(Skill),
+	}
 }
 
 // NothingFound is the reason of an error about a file of settings that has nothing to import.
@@ -94,9 +102,13 @@ type Result struct {
 	Next   [][]string // words of commands for a person
 }
 
-func (r *Result) mapped(from, to string) { r.Mapped = append(r.Mapped, Note{From: from, To: to}) }
+func (r *Result) mapped(from, to string) {
+	r.Mapped = append(r.Mapped, Note{From: from, To: to})
+}
 
-func (r *Result) left(from, why string) { r.Left = append(r.Left, Note{From: from, Why: why}) }
+func (r *Result) left(from, why string) {
+	r.Left = append(r.Left, Note{From: from, Why: why})
+}
 
 // add adds an item.
 func (r *Result) add(ref item.Ref, file File) {
@@ -179,10 +191,13 @@ func LeadsToKnown(dir string) bool {
 	if slices.Contains(clientFolders, path.Base(dir)) {
 		return true
 	}
-	within := slices.ContainsFunc(clientFolders, func(f string) bool { return slices.Contains(strings.Split(dir, "/"), f) })
+	within := slices.ContainsFunc(clientFolders, func(f string) bool {
+		return slices.Contains(strings.Split(dir, "/"), f)
+	})
 	return within && slices.ContainsFunc([]string{"x.md", "x.mdc", "x.instructions.md", SkillFile}, func(name string) bool {
 		f := Known(dir + "/" + name)
-		return f != "" && (f != Skill || path.Base(dir) == "skills" || path.Base(path.Dir(dir)) == "skills")
+		return f != "" &&
+			(f != Skill || path.Base(dir) == "skills" || path.Base(path.Dir(dir)) == "skills")
 	})
 }
 
@@ -245,11 +260,20 @@ func Convert(f Format, s Source, o Options) (*Result, error) {
 	if !ok {
 		return nil, diag.New(diag.Usage, "importing %s: its format is not known", s.Path).WithReason("import_format")
 	}
-	if ext := path.Ext(s.Name); (f == Recipe || f == Permissions) && !s.Dir && !slices.Contains([]string{".json", ".yaml", ".yml"}, ext) {
+	ext := path.Ext(s.Name)
+	if (f == Recipe || f == Permissions) &&
+		!s.Dir &&
+		!slices.Contains([]string{".json", ".yaml", ".yml"}, ext) {
 		return nil, diag.New(diag.Usage, "importing %s: the format %s is a file whose name ends in .json, .yaml or .yml", s.Path, f)
 	}
 	if f == Skill != s.Dir {
-		return nil, diag.New(diag.Usage, "importing %s: a %s is %s", s.Path, f, map[bool]string{true: "a folder with " + SkillFile, false: "one file"}[f == Skill])
+		return nil, diag.New(
+			diag.Usage,
+			"importing %s: a %s is %s",
+			s.Path,
+			f,
+			map[bool]string{true: "a folder with " + SkillFile, false: "one file"}[f == Skill],
+		)
 	}
 	return convert(s, o)
 }
@@ -287,7 +311,10 @@ func (s Source) id(o Options, folder, name string) (string, error) {
 func segmentOf(name string) string {
 	segment := Segment(name)
 	if segment == "" && strings.ContainsFunc(name, unicode.IsLetter) {
-		segment = "item-" + strings.TrimPrefix(item.DigestOf([]byte(name)).String(), "sha256:")[:8]
+		segment = "item-" + strings.TrimPrefix(
+			item.DigestOf([]byte(name)).String(),
+			"sha256:",
+		)[:8]
 	}
 	return segment
 }
@@ -295,7 +322,9 @@ func segmentOf(name string) string {
 // Segment turns a name into a segment of an id: other characters become "-".
 func Segment(name string) string {
 	out := strings.Map(func(r rune) rune {
-		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || r == '_' || r == '-' {
+		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) ||
+			r == '_' ||
+			r == '-' {
 			return r
 		}
 		return '-'
@@ -304,4 +333,6 @@ func Segment(name string) string {
 }
 
 // stem is a file name without its extension.
-func stem(name string) string { return strings.TrimSuffix(name, path.Ext(name)) }
+func stem(name string) string {
+	return strings.TrimSuffix(name, path.Ext(name))
+}

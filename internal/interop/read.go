@@ -58,7 +58,10 @@ func readMarkdown(s Source, file *File) (m markdown, loose string, err error) {
 	if !ok {
 		if line > 0 {
 			f := diag.Errorf(diag.ValidationFailed, line, 1, "the front matter has no closing line ---")
-			return m, "", diag.FromFindings("importing "+s.Path, diag.WithPath([]diag.Finding{f}, s.PathOf(file)))
+			return m, "", diag.FromFindings("importing "+s.Path, diag.WithPath(
+				[]diag.Finding{f},
+				s.PathOf(file),
+			))
 		}
 		return m, "", nil
 	}
@@ -76,7 +79,13 @@ func readMarkdown(s Source, file *File) (m markdown, loose string, err error) {
 	if m.fields = lines(string(meta)); len(m.fields) == 0 {
 		return m, "", diag.FromFindings("importing "+s.Path, diag.WithPath(fs, s.PathOf(file)))
 	}
-	return m, fmt.Sprintf("%s:%d:%d: it is not YAML (%s): each line was read as a key and its value", s.PathOf(file), fs[0].Line, fs[0].Column, fs[0].Message), nil
+	return m, fmt.Sprintf(
+		"%s:%d:%d: it is not YAML (%s): each line was read as a key and its value",
+		s.PathOf(file),
+		fs[0].Line,
+		fs[0].Column,
+		fs[0].Message,
+	), nil
 }
 
 // afterComments returns the text below the empty lines and the comments at its beginning:
@@ -130,7 +139,9 @@ func lines(meta string) map[string]any {
 // plainKey reports whether the text before a colon is a key.
 func plainKey(s string) bool {
 	for i, r := range s {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || i > 0 && (r == '-' || r == '_' || r >= '0' && r <= '9') {
+		if r >= 'a' && r <= 'z' ||
+			r >= 'A' && r <= 'Z' ||
+			i > 0 && (r == '-' || r == '_' || r >= '0' && r <= '9') {
 			continue
 		}
 		return false
@@ -138,7 +149,9 @@ func plainKey(s string) bool {
 	return s != ""
 }
 
-func (m markdown) text(key string) string { return textOf(m.fields[key]) }
+func (m markdown) text(key string) string {
+	return textOf(m.fields[key])
+}
 
 func textOf(v any) string {
 	s, _ := v.(string)
@@ -184,7 +197,9 @@ func splitOutside(s string) string {
 }
 
 // firstLine is a title or the text of an input in one line of at most 200 characters.
-func firstLine(text, otherwise string) string { return cutLine(text, otherwise, 200) }
+func firstLine(text, otherwise string) string {
+	return cutLine(text, otherwise, 200)
+}
 
 // maxDescription is how many characters of a description are kept: as many as the format of
 // skills permits. Search and models choose by it.

@@ -22,7 +22,10 @@ func recipe(s Source, o Options) (*Result, error) {
 	}
 	r := &Result{}
 	d := draft{ref: item.Ref{Kind: item.Directive, ID: id}}
-	d.description = r.description(textOf(root["description"]), firstLine(textOf(root["title"]), "The recipe "+stem(s.Name)+"."))
+	d.description = r.description(textOf(root["description"]), firstLine(
+		textOf(root["title"]),
+		"The recipe "+stem(s.Name)+".",
+	))
 	r.mapped("title and description", "description")
 	parameters(r, &d, root)
 	responses(r, &d, root)
@@ -62,7 +65,14 @@ func maps(v any) []map[string]any {
 }
 
 func parameters(r *Result, d *draft, root map[string]any) {
-	types := map[string]string{"string": "string", "number": "number", "boolean": "boolean", "date": "string", "file": "string", "select": "string"}
+	types := map[string]string{
+		"string":  "string",
+		"number":  "number",
+		"boolean": "boolean",
+		"date":    "string",
+		"file":    "string",
+		"select":  "string",
+	}
 	for _, p := range maps(root["parameters"]) {
 		key := textOf(p["key"])
 		form := textOf(p["input_type"])
@@ -162,7 +172,14 @@ func extensions(r *Result, root map[string]any) {
 			r.Next = append(r.Next, add)
 			r.left("extension "+name, "add its server, then permit its tools")
 		case "streamable_http", "sse":
-			r.Next = append(r.Next, []string{"rye", "mcp", "add", Segment(name), "--url", textOf(e["uri"])})
+			r.Next = append(r.Next, []string{
+				"rye",
+				"mcp",
+				"add",
+				Segment(name),
+				"--url",
+				textOf(e["uri"]),
+			})
 			r.left("extension "+name, "add its server, then permit its tools")
 		default:
 			r.left("extension "+name, "it is part of goose: permit the tools of rye that do the same")
@@ -181,7 +198,9 @@ func checks(r *Result, root map[string]any) {
 // stays as it is written.
 func placeholders(r *Result, d draft, text string) string {
 	known := func(name string) bool {
-		return slices.ContainsFunc(d.inputs, func(in input) bool { return in.name == name })
+		return slices.ContainsFunc(d.inputs, func(in input) bool {
+			return in.name == name
+		})
 	}
 	text = regexp.MustCompile(`\{\{\s*([A-Za-z_]\w*)\s*\}\}`).ReplaceAllStringFunc(text, func(found string) string {
 		name := strings.Trim(found, "{} \t")

@@ -35,7 +35,11 @@ func rules(s Source, o Options) (*Result, error) {
 		return r, nil
 	}
 	r.leftInText(p, m)
-	id, err := s.id(Options{ID: cmp.Or(o.ID, p.id)}, ruleFolder, p.name)
+	id, err := s.id(
+		Options{ID: cmp.Or(o.ID, p.id)},
+		ruleFolder,
+		p.name,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +48,28 @@ func rules(s Source, o Options) (*Result, error) {
 	scope := m.scope(r, p)
 	body := strings.Trim(m.body, "\r\n") + "\n"
 	title := cmp.Or(heading(body), titleOf(ref.Name()))
-	description := r.description(m.text("description"), "Rules of "+cmp.Or(s.At, s.Name)+".")
+	description := r.description(
+		m.text("description"),
+		"Rules of "+cmp.Or(s.At, s.Name)+".",
+	)
 	file, err := knowledge(ref, title, description, body, scope...)
 	if err != nil {
 		return nil, err
 	}
-	r.rest("knowledge", m.fields, "description", "title", "name", "globs", "alwaysApply", "applyTo", "paths", "trigger", "inclusion", "fileMatchPattern")
+	r.rest(
+		"knowledge",
+		m.fields,
+		"description",
+		"title",
+		"name",
+		"globs",
+		"alwaysApply",
+		"applyTo",
+		"paths",
+		"trigger",
+		"inclusion",
+		"fileMatchPattern",
+	)
 	r.add(ref, file)
 	return r, nil
 }
@@ -63,7 +83,8 @@ func startsWithLine(src []byte) bool {
 		switch {
 		case i == 0 && line != "---":
 			return false
-		case i == 1 && line == "", i > 0 && line != "" && !strings.HasPrefix(line, "# "):
+		case i == 1 && line == "",
+			i > 0 && line != "" && !strings.HasPrefix(line, "# "):
 			return line != "---" && !(found && plainKey(key))
 		}
 	}
@@ -99,7 +120,8 @@ func (r *Result) leftInText(p position, m markdown) {
 	if m.comment != "" {
 		r.left("front matter", "it was read below a comment, where other programs may not see it")
 	}
-	if meta, _, _, ok := mdmeta.FrontMatter([]byte(m.body)); ok && len(lines(string(meta))) > 0 {
+	meta, _, _, ok := mdmeta.FrontMatter([]byte(m.body))
+	if ok && len(lines(string(meta))) > 0 {
 		r.left("a second front matter", "it is a part of the text; the first one was read")
 	}
 	if !p.imports {
@@ -203,7 +225,8 @@ func positionOf(s Source) position {
 	}
 	name := strings.TrimSuffix(stem(path.Base(at)), ".instructions")
 	for _, p := range rulePlaces {
-		if dir, below, ok := strings.Cut(at, "/"+p.folder+"/"); ok {
+		dir, below, ok := strings.Cut(at, "/"+p.folder+"/")
+		if ok {
 			dir = strings.TrimPrefix(dir, "/")
 			ask := p.category == "cursor" || p.category == "copilot"
 			return position{
@@ -238,7 +261,8 @@ func (m markdown) scope(r *Result, p position) []yamlx.Pair {
 		return []yamlx.Pair{{Key: "apply", Value: string(mode)}}
 	}
 	for _, key := range []string{"alwaysApply", "trigger", "inclusion"} {
-		if v := m.fields[key]; v == true || v == "true" || v == "always_on" || key == "inclusion" && v == "always" {
+		v := m.fields[key]
+		if v == true || v == "true" || v == "always_on" || key == "inclusion" && v == "always" {
 			if textList(m.fields["globs"]) != nil {
 				r.left("globs", "the rules apply always")
 			}
@@ -272,7 +296,10 @@ func (m markdown) scope(r *Result, p position) []yamlx.Pair {
 		}
 	}
 	trigger := cmp.Or(m.text("trigger"), m.text("inclusion"))
-	if _, stated := m.fields["alwaysApply"]; stated || p.ask || slices.Contains([]string{"model_decision", "manual", "auto"}, trigger) {
+	_, stated := m.fields["alwaysApply"]
+	if stated ||
+		p.ask ||
+		slices.Contains([]string{"model_decision", "manual", "auto"}, trigger) {
 		return apply(applies.Search)
 	}
 	return apply(applies.Always)
@@ -292,7 +319,8 @@ func textList(v any) []string {
 		for i := range len(s) + 1 {
 			switch {
 			case i == len(s) || s[i] == ',' && depth <= 0:
-				if word := strings.Trim(strings.TrimSpace(s[from:i]), `"'`); word != "" {
+				word := strings.Trim(strings.TrimSpace(s[from:i]), `"'`)
+				if word != "" {
 					out = append(out, word)
 				}
 				from = i + 1
@@ -305,7 +333,8 @@ func textList(v any) []string {
 	}
 	switch v := v.(type) {
 	case string:
-		if inner, ok := strings.CutPrefix(v, "["); ok && strings.HasSuffix(inner, "]") && strings.ContainsAny(inner, `"',`) {
+		inner, ok := strings.CutPrefix(v, "[")
+		if ok && strings.HasSuffix(inner, "]") && strings.ContainsAny(inner, `"',`) {
 			v = strings.TrimSuffix(inner, "]") // a list in a line that is not YAML
 		}
 		add(v)

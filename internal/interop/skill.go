@@ -54,7 +54,10 @@ func (r *Result) keep(s Source, o Options, name string) error {
 	for _, f := range s.Files {
 		f.Path = path.Join("skills", id, f.Path)
 		if path.Base(f.Path) == SkillFile { // a folder in the folder may be a skill too
-			r.add(item.Ref{Kind: KindSkill, ID: strings.TrimPrefix(path.Dir(f.Path), "skills/")}, f)
+			r.add(
+				item.Ref{Kind: KindSkill, ID: strings.TrimPrefix(path.Dir(f.Path), "skills/")},
+				f,
+			)
 			continue
 		}
 		r.Files = append(r.Files, f)
@@ -63,7 +66,12 @@ func (r *Result) keep(s Source, o Options, name string) error {
 	r.mapped(s.Name, ref.String())
 	if assets > 0 {
 		r.left("the other files of the folder", "a signature covers "+SkillFile+" alone: a bundle manifest lists the others")
-		r.Next = append(r.Next, []string{"rye", "bundle", "create", Segment(path.Base(id))})
+		r.Next = append(r.Next, []string{
+			"rye",
+			"bundle",
+			"create",
+			Segment(path.Base(id)),
+		})
 	}
 	return nil
 }
@@ -98,7 +106,12 @@ func (r *Result) divide(s Source, o Options, m markdown) error {
 }
 
 // part converts one file of a skill. why states the reason if it is not carried.
-func (r *Result) part(s Source, f *File, id string, m markdown) (ref item.Ref, file File, why string, err error) {
+func (r *Result) part(
+	s Source,
+	f *File,
+	id string,
+	m markdown,
+) (ref item.Ref, file File, why string, err error) {
 	ref = item.Ref{Kind: item.Knowledge, ID: id}
 	if f.Path != SkillFile {
 		ref.ID = id + "/" + strings.Join(segments(stem(f.Path)), "/")
@@ -114,7 +127,12 @@ func (r *Result) part(s Source, f *File, id string, m markdown) (ref item.Ref, f
 			description = "Part " + f.Path + " of the skill " + m.text("name") + "."
 		}
 		body := strings.TrimLeft(text.body, "\r\n")
-		file, err = knowledge(ref, titleOf(ref.Name()), r.description(description, ""), body)
+		file, err = knowledge(
+			ref,
+			titleOf(ref.Name()),
+			r.description(description, ""),
+			body,
+		)
 		return ref, file, "", err
 	case head != "":
 		ref.Kind = item.Tool
@@ -167,5 +185,7 @@ func withHead(src []byte, runtime, comment, description string) []byte {
 		first += "\n"
 	}
 	lines := []string{"version: 0.1.0", "tool_type: script", "executor_id: " + runtime, "description: " + description, "config_schema: " + argvSchema}
-	return []byte(first + comment + " " + strings.Join(lines, "\n"+comment+" ") + "\n" + rest)
+	return []byte(
+		first + comment + " " + strings.Join(lines, "\n"+comment+" ") + "\n" + rest,
+	)
 }

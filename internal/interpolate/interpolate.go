@@ -118,10 +118,14 @@ func (c *compiler) text(at, s string) *Template {
 }
 
 // Constant returns the value of a template that has no expression.
-func (t *Template) Constant() (any, bool) { return t.constant, !t.dynamic }
+func (t *Template) Constant() (any, bool) {
+	return t.constant, !t.dynamic
+}
 
 // Each calls do for every expression with the path of its text in the value.
-func (t *Template) Each(do func(at string, e *Expr)) { t.each("", do) }
+func (t *Template) Each(do func(at string, e *Expr)) {
+	t.each("", do)
+}
 
 func (t *Template) each(at string, do func(at string, e *Expr)) {
 	for _, p := range t.parts {
@@ -179,7 +183,9 @@ func (m *Missing) Error() string {
 // Render returns the value with its expressions replaced by values below root.
 // Lists and mappings of root are not copied. The error is a *Missing, or of a
 // function.
-func (t *Template) Render(root any) (any, error) { return t.render("", root) }
+func (t *Template) Render(root any) (any, error) {
+	return t.render("", root)
+}
 
 func (t *Template) render(at string, root any) (any, error) {
 	switch {
@@ -213,26 +219,48 @@ func (t *Template) render(at string, root any) (any, error) {
 
 // Texts calls do for every text that has an expression, with the keys and the indexes that
 // lead to it, and with the path that they are.
-func (t *Template) Texts(do func(at string, names []string, text *Template)) { t.texts("", nil, do) }
+func (t *Template) Texts(do func(at string, names []string, text *Template)) {
+	t.texts("", nil, do)
+}
 
-func (t *Template) texts(at string, names []string, do func(string, []string, *Template)) {
+func (t *Template) texts(
+	at string,
+	names []string,
+	do func(string, []string, *Template),
+) {
 	if len(t.parts) > 0 {
 		do(at, names, t)
 	}
 	for i, e := range t.list {
-		e.texts(tree.Index(at, i), append(names[:len(names):len(names)], strconv.Itoa(i)), do)
+		e.texts(
+			tree.Index(at, i),
+			append(names[:len(names):len(names)], strconv.Itoa(i)),
+			do,
+		)
 	}
 	for i, k := range t.keys {
-		t.vals[i].texts(tree.Join(at, k), append(names[:len(names):len(names)], k), do)
+		t.vals[i].texts(
+			tree.Join(at, k),
+			append(names[:len(names):len(names)], k),
+			do,
+		)
 	}
 }
 
 // Literals calls do for every text, also one without an expression, with the keys and the
 // indexes that lead to it, the path that they are, and the literal texts of Parts.
-func (t *Template) Literals(do func(at string, names, literal []string)) { t.literals("", nil, do) }
+func (t *Template) Literals(do func(at string, names, literal []string)) {
+	t.literals("", nil, do)
+}
 
-func (t *Template) literals(at string, names []string, do func(string, []string, []string)) {
-	below := func(name string) []string { return append(names[:len(names):len(names)], name) }
+func (t *Template) literals(
+	at string,
+	names []string,
+	do func(string, []string, []string),
+) {
+	below := func(name string) []string {
+		return append(names[:len(names):len(names)], name)
+	}
 	if s, ok := t.constant.(string); ok {
 		do(at, names, []string{s})
 	} else if len(t.parts) > 0 {
@@ -269,15 +297,27 @@ func (t *Template) RenderQuoted(root any, quote func(names []string) func(string
 	return t.renderQuoted("", nil, root, quote)
 }
 
-func (t *Template) renderQuoted(at string, names []string, root any, quote func([]string) func(string) string) (any, error) {
-	below := func(name string) []string { return append(names[:len(names):len(names)], name) }
+func (t *Template) renderQuoted(
+	at string,
+	names []string,
+	root any,
+	quote func([]string) func(string) string,
+) (any, error) {
+	below := func(name string) []string {
+		return append(names[:len(names):len(names)], name)
+	}
 	switch {
 	case !t.dynamic:
 		return t.constant, nil
 	case t.list != nil:
 		out := make([]any, len(t.list))
 		for i, e := range t.list {
-			v, err := e.renderQuoted(tree.Index(at, i), below(strconv.Itoa(i)), root, quote)
+			v, err := e.renderQuoted(
+				tree.Index(at, i),
+				below(strconv.Itoa(i)),
+				root,
+				quote,
+			)
 			if err != nil {
 				return nil, err
 			}
@@ -287,7 +327,12 @@ func (t *Template) renderQuoted(at string, names []string, root any, quote func(
 	case t.keys != nil:
 		out := make(map[string]any, len(t.keys))
 		for i, k := range t.keys {
-			v, err := t.vals[i].renderQuoted(tree.Join(at, k), below(k), root, quote)
+			v, err := t.vals[i].renderQuoted(
+				tree.Join(at, k),
+				below(k),
+				root,
+				quote,
+			)
 			if err != nil {
 				return nil, err
 			}
@@ -322,7 +367,9 @@ func (t *Template) mixed(at string, root any, quote func(string) string) (string
 }
 
 // Value returns the value of an expression below root.
-func (e *Expr) Value(root any) (any, error) { return e.value("", root) }
+func (e *Expr) Value(root any) (any, error) {
+	return e.value("", root)
+}
 
 // value returns the value of an expression with its type.
 func (e *Expr) value(at string, root any) (any, error) {
@@ -351,4 +398,6 @@ func (e *Expr) text(v any) (string, error) {
 }
 
 // Keys returns the keys of a mapping, sorted.
-func (t *Template) Keys() []string { return slices.Clone(t.keys) }
+func (t *Template) Keys() []string {
+	return slices.Clone(t.keys)
+}

@@ -78,10 +78,13 @@ func expression(s string) (*Expr, int, error) {
 // literal returns the value of a default: a number, true, false, null, a text in
 // quotes or a list as JSON has it, everything else as text.
 func literal(s string) any {
-	if v, fs := jsonx.ParseValue([]byte(s)); len(fs) == 0 && s == strings.TrimSpace(s) {
+	v, fs := jsonx.ParseValue([]byte(s))
+	if len(fs) == 0 && s == strings.TrimSpace(s) {
 		return v
 	}
 	return s
 }
 
-func clip(s string) string { return cuttext.Short(s, 60) }
+func clip(s string) string {
+	return cuttext.Short(s, 60)
+}

@@ -136,7 +136,11 @@ func (j Journal) parse(b []byte) ([]File, error) {
 		return nil, j.bad("%v", err)
 	}
 	for _, f := range r.Files {
-		if j.Dirs[f.Dir] == "" || f.Name != filepath.Base(f.Name) || f.Name == "." || f.Name == ".." || f.Name == string(filepath.Separator) {
+		if j.Dirs[f.Dir] == "" ||
+			f.Name != filepath.Base(f.Name) ||
+			f.Name == "." ||
+			f.Name == ".." ||
+			f.Name == string(filepath.Separator) {
 			return nil, j.bad("%q in %q is not a name of a file", f.Name, f.Dir)
 		}
 	}
@@ -144,14 +148,19 @@ func (j Journal) parse(b []byte) ([]File, error) {
 }
 
 func (j Journal) bad(format string, args ...any) error {
-	return diag.New(diag.FileSystemError, "reading an unfinished change, %s: "+format, append([]any{j.Record}, args...)...).
+	return diag.New(
+		diag.FileSystemError,
+		"reading an unfinished change, %s: "+format,
+		append([]any{j.Record}, args...)...,
+	).
 		WithReason("journal").WithDetail("path", j.Record)
 }
 
 // apply writes the files in order and removes the record.
 func (j Journal) apply(files []File) error {
 	for _, f := range files {
-		if err := atomicfile.Private(j.Dirs[f.Dir]).Write(f.Name, f.Data, 0o600); err != nil {
+		err := atomicfile.Private(j.Dirs[f.Dir]).Write(f.Name, f.Data, 0o600)
+		if err != nil {
 			return err
 		}
 	}

@@ -113,7 +113,13 @@ func (p *parser) mark(path string, off int) {
 
 func (p *parser) fail(off int, format string, args ...any) {
 	at := p.at(off)
-	p.found = append(p.found, diag.Errorf(diag.ParsingError, at.Line, at.Column, format, args...))
+	p.found = append(p.found, diag.Errorf(
+		diag.ParsingError,
+		at.Line,
+		at.Column,
+		format,
+		args...,
+	))
 }
 
 // stop reports a syntax error and ends parsing.
@@ -133,7 +139,9 @@ func (p *parser) maxDepth() int {
 	return MaxDepth
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+func isSpace(c byte) bool {
+	return c == ' ' || c == '\n' || c == '\t' || c == '\r'
+}
 
 // space skips white space and counts lines: JSON has no line ends elsewhere.
 func (p *parser) space() {
@@ -150,7 +158,11 @@ func (p *parser) here() string {
 	if p.i >= len(p.b) {
 		return "the end of the text"
 	}
-	return `"` + hidden.Visible(string([]rune(string(p.b[p.i:min(len(p.b), p.i+4)]))[:1])) + `"`
+	return `"` + hidden.Visible(string(
+		[]rune(string(
+			p.b[p.i:min(len(p.b), p.i+4)],
+		))[:1],
+	)) + `"`
 }
 
 func typeName(v any) string {

@@ -69,7 +69,12 @@ func numbers(v reflect.Value) {
 // holdsAny reports whether values of a type can have a value of the type any in them.
 func holdsAny(t reflect.Type) bool {
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Interface, reflect.Struct, reflect.Slice, reflect.Array, reflect.Map:
+	case reflect.Pointer,
+		reflect.Interface,
+		reflect.Struct,
+		reflect.Slice,
+		reflect.Array,
+		reflect.Map:
 		return true
 	}
 	return false
@@ -113,7 +118,8 @@ func tooLarge(v any, most int) string {
 	var inner []any
 	switch v := v.(type) {
 	case json.Number:
-		if f, err := strconv.ParseFloat(string(v), 64); err != nil || math.IsInf(f, 0) {
+		f, err := strconv.ParseFloat(string(v), 64)
+		if err != nil || math.IsInf(f, 0) {
 			return fmt.Sprintf("the number %.40s is too large", string(v))
 		}
 		return ""

@@ -17,7 +17,10 @@ func (p *parser) text() string {
 			p.i++
 			return string(p.b[from : p.i-1])
 		case c == '\\':
-			return p.escaped(off, append([]byte(nil), p.b[from:p.i]...))
+			return p.escaped(off, append(
+				[]byte(nil),
+				p.b[from:p.i]...,
+			))
 		case c < 0x20:
 			p.stop(p.i, "control character 0x%02X in a string: write it as \\u%04x", c, c)
 			return ""
@@ -55,7 +58,8 @@ func (p *parser) escape(out []byte) []byte {
 		p.stop(p.i, "the string has no end")
 		return nil
 	}
-	if i := strings.IndexByte(`"\/bfnrt`, p.b[p.i+1]); i >= 0 {
+	i := strings.IndexByte(`"\/bfnrt`, p.b[p.i+1])
+	if i >= 0 {
 		p.i += 2
 		return append(out, "\"\\/\b\f\n\r\t"[i])
 	}
@@ -90,7 +94,9 @@ func (p *parser) unicode(out []byte) []byte {
 
 // hex4 parses \uXXXX at offset i.
 func (p *parser) hex4(i int) (rune, bool) {
-	if i+6 > len(p.b) || p.b[i] != '\\' || p.b[i+1] != 'u' {
+	if i+6 > len(p.b) ||
+		p.b[i] != '\\' ||
+		p.b[i+1] != 'u' {
 		return 0, false
 	}
 	var r rune

@@ -38,7 +38,9 @@ func (p *parser) literal() any {
 		word  string
 		value any
 	}{{"true", true}, {"false", false}, {"null", nil}} {
-		if end := p.i + len(l.word); end <= len(p.b) && string(p.b[p.i:end]) == l.word {
+		end := p.i + len(l.word)
+		if end <= len(p.b) &&
+			string(p.b[p.i:end]) == l.word {
 			p.i = end
 			return l.value
 		}
@@ -69,7 +71,12 @@ func (p *parser) object(path string, depth int) any {
 
 // member parses one key and its value into out; lines has the line of the first
 // occurrence of each key.
-func (p *parser) member(out map[string]any, lines map[string]int, path string, depth int) {
+func (p *parser) member(
+	out map[string]any,
+	lines map[string]int,
+	path string,
+	depth int,
+) {
 	off := p.i
 	if p.i >= len(p.b) || p.b[p.i] != '"' {
 		p.stop(p.i, "a key in double quotes is required, found %s", p.here())
@@ -155,7 +162,9 @@ func (p *parser) number() any {
 	if !p.take('0') && !p.digits() {
 		return p.stop(p.i, "a digit is required, found %s", p.here())
 	}
-	if p.i < len(p.b) && p.b[p.i] >= '0' && p.b[p.i] <= '9' {
+	if p.i < len(p.b) &&
+		p.b[p.i] >= '0' &&
+		p.b[p.i] <= '9' {
 		return p.stop(off, "a number may not begin with 0")
 	}
 	float := false

@@ -11,10 +11,14 @@ import (
 // newline at the end. Fields of structs keep their order; invalid UTF-8 in
 // strings becomes U+FFFD. Floats from 1<<63 up to 1e21 are written as integers,
 // which Parse refuses as too large.
-func Marshal(v any) ([]byte, error) { return marshal(v, "") }
+func Marshal(v any) ([]byte, error) {
+	return marshal(v, "")
+}
 
 // MarshalIndent writes v as Marshal does, indented by two spaces.
-func MarshalIndent(v any) ([]byte, error) { return marshal(v, "  ") }
+func MarshalIndent(v any) ([]byte, error) {
+	return marshal(v, "  ")
+}
 
 func marshal(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer

@@ -23,17 +23,26 @@ type OfferedSigner struct {
 // user has already: it names the key that the manifest's signature names, and that key
 // made the signature. Nothing of it is trusted before the user has compared the
 // fingerprint.
-func OfferOf(in *packages.Inspection, known func(sign.Fingerprint) []byte, now time.Time) (*OfferedSigner, error) {
+func OfferOf(
+	in *packages.Inspection,
+	known func(sign.Fingerprint) []byte,
+	now time.Time,
+) (*OfferedSigner, error) {
 	if len(in.Signers) == 0 {
 		return nil, diag.New(diag.Unsigned, "reading the signer of %s %s: no key has signed its manifest", in.ID, in.Version).WithReason("release")
 	}
 	s := in.Signers[0]
-	if i := slices.IndexFunc(in.Signers, func(x packages.ReleaseSigner) bool { return x.Verdict == string(diag.KeyUnknown) }); i >= 0 {
+	i := slices.IndexFunc(in.Signers, func(x packages.ReleaseSigner) bool {
+		return x.Verdict == string(diag.KeyUnknown)
+	})
+	if i >= 0 {
 		s = in.Signers[i]
 	}
 	fail := func(why, reason string) error {
-		return diag.New(diag.KeyUnknown, "reading the signer of %s %s: %s", in.ID, in.Version, why).WithReason(reason).
-			WithDetail("signer", packages.SignerText(s.Key)).WithDetail("bundle", in.ID)
+		return diag.New(diag.KeyUnknown, "reading the signer of %s %s: %s", in.ID, in.Version, why).
+			WithReason(reason).
+			WithDetail("signer", packages.SignerText(s.Key)).
+			WithDetail("bundle", in.ID)
 	}
 	document := s.Document
 	if document == nil {
@@ -47,9 +56,23 @@ func OfferOf(in *packages.Inspection, known func(sign.Fingerprint) []byte, now t
 	case k == nil || k.Fingerprint != s.Key:
 		return nil, fail("the document in .ai/trust is not a valid document of that key", "no_key_document")
 	case in.Signers[0].Key == s.Key && in.SignedBy(k.Public) != nil:
-		return nil, diag.New(diag.SigInvalid, "reading the signer of %s %s: the manifest names key %s, which did not sign it", in.ID, in.Version, s.Key.Short()).WithReason("release")
+		return nil, diag.New(
+			diag.SigInvalid,
+			"reading the signer of %s %s: the manifest names key %s, which did not sign it",
+			in.ID,
+			in.Version,
+			s.Key.Short(),
+		).
+			WithReason("release")
 	case !k.NotAfter.After(now):
-		return nil, diag.New(diag.Expired, "reading the signer of %s %s: its key expired on %s", in.ID, in.Version, k.NotAfter.UTC().Format(time.DateOnly)).WithReason("document")
+		return nil, diag.New(
+			diag.Expired,
+			"reading the signer of %s %s: its key expired on %s",
+			in.ID,
+			in.Version,
+			k.NotAfter.UTC().Format(time.DateOnly),
+		).
+			WithReason("document")
 	}
 	return &OfferedSigner{Key: k, Document: document, Scope: doc.Scope{Kinds: in.Kinds, Namespaces: in.Namespaces, May: doc.GrantUses()}}, nil
 }
@@ -58,7 +81,8 @@ func OfferOf(in *packages.Inspection, known func(sign.Fingerprint) []byte, now t
 // project has, or nil.
 func (kc *Keychain) KnownDocument(key sign.Fingerprint) []byte {
 	for _, d := range kc.Trust.Documents(key) {
-		if b, err := openat.ReadRegular(d.Path, openat.MaxText); err == nil {
+		b, err := openat.ReadRegular(d.Path, openat.MaxText)
+		if err == nil {
 			return b
 		}
 	}

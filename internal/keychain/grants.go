@@ -30,7 +30,9 @@ func (kc *Keychain) GrantSigner(ctx context.Context, may []string) (sign.Signer,
 			person = true
 		}
 	}
-	beyond := slices.ContainsFunc(may, func(use string) bool { return !slices.Contains(doc.GrantUses(), use) })
+	beyond := slices.ContainsFunc(may, func(use string) bool {
+		return !slices.Contains(doc.GrantUses(), use)
+	})
 	switch {
 	case person || beyond:
 		return kc.SignerFor(ctx, "")
@@ -79,7 +81,8 @@ func (kc *Keychain) newGrantKey(ctx context.Context) (sign.Signer, error) {
 		return nil, err
 	}
 	defer clear(k.File)
-	if err := kc.Record(ctx, space.User, k.Document, k.Grant, k.Revocation); err != nil {
+	err = kc.Record(ctx, space.User, k.Document, k.Grant, k.Revocation)
+	if err != nil {
 		return nil, err
 	}
 	return signer, kc.InstallKey(ctx, k)
@@ -104,7 +107,9 @@ type AddedGrant struct {
 
 // Later reports whether the grant ends on a later day than the one that it replaced.
 func (g *AddedGrant) Later() bool {
-	day := func(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+	day := func(t time.Time) string {
+		return t.UTC().Format(time.DateOnly)
+	}
 	return g.Replaced != nil && day(g.NotAfter) > day(g.Replaced.NotAfter)
 }
 
@@ -139,8 +144,10 @@ func (kc *Keychain) AddGrant(ctx context.Context, g Grant) (*AddedGrant, error) 
 	}
 	if g.Document != nil {
 		key, fs := doc.ParseAnyName(g.Document)
-		if k := doc.As[*doc.Key](key, fs); k != nil {
-			if _, err := trust.AddDocument(kc.Dirs.Trust(), k.Name(), g.Document); err != nil {
+		k := doc.As[*doc.Key](key, fs)
+		if k != nil {
+			_, err := trust.AddDocument(kc.Dirs.Trust(), k.Name(), g.Document)
+			if err != nil {
 				return nil, err
 			}
 		}

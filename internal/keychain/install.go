@@ -55,7 +55,8 @@ func (kc *Keychain) InstallKey(ctx context.Context, k NewKey) error {
 		{Dir: trustDir, Name: k.Document.Name, Data: k.Document.Data},
 	}
 	for _, f := range k.More {
-		if err := trust.CheckDocument(kc.Dirs.Trust(), f); err != nil {
+		err := trust.CheckDocument(kc.Dirs.Trust(), f)
+		if err != nil {
 			return err
 		}
 		files = append(files, journal.File{Dir: trustDir, Name: f.Name, Data: f.Data})
@@ -85,7 +86,8 @@ func (kc *Keychain) Finish(ctx context.Context, tracked func(dir string) string)
 		return warn(diag.Warnf(diag.TrustChanged, 0, 0, "%s: a repository cannot bring its own trust, so the change of a key in this file is not made", why).WithReason("home_tracked"))
 	}
 	if err := owner.Sealed(j.Record); err != nil {
-		return warn(diag.Warnf(diag.FileSystemError, 0, 0, "%v, so the change of a key in this file is not made", err).WithReason("key_mode", "mode", "700", "path", keys))
+		return warn(diag.Warnf(diag.FileSystemError, 0, 0, "%v, so the change of a key in this file is not made", err).
+			WithReason("key_mode", "mode", "700", "path", keys))
 	}
 	ctx, cancel := context.WithTimeout(ctx, finishWait)
 	defer cancel()

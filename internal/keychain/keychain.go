@@ -85,7 +85,8 @@ func (kc *Keychain) Signer(ctx context.Context) (sign.Signer, error) {
 func (kc *Keychain) SignerFor(ctx context.Context, use string) (sign.Signer, error) {
 	which := kc.Named
 	if which == "" && kc.Getenv(sign.EnvKeyFile) != "" {
-		if s, ok, err := sign.EnvSigner(kc.Getenv); ok || err != nil {
+		s, ok, err := sign.EnvSigner(kc.Getenv)
+		if ok || err != nil {
 			if err != nil {
 				return nil, err
 			}
@@ -124,7 +125,13 @@ func (kc *Keychain) refuseEnded(fp sign.Fingerprint) error {
 	if !known || !Ended(k, kc.Now()) {
 		return nil
 	}
-	return diag.New(diag.Expired, "signing with key %s (%s): it expired on %s", fp.Short(), k.Owner, k.NotAfter.UTC().Format(time.DateOnly)).
+	return diag.New(
+		diag.Expired,
+		"signing with key %s (%s): it expired on %s",
+		fp.Short(),
+		k.Owner,
+		k.NotAfter.UTC().Format(time.DateOnly),
+	).
 		WithReason("own_key")
 }
 
@@ -136,14 +143,19 @@ func (kc *Keychain) SignerOf(ctx context.Context, fp sign.Fingerprint) (sign.Sig
 		return s, nil
 	}
 	path := kc.KeyFile(fp)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+	_, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.New(diag.AuthRequired, "opening key %s: the ssh-agent does not have it, and %s does not exist", fp.Short(), path).WithReason("no_key_file")
 	}
 	open := func() (sign.Signer, error) {
 		return sign.OpenFileSigner(path, kc.askedOften(kc.Passphrase("Passphrase of key "+fp.Short()+": ")))
 	}
 	if documents := kc.Trust.Documents(fp); len(documents) > 0 {
-		return sign.Later(documents[0].Public, "key "+fp.Short()+" in "+kc.KeyPath(fp), open), nil
+		return sign.Later(
+			documents[0].Public,
+			"key "+fp.Short()+" in "+kc.KeyPath(fp),
+			open,
+		), nil
 	}
 	return open()
 }
@@ -155,12 +167,15 @@ const promptInterval = time.Hour
 // promptInterval. The time of a file of the state directory is that of the last one.
 func (kc *Keychain) askedOften(ask func() ([]byte, error)) func() ([]byte, error) {
 	return func() ([]byte, error) {
-		if kc.Secret == nil || kc.Getenv(sign.EnvPassphraseFile) != "" || kc.Dirs.State == "" {
+		if kc.Secret == nil ||
+			kc.Getenv(sign.EnvPassphraseFile) != "" ||
+			kc.Dirs.State == "" {
 			return ask()
 		}
 		base := atomicfile.Private(kc.Dirs.State)
 		now := kc.Now()
-		if info, err := os.Stat(filepath.Join(kc.Dirs.State, "last-prompt")); err == nil && now.Sub(info.ModTime()) < promptInterval {
+		info, err := os.Stat(filepath.Join(kc.Dirs.State, "last-prompt"))
+		if err == nil && now.Sub(info.ModTime()) < promptInterval {
 			kc.note("rye: hint: `rye key agent-add` adds the key to the ssh-agent, which then signs without a question")
 		}
 		b, err := ask()
@@ -195,7 +210,9 @@ func (kc *Keychain) agentSigner(ctx context.Context, fp sign.Fingerprint) sign.S
 
 // OwnKey returns the user's own key with a fingerprint prefix or an owner. The empty
 // word selects the default key, else the only one that does not belong to an agent.
-func (kc *Keychain) OwnKey(word string) (sign.Fingerprint, error) { return kc.chooseKey(word, "") }
+func (kc *Keychain) OwnKey(word string) (sign.Fingerprint, error) {
+	return kc.chooseKey(word, "")
+}
 
 // chooseKey is OwnKey that selects, for the empty word, a key with this use if there is
 // one.
@@ -211,7 +228,9 @@ func (kc *Keychain) chooseKey(word, use string) (sign.Fingerprint, error) {
 		if own = append(own, k); word == "" && k.Agent() {
 			continue
 		}
-		if word == "" || strings.HasPrefix(k.Fingerprint.String(), strings.ToLower(word)) || k.Owner == word {
+		if word == "" ||
+			strings.HasPrefix(k.Fingerprint.String(), strings.ToLower(word)) ||
+			k.Owner == word {
 			found = append(found, k)
 		}
 	}
@@ -224,7 +243,8 @@ func (kc *Keychain) chooseKey(word, use string) (sign.Fingerprint, error) {
 	case len(found) == 0 && word == "":
 		return sign.Fingerprint{}, diag.New(diag.AuthRequired, "choosing a key: you have only an agent's key, which signs below %s", trust.Drafts).WithReason("only_agent_key")
 	case len(found) == 0:
-		return sign.Fingerprint{}, diag.New(diag.AuthRequired, "choosing a key: none of your %d keys is %q", len(own), word).WithReason("no_such_key")
+		return sign.Fingerprint{}, diag.New(diag.AuthRequired, "choosing a key: none of your %d keys is %q", len(own), word).
+			WithReason("no_such_key")
 	case len(found) > 1:
 		var names []string
 		for _, k := range found {
@@ -242,7 +262,10 @@ func (kc *Keychain) preferred(keys []trust.KeyInfo, use string) []trust.KeyInfo 
 	now := kc.Now()
 	chosen := kc.DefaultKey()
 	for _, fits := range []func(trust.KeyInfo) bool{
-		func(k trust.KeyInfo) bool { return use == "" || slices.Contains(k.Scope.May(), use) },
+		func(k trust.KeyInfo) bool {
+			return use == "" ||
+				slices.Contains(k.Scope.May(), use)
+		},
 		func(k trust.KeyInfo) bool { return !Ended(k, now) },
 		func(k trust.KeyInfo) bool { return k.Fingerprint == chosen },
 	} {
@@ -312,7 +335,11 @@ func (p *Params) Passphrase(prompt string) func() ([]byte, error) {
 func Span(text string) (time.Duration, error) {
 	units := map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "y": 365 * 24 * time.Hour}
 	for unit, length := range units {
-		if n, err := strconv.Atoi(strings.TrimSuffix(text, unit)); err == nil && strings.HasSuffix(text, unit) && n > 0 && time.Duration(n) <= math.MaxInt64/length {
+		n, err := strconv.Atoi(strings.TrimSuffix(text, unit))
+		if err == nil &&
+			strings.HasSuffix(text, unit) &&
+			n > 0 &&
+			time.Duration(n) <= math.MaxInt64/length {
 			return time.Duration(n) * length, nil
 		}
 	}
@@ -324,4 +351,6 @@ func Span(text string) (time.Duration, error) {
 }
 
 // Ended reports whether the validity of a key is over, its owner's grace included.
-func Ended(k trust.KeyInfo, now time.Time) bool { return !k.NotAfter.IsZero() && now.After(k.NotAfter) }
+func Ended(k trust.KeyInfo, now time.Time) bool {
+	return !k.NotAfter.IsZero() && now.After(k.NotAfter)
+}

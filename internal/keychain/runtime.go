@@ -27,7 +27,9 @@ const runtimeKeyFile = "runtime.pem"
 
 const maxKeyDocument = 64 << 10
 
-func runtimeDocument(fp sign.Fingerprint) string { return "runtime-" + fp.String() + ".toml" }
+func runtimeDocument(fp sign.Fingerprint) string {
+	return "runtime-" + fp.String() + ".toml"
+}
 
 // RuntimeKey returns the key that signs the logs of runs. It is made on first need,
 // without a passphrase: it proves which account recorded a run, nothing else.
@@ -44,7 +46,8 @@ func (kc *Keychain) RuntimeKey(ctx context.Context) (sign.Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := kc.RuntimePublic(sign.FingerprintOf(signer.Public())); !ok {
+	_, ok := kc.RuntimePublic(sign.FingerprintOf(signer.Public()))
+	if !ok {
 		return signer, kc.describeRuntimeKey(ctx, dir, signer) // a process was stopped between the two files
 	}
 	return signer, nil
@@ -98,10 +101,16 @@ func (kc *Keychain) describeRuntimeKey(ctx context.Context, dir string, signer s
 	if err != nil {
 		return err
 	}
-	if err := kc.Record(ctx, space.User, trust.File{Name: name, Data: b}); err != nil {
+	err = kc.Record(ctx, space.User, trust.File{Name: name, Data: b})
+	if err != nil {
 		return err
 	}
-	if err := atomicfile.Private(dir).Write(runtimeDocument(sign.FingerprintOf(signer.Public())), b, 0o600); err != nil {
+	err = atomicfile.Private(dir).Write(
+		runtimeDocument(sign.FingerprintOf(signer.Public())),
+		b,
+		0o600,
+	)
+	if err != nil {
 		return diag.Doing("making the runtime key", err)
 	}
 	return nil
@@ -111,7 +120,11 @@ func (kc *Keychain) describeRuntimeKey(ctx context.Context, dir string, signer s
 // whose private half is gone.
 func (kc *Keychain) RuntimePublic(fp sign.Fingerprint) ([]byte, bool) {
 	k := kc.RuntimeDocument(fp)
-	if k == nil || k.KeyKind != doc.KeyRuntime || k.Fingerprint != fp || k.Weak != nil || k.Invalid != nil {
+	if k == nil ||
+		k.KeyKind != doc.KeyRuntime ||
+		k.Fingerprint != fp ||
+		k.Weak != nil ||
+		k.Invalid != nil {
 		return nil, false
 	}
 	return ed25519.PublicKey(k.Public), true
@@ -138,11 +151,15 @@ func (kc *Keychain) RuntimeDocument(fp sign.Fingerprint) *doc.Key {
 	if kc.Dirs.Keys() == "" {
 		return nil
 	}
-	b, err := openat.ReadRegular(filepath.Join(kc.Dirs.Keys(), runtimeDocument(fp)), maxKeyDocument)
+	b, err := openat.ReadRegular(
+		filepath.Join(kc.Dirs.Keys(), runtimeDocument(fp)),
+		maxKeyDocument,
+	)
 	if err != nil {
 		return nil
 	}
-	if known, ok := kc.runtimeDocuments.Load(fp); ok && bytes.Equal(known.(runtimeBytes).file, b) {
+	known, ok := kc.runtimeDocuments.Load(fp)
+	if ok && bytes.Equal(known.(runtimeBytes).file, b) {
 		return known.(runtimeBytes).key
 	}
 	k := doc.As[*doc.Key](doc.ParseAnyName(b))

@@ -17,7 +17,11 @@ const maxSSHKeys = 64 << 10
 // would answer for the named one.
 func FetchSSHKeys(ctx context.Context, address string) ([]sign.SSHKey, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" {
+	if err != nil ||
+		u.Scheme != "https" ||
+		u.Hostname() == "" ||
+		u.User != nil ||
+		u.RawQuery != "" {
 		return nil, diag.New(diag.Usage, "reading the address %q: it is not of the form https://HOST/USER.keys", address).WithReason("keys_address")
 	}
 	// The user names the host, which may be one of a private network.

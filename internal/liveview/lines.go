@@ -18,8 +18,12 @@ const shownLines = 6
 // column is where the outcome of a call ends on a wide screen.
 const column = 76
 
-func (v *View) bold(s string) string { return v.styled("1", s) }
-func (v *View) dim(s string) string  { return v.styled("2", s) }
+func (v *View) bold(s string) string {
+	return v.styled("1", s)
+}
+func (v *View) dim(s string) string {
+	return v.styled("2", s)
+}
 
 func (v *View) styled(style, s string) string {
 	if v.mode != inline.Live || s == "" {
@@ -95,14 +99,21 @@ func took(d time.Duration) string {
 func (v *View) aligned(left, detail, right string, width int) string {
 	limit := min(width, column)
 	if v.mode != inline.Live {
-		return strings.TrimRight(strings.Join(strings.Fields(left+" "+detail), " "), " ") + "  " + right
+		return strings.TrimRight(
+			strings.Join(strings.Fields(left+" "+detail), " "),
+			" ",
+		) + "  " + right
 	}
 	free := limit - inline.Width(right) - 2
 	line := inline.Cut(left, free)
-	if rest := free - inline.Width(line) - 2; detail != "" && rest > 3 {
+	rest := free - inline.Width(line) - 2
+	if detail != "" && rest > 3 {
 		line += "  " + inline.Cut(detail, rest)
 	}
-	return line + strings.Repeat(" ", max(2, limit-inline.Width(right)-inline.Width(line))) + right
+	return line + strings.Repeat(" ", max(
+		2,
+		limit-inline.Width(right)-inline.Width(line),
+	)) + right
 }
 
 // name returns the name by which a person calls a thread or run.
@@ -115,10 +126,26 @@ func (v *View) name(id string) string {
 
 func (v *View) head(b *activity.Block) []string {
 	if v.mode == inline.Plain {
-		return []string{fmt.Sprintf("Thread %s follows %s by %s with the model %s. It may spend $%s.", v.name(b.ID), oneLine(b.Title), oneLine(b.Args), oneLine(b.Text), activity.Money(b.Max))}
+		return []string{fmt.Sprintf(
+			"Thread %s follows %s by %s with the model %s. It may spend $%s.",
+			v.name(b.ID),
+			oneLine(b.Title),
+			oneLine(b.Args),
+			oneLine(b.Text),
+			activity.Money(b.Max),
+		)}
 	}
-	line := fmt.Sprintf("%s  %s by %s  %s  $%s/$%s", v.bold(v.name(b.ID)), oneLine(b.Title), oneLine(b.Args), oneLine(b.Text), activity.Money(b.Spent), activity.Money(b.Max))
-	if columns, _ := v.p.Screen.Size(); v.mode == inline.Live && inline.Width(line) >= columns {
+	line := fmt.Sprintf(
+		"%s  %s by %s  %s  $%s/$%s",
+		v.bold(v.name(b.ID)),
+		oneLine(b.Title),
+		oneLine(b.Args),
+		oneLine(b.Text),
+		activity.Money(b.Spent),
+		activity.Money(b.Max),
+	)
+	columns, _ := v.p.Screen.Size()
+	if v.mode == inline.Live && inline.Width(line) >= columns {
 		return v.wrap(line, "")
 	}
 	return []string{line}
@@ -156,7 +183,12 @@ func (v *View) call(b *activity.Block) []string {
 		if b.State == activity.Denied {
 			right = v.colored(color, outcome)
 		}
-		out = append(out, v.aligned(v.colored(color, "●")+" "+v.bold(name), args, right, columns-1))
+		out = append(out, v.aligned(
+			v.colored(color, "●")+" "+v.bold(name),
+			args,
+			right,
+			columns-1,
+		))
 		if why != "" {
 			out = append(out, v.wrap(oneLine(why), "  ")...)
 		}
@@ -255,7 +287,14 @@ func (v *View) turn(b *activity.Block) []string {
 	if v.mode == inline.Live {
 		return nil
 	}
-	return []string{fmt.Sprintf("turn %d/%d  %s tok  $%s/$%s", b.Number, b.MaxTurns, activity.Thousands(b.Tokens), activity.Money(b.Spent), activity.Money(b.Max))}
+	return []string{fmt.Sprintf(
+		"turn %d/%d  %s tok  $%s/$%s",
+		b.Number,
+		b.MaxTurns,
+		activity.Thousands(b.Tokens),
+		activity.Money(b.Spent),
+		activity.Money(b.Max),
+	)}
 }
 
 func (v *View) note(b *activity.Block) []string {
@@ -296,7 +335,14 @@ func (v *View) node(b *activity.Block) string {
 	name := oneLine(b.Title)
 	if v.mode == inline.Live {
 		columns, _ := v.p.Screen.Size()
-		return v.aligned(indent+v.colored(color, "●")+" node "+position(b)+" "+v.bold(name), why, strings.TrimSpace(v.colored(color, strings.TrimSuffix(status, ":"))+fmt.Sprintf("%8s", lasted)), columns-1)
+		return v.aligned(
+			indent+v.colored(color, "●")+" node "+position(b)+" "+v.bold(name),
+			why,
+			strings.TrimSpace(
+				v.colored(color, strings.TrimSuffix(status, ":"))+fmt.Sprintf("%8s", lasted),
+			),
+			columns-1,
+		)
 	}
 	run := b.Log[:max(strings.LastIndexByte(b.Log, '-'), 0)]
 	line := fmt.Sprintf("%s[%s] %s %s %s", indent, oneLine(run), position(b), name, status)
@@ -332,5 +378,11 @@ func (v *View) end(b *activity.Block) []string {
 	if v.p.Tree.IsGraph() {
 		what = "run"
 	}
-	return []string{fmt.Sprintf("%s %s %s  $%s", what, v.name(b.ID), text, activity.Money(b.Spent))}
+	return []string{fmt.Sprintf(
+		"%s %s %s  $%s",
+		what,
+		v.name(b.ID),
+		text,
+		activity.Money(b.Spent),
+	)}
 }

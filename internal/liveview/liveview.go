@@ -86,7 +86,9 @@ func (v *View) style() mdterm.Style {
 
 // Start draws the block again when time changes it, until Close.
 func (v *View) Start() {
-	if v.stop != nil || v.mode == inline.Quiet || v.mode != inline.Live && v.p.Silence == 0 {
+	if v.stop != nil ||
+		v.mode == inline.Quiet ||
+		v.mode != inline.Live && v.p.Silence == 0 {
 		return
 	}
 	pause := 100 * time.Millisecond
@@ -297,7 +299,12 @@ const maxOpen = 5
 
 // open returns a line for each of the newest blocks that are open, and the last lines that the
 // newest call printed.
-func (v *View) open(list []*activity.Block, now time.Time, width int, outputs *[]string) []string {
+func (v *View) open(
+	list []*activity.Block,
+	now time.Time,
+	width int,
+	outputs *[]string,
+) []string {
 	var out []string
 	most := max(1, min(maxOpen, v.p.Screen.Rows()-2))
 	children := map[string]bool{}
@@ -309,7 +316,8 @@ func (v *View) open(list []*activity.Block, now time.Time, width int, outputs *[
 	more := 0
 	for i := len(list) - 1; i >= 0; i-- {
 		b := list[i]
-		if b.Kind == activity.Question || b.Kind == activity.Call && b.Depth == 0 && children[b.Args+b.Title] {
+		if b.Kind == activity.Question ||
+			b.Kind == activity.Call && b.Depth == 0 && children[b.Args+b.Title] {
 			continue
 		}
 		if len(out) == most {
@@ -345,13 +353,19 @@ func (v *View) openLine(b *activity.Block, now time.Time, width int) string {
 				state = sub.State
 			}
 		}
-		return v.aligned("◌ "+v.bold(oneLine(b.Args)), state, "$"+activity.Money(spent)+took, width)
+		return v.aligned(
+			"◌ "+v.bold(oneLine(b.Args)),
+			state,
+			"$"+activity.Money(spent)+took,
+			width,
+		)
 	case activity.Node:
 		name := oneLine(b.Title)
 		indent := strings.Repeat("  ", b.Depth)
 		if b.Total > 0 {
 			what := fmt.Sprintf("%d/%d", b.Done, b.Total)
-			if n := min(b.AtOnce, b.Total-b.Done); n > 0 {
+			n := min(b.AtOnce, b.Total-b.Done)
+			if n > 0 {
 				what += fmt.Sprintf(", %d running", n)
 			}
 			if b.Failures > 0 {
@@ -360,15 +374,26 @@ func (v *View) openLine(b *activity.Block, now time.Time, width int) string {
 			return v.aligned(indent+"◌ "+v.bold(name), what, took, width)
 		}
 		detail := ""
-		if sub := v.p.Tree.Log(b.ID); sub != nil && b.ID != "" && !sub.IsGraph() {
+		sub := v.p.Tree.Log(b.ID)
+		if sub != nil && b.ID != "" && !sub.IsGraph() {
 			if open := sub.Live(); len(open) > 0 {
 				last := open[len(open)-1]
 				detail = strings.TrimSpace(oneLine(last.Title) + " " + oneLine(last.Args))
 			}
 		}
-		return v.aligned(indent+"◌ node "+position(b)+" "+v.bold(name), detail, took, width)
+		return v.aligned(
+			indent+"◌ node "+position(b)+" "+v.bold(name),
+			detail,
+			took,
+			width,
+		)
 	}
-	return v.aligned("◌ "+v.bold(oneLine(b.Title)), oneLine(b.Args), took, width)
+	return v.aligned(
+		"◌ "+v.bold(oneLine(b.Title)),
+		oneLine(b.Args),
+		took,
+		width,
+	)
 }
 
 // position returns the number of a node, and of how many if the graph has no loop so far.
@@ -408,11 +433,17 @@ func (v *View) status(now time.Time) string {
 		}
 		return v.dim(text + "ctrl-c stops")
 	}
-	text := fmt.Sprintf("turn %d  %s tok  $%s", max(t.Turn, 1), activity.Thousands(t.Tokens), activity.Money(t.Spent))
+	text := fmt.Sprintf(
+		"turn %d  %s tok  $%s",
+		max(t.Turn, 1),
+		activity.Thousands(t.Tokens),
+		activity.Money(t.Spent),
+	)
 	if t.Model.Reserved > 0 {
 		text += fmt.Sprintf(" (+%s reserved)", activity.Money(t.Model.Reserved))
 	}
-	if columns, _ := v.p.Screen.Size(); inline.Width(text)+len(stops) < columns {
+	columns, _ := v.p.Screen.Size()
+	if inline.Width(text)+len(stops) < columns {
 		text += stops
 	}
 	return v.dim(text)
@@ -428,8 +459,13 @@ func (v *View) running(now time.Time) string {
 	}
 	open := v.p.Tree.Live()
 	for i := len(open) - 1; i >= 0; i-- {
-		if b := open[i]; b.Kind == activity.Call || b.Kind == activity.Node || b.Kind == activity.Child {
-			return fmt.Sprintf("still running, %s: %s", seconds(b.Took(now)), strings.TrimSpace(oneLine(b.Title)+" "+inline.Cut(oneLine(b.Args), 60)))
+		b := open[i]
+		if b.Kind == activity.Call ||
+			b.Kind == activity.Node ||
+			b.Kind == activity.Child {
+			return fmt.Sprintf("still running, %s: %s", seconds(b.Took(now)), strings.TrimSpace(
+				oneLine(b.Title)+" "+inline.Cut(oneLine(b.Args), 60),
+			))
 		}
 	}
 	if m := v.p.Tree.Model; !m.Since.IsZero() {

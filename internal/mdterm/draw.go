@@ -41,7 +41,9 @@ type drawing struct {
 // blocks draws the blocks within a node.
 func (d *drawing) blocks(of ast.Node, first, rest string) {
 	for n := of.FirstChild(); n != nil; n = n.NextSibling() {
-		if n != of.FirstChild() && n.Kind() != ast.KindList && n.PreviousSibling().Kind() != ast.KindHeading {
+		if n != of.FirstChild() &&
+			n.Kind() != ast.KindList &&
+			n.PreviousSibling().Kind() != ast.KindHeading {
 			d.add(rest)
 		}
 		d.block(n, first, rest)
@@ -49,7 +51,9 @@ func (d *drawing) blocks(of ast.Node, first, rest string) {
 	}
 }
 
-func (d *drawing) add(line string) { d.out = append(d.out, strings.TrimRight(line, " ")) }
+func (d *drawing) add(line string) {
+	d.out = append(d.out, strings.TrimRight(line, " "))
+}
 
 func (d *drawing) block(n ast.Node, first, rest string) {
 	s := d.s
@@ -59,7 +63,11 @@ func (d *drawing) block(n ast.Node, first, rest string) {
 		if n.Level == 1 {
 			style = s.with(style, underline)
 		}
-		d.out = append(d.out, s.wrapped(d.spans(n, style), first, rest)...)
+		d.out = append(d.out, s.wrapped(
+			d.spans(n, style),
+			first,
+			rest,
+		)...)
 	case *ast.List:
 		number := n.Start
 		for it := n.FirstChild(); it != nil; it = it.NextSibling() {
@@ -71,20 +79,30 @@ func (d *drawing) block(n ast.Node, first, rest string) {
 			if !it.HasChildren() {
 				d.add(first + marker)
 			}
-			d.blocks(it, first+marker, rest+strings.Repeat(" ", len([]rune(marker))))
+			d.blocks(
+				it,
+				first+marker,
+				rest+strings.Repeat(" ", len([]rune(marker))),
+			)
 			first = rest
 		}
 	case *ast.Blockquote:
 		bar := s.dim("│") + " "
 		d.blocks(n, first+bar, rest+bar)
 	case *ast.ThematicBreak:
-		d.add(first + s.dim(strings.Repeat("─", max(3, min(20, s.style.Width)))))
+		d.add(
+			first + s.dim(strings.Repeat("─", max(3, min(20, s.style.Width)))),
+		)
 	case *ast.HTMLBlock:
 		d.html(n, first, rest)
 	case *ast.FencedCodeBlock, *ast.CodeBlock:
 		d.raw(n, first, rest)
 	default:
-		d.out = append(d.out, s.wrapped(d.spans(n, ""), first, rest)...)
+		d.out = append(d.out, s.wrapped(
+			d.spans(n, ""),
+			first,
+			rest,
+		)...)
 	}
 }
 
@@ -105,7 +123,12 @@ func (d *drawing) raw(n ast.Node, first, rest string) {
 	lines := n.Lines()
 	for i := range lines.Len() {
 		seg := lines.At(i)
-		d.add(first + d.s.code(strings.TrimRight(string(seg.Value(d.source)), "\n"), diff))
+		d.add(
+			first + d.s.code(
+				strings.TrimRight(string(seg.Value(d.source)), "\n"),
+				diff,
+			),
+		)
 		first = rest
 	}
 	if isFence {
@@ -117,10 +140,17 @@ func (d *drawing) raw(n ast.Node, first, rest string) {
 func (d *drawing) html(n *ast.HTMLBlock, first, rest string) {
 	lines := n.Lines().Value(d.source)
 	if n.HasClosure() {
-		lines = append(lines[:len(lines):len(lines)], n.ClosureLine.Value(d.source)...)
+		lines = append(
+			lines[:len(lines):len(lines)],
+			n.ClosureLine.Value(d.source)...,
+		)
 	}
 	for l := range strings.Lines(string(lines)) {
-		d.out = append(d.out, d.s.wrapped([]span{{text: strings.TrimRight(l, "\n")}}, first, rest)...)
+		d.out = append(d.out, d.s.wrapped(
+			[]span{{text: strings.TrimRight(l, "\n")}},
+			first,
+			rest,
+		)...)
 		first = rest
 	}
 }
@@ -165,9 +195,19 @@ func (d *drawing) inline(n ast.Node, styles string) []span {
 		}
 		return d.spans(n, s.with(styles, style))
 	case *ast.Link:
-		return d.link(d.spans(n, s.with(styles, underline)), string(n.Destination), string(n.Title), styles)
+		return d.link(
+			d.spans(n, s.with(styles, underline)),
+			string(n.Destination),
+			string(n.Title),
+			styles,
+		)
 	case *ast.Image:
-		return d.link(d.spans(n, styles), string(n.Destination), string(n.Title), styles)
+		return d.link(
+			d.spans(n, styles),
+			string(n.Destination),
+			string(n.Title),
+			styles,
+		)
 	case *ast.AutoLink:
 		return []span{{text: hidden.Visible(string(n.Label(d.source))), styles: s.with(styles, underline), solid: true}}
 	case *ast.RawHTML:

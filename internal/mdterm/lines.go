@@ -63,13 +63,17 @@ func listMarker(text string) int {
 // isBreak reports whether a line is a thematic break.
 func isBreak(text string) bool {
 	text = strings.ReplaceAll(text, " ", "")
-	return len(text) >= 3 && strings.IndexByte("-*_", text[0]) >= 0 && run(text, text[0]) == len(text)
+	return len(text) >= 3 &&
+		strings.IndexByte("-*_", text[0]) >= 0 &&
+		run(text, text[0]) == len(text)
 }
 
 // isUnderline reports whether a line makes the paragraph before it a heading.
 func isUnderline(text string) bool {
 	text = strings.TrimRight(text, " ")
-	return text != "" && (text[0] == '=' || text[0] == '-') && run(text, text[0]) == len(text)
+	return text != "" &&
+		(text[0] == '=' || text[0] == '-') &&
+		run(text, text[0]) == len(text)
 }
 
 func isHeading(text string) bool {
@@ -79,7 +83,9 @@ func isHeading(text string) bool {
 
 // delimits reports whether a line is the second one of a table, below a header.
 func delimits(header, text string) bool {
-	if !strings.Contains(header, "|") || !strings.Contains(text, "-") || strings.Trim(text, "|:- ") != "" {
+	if !strings.Contains(header, "|") ||
+		!strings.Contains(text, "-") ||
+		strings.Trim(text, "|:- ") != "" {
 		return false
 	}
 	return len(cellsOf(header)) == len(cellsOf(text))
@@ -88,5 +94,8 @@ func delimits(header, text string) bool {
 // isYear reports whether a line begins with a number that does not begin a list within a
 // paragraph: only the number 1 does.
 func isYear(text string) bool {
-	return text[0] >= '0' && text[0] <= '9' && !strings.HasPrefix(text, "1.") && !strings.HasPrefix(text, "1)")
+	return text[0] >= '0' &&
+		text[0] <= '9' &&
+		!strings.HasPrefix(text, "1.") &&
+		!strings.HasPrefix(text, "1)")
 }

@@ -59,10 +59,14 @@ type Stream struct {
 }
 
 // New returns a stream without text.
-func New(style Style) *Stream { return &Stream{style: style} }
+func New(style Style) *Stream {
+	return &Stream{style: style}
+}
 
 // Resize draws what is not finished for a different width.
-func (s *Stream) Resize(width int) { s.style.Width = width }
+func (s *Stream) Resize(width int) {
+	s.style.Width = width
+}
 
 // Add receives a piece of the text and returns the lines of the blocks that it ends.
 func (s *Stream) Add(text string) []string {
@@ -110,7 +114,9 @@ func (s *Stream) Live() []string {
 }
 
 // Empty reports whether no unfinished block is held.
-func (s *Stream) Empty() bool { return s.part == "" && len(s.held) == 0 }
+func (s *Stream) Empty() bool {
+	return s.part == "" && len(s.held) == 0
+}
 
 // visible makes the hidden characters of a line visible, and replaces tabs, which move the
 // cursor by a number of columns that depends on its position.
@@ -169,13 +175,16 @@ func (s *Stream) line(l string) []string {
 		s.begin(paragraph, l, 0)
 		return append(out, s.flush()...)
 	}
-	if marker := listMarker(text); marker > 0 && !(s.kind == paragraph && s.content == 0 && isYear(text)) {
+	marker := listMarker(text)
+	if marker > 0 && !(s.kind == paragraph && s.content == 0 && isYear(text)) {
 		out := s.flush()
 		s.begin(item, l, indent)
 		s.content = indent + marker
 		return out
 	}
-	if isQuote := strings.HasPrefix(text, ">"); isQuote != (s.kind == quote) && (isQuote || len(s.held) > 0 && s.kind == quote) {
+	isQuote := strings.HasPrefix(text, ">")
+	if isQuote != (s.kind == quote) &&
+		(isQuote || len(s.held) > 0 && s.kind == quote) {
 		out := s.flush()
 		k := paragraph
 		if isQuote {
@@ -185,7 +194,9 @@ func (s *Stream) line(l string) []string {
 		s.begin(k, l, min(indent, s.content))
 		return out
 	}
-	if len(s.held) > 0 && (s.kind != indented || indent >= s.indent+4) && s.kind != table {
+	if len(s.held) > 0 &&
+		(s.kind != indented || indent >= s.indent+4) &&
+		s.kind != table {
 		s.held = append(s.held, l)
 		return nil
 	}
@@ -205,7 +216,11 @@ func (s *Stream) source(l string) []string {
 		return []string{l}
 	}
 	text := strings.TrimLeft(l, " ")
-	return s.wrapped([]span{{text: text}}, l[:len(l)-len(text)], l[:len(l)-len(text)])
+	return s.wrapped(
+		[]span{{text: text}},
+		l[:len(l)-len(text)],
+		l[:len(l)-len(text)],
+	)
 }
 
 func (s *Stream) begin(k kind, l string, indent int) {
@@ -241,7 +256,10 @@ func (s *Stream) inFence(l, text string) []string {
 	for cut < s.within && cut < len(l) && l[cut] == ' ' {
 		cut++
 	}
-	return []string{strings.TrimRight(s.pad(s.within)+s.code(l[cut:], s.diff), " ")}
+	return []string{strings.TrimRight(
+		s.pad(s.within)+s.code(l[cut:], s.diff),
+		" ",
+	)}
 }
 
 // code returns a line of code; a line of a difference has its colour.
@@ -255,7 +273,9 @@ func (s *Stream) code(l string, diff bool) string {
 	return l
 }
 
-func (s *Stream) pad(columns int) string { return strings.Repeat(" ", columns) }
+func (s *Stream) pad(columns int) string {
+	return strings.Repeat(" ", columns)
+}
 
 // flush returns the lines of the held block.
 func (s *Stream) flush() []string {
@@ -282,7 +302,10 @@ func (s *Stream) flush() []string {
 	if s.kind == indented {
 		out = append(out, s.held...)
 	} else {
-		out = append(out, s.draw(strings.Join(lines, "\n")+"\n", s.pad(s.indent))...)
+		out = append(out, s.draw(
+			strings.Join(lines, "\n")+"\n",
+			s.pad(s.indent),
+		)...)
 	}
 	s.held = nil
 	s.kind = nothing
@@ -300,7 +323,10 @@ func (s *Stream) flushTable() []string {
 	if len(rows) == 0 {
 		return nil
 	}
-	out := append(s.gaps(), s.drawTable(s.held, s.pad(s.indent))...)
+	out := append(s.gaps(), s.drawTable(
+		s.held,
+		s.pad(s.indent),
+	)...)
 	s.held = s.held[:2] // the header is parsed with the later rows
 	return out
 }

@@ -42,7 +42,8 @@ func cellsOf(row string) []string {
 		}
 		i++
 	}
-	if rest := strings.TrimSpace(row[begin:]); rest != "" || len(out) == 0 {
+	rest := strings.TrimSpace(row[begin:])
+	if rest != "" || len(out) == 0 {
 		out = append(out, rest)
 	}
 	return out
@@ -72,7 +73,8 @@ func (s *Stream) cell(text, styles string) []span {
 	}
 	d := &drawing{s: s, source: []byte(strings.ReplaceAll(text, `\|`, "|"))}
 	root := parse(d.source)
-	if n := root.FirstChild(); n != nil && n == root.LastChild() && n.Kind() == ast.KindParagraph {
+	n := root.FirstChild()
+	if n != nil && n == root.LastChild() && n.Kind() == ast.KindParagraph {
 		return d.spans(n, styles)
 	}
 	return []span{{text: text, styles: styles}} // another block, such as a heading, is text in a cell
@@ -177,7 +179,12 @@ func (s *Stream) row(row [][]span, cols []column, prefix string) []string {
 	height := 1
 	for i := range cols {
 		if i < len(row) {
-			parts[i] = fill(words(row[i], cols[i].width), cols[i].width, "", "")
+			parts[i] = fill(
+				words(row[i], cols[i].width),
+				cols[i].width,
+				"",
+				"",
+			)
 		}
 		height = max(height, len(parts[i]))
 	}
@@ -214,7 +221,10 @@ func (s *Stream) record(row [][]span, cols []column, rest string) []string {
 		if i >= len(cols) {
 			break
 		}
-		line := append(append([]span(nil), cols[i].head...), span{text: ": "})
+		line := append(
+			append([]span(nil), cols[i].head...),
+			span{text: ": "},
+		)
 		out = append(out, s.wrapped(append(line, cell...), rest, rest+"  ")...)
 	}
 	return append(out, strings.TrimRight(rest, " "))

@@ -27,7 +27,8 @@ type span struct {
 
 // with adds a style, if the stream has styles, and colours if it has those.
 func (s *Stream) with(styles, style string) string {
-	if !s.style.Marks || !s.style.Color && style[0] == '3' && len(style) > 1 {
+	if !s.style.Marks ||
+		!s.style.Color && style[0] == '3' && len(style) > 1 {
 		return styles
 	}
 	if styles == "" {
@@ -40,7 +41,9 @@ func (s *Stream) paint(text, style string) string {
 	return painted(text, s.with("", style))
 }
 
-func (s *Stream) dim(text string) string { return s.paint(text, dim) }
+func (s *Stream) dim(text string) string {
+	return s.paint(text, dim)
+}
 
 func painted(text, styles string) string {
 	if styles == "" || text == "" {
@@ -61,7 +64,12 @@ type word struct {
 // the first line and the others; they can be styled. A word that is wider than a line has a
 // line of its own, so that an address or a path can be copied.
 func (s *Stream) wrapped(spans []span, first, rest string) []string {
-	return fill(words(spans, s.style.Width-ansi.StringWidth(rest)), s.style.Width, first, rest)
+	return fill(
+		words(spans, s.style.Width-ansi.StringWidth(rest)),
+		s.style.Width,
+		first,
+		rest,
+	)
 }
 
 func fill(list []word, limit int, first, rest string) []string {
@@ -103,7 +111,9 @@ func fill(list []word, limit int, first, rest string) []string {
 
 // space is the blank between two words. It has a style only within a text of this style.
 func space(line []span, w *word) span {
-	if len(line) > 0 && len(w.spans) > 0 && line[len(line)-1].styles == w.spans[0].styles {
+	if len(line) > 0 &&
+		len(w.spans) > 0 &&
+		line[len(line)-1].styles == w.spans[0].styles {
 		return span{text: " ", styles: w.spans[0].styles}
 	}
 	return span{text: " "}

@@ -90,7 +90,9 @@ type Memo struct {
 
 // New returns the memo in a directory of the user, which it creates when it first
 // remembers a fact. It opens nothing before it is asked.
-func New(dir string) *Memo { return &Memo{dir: dir, rand: rand.Reader} }
+func New(dir string) *Memo {
+	return &Memo{dir: dir, rand: rand.Reader}
+}
 
 // Known reports whether the fact was added before. False states nothing.
 func (m *Memo) Known(k Kind, digest [sha256.Size]byte) bool {
@@ -219,7 +221,9 @@ func (m *Memo) open() {
 
 // use sets the secret.
 func (m *Memo) use(secret []byte) {
-	m.macs = &sync.Pool{New: func() any { return hmac.New(sha256.New, secret) }}
+	m.macs = &sync.Pool{New: func() any {
+		return hmac.New(sha256.New, secret)
+	}}
 }
 
 // flush writes the pending facts. The caller holds m.mu.
@@ -233,7 +237,9 @@ func (m *Memo) flush() {
 	for i, f := range pending {
 		tags[i] = tagOf(m.macs, f)
 	}
-	slices.SortFunc(tags, func(a, b tag) int { return a.bucket() - b.bucket() })
+	slices.SortFunc(tags, func(a, b tag) int {
+		return a.bucket() - b.bucket()
+	})
 	for len(tags) > 0 {
 		page := tags[0].page()
 		n := 1
@@ -278,7 +284,8 @@ func (m *Memo) writable() bool {
 func (m *Memo) writePage(page int, tags []tag) error {
 	var b [pageSize]byte
 	at := int64(page) * pageSize
-	if n, _ := m.file.ReadAt(b[:], at); n < pageSize {
+	n, _ := m.file.ReadAt(b[:], at)
+	if n < pageSize {
 		clear(b[n:])
 	}
 	for _, t := range tags {
@@ -312,9 +319,13 @@ func slot(bucket []byte, t tag) int {
 	return -1
 }
 
-func (t tag) bucket() int { return int(binary.LittleEndian.Uint32(t[:]) % buckets) }
+func (t tag) bucket() int {
+	return int(binary.LittleEndian.Uint32(t[:]) % buckets)
+}
 
-func (t tag) page() int { return t.bucket() * bucketSize / pageSize }
+func (t tag) page() int {
+	return t.bucket() * bucketSize / pageSize
+}
 
 // tagOf returns the keyed hash of a fact. It is never the tag of an empty slot.
 func tagOf(macs *sync.Pool, f fact) tag {

@@ -37,7 +37,8 @@ func readSecret(dir *openat.Folder) ([]byte, error) {
 	if err != nil {
 		return nil, diag.Doing("opening the memo", err)
 	}
-	if err := owner.Secret(filepath.Join(dir.Path(), secretName), fi); err != nil {
+	err = owner.Secret(filepath.Join(dir.Path(), secretName), fi)
+	if err != nil {
 		return nil, unsafe(filepath.Join(dir.Path(), secretName), err)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, secretSize+1))
@@ -51,7 +52,9 @@ func readSecret(dir *openat.Folder) ([]byte, error) {
 }
 
 func unsafe(path string, err error) error {
-	return diag.New(diag.ConfigError, "opening the memo: %w", err).WithReason("memo_secret").WithDetail("path", path)
+	return diag.New(diag.ConfigError, "opening the memo: %w", err).
+		WithReason("memo_secret").
+		WithDetail("path", path)
 }
 
 // makeSecret returns a new secret, or that of another process that was faster. It

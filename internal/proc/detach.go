@@ -24,7 +24,10 @@ func Detach(d Detached) (p *os.Process, wait func() (*os.ProcessState, error), e
 	}
 	defer in.Close()
 	inherited.Do(keepInherited)
-	p, err = os.StartProcess(d.Path, append([]string{d.Path}, d.Args...), &os.ProcAttr{
+	p, err = os.StartProcess(d.Path, append(
+		[]string{d.Path},
+		d.Args...,
+	), &os.ProcAttr{
 		Dir:   d.Dir,
 		Env:   d.Env,
 		Files: []*os.File{in, d.Output, d.Output},

@@ -13,12 +13,15 @@ import (
 
 // StartError returns the error for a program that another process could not start, as
 // Run returns it for err of the system.
-func StartError(c Cmd, err error) error { return unstartable(c.Path, c, c.Env, err) }
+func StartError(c Cmd, err error) error {
+	return unstartable(c.Path, c, c.Env, err)
+}
 
 // unstartable returns why the system did not start path.
 func unstartable(path string, c Cmd, env []string, err error) *diag.Error {
 	if c.Dir != "" {
-		if fi, e := os.Stat(c.Dir); e != nil || !fi.IsDir() {
+		fi, e := os.Stat(c.Dir)
+		if e != nil || !fi.IsDir() {
 			return diag.New(diag.ExecutionFailed, "starting program: working directory %q does not exist", c.Dir).WithDetail("command", path)
 		}
 	}
@@ -74,7 +77,10 @@ func tooBig(path string, argv, env []string) *diag.Error {
 		why = fmt.Sprintf("%s has %d bytes, and the system accepts at most %d in one argument", what, most, perString-1)
 	}
 	return diag.New(diag.ExecutionFailed, "starting program %q: %s", path, why).
-		WithDetail("return_code", 126).WithDetail("command", path).WithDetail("bytes", total).WithDetail("largest", what).
+		WithDetail("return_code", 126).
+		WithDetail("command", path).
+		WithDetail("bytes", total).
+		WithDetail("largest", what).
 		WithReason("too_long")
 }
 

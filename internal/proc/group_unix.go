@@ -23,7 +23,9 @@ func groupAttr(orderly bool) *syscall.SysProcAttr {
 	return attr
 }
 
-func newGroup(p *os.Process, _ Job) group { return group{pgid: p.Pid} }
+func newGroup(p *os.Process, _ Job) group {
+	return group{pgid: p.Pid}
+}
 
 // terminate sends SIGTERM, and SIGCONT because a stopped program does not handle
 // signals.
@@ -32,7 +34,9 @@ func (g group) terminate() {
 	syscall.Kill(-g.pgid, syscall.SIGCONT)
 }
 
-func (g group) kill() { syscall.Kill(-g.pgid, syscall.SIGKILL) }
+func (g group) kill() {
+	syscall.Kill(-g.pgid, syscall.SIGKILL)
+}
 
 func (g group) close() {}
 
@@ -50,17 +54,24 @@ func (g group) maxRSS(state *os.ProcessState) int64 {
 }
 
 func status(state *os.ProcessState) (code int, signal string) {
-	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+	ws, ok := state.Sys().(syscall.WaitStatus)
+	if ok && ws.Signaled() {
 		return 128 + int(ws.Signal()), unix.SignalName(ws.Signal())
 	}
 	return state.ExitCode(), ""
 }
 
-func isBusy(err error) bool { return errors.Is(err, syscall.ETXTBSY) }
+func isBusy(err error) bool {
+	return errors.Is(err, syscall.ETXTBSY)
+}
 
-func checkBatch(string, []string) error { return nil }
+func checkBatch(string, []string) error {
+	return nil
+}
 
-func extensions(string, []string) []string { return []string{""} }
+func extensions(string, []string) []string {
+	return []string{""}
+}
 
 func allowed(fi fs.FileInfo) error {
 	if fi.Mode()&0o111 == 0 {

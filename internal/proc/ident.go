@@ -10,7 +10,9 @@ type Identity struct {
 
 // IdentityOf returns the identity of a running process. ok is false if the process does
 // not run, or if this system does not report it.
-func IdentityOf(pid int) (id Identity, ok bool) { return identityOf(pid) }
+func IdentityOf(pid int) (id Identity, ok bool) {
+	return identityOf(pid)
+}
 
 // Alive reports whether the process runs. known is false if this system does not report it.
 func (id Identity) Alive() (alive, known bool) {

@@ -17,7 +17,9 @@ func identityOf(pid int) (Identity, bool) {
 		return Identity{}, false
 	}
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 20 || string(fields[0]) == "Z" || string(fields[0]) == "X" { // it has ended
+	if len(fields) < 20 ||
+		string(fields[0]) == "Z" ||
+		string(fields[0]) == "X" { // it has ended
 		return Identity{}, false
 	}
 	start, err := strconv.ParseInt(string(fields[19]), 10, 64)

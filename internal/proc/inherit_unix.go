@@ -13,7 +13,8 @@ import (
 func keepListed(dir string) {
 	names, _ := os.ReadDir(dir) // a directory that cannot be read has none
 	for _, name := range names {
-		if fd, err := strconv.Atoi(name.Name()); err == nil && fd > 2 {
+		fd, err := strconv.Atoi(name.Name())
+		if err == nil && fd > 2 {
 			syscall.CloseOnExec(fd)
 		}
 	}

@@ -41,17 +41,21 @@ func (o *Outside) Path(list, root string) string {
 		o.seen = map[string]examined{}
 	}
 	follow := links.Seen{}
-	return filter(list, func(dir string) bool { return o.keeps(dir, at, follow) })
+	return filter(list, func(dir string) bool {
+		return o.keeps(dir, at, follow)
+	})
 }
 
 func (o *Outside) keeps(dir string, root fs.FileInfo, follow links.Seen) bool {
 	info, known := stat(dir)
-	if e, ok := o.seen[dir]; ok && known && same(e.dir, info) && same(e.root, root) {
+	e, ok := o.seen[dir]
+	if ok && known && same(e.dir, info) && same(e.root, root) {
 		return e.outside
 	}
 	out := outside(dir, []string{o.root}, follow)
 	// A link that changed meanwhile must not leave a result about another directory.
-	if again, still := stat(dir); known && still && same(again, info) {
+	again, still := stat(dir)
+	if known && still && same(again, info) {
 		o.seen[dir] = examined{info, root, out}
 	} else {
 		delete(o.seen, dir)

@@ -32,7 +32,8 @@ func Own(env []string, dirs ...string) []string {
 		}
 	}
 	keep := func(dir string) bool {
-		return outside(dir, roots, seen) && (outside(dir, around, seen) || inside(dir, home, seen))
+		return outside(dir, roots, seen) &&
+			(outside(dir, around, seen) || inside(dir, home, seen))
 	}
 	return Merge(env, []string{"PATH=" + filter(list, keep)})
 }
@@ -52,7 +53,9 @@ func homeOf(env []string) string {
 // directory in this sense: it would contain every program.
 func OutsidePath(list, root string) string {
 	seen := links.Seen{}
-	return filter(list, func(dir string) bool { return outside(dir, []string{root}, seen) })
+	return filter(list, func(dir string) bool {
+		return outside(dir, []string{root}, seen)
+	})
 }
 
 // filter returns the absolute directories of a PATH that keep accepts.
@@ -79,7 +82,8 @@ func inside(dir, root string, seen links.Seen) bool {
 func rootsAbove(dir string) (roots []string) {
 	for dir = filepath.Clean(dir); filepath.IsAbs(dir); dir = filepath.Dir(dir) {
 		for _, mark := range []string{".ai", "rye.yaml", ".git"} {
-			if _, err := os.Lstat(filepath.Join(dir, mark)); err == nil {
+			_, err := os.Lstat(filepath.Join(dir, mark))
+			if err == nil {
 				roots = append(roots, dir)
 				if mark == ".git" {
 					return roots

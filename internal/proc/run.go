@@ -113,7 +113,13 @@ var inherited sync.Once
 
 // spawn starts the program. A file that was just written can be busy for a moment,
 // while a process forked elsewhere has its descriptor open: spawn tries again.
-func spawn(ctx context.Context, path string, c Cmd, env []string, files []*os.File) (*os.Process, error) {
+func spawn(
+	ctx context.Context,
+	path string,
+	c Cmd,
+	env []string,
+	files []*os.File,
+) (*os.Process, error) {
 	if c.Spawn != nil {
 		inherited.Do(keepInherited)
 		return c.Spawn(files)
@@ -286,7 +292,8 @@ func (r *run) stop(deadline time.Time) error {
 	if within(DefaultGrace, r.exited) {
 		return nil
 	}
-	return diag.New(diag.ExecutionFailed, "stopping program: process %d does not end", r.p.Pid).WithDetail("pid", r.p.Pid)
+	return diag.New(diag.ExecutionFailed, "stopping program: process %d does not end", r.p.Pid).
+		WithDetail("pid", r.p.Pid)
 }
 
 // drain waits for the end of both outputs, kills the rest of the group, and closes

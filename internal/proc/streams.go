@@ -10,7 +10,10 @@ type streams struct {
 }
 
 func openStreams(c Cmd) (s streams, err error) {
-	s.theirs = append(make([]*os.File, 3, 3+len(c.Files)), c.Files...)
+	s.theirs = append(
+		make([]*os.File, 3, 3+len(c.Files)),
+		c.Files...,
+	)
 	defer func() {
 		if err != nil {
 			s.closeTheirs()

@@ -15,7 +15,9 @@ func DropTyped(terminal *os.File) (line bool) {
 	}
 	_ = raw.Control(func(fd uintptr) {
 		n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
-		line = unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) == nil && err == nil && n > 0
+		line = unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) == nil &&
+			err == nil &&
+			n > 0
 	})
 	return line
 }

@@ -15,4 +15,6 @@ func (w *waiter) exited() {
 	}
 }
 
-func (w *waiter) reap() (*os.ProcessState, error) { return w.p.Wait() }
+func (w *waiter) reap() (*os.ProcessState, error) {
+	return w.p.Wait()
+}

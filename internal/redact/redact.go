@@ -54,9 +54,15 @@ func New(values map[string]string) *Filter {
 	}
 	// The longest form at a position names what is replaced.
 	slices.SortFunc(f.forms, func(a, b form) int {
-		return cmp.Or(len(b.text)-len(a.text), bytes.Compare(a.text, b.text), strings.Compare(a.name, b.name))
+		return cmp.Or(
+			len(b.text)-len(a.text),
+			bytes.Compare(a.text, b.text),
+			strings.Compare(a.name, b.name),
+		)
 	})
-	f.forms = slices.CompactFunc(f.forms, func(a, b form) bool { return bytes.Equal(a.text, b.text) })
+	f.forms = slices.CompactFunc(f.forms, func(a, b form) bool {
+		return bytes.Equal(a.text, b.text)
+	})
 	return f
 }
 
@@ -75,7 +81,12 @@ func formsOf(value string) []string {
 	}
 	if b, err := jsonx.Marshal(value); err == nil {
 		quoted := string(b[1 : len(b)-1])
-		out = append(out, quoted, strings.ReplaceAll(quoted, "/", `\/`), strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(quoted))
+		out = append(
+			out,
+			quoted,
+			strings.ReplaceAll(quoted, "/", `\/`),
+			strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(quoted),
+		)
 	}
 	return out
 }
@@ -126,7 +137,9 @@ func (f *Filter) spans(text []byte) []span {
 		}
 	}
 	// Stable: at one position the longest form comes first.
-	slices.SortStableFunc(found, func(a, b span) int { return a.start - b.start })
+	slices.SortStableFunc(found, func(a, b span) int {
+		return a.start - b.start
+	})
 	return found
 }
 
@@ -198,19 +211,24 @@ type Writer struct {
 }
 
 // Writer returns a filter of a stream. Close writes what was held back.
-func (f *Filter) Writer(to io.Writer) *Writer { return &Writer{to: to, filter: f} }
+func (f *Filter) Writer(to io.Writer) *Writer {
+	return &Writer{to: to, filter: f}
+}
 
 // Write implements io.Writer.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.held = append(w.held, p...)
-	if err := w.pass(len(w.held) - w.filter.begun(w.held)); err != nil {
+	err := w.pass(len(w.held) - w.filter.begun(w.held))
+	if err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
 // Close writes what was held back. It does not close the stream below.
-func (w *Writer) Close() error { return w.pass(len(w.held)) }
+func (w *Writer) Close() error {
+	return w.pass(len(w.held))
+}
 
 // pass writes the first n bytes that are held. Each value that begins in them is in
 // what is held as a whole.

@@ -25,8 +25,12 @@ type spot struct {
 	part   any // string or int
 }
 
-func (p *spot) key(k string) *spot { return &spot{p, k} }
-func (p *spot) index(i int) *spot  { return &spot{p, i} }
+func (p *spot) key(k string) *spot {
+	return &spot{p, k}
+}
+func (p *spot) index(i int) *spot {
+	return &spot{p, i}
+}
 
 func (p *spot) location() location {
 	var out location
@@ -134,7 +138,9 @@ func newFail(t target, keyword, format string, args ...any) fail {
 
 // child adds the fails of a part of the value; what is evaluated in the part does
 // not concern the value.
-func (r *result) child(sub result) { r.fails = append(r.fails, sub.fails...) }
+func (r *result) child(sub result) {
+	r.fails = append(r.fails, sub.fails...)
+}
 
 // same adds the result of another schema for the same value.
 func (r *result) same(sub result) {
@@ -208,12 +214,20 @@ func (n *node) dynamicTarget(s *scope) *node {
 }
 
 func (r *run) any(n *node, t target, out *result) {
-	if len(n.types) > 0 && !slices.ContainsFunc(n.types, func(name string) bool { return hasType(t.value, name) }) {
-		f := newFail(t, "type", "must be %s, is %s", strings.Join(n.types, " or "), typeOf(t.value))
+	if len(n.types) > 0 &&
+		!slices.ContainsFunc(n.types, func(name string) bool { return hasType(t.value, name) }) {
+		f := newFail(
+			t,
+			"type",
+			"must be %s, is %s",
+			strings.Join(n.types, " or "),
+			typeOf(t.value),
+		)
 		f.types = n.types
 		out.fails = append(out.fails, f)
 	}
-	if n.hasEnum && !slices.ContainsFunc(n.enum, func(want any) bool { return equal(want, t.value) }) {
+	if n.hasEnum &&
+		!slices.ContainsFunc(n.enum, func(want any) bool { return equal(want, t.value) }) {
 		f := newFail(t, "enum", "%s", enumMessage(n.enum, t.value))
 		f.words = n.enum
 		out.fails = append(out.fails, f)
@@ -251,7 +265,9 @@ func number(n *node, t target, q *big.Rat, out *result) {
 			out.add(t, c.keyword, c.text, num(c.limit), num(q))
 		}
 	}
-	if n.multipleOf != nil && n.multipleOf.Sign() != 0 && !new(big.Rat).Quo(q, n.multipleOf).IsInt() {
+	if n.multipleOf != nil &&
+		n.multipleOf.Sign() != 0 &&
+		!new(big.Rat).Quo(q, n.multipleOf).IsInt() {
 		out.add(t, "multipleOf", "must be a multiple of %s, is %s", num(n.multipleOf), num(q))
 	}
 }
@@ -332,7 +348,8 @@ func (r *run) property(n *node, t target, name string, v any, out *result) {
 		out.seen.prop(name)
 	}
 	if n.names != nil {
-		if bad := r.apply(n.names, target{name, t.at.key(name), t.scope}).fails; len(bad) > 0 {
+		bad := r.apply(n.names, target{name, t.at.key(name), t.scope}).fails
+		if len(bad) > 0 {
 			out.add(t, "propertyNames", "the name %s is not allowed: %s", show(name), sorted(bad)[0].Message)
 		}
 	}
@@ -340,7 +357,8 @@ func (r *run) property(n *node, t target, name string, v any, out *result) {
 
 func unknownProperty(n *node, t target, name string) fail {
 	msg := "unknown property " + show(name)
-	if near := suggest.Nearest(name, slices.Collect(maps.Keys(n.props))); near != "" {
+	near := suggest.Nearest(name, slices.Collect(maps.Keys(n.props)))
+	if near != "" {
 		msg += ", did you mean " + show(near)
 	}
 	return newFail(t, "additionalProperties", "%s", msg)
@@ -404,7 +422,8 @@ func (r *run) contains(n *node, t target, list []any, out *result) {
 	case least != nil && fit < *least:
 		out.add(t, "minContains", "%d items fit the schema below \"contains\", at least %d must", fit, *least)
 	}
-	if most := n.maxContains; most != nil && n.res.draft >= draft2019 && fit > *most {
+	most := n.maxContains
+	if most != nil && n.res.draft >= draft2019 && fit > *most {
 		out.add(t, "maxContains", "%d items fit the schema below \"contains\", at most %d may", fit, *most)
 	}
 }
@@ -460,7 +479,8 @@ func (r *run) alternatives(subs []*node, t target, keyword string, out *result) 
 
 // unevaluated applies the schemas of the parts that no other schema has evaluated.
 func (r *run) unevaluated(n *node, t target, out *result) {
-	if m, ok := t.value.(map[string]any); ok && n.unevalProps != nil {
+	m, ok := t.value.(map[string]any)
+	if ok && n.unevalProps != nil {
 		for name, v := range m {
 			if !out.seen.allProps && !out.seen.props[name] {
 				out.child(r.apply(n.unevalProps, target{v, t.at.key(name), t.scope}))
@@ -468,7 +488,8 @@ func (r *run) unevaluated(n *node, t target, out *result) {
 		}
 		out.seen.allProps = true
 	}
-	if list, ok := t.value.([]any); ok && n.unevalItems != nil {
+	list, ok := t.value.([]any)
+	if ok && n.unevalItems != nil {
 		for i, v := range list {
 			if !out.seen.allItems && !out.seen.items[i] {
 				out.child(r.apply(n.unevalItems, target{v, t.at.index(i), t.scope}))

@@ -49,7 +49,13 @@ func (s *Schema) Coerce(name, text string) (any, error) {
 			return v, nil
 		}
 	}
-	err := diag.New(diag.ValidationFailed, "reading parameter %q: must be %s, is %s", name, strings.Join(types, " or "), show(text))
+	err := diag.New(
+		diag.ValidationFailed,
+		"reading parameter %q: must be %s, is %s",
+		name,
+		strings.Join(types, " or "),
+		show(text),
+	)
 	if slices.Contains(types, "array") || slices.Contains(types, "object") {
 		err.WithReason("json").WithDetail("parameter", name)
 	}

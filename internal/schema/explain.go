@@ -18,7 +18,9 @@ func noAlternative(failed [][]fail, t target, keyword string) fail {
 	var wants, reasons []string
 	onlyTypes := true
 	for _, fails := range failed {
-		if len(fails) == 1 && fails[0].types != nil && fails[0].at == t.at {
+		if len(fails) == 1 &&
+			fails[0].types != nil &&
+			fails[0].at == t.at {
 			wants = append(wants, fails[0].types...)
 		} else {
 			onlyTypes = false
@@ -79,7 +81,10 @@ func enumMessage(want []any, v any) string {
 
 func sorted(fails []fail) []fail {
 	slices.SortStableFunc(fails, func(a, b fail) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(
+			cmp.Compare(a.Path, b.Path),
+			cmp.Compare(a.Message, b.Message),
+		)
 	})
 	return fails
 }

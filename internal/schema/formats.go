@@ -15,17 +15,36 @@ import (
 // checked.
 func formats() map[string]func(string) bool {
 	return map[string]func(string) bool{
-		"date":                  func(s string) bool { return parses(time.DateOnly, s) },
-		"time":                  func(s string) bool { return isDateTime("2000-01-01T" + s) },
-		"date-time":             isDateTime,
-		"duration":              isDuration,
-		"email":                 isEmail,
-		"idn-email":             isEmail,
-		"hostname":              isHostname,
-		"ipv4":                  func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() },
-		"ipv6":                  func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is6() && a.Zone() == "" },
-		"uri":                   func(s string) bool { u, ok := reference(s); return ok && u.IsAbs() },
-		"iri":                   func(s string) bool { u, err := url.Parse(s); return err == nil && u.IsAbs() },
+		"date": func(s string) bool {
+			return parses(time.DateOnly, s)
+		},
+		"time":      func(s string) bool { return isDateTime("2000-01-01T" + s) },
+		"date-time": isDateTime,
+		"duration":  isDuration,
+		"email":     isEmail,
+		"idn-email": isEmail,
+		"hostname":  isHostname,
+		"ipv4": func(s string) bool {
+			a, err := netip.ParseAddr(s)
+			return err == nil &&
+				a.Is4()
+		},
+		"ipv6": func(s string) bool {
+			a, err := netip.ParseAddr(s)
+			return err == nil &&
+				a.Is6() &&
+				a.Zone() == ""
+		},
+		"uri": func(s string) bool {
+			u, ok := reference(s)
+			return ok &&
+				u.IsAbs()
+		},
+		"iri": func(s string) bool {
+			u, err := url.Parse(s)
+			return err == nil &&
+				u.IsAbs()
+		},
 		"uri-reference":         func(s string) bool { _, ok := reference(s); return ok },
 		"iri-reference":         func(s string) bool { _, err := url.Parse(s); return err == nil },
 		"uri-template":          isTemplate,
@@ -47,7 +66,9 @@ func fitsFormat(name string, v any) bool {
 }
 
 func matcher(re string) func(string) bool {
-	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(re) })
+	compiled := sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(re)
+	})
 	return func(s string) bool { return compiled().MatchString(s) }
 }
 
@@ -63,7 +84,9 @@ func isDateTime(s string) bool {
 		return false
 	}
 	s = strings.ToUpper(s)
-	if zone := s[len(s)-6:]; strings.ContainsAny(zone[:1], "+-") && (zone[1:3] > "23" || zone[4:] > "59") {
+	zone := s[len(s)-6:]
+	if strings.ContainsAny(zone[:1], "+-") &&
+		(zone[1:3] > "23" || zone[4:] > "59") {
 		return false
 	}
 	if s[17:19] == "60" {
@@ -107,11 +130,16 @@ func isEmail(s string) bool {
 		return false
 	}
 	a, err := mail.ParseAddress(local + "@" + domain)
-	return err == nil && a.Name == "" && !strings.HasPrefix(s, "<") && !strings.HasPrefix(s, " ")
+	return err == nil &&
+		a.Name == "" &&
+		!strings.HasPrefix(s, "<") &&
+		!strings.HasPrefix(s, " ")
 }
 
 func isASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return r >= utf8.RuneSelf
+	})
 }
 
 func isHostname(s string) bool {
@@ -132,7 +160,11 @@ var hostLabel = sync.OnceValue(func() func(string) bool {
 
 // reference parses a URI or a relative reference, which is ASCII.
 func reference(s string) (*url.URL, bool) {
-	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"<>\\^`{|}", r) }) {
+	if strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' ||
+			r >= 0x7f ||
+			strings.ContainsRune("\"<>\\^`{|}", r)
+	}) {
 		return nil, false
 	}
 	u, err := url.Parse(s)

@@ -126,8 +126,16 @@ func (l *linter) format(name string, at location) {
 	if knownFormats()[name] != nil || strings.Contains(unchecked, " "+name+" ") {
 		return
 	}
-	f := diag.Warnf(diag.ValidationFailed, 0, 0, "schema %s: the format %s is not known, so it is not checked", at[:len(at)-1], show(name))
-	if near := suggest.Nearest(name, slices.Collect(maps.Keys(knownFormats()))); near != "" {
+	f := diag.Warnf(
+		diag.ValidationFailed,
+		0,
+		0,
+		"schema %s: the format %s is not known, so it is not checked",
+		at[:len(at)-1],
+		show(name),
+	)
+	near := suggest.Nearest(name, slices.Collect(maps.Keys(knownFormats())))
+	if near != "" {
 		f.Message += ", did you mean " + show(near)
 	}
 	l.add(at, f)
@@ -137,11 +145,21 @@ func (l *linter) unknown(k string, at location) {
 	if strings.HasPrefix(k, "x-") {
 		return
 	}
-	f := diag.Warnf(diag.ValidationFailed, 0, 0, "schema %s: unknown keyword %s", at[:len(at)-1], show(k))
-	if near := suggest.Nearest(k, slices.Collect(maps.Keys(l.known))); near != "" {
+	f := diag.Warnf(
+		diag.ValidationFailed,
+		0,
+		0,
+		"schema %s: unknown keyword %s",
+		at[:len(at)-1],
+		show(k),
+	)
+	near := suggest.Nearest(k, slices.Collect(maps.Keys(l.known)))
+	if near != "" {
 		f.Message += ", did you mean " + show(near)
 	}
 	l.add(at, f)
 }
 
-func (l *linter) add(at location, f diag.Finding) { l.out = append(l.out, problem{f, at.tree()}) }
+func (l *linter) add(at location, f diag.Finding) {
+	l.out = append(l.out, problem{f, at.tree()})
+}

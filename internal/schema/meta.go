@@ -13,7 +13,8 @@ import (
 // in every subschema, and their messages name parts that no author has written.
 func metaSchema(d draft) any {
 	var m map[string]any
-	if err := json.Unmarshal([]byte(metaText), &m); err != nil {
+	err := json.Unmarshal([]byte(metaText), &m)
+	if err != nil {
 		panic(err)
 	}
 	props := m["properties"].(map[string]any)
@@ -128,7 +129,10 @@ func simpleKeyword(key string, value any) (ok bool) {
 		return simple(value)
 	case "oneOf", "anyOf", "allOf":
 		list, _ := value.([]any)
-		return len(list) > 0 && !slices.ContainsFunc(list, func(sub any) bool { return !simple(sub) })
+		return len(list) > 0 &&
+			!slices.ContainsFunc(list, func(sub any) bool {
+				return !simple(sub)
+			})
 	case "properties":
 		named, isMap := value.(map[string]any)
 		if !isMap {

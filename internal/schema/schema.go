@@ -54,7 +54,9 @@ type problem struct {
 }
 
 func failed(ps []problem) bool {
-	return slices.ContainsFunc(ps, func(p problem) bool { return p.finding.Severity == diag.SeverityError })
+	return slices.ContainsFunc(ps, func(p problem) bool {
+		return p.finding.Severity == diag.SeverityError
+	})
 }
 
 // Check returns the findings of Compile with the positions that the document of the
@@ -120,7 +122,13 @@ func CompileForeign(doc any) (*Schema, []diag.Finding) {
 		for i, at := range left {
 			names[i] = at.String()
 		}
-		fs = append(fs, diag.Warnf(diag.ValidationFailed, 0, 0, "schema: not checked here, only by its owner: %s", strings.Join(names, ", ")))
+		fs = append(fs, diag.Warnf(
+			diag.ValidationFailed,
+			0,
+			0,
+			"schema: not checked here, only by its owner: %s",
+			strings.Join(names, ", "),
+		))
 	}
 	return s, fs
 }
@@ -170,7 +178,8 @@ func relax(v any, at location) []location {
 			left = append(left, relaxNamed(k, m[k], sub)...)
 		case data:
 			text, _ := m[k].(string)
-			if k == "pattern" && !compiles(text) || (k == "$ref" || k == "$dynamicRef") && !strings.HasPrefix(text, "#") {
+			if k == "pattern" && !compiles(text) ||
+				(k == "$ref" || k == "$dynamicRef") && !strings.HasPrefix(text, "#") {
 				delete(m, k)
 				left = append(left, sub)
 			}
@@ -251,13 +260,22 @@ func refused(at location, msg string) problem {
 func schemaFindings(vs []Violation) []problem {
 	out := make([]problem, 0, len(vs))
 	for _, v := range vs {
-		out = append(out, problem{diag.Errorf(diag.ValidationFailed, 0, 0, "schema %s: %s", v.Path, v.Message), v.At})
+		out = append(out, problem{diag.Errorf(
+			diag.ValidationFailed,
+			0,
+			0,
+			"schema %s: %s",
+			v.Path,
+			v.Message,
+		), v.At})
 	}
 	return out
 }
 
 // Properties returns the names of the declared top-level properties, sorted.
-func (s *Schema) Properties() []string { return slices.Sorted(maps.Keys(s.properties())) }
+func (s *Schema) Properties() []string {
+	return slices.Sorted(maps.Keys(s.properties()))
+}
 
 // Required returns the names of the required top-level properties, sorted.
 func (s *Schema) Required() []string {

@@ -101,8 +101,12 @@ func scalar(v any) bool {
 // location is a path in a value: keys are strings, indexes ints.
 type location []any
 
-func (p location) key(k string) location { return append(slices.Clip(p), k) }
-func (p location) index(i int) location  { return append(slices.Clip(p), i) }
+func (p location) key(k string) location {
+	return append(slices.Clip(p), k)
+}
+func (p location) index(i int) location {
+	return append(slices.Clip(p), i)
+}
 
 // tree returns the path as positions of a tree.Doc have it.
 func (p location) tree() string {

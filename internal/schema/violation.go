@@ -42,11 +42,19 @@ func (s *Schema) validate(v any) (out []Violation) {
 
 func ordered(vs []Violation) []Violation {
 	slices.SortStableFunc(vs, func(a, b Violation) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(
+			cmp.Compare(a.Path, b.Path),
+			cmp.Compare(a.Message, b.Message),
+		)
 	})
 	return slices.Compact(vs)
 }
 
 func violation(at location, keyword, format string, args ...any) []Violation {
-	return []Violation{{Path: at.String(), Message: fmt.Sprintf(format, args...), Keyword: keyword, At: at.tree()}}
+	return []Violation{{
+		Path:    at.String(),
+		Message: fmt.Sprintf(format, args...),
+		Keyword: keyword,
+		At:      at.tree(),
+	}}
 }

@@ -45,10 +45,14 @@ const (
 )
 
 // IsBusy reports whether another process had a lock for longer than Busy.
-func IsBusy(err error) bool { return is(err, busy) }
+func IsBusy(err error) bool {
+	return is(err, busy)
+}
 
 // IsDamaged reports whether the file is not an intact database.
-func IsDamaged(err error) bool { return is(err, corrupt, notADB) }
+func IsDamaged(err error) bool {
+	return is(err, corrupt, notADB)
+}
 
 func is(err error, codes ...int) bool {
 	var db *sqlite.Error
@@ -84,7 +88,8 @@ func UseLog(ctx context.Context, db *sql.DB) error {
 
 func useLog(ctx context.Context, db *sql.DB) error {
 	var mode string
-	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
+	err := db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode)
+	if err != nil {
 		return err
 	}
 	if mode != "wal" {

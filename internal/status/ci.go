@@ -58,12 +58,23 @@ func addSigner(p *project.Project, roots []CIRoot, own sign.Fingerprint, signer,
 		return roots
 	}
 	k, known := p.Trust.Key(fp)
-	byOwn := func(file string) bool { return strings.Contains(filepath.Base(file), "-by-"+own.String()) }
-	refused := k.State == trust.StateRevoked || k.State == trust.StateNotTrusted || k.State == trust.StateWeak
-	if !known || k.Tier == "" || k.EmbeddedOnly || refused || slices.ContainsFunc(k.Endorsements, byOwn) {
+	byOwn := func(file string) bool {
+		return strings.Contains(filepath.Base(file), "-by-"+own.String())
+	}
+	refused := k.State == trust.StateRevoked ||
+		k.State == trust.StateNotTrusted ||
+		k.State == trust.StateWeak
+	if !known ||
+		k.Tier == "" ||
+		k.EmbeddedOnly ||
+		refused ||
+		slices.ContainsFunc(k.Endorsements, byOwn) {
 		return roots
 	}
-	if i := slices.IndexFunc(roots, func(r CIRoot) bool { return r.Fingerprint == fp }); i >= 0 {
+	i := slices.IndexFunc(roots, func(r CIRoot) bool {
+		return r.Fingerprint == fp
+	})
+	if i >= 0 {
 		roots[i].Bundles = append(roots[i].Bundles, bundle)
 		return roots
 	}
@@ -89,10 +100,11 @@ func PublishRoots(p *project.Project, roots []CIRoot) ([]string, error) {
 		if err != nil {
 			return made, diag.New(diag.FileSystemError, "reading the trust document: %w", err)
 		}
-		if at := filepath.Join(dir, d.Name()); d.Path == at || sameFile(at, b) {
+		at := filepath.Join(dir, d.Name())
+		if d.Path == at || sameFile(at, b) {
 			continue
 		}
-		at, err := trust.AddToProject(dir, d.Name(), b)
+		at, err = trust.AddToProject(dir, d.Name(), b)
 		if err != nil {
 			return made, err
 		}
@@ -113,7 +125,12 @@ const maxEvent = 16 << 20
 // push: zeros for a new branch, and after a forced push one that the clone may not
 // contain. Both mean the merge base with the default branch. A branch that does not
 // exist stays an error, because it may be misspelled.
-func baseOf(ctx context.Context, e *project.Env, repo *gitcmd.Repo, base string) (string, error) {
+func baseOf(
+	ctx context.Context,
+	e *project.Env,
+	repo *gitcmd.Repo,
+	base string,
+) (string, error) {
 	if strings.Trim(base, "0123456789abcdef") != "" || len(base) != 40 && len(base) != 64 {
 		return base, nil
 	}
@@ -144,7 +161,9 @@ func defaultBranches(e *project.Env) []string {
 			} `json:"repository"`
 		}
 		b, err := openat.ReadRegular(file, maxEvent)
-		if err == nil && json.Unmarshal(b, &event) == nil && event.Repository.Branch != "" {
+		if err == nil &&
+			json.Unmarshal(b, &event) == nil &&
+			event.Repository.Branch != "" {
 			out = append(out, remote+event.Repository.Branch)
 		}
 	}

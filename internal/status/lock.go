@@ -42,7 +42,9 @@ func VerifyLock(ctx context.Context, p *project.Project, report *verify.Report, 
 	items, bad := judge.Result(ctx)
 	partial := p.Partial()
 	if partial { // what leads to a bundle that is elsewhere cannot be followed
-		bad = slices.DeleteFunc(bad, func(f diag.Finding) bool { return f.Code == diag.BundleFileMissing })
+		bad = slices.DeleteFunc(bad, func(f diag.Finding) bool {
+			return f.Code == diag.BundleFileMissing
+		})
 	}
 	report.Findings = append(report.Findings, unsaid(bad, report.Findings)...)
 	stale, err := p.Lock.Stale()
@@ -52,7 +54,9 @@ func VerifyLock(ctx context.Context, p *project.Project, report *verify.Report, 
 	r, err := verify.Lock(ctx, verify.LockParams{
 		Params: verify.Params{Resolver: p.Walker(), Trust: p.Trust},
 		Lock:   p.Lock.Lock, Sum: sum, Items: items, Stale: stale, Lenient: p.Env.Unlocked, Partial: partial,
-		Sparse:   func(refs []item.Ref) map[item.Ref]bool { return p.LeftOut(ctx, refs) },
+		Sparse: func(refs []item.Ref) map[item.Ref]bool {
+			return p.LeftOut(ctx, refs)
+		},
 		Vendored: p.Lock.ProjectFile != nil && p.Lock.ProjectFile.Vendor,
 		Caps:     project.ItemCaps,
 		Check:    judge.Differs,
@@ -123,14 +127,22 @@ func unsaid(fs, known []diag.Finding) []diag.Finding {
 	for _, f := range known {
 		failed[f.Path] = failed[f.Path] || f.Severity == diag.SeverityError
 	}
-	return slices.DeleteFunc(fs, func(f diag.Finding) bool { return failed[f.Path] })
+	return slices.DeleteFunc(fs, func(f diag.Finding) bool {
+		return failed[f.Path]
+	})
 }
 
 // VerifyBase holds the lock and the sum against those of another revision: what
 // a change that touches nothing else must not do to them. The states of logs in both are
 // compared with those that this account saw. Nothing of it needs a network. accepted are
 // the refs whose new prefer a maintainer accepts.
-func VerifyBase(ctx context.Context, p *project.Project, base string, accepted []string, report *verify.Report) error {
+func VerifyBase(
+	ctx context.Context,
+	p *project.Project,
+	base string,
+	accepted []string,
+	report *verify.Report,
+) error {
 	if p.Files == nil {
 		return nil
 	}
@@ -153,7 +165,8 @@ func VerifyBase(ctx context.Context, p *project.Project, base string, accepted [
 	// A change that weakens a rule is judged by the rule of the base.
 	rules := project.WithManifest(p.Rules, p.Lock.ProjectFile)
 	was := packages.RuleFile{Path: base + ":" + lock.ProjectFileName, ProjectFile: &lock.ProjectFile{}}
-	if m, _ := lock.ParseProjectFile(at[lock.ProjectFileName]); m != nil {
+	m, _ := lock.ParseProjectFile(at[lock.ProjectFileName])
+	if m != nil {
 		was.ProjectFile = m
 		rules = append(rules, was)
 	}
@@ -170,7 +183,13 @@ func VerifyBase(ctx context.Context, p *project.Project, base string, accepted [
 }
 
 // gossip compares the states of logs in both locks with those that this account saw.
-func gossip(ctx context.Context, p *project.Project, base string, old *lock.Lock, report *verify.Report) {
+func gossip(
+	ctx context.Context,
+	p *project.Project,
+	base string,
+	old *lock.Lock,
+	report *verify.Report,
+) {
 	r := p.Registries()
 	lists := map[string][]lock.Registry{lock.LockFile: p.Lock.Lock.Registries}
 	if old != nil {
@@ -205,12 +224,20 @@ func replacedBy(ctx context.Context, p *project.Project, name string) string {
 	return ""
 }
 
-func compareBase(p *project.Project, base string, at map[string][]byte, report *verify.Report) (*lock.Lock, error) {
+func compareBase(
+	p *project.Project,
+	base string,
+	at map[string][]byte,
+	report *verify.Report,
+) (*lock.Lock, error) {
 	var old *lock.Lock
 	if b := at[lock.LockFile]; b != nil {
 		var found []diag.Finding
 		if old, found = lock.ParseLock(b); old == nil {
-			return nil, diag.FromFindings("reading "+base+":"+lock.LockFile, diag.WithPath(found, lock.LockFile))
+			return nil, diag.FromFindings(
+				"reading "+base+":"+lock.LockFile,
+				diag.WithPath(found, lock.LockFile),
+			)
 		}
 	}
 	if p.Lock == nil {
@@ -218,7 +245,14 @@ func compareBase(p *project.Project, base string, at map[string][]byte, report *
 			report.Fail(lock.LockFile, diag.New(diag.LockMissing, "reading %s: %s has it, and here it was removed", lock.LockFile, base))
 		}
 	} else {
-		report.Findings = append(report.Findings, verify.Base(old, p.Lock.Lock, p.Lock.ProjectFile, func(now, was string) bool { return succeeds(p, now, was) })...)
+		report.Findings = append(report.Findings, verify.Base(
+			old,
+			p.Lock.Lock,
+			p.Lock.ProjectFile,
+			func(now, was string) bool {
+				return succeeds(p, now, was)
+			},
+		)...)
 	}
 	now, _, err := lock.ReadSum(p.Files)
 	if err == nil {
@@ -240,7 +274,16 @@ func succeeds(p *project.Project, now, was string) bool {
 // account first saw it, or since the branch of the base got its line of rye.sum. The
 // dates of the release and of the verified commits are not used: their authors
 // choose them.
-func baseAges(ctx context.Context, p *project.Project, repo *gitcmd.Repo, base string, old *lock.Lock, sum []byte, rules packages.Rules, report *verify.Report) error {
+func baseAges(
+	ctx context.Context,
+	p *project.Project,
+	repo *gitcmd.Repo,
+	base string,
+	old *lock.Lock,
+	sum []byte,
+	rules packages.Rules,
+	report *verify.Report,
+) error {
 	if _, age := rules.MinAge(); age <= 0 {
 		return nil
 	}
@@ -249,14 +292,16 @@ func baseAges(ctx context.Context, p *project.Project, repo *gitcmd.Repo, base s
 		if b.Sum == "" {
 			continue
 		}
-		if was := old.Bundle(b.ID); was != nil && was.Version == b.Version && was.Sum == b.Sum {
+		was := old.Bundle(b.ID)
+		if was != nil && was.Version == b.Version && was.Sum == b.Sum {
 			continue
 		}
 		known, err := knownSince(ctx, p, repo, base, baseSum, b)
 		if err != nil {
 			return err
 		}
-		if err := rules.CheckAge(p.Env.Now(), known, b.Module()); err != nil {
+		err = rules.CheckAge(p.Env.Now(), known, b.Module())
+		if err != nil {
 			report.Fail(lock.LockFile, err)
 		}
 	}
@@ -264,7 +309,14 @@ func baseAges(ctx context.Context, p *project.Project, repo *gitcmd.Repo, base s
 }
 
 // knownSince returns the earlier of both times, zero if there is none.
-func knownSince(ctx context.Context, p *project.Project, repo *gitcmd.Repo, base string, sum *lock.Sum, b lock.Bundle) (time.Time, error) {
+func knownSince(
+	ctx context.Context,
+	p *project.Project,
+	repo *gitcmd.Repo,
+	base string,
+	sum *lock.Sum,
+	b lock.Bundle,
+) (time.Time, error) {
 	var known time.Time
 	if p.Dirs.State != "" {
 		var err error
@@ -276,8 +328,15 @@ func knownSince(ctx context.Context, p *project.Project, repo *gitcmd.Repo, base
 		return known, nil
 	}
 	line := lock.SumLine{Module: b.Module(), Hash: b.Sum}
-	at, err := repo.Since(ctx, base, p.PrefixIn(repo)+lock.SumFile, line.String())
-	if err == nil && !at.IsZero() && (known.IsZero() || at.Before(known)) {
+	at, err := repo.Since(
+		ctx,
+		base,
+		p.PrefixIn(repo)+lock.SumFile,
+		line.String(),
+	)
+	if err == nil &&
+		!at.IsZero() &&
+		(known.IsZero() || at.Before(known)) {
 		known = at
 	}
 	return known, err

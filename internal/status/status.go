@@ -97,7 +97,13 @@ func Of(ctx context.Context, p *project.Project) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Status{Project: p.Spaces.ProjectDir, Version: p.Env.Version, Drafts: []string{}, Ending: []EndingKey{}, Notes: p.BadTrust}
+	s := &Status{
+		Project: p.Spaces.ProjectDir,
+		Version: p.Env.Version,
+		Drafts:  []string{},
+		Ending:  []EndingKey{},
+		Notes:   p.BadTrust,
+	}
 	if p.Lock != nil && p.Lock.ProjectFile != nil {
 		s.Name, s.Needs = p.Lock.ProjectFile.Name(), p.Lock.ProjectFile.RequiresRye
 	}
@@ -106,7 +112,12 @@ func Of(ctx context.Context, p *project.Project) (*Status, error) {
 	if err := hookStatus(ctx, p, s); err != nil {
 		return nil, err
 	}
-	params, judge := verify.Params{Resolver: p.Walker(), Trust: p.Trust, Ignored: p.Ignored(), Filtered: p.Filtered()}, p.LockJudge(ctx)
+	params, judge := verify.Params{
+		Resolver: p.Walker(),
+		Trust:    p.Trust,
+		Ignored:  p.Ignored(),
+		Filtered: p.Filtered(),
+	}, p.LockJudge(ctx)
 	if judge != nil {
 		params.Each = judge.Item
 	}
@@ -129,7 +140,13 @@ func keyStatus(p *project.Project) KeyStatus {
 	}
 	k, _ := p.Trust.Key(fp)
 	_, missing := os.Lstat(p.Keys.KeyFile(fp))
-	return KeyStatus{Fingerprint: fp.String(), Owner: k.Owner, NotAfter: k.NotAfter, Days: daysLeft(p, k.NotAfter), HasFile: missing == nil}
+	return KeyStatus{
+		Fingerprint: fp.String(),
+		Owner:       k.Owner,
+		NotAfter:    k.NotAfter,
+		Days:        daysLeft(p, k.NotAfter),
+		HasFile:     missing == nil,
+	}
 }
 
 func daysLeft(p *project.Project, end time.Time) int {
@@ -219,7 +236,12 @@ func ownKey(p *project.Project, fp sign.Fingerprint) bool {
 
 // lockStatus adds the findings about the lock to those about the items: what breaks
 // an item is not also a problem of the lock.
-func lockStatus(ctx context.Context, p *project.Project, report *verify.Report, judge *project.LockJudge) (LockStatus, error) {
+func lockStatus(
+	ctx context.Context,
+	p *project.Project,
+	report *verify.Report,
+	judge *project.LockJudge,
+) (LockStatus, error) {
 	items := len(report.Findings)
 	if err := VerifyLock(ctx, p, report, judge); err != nil {
 		return LockStatus{}, err
@@ -264,7 +286,12 @@ func usedEndings(p *project.Project, report *verify.Report, s *Status) {
 	add := func(fp sign.Fingerprint, signed string) {
 		if k, ends := soon[fp]; ends {
 			delete(soon, fp)
-			s.Ending = append(s.Ending, EndingKey{Fingerprint: fp, Owner: k.Owner, Signed: signed, Days: daysLeft(p, k.NotAfter)})
+			s.Ending = append(s.Ending, EndingKey{
+				Fingerprint: fp,
+				Owner:       k.Owner,
+				Signed:      signed,
+				Days:        daysLeft(p, k.NotAfter),
+			})
 		}
 	}
 	if p.Lock != nil && p.Lock.Lock != nil {

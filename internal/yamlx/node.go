@@ -50,7 +50,10 @@ func (r *reader) properties(n *yaml.Node) {
 // but the position: the node begins at the "!". A block mapping begins at its
 // first key.
 func (r *reader) bareTag(n *yaml.Node) bool {
-	if n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Line == n.Content[0].Line && n.Column == n.Content[0].Column {
+	if n.Kind == yaml.MappingNode &&
+		len(n.Content) > 0 &&
+		n.Line == n.Content[0].Line &&
+		n.Column == n.Content[0].Column {
 		return false
 	}
 	off := r.offset(n.Line, n.Column)
@@ -83,7 +86,9 @@ func (r *reader) mapping(n *yaml.Node, path string, depth int) any {
 
 // join is tree.Join. The paths of a document are in few allocations.
 func (r *reader) join(path, key string) string {
-	if path == "" || strings.IndexByte(key, '.') >= 0 || strings.IndexByte(key, '\\') >= 0 {
+	if path == "" ||
+		strings.IndexByte(key, '.') >= 0 ||
+		strings.IndexByte(key, '\\') >= 0 {
 		return tree.Join(path, key)
 	}
 	need := len(path) + 1 + len(key)

@@ -93,11 +93,14 @@ func (o *outliner) node(n *yaml.Node, indent int) *Node {
 // empty sets the offsets of a value that is not written: after the colon of its
 // key.
 func (o *outliner) empty(e *Entry) {
-	if e.Value.Kind != ScalarNode || e.Value.Text != "" || e.Value.Quote != 0 {
+	if e.Value.Kind != ScalarNode ||
+		e.Value.Text != "" ||
+		e.Value.Quote != 0 {
 		return
 	}
 	at := e.Key.End
-	if i := bytes.IndexByte(o.b[at:], ':'); i >= 0 && len(bytes.TrimSpace(o.b[at:at+i])) == 0 {
+	i := bytes.IndexByte(o.b[at:], ':')
+	if i >= 0 && len(bytes.TrimSpace(o.b[at:at+i])) == 0 {
 		at += i + 1
 	}
 	e.Value.Start, e.Value.End = at, at
@@ -158,7 +161,8 @@ func (o *outliner) blockEnd(at, indent int) int {
 		stop := lineEnd(o.b, next)
 		line := o.b[next:stop]
 		text := bytes.TrimSpace(line)
-		if depth := len(line) - len(bytes.TrimLeft(line, " ")); len(text) > 0 && depth <= indent {
+		depth := len(line) - len(bytes.TrimLeft(line, " "))
+		if len(text) > 0 && depth <= indent {
 			break
 		}
 		if len(text) > 0 {

@@ -46,7 +46,12 @@ func word(s string) (any, problem) {
 // number resolves a scalar that begins like a number.
 func number(s string) (any, problem) {
 	body := strings.TrimLeft(s[:1], "+-") + s[1:]
-	if body == ".inf" || body == ".Inf" || body == ".INF" || s == ".nan" || s == ".NaN" || s == ".NAN" {
+	if body == ".inf" ||
+		body == ".Inf" ||
+		body == ".INF" ||
+		s == ".nan" ||
+		s == ".NaN" ||
+		s == ".NAN" {
 		return s, problem{s + " is not a finite number; quote it if it is text", true}
 	}
 	clean := strings.ReplaceAll(body, "_", "")
@@ -85,7 +90,9 @@ func decimal(s, sign, digits string, underscores bool) (any, problem) {
 func based(s, sign, clean string) (any, problem) {
 	base := map[byte]int{'x': 16, 'o': 8, 'b': 2}[clean[1]]
 	digits := clean[2:]
-	if base == 16 && !allHex(digits) || base == 8 && !allOf(digits, '0', '7') || base == 2 && !allOf(digits, '0', '1') {
+	if base == 16 && !allHex(digits) ||
+		base == 8 && !allOf(digits, '0', '7') ||
+		base == 2 && !allOf(digits, '0', '1') {
 		return s, problem{}
 	}
 	return integer(s, sign+digits, base, s != clean || base != 16)
@@ -119,7 +126,8 @@ func float(s, clean string, underscores bool) (any, problem) {
 // directly before the point, or with an exponent without a sign.
 func textInOld(s string) bool {
 	_, exponent, has := strings.Cut(strings.ToLower(s), "e")
-	return has && exponent[0] != '+' && exponent[0] != '-' || len(s) > 1 && s[0] != '.' && s[1] == '.' && (s[0] < '0' || s[0] > '9')
+	return has && exponent[0] != '+' && exponent[0] != '-' ||
+		len(s) > 1 && s[0] != '.' && s[1] == '.' && (s[0] < '0' || s[0] > '9')
 }
 
 // isFloat reports whether s is digits with a point or an exponent.
@@ -134,7 +142,9 @@ func isFloat(s string) bool {
 		}
 	}
 	whole, fraction, _ := strings.Cut(mantissa, ".")
-	return (whole == "" || allOf(whole, '0', '9')) && (fraction == "" || allOf(fraction, '0', '9')) && whole+fraction != ""
+	return (whole == "" || allOf(whole, '0', '9')) &&
+		(fraction == "" || allOf(fraction, '0', '9')) &&
+		whole+fraction != ""
 }
 
 // sexagesimal reports whether s is a number such as 12:30:45, which has base 60 in
@@ -145,7 +155,8 @@ func sexagesimal(s string) bool {
 		return false
 	}
 	for i, p := range parts {
-		if !allOf(p, '0', '9') || i > 0 && (len(p) > 2 || p[0] > '5' && len(p) == 2) {
+		if !allOf(p, '0', '9') ||
+			i > 0 && (len(p) > 2 || p[0] > '5' && len(p) == 2) {
 			return false
 		}
 	}
@@ -156,7 +167,10 @@ func sexagesimal(s string) bool {
 // YAML 1.1.
 func sexagesimalFloat(s string) bool {
 	whole, fraction, has := strings.Cut(s, ".")
-	return has && (fraction == "" || allOf(fraction, '0', '9')) && strings.Contains(whole, ":") && sexagesimal("1"+whole)
+	return has &&
+		(fraction == "" || allOf(fraction, '0', '9')) &&
+		strings.Contains(whole, ":") &&
+		sexagesimal("1"+whole)
 }
 
 func allOf(s string, lo, hi byte) bool {
@@ -170,7 +184,8 @@ func allOf(s string, lo, hi byte) bool {
 
 func allHex(s string) bool {
 	for i := 0; i < len(s); i++ {
-		if c := s[i] | 0x20; !(s[i] >= '0' && s[i] <= '9' || c >= 'a' && c <= 'f') {
+		c := s[i] | 0x20
+		if !(s[i] >= '0' && s[i] <= '9' || c >= 'a' && c <= 'f') {
 			return false
 		}
 	}

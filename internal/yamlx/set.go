@@ -79,7 +79,10 @@ func addEntry(b []byte, n *Node, key, value string) []byte {
 }
 
 func splice(b []byte, start, end int, text string) []byte {
-	return bytes.Join([][]byte{b[:start], []byte(text), b[end:]}, nil)
+	return bytes.Join(
+		[][]byte{b[:start], []byte(text), b[end:]},
+		nil,
+	)
 }
 
 // onlyChanged returns an error unless the document has the value at the path, and the
@@ -113,7 +116,8 @@ func sameBut(a, b *Node, path []string) bool {
 		other := b.Find(e.Key.Text)
 		switch {
 		case e.Key.Text == path[0]:
-			if other == nil || e.Value.Kind == MappingNode && !sameBut(e.Value, other.Value, path[1:]) {
+			if other == nil ||
+				e.Value.Kind == MappingNode && !sameBut(e.Value, other.Value, path[1:]) {
 				return false
 			}
 		case other == nil || !sameNode(e.Value, other.Value):
@@ -129,11 +133,16 @@ func sameBut(a, b *Node, path []string) bool {
 }
 
 func sameNode(a, b *Node) bool {
-	if a.Kind != b.Kind || a.Text != b.Text || a.Quote != b.Quote || len(a.Entries) != len(b.Entries) || len(a.Items) != len(b.Items) {
+	if a.Kind != b.Kind ||
+		a.Text != b.Text ||
+		a.Quote != b.Quote ||
+		len(a.Entries) != len(b.Entries) ||
+		len(a.Items) != len(b.Items) {
 		return false
 	}
 	for i := range a.Entries {
-		if a.Entries[i].Key.Text != b.Entries[i].Key.Text || !sameNode(a.Entries[i].Value, b.Entries[i].Value) {
+		if a.Entries[i].Key.Text != b.Entries[i].Key.Text ||
+			!sameNode(a.Entries[i].Value, b.Entries[i].Value) {
 			return false
 		}
 	}

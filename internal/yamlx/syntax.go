@@ -26,10 +26,18 @@ func (r *reader) syntax(err error) any {
 	}
 	if name, ok := strings.CutPrefix(text, "unknown anchor '"); ok {
 		name = "*" + strings.TrimSuffix(name, "' referenced")
-		return r.fail(hidden.Position(r.b, max(0, bytes.Index(r.b, []byte(name)))), "aliases (%s) are not allowed", name)
+		return r.fail(
+			hidden.Position(r.b, max(0, bytes.Index(r.b, []byte(name)))),
+			"aliases (%s) are not allowed",
+			name,
+		)
 	}
 	if text == "control characters are not allowed" {
-		return r.fail(hidden.Position(r.b, max(0, bytes.IndexAny(r.b, "\ufeff\ufffe\uffff"))), "%s", text)
+		return r.fail(
+			hidden.Position(r.b, max(0, bytes.IndexAny(r.b, "\ufeff\ufffe\uffff"))),
+			"%s",
+			text,
+		)
 	}
 	return r.fail(r.likelyPosition(line, text), "%s", text)
 }
@@ -45,9 +53,11 @@ func (r *reader) likelyPosition(line int, text string) diag.Position {
 	col := len(l) - len(bytes.TrimLeft(l, " ")) + 1
 	switch {
 	case strings.HasPrefix(text, "mapping values"):
-		if i := bytes.Index(l, []byte(": ")); i >= 0 {
+		i := bytes.Index(l, []byte(": "))
+		if i >= 0 {
 			col = i + 1
-			if j := bytes.Index(l[i+1:], []byte(":")); j >= 0 {
+			j := bytes.Index(l[i+1:], []byte(":"))
+			if j >= 0 {
 				col += j + 1
 			}
 		}

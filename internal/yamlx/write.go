@@ -82,7 +82,9 @@ func sorted(m map[string]any) Map {
 	for k, v := range m {
 		out = append(out, Pair{k, v})
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Key < out[j].Key })
+	sort.Slice(out, func(i, j int) bool {
+		return out[i].Key < out[j].Key
+	})
 	return out
 }
 
@@ -216,7 +218,9 @@ func (w *writer) text(s string) string {
 	return b.String()
 }
 
-func visible(r rune) bool { return hidden.Visible(string(r)) == string(r) }
+func visible(r rune) bool {
+	return hidden.Visible(string(r)) == string(r)
+}
 
 // bare reports whether s may be written without quotes: ASCII words that are text
 // to every parser.

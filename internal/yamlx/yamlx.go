@@ -34,11 +34,15 @@ const MaxPath = 1024
 // Parse parses one YAML document whose top level is a mapping. The Doc is nil
 // exactly when a finding is an error. The position of an entry is that of its
 // key.
-func Parse(b []byte) (*tree.Doc, []diag.Finding) { return parseMapping(b, false) }
+func Parse(b []byte) (*tree.Doc, []diag.Finding) {
+	return parseMapping(b, false)
+}
 
 // ParseItem is Parse for items: they contain JSON Schemas of other programs, whose
 // integers can be larger than 64 bits. Such an integer is a json.Number.
-func ParseItem(b []byte) (*tree.Doc, []diag.Finding) { return parseMapping(b, true) }
+func ParseItem(b []byte) (*tree.Doc, []diag.Finding) {
+	return parseMapping(b, true)
+}
 
 func parseMapping(b []byte, large bool) (*tree.Doc, []diag.Finding) {
 	v, pos, found := parse(b, large)
@@ -56,11 +60,16 @@ func parseMapping(b []byte, large bool) (*tree.Doc, []diag.Finding) {
 
 // ParseAny parses one YAML document of any type, with the positions of its parts
 // keyed as in tree.Doc. The positions are nil exactly when a finding is an error.
-func ParseAny(b []byte) (any, map[string]diag.Position, []diag.Finding) { return parse(b, false) }
+func ParseAny(b []byte) (any, map[string]diag.Position, []diag.Finding) {
+	return parse(b, false)
+}
 
 func parse(b []byte, large bool) (any, map[string]diag.Position, []diag.Finding) {
 	// Most lines and commas have a value with a position.
-	r := reader{b: b, large: large, pos: make(map[string]diag.Position, min(bytes.Count(b, []byte{'\n'})+bytes.Count(b, []byte{','}), 1<<12))}
+	r := reader{b: b, large: large, pos: make(map[string]diag.Position, min(
+		bytes.Count(b, []byte{'\n'})+bytes.Count(b, []byte{','}),
+		1<<12,
+	))}
 	if r.found = precheck(b); len(r.found) > 0 {
 		return nil, nil, r.found
 	}
@@ -122,12 +131,24 @@ func decode(dec *yaml.Decoder) (n *yaml.Node, err error) {
 }
 
 func (r *reader) fail(at diag.Position, format string, args ...any) any {
-	r.found = append(r.found, diag.Errorf(diag.ParsingError, at.Line, at.Column, format, args...))
+	r.found = append(r.found, diag.Errorf(
+		diag.ParsingError,
+		at.Line,
+		at.Column,
+		format,
+		args...,
+	))
 	return nil
 }
 
 func (r *reader) warn(at diag.Position, format string, args ...any) {
-	r.found = append(r.found, diag.Warnf(diag.ParsingError, at.Line, at.Column, format, args...))
+	r.found = append(r.found, diag.Warnf(
+		diag.ParsingError,
+		at.Line,
+		at.Column,
+		format,
+		args...,
+	))
 }
 
 // position returns the position of a node. The module's column counts characters,
@@ -214,10 +235,18 @@ func precheck(b []byte) []diag.Finding {
 	var out []diag.Finding
 	add := func(off int, format string, args ...any) {
 		at := hidden.Position(b, off)
-		out = append(out, diag.Errorf(diag.ParsingError, at.Line, at.Column, format, args...))
+		out = append(out, diag.Errorf(
+			diag.ParsingError,
+			at.Line,
+			at.Column,
+			format,
+			args...,
+		))
 	}
 	if i := control(b); i >= 0 {
-		add(i, "the control character %s is not allowed", hidden.Visible(string([]rune(string(b[i:min(len(b), i+4)]))[:1])))
+		add(i, "the control character %s is not allowed", hidden.Visible(string(
+			[]rune(string(b[i:min(len(b), i+4)]))[:1],
+		)))
 	}
 	if i := directive(b); i >= 0 {
 		add(i, "directives (%%) are not allowed")

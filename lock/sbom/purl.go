@@ -14,7 +14,8 @@ import (
 func purl(b lock.Bundle) string {
 	id := b.ID
 	kind, where := "generic", strings.Trim(hostPath(id), "/")
-	if parts := strings.Split(where, "/"); id.Kind == lock.HostID && parts[0] == "github.com" && len(parts) == 3 {
+	parts := strings.Split(where, "/")
+	if id.Kind == lock.HostID && parts[0] == "github.com" && len(parts) == 3 {
 		kind, where = "github", strings.ToLower(path.Join(parts[1:]...))
 	}
 	var s strings.Builder
@@ -22,10 +23,13 @@ func purl(b lock.Bundle) string {
 	if b.Version != "" {
 		s.WriteString("@" + quote(b.Version))
 	}
-	if at := repository(b.URL); at != "" && b.Replace.IsZero() {
+	at := repository(b.URL)
+	if at != "" && b.Replace.IsZero() {
 		s.WriteString("?vcs_url=" + quote("git+"+at+"@"+b.Commit))
 	} else {
-		s.WriteString("?bundle=" + quote(cmp.Or(b.Replace.String(), id.String())))
+		s.WriteString(
+			"?bundle=" + quote(cmp.Or(b.Replace.String(), id.String())),
+		)
 	}
 	if id.Subdir != "" {
 		s.WriteString("#" + quotePath(id.Subdir))

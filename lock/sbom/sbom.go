@@ -101,9 +101,15 @@ func (w *writer) bundles(l *lock.Lock) error {
 		w.refs[b.ID.String()] = purl(b)
 	}
 	for _, b := range l.Bundles {
-		w.add(component(b, w.refs[b.ID.String()]), w.needed(b.Needs)...)
+		w.add(
+			component(b, w.refs[b.ID.String()]),
+			w.needed(b.Needs)...,
+		)
 		if b.Require != "" {
-			w.needs[root] = append(w.needs[root], w.refs[b.ID.String()])
+			w.needs[root] = append(
+				w.needs[root],
+				w.refs[b.ID.String()],
+			)
 		}
 	}
 	return nil
@@ -155,11 +161,20 @@ func (w *writer) system(s lock.System) {
 		return
 	}
 	ref := "pkg:generic/" + quotePath(s.ID) + "@" + quote(s.Version) + "?sum=" + quote(s.Sum)
-	w.add(Component{Type: "library", Ref: ref, Name: s.ID, Version: s.Version, Purl: ref, Properties: []Property{{"rye:sum", s.Sum}}})
+	w.add(Component{
+		Type:       "library",
+		Ref:        ref,
+		Name:       s.ID,
+		Version:    s.Version,
+		Purl:       ref,
+		Properties: []Property{{"rye:sum", s.Sum}},
+	})
 	w.needs[root] = append(w.needs[root], ref)
 }
 
-func memberRef(m lock.Member) string { return "member:" + m.Path }
+func memberRef(m lock.Member) string {
+	return "member:" + m.Path
+}
 
 func (w *writer) members(l *lock.Lock) {
 	for _, m := range l.Members {
@@ -192,15 +207,27 @@ func (w *writer) items(l *lock.Lock) {
 	}
 }
 
-func linkRef(l lock.Link) string { return l.Ref.String() + "@" + l.Digest.String() }
+func linkRef(l lock.Link) string {
+	return l.Ref.String() + "@" + l.Digest.String()
+}
 
 func element(l lock.Link) Component {
-	return Component{Type: "file", Ref: linkRef(l), Name: l.Ref.String(), Hashes: []Hash{{"SHA-256", l.Digest.Hex()}}}
+	return Component{
+		Type:   "file",
+		Ref:    linkRef(l),
+		Name:   l.Ref.String(),
+		Hashes: []Hash{{"SHA-256", l.Digest.Hex()}},
+	}
 }
 
 // finish sorts the components and writes the dependencies.
 func (w *writer) finish() {
-	slices.SortFunc(w.Components, func(a, b Component) int { return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Ref, b.Ref)) })
+	slices.SortFunc(w.Components, func(a, b Component) int {
+		return cmp.Or(
+			cmp.Compare(a.Type, b.Type),
+			cmp.Compare(a.Ref, b.Ref),
+		)
+	})
 	for _, c := range append([]Component{w.Metadata.Component}, w.Components...) {
 		on := slices.Clone(w.needs[c.Ref])
 		slices.Sort(on)

@@ -158,7 +158,10 @@ func edgesOf(l *lock.Lock) map[string][]Step {
 	}
 	for _, from := range slices.Sorted(maps.Keys(out)) {
 		slices.SortStableFunc(out[from], func(a, b Step) int {
-			return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Wanted, b.Wanted))
+			return cmp.Or(
+				cmp.Compare(a.ID, b.ID),
+				cmp.Compare(a.Wanted, b.Wanted),
+			)
 		})
 	}
 	return out

@@ -68,8 +68,12 @@ type witness struct {
 	key  ed25519.PublicKey
 }
 
-func (w *witness) Name() string    { return w.name }
-func (w *witness) KeyHash() uint32 { return w.hash }
+func (w *witness) Name() string {
+	return w.name
+}
+func (w *witness) KeyHash() uint32 {
+	return w.hash
+}
 
 // Verify implements note.Verifier.
 func (w *witness) Verify(msg, sig []byte) bool {
@@ -77,7 +81,8 @@ func (w *witness) Verify(msg, sig []byte) bool {
 		return false
 	}
 	t := binary.BigEndian.Uint64(sig)
-	return t <= 1<<62 && ed25519.Verify(w.key, cosigned(msg, t), sig[8:])
+	return t <= 1<<62 &&
+		ed25519.Verify(w.key, cosigned(msg, t), sig[8:])
 }
 
 // cosigned returns the text that a witness signs.
@@ -90,7 +95,12 @@ func parseKey(key string, kind byte) (*witness, error) {
 	name, rest, _ := strings.Cut(key, "+")
 	hash, b64, ok := strings.Cut(rest, "+")
 	raw, err := base64.StdEncoding.DecodeString(b64)
-	if !ok || err != nil || len(raw) != 1+ed25519.PublicKeySize || raw[0] != kind || name == "" || strings.ContainsAny(name, " \t\r\n") {
+	if !ok ||
+		err != nil ||
+		len(raw) != 1+ed25519.PublicKeySize ||
+		raw[0] != kind ||
+		name == "" ||
+		strings.ContainsAny(name, " \t\r\n") {
 		return nil, fmt.Errorf("reading key %q: it is not NAME+HASH+KEY of type %d", key, kind)
 	}
 	w := &witness{name: name, hash: keyHash(name, raw), key: raw[1:]}
@@ -142,7 +152,8 @@ func (v Verifier) Verify(msg []byte) (*Checkpoint, error) {
 			return nil, err
 		}
 		// A log that signs as its own witness proves nothing.
-		if id := witnessID(w.name, w.hash); byID[id] == nil && !isOwnKey(w, v.Key) {
+		id := witnessID(w.name, w.hash)
+		if byID[id] == nil && !isOwnKey(w, v.Key) {
 			byID[id], all = w, append(all, w)
 		}
 	}
@@ -167,7 +178,9 @@ func isOwnKey(w *witness, key string) bool {
 	return err == nil && bytes.Equal(w.key, l.key)
 }
 
-func witnessID(name string, hash uint32) string { return fmt.Sprintf("%s+%08x", name, hash) }
+func witnessID(name string, hash uint32) string {
+	return fmt.Sprintf("%s+%08x", name, hash)
+}
 
 func noteError(err error) error {
 	var unverified *note.UnverifiedNoteError
@@ -182,7 +195,12 @@ func noteError(err error) error {
 }
 
 // count notes which witnesses signed. Two names of one key are one witness.
-func (v Verifier) count(c *Checkpoint, n *note.Note, byID map[string]*witness, own note.Verifier) error {
+func (v Verifier) count(
+	c *Checkpoint,
+	n *note.Note,
+	byID map[string]*witness,
+	own note.Verifier,
+) error {
 	signed := false
 	times := map[string]time.Time{}
 	for _, s := range n.Sigs {
@@ -204,7 +222,9 @@ func (v Verifier) count(c *Checkpoint, n *note.Note, byID map[string]*witness, o
 		}
 	}
 	// One witness that signs alone must not make the state look new.
-	sorted := slices.SortedFunc(maps.Values(times), func(a, b time.Time) int { return b.Compare(a) })
+	sorted := slices.SortedFunc(maps.Values(times), func(a, b time.Time) int {
+		return b.Compare(a)
+	})
 	if n := max(v.Quorum, 1); len(sorted) >= n {
 		c.Time = sorted[n-1]
 	}
@@ -231,8 +251,12 @@ func (v Verifier) recent(b64 string) (time.Time, bool) {
 	if age == 0 {
 		age = DefaultMaxAge
 	}
-	at := time.Unix(int64(binary.BigEndian.Uint64(raw[4:])&(1<<62-1)), 0).UTC()
-	return at, !at.Before(now.Add(-age)) && !at.After(now.Add(maxAhead))
+	at := time.Unix(
+		int64(binary.BigEndian.Uint64(raw[4:])&(1<<62-1)),
+		0,
+	).UTC()
+	return at, !at.Before(now.Add(-age)) &&
+		!at.After(now.Add(maxAhead))
 }
 
 // parseBody returns the origin and tree of the text of a note. It accepts extension lines
@@ -289,7 +313,12 @@ func WitnessKey(name string, key ed25519.PublicKey) string {
 
 // Cosign returns a note with the cosignature of a witness added. It does not verify the
 // note: a witness does that first, with a Verifier and a consistency proof.
-func Cosign(msg []byte, name string, key ed25519.PrivateKey, at time.Time) ([]byte, error) {
+func Cosign(
+	msg []byte,
+	name string,
+	key ed25519.PrivateKey,
+	at time.Time,
+) ([]byte, error) {
 	text, _, ok := strings.Cut(string(msg), "\n\n")
 	if !ok || at.Unix() < 0 {
 		return nil, ErrNote

@@ -55,7 +55,9 @@ type field struct {
 }
 
 func text(name string, at func(*Entry) *string, check func(string) bool) field {
-	return field{name, func(e *Entry) string { return *at(e) },
+	return field{name, func(e *Entry) string {
+		return *at(e)
+	},
 		func(e *Entry, s string) error { *at(e) = s; return nil }, check}
 }
 
@@ -77,30 +79,72 @@ func moment(name string, at func(*Entry) *time.Time) field {
 // fields are the lines of an entry in their order.
 func fields() []field {
 	return []field{
-		text("type", func(e *Entry) *string { return &e.Type }, isWord),
-		text("id", func(e *Entry) *string { return &e.ID }, isWord),
-		text("namespace", func(e *Entry) *string { return &e.Namespace }, isWord),
-		text("version", func(e *Entry) *string { return &e.Version }, isWord),
-		text("state", func(e *Entry) *string { return &e.State },
-			func(s string) bool { return slices.Contains([]string{"ok", "yanked", "unlisted", "deleted"}, s) }),
-		text("action", func(e *Entry) *string { return &e.Action }, func(s string) bool { return s == "add" || s == "remove" }),
-		text("method", func(e *Entry) *string { return &e.Method }, isWord),
-		text("reason", func(e *Entry) *string { return &e.Reason }, isLine),
-		text("sum", func(e *Entry) *string { return &e.Sum }, isSum),
-		text("archive", func(e *Entry) *string { return &e.Archive }, isDigest),
-		text("manifest", func(e *Entry) *string { return &e.Manifest }, isDigest),
-		{"signers", func(e *Entry) string { return strings.Join(e.Signers, " ") },
+		text("type", func(e *Entry) *string {
+			return &e.Type
+		}, isWord),
+		text("id", func(e *Entry) *string {
+			return &e.ID
+		}, isWord),
+		text("namespace", func(e *Entry) *string {
+			return &e.Namespace
+		}, isWord),
+		text("version", func(e *Entry) *string {
+			return &e.Version
+		}, isWord),
+		text("state", func(e *Entry) *string {
+			return &e.State
+		},
+			func(s string) bool {
+				return slices.Contains([]string{"ok", "yanked", "unlisted", "deleted"}, s)
+			}),
+		text(
+			"action",
+			func(e *Entry) *string { return &e.Action },
+			func(s string) bool { return s == "add" || s == "remove" },
+		),
+		text("method", func(e *Entry) *string {
+			return &e.Method
+		}, isWord),
+		text("reason", func(e *Entry) *string {
+			return &e.Reason
+		}, isLine),
+		text("sum", func(e *Entry) *string {
+			return &e.Sum
+		}, isSum),
+		text("archive", func(e *Entry) *string {
+			return &e.Archive
+		}, isDigest),
+		text("manifest", func(e *Entry) *string {
+			return &e.Manifest
+		}, isDigest),
+		{"signers", func(e *Entry) string {
+			return strings.Join(e.Signers, " ")
+		},
 			func(e *Entry, s string) error { e.Signers = strings.Split(s, " "); return nil },
 			func(s string) bool {
 				list := strings.Split(s, " ")
-				return !slices.ContainsFunc(list, func(k string) bool { return !isKey(k) })
+				return !slices.ContainsFunc(list, func(k string) bool {
+					return !isKey(k)
+				})
 			}},
-		text("publisher", func(e *Entry) *string { return &e.Publisher }, isKey),
-		text("key", func(e *Entry) *string { return &e.Key }, isKey),
-		text("digest", func(e *Entry) *string { return &e.Digest }, isDigest),
-		moment("until", func(e *Entry) *time.Time { return &e.Until }),
-		moment("time", func(e *Entry) *time.Time { return &e.Time }),
-		text("statement", func(e *Entry) *string { return &e.Statement }, isDigest),
+		text("publisher", func(e *Entry) *string {
+			return &e.Publisher
+		}, isKey),
+		text("key", func(e *Entry) *string {
+			return &e.Key
+		}, isKey),
+		text("digest", func(e *Entry) *string {
+			return &e.Digest
+		}, isDigest),
+		moment("until", func(e *Entry) *time.Time {
+			return &e.Until
+		}),
+		moment("time", func(e *Entry) *time.Time {
+			return &e.Time
+		}),
+		text("statement", func(e *Entry) *string {
+			return &e.Statement
+		}, isDigest),
 	}
 }
 
@@ -156,7 +200,9 @@ func ParseEntry(b []byte) (*Entry, error) {
 	for line := range strings.Lines(rest) {
 		n++
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		at := slices.IndexFunc(all[next:], func(f field) bool { return f.name == name })
+		at := slices.IndexFunc(all[next:], func(f field) bool {
+			return f.name == name
+		})
 		if at < 0 || !strings.HasSuffix(line, "\n") {
 			return nil, fmt.Errorf("reading a log entry: line %d: %q is unknown here", n, name)
 		}
@@ -180,7 +226,9 @@ func complete(e *Entry, have map[string]bool) error {
 		}
 	}
 	for name := range have {
-		if name != "type" && !slices.Contains(must, name) && !slices.Contains(may, name) {
+		if name != "type" &&
+			!slices.Contains(must, name) &&
+			!slices.Contains(may, name) {
 			return fmt.Errorf("reading a log entry: a %s has no %s", e.Type, name)
 		}
 	}
@@ -195,7 +243,10 @@ func isLine(s string) bool {
 }
 
 func isWord(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= 0x20 || r >= 0x7f })
+	return s != "" &&
+		!strings.ContainsFunc(s, func(r rune) bool {
+			return r <= 0x20 || r >= 0x7f
+		})
 }
 
 func isHex(s string) bool {
@@ -203,9 +254,17 @@ func isHex(s string) bool {
 	return err == nil && len(b) == 32 && strings.ToLower(s) == s
 }
 
-func isDigest(s string) bool { h, ok := strings.CutPrefix(s, "sha256:"); return ok && isHex(h) }
+func isDigest(s string) bool {
+	h, ok := strings.CutPrefix(s, "sha256:")
+	return ok &&
+		isHex(h)
+}
 
-func isKey(s string) bool { h, ok := strings.CutPrefix(s, "ed25519:"); return ok && isHex(h) }
+func isKey(s string) bool {
+	h, ok := strings.CutPrefix(s, "ed25519:")
+	return ok &&
+		isHex(h)
+}
 
 func isSum(s string) bool {
 	b64, ok := strings.CutPrefix(s, "h1:")

@@ -49,7 +49,9 @@ func EmptyTree() Tree {
 }
 
 // String returns the size and the root in base64, as rye.lock has them.
-func (t Tree) String() string { return strconv.FormatInt(t.Size, 10) + " " + t.Root.String() }
+func (t Tree) String() string {
+	return strconv.FormatInt(t.Size, 10) + " " + t.Root.String()
+}
 
 // ParseTree is the inverse of Tree.String.
 func ParseTree(s string) (Tree, error) {
@@ -72,12 +74,17 @@ func ParseTree(s string) (Tree, error) {
 var errTree = errors.New("it is not a number of entries and the base64 of 32 bytes")
 
 // LeafHash returns the hash of an entry.
-func LeafHash(entry []byte) Hash { return tlog.RecordHash(entry) }
+func LeafHash(entry []byte) Hash {
+	return tlog.RecordHash(entry)
+}
 
 // tilePath returns the path of a tile below the log: C2SP has no height in it, and
 // another name for the entries, than x/mod.
 func tilePath(t tlog.Tile) string {
-	level, rest, _ := strings.Cut(strings.TrimPrefix(t.Path(), fmt.Sprintf("tile/%d/", t.H)), "/")
+	level, rest, _ := strings.Cut(
+		strings.TrimPrefix(t.Path(), fmt.Sprintf("tile/%d/", t.H)),
+		"/",
+	)
 	if t.L == entries {
 		level = "entries"
 	}

@@ -37,7 +37,9 @@ func NewReader(src Source, t Tree) *Reader {
 }
 
 // Tree returns the tree that r reads.
-func (r *Reader) Tree() Tree { return r.tree }
+func (r *Reader) Tree() Tree {
+	return r.tree
+}
 
 // tiles is a tlog.TileReader for one call.
 type tiles struct {
@@ -47,7 +49,9 @@ type tiles struct {
 }
 
 // Height implements tlog.TileReader.
-func (t *tiles) Height() int { return Height }
+func (t *tiles) Height() int {
+	return Height
+}
 
 // SaveTiles implements tlog.TileReader. The tiles are verified.
 func (t *tiles) SaveTiles(list []tlog.Tile, data [][]byte) {
@@ -87,7 +91,11 @@ func (r *Reader) keptTile(t tlog.Tile) []byte {
 
 // read returns the file of a tile. A server may remove a partial tile once the full one
 // exists, which begins with the same bytes.
-func (r *Reader) read(ctx context.Context, t tlog.Tile, limit int64) ([]byte, error) {
+func (r *Reader) read(
+	ctx context.Context,
+	t tlog.Tile,
+	limit int64,
+) ([]byte, error) {
 	b, err := r.src(ctx, tilePath(t), limit)
 	if errors.Is(err, fs.ErrNotExist) && t.W < Width {
 		full := t
@@ -102,8 +110,13 @@ func (r *Reader) hashes(ctx context.Context, fn func(tlog.HashReader) error) err
 	if r.tree.Size == 0 {
 		return fmt.Errorf("%w: the tree is empty", ErrIndex)
 	}
-	t := &tiles{r: r, read: func(t tlog.Tile) ([]byte, error) { return r.read(ctx, t, maxTile) }}
-	err := fn(tlog.TileHashReader(tlog.Tree{N: r.tree.Size, Hash: r.tree.Root}, t))
+	t := &tiles{r: r, read: func(t tlog.Tile) ([]byte, error) {
+		return r.read(ctx, t, maxTile)
+	}}
+	err := fn(tlog.TileHashReader(
+		tlog.Tree{N: r.tree.Size, Hash: r.tree.Root},
+		t,
+	))
 	if t.err != nil && !errors.Is(t.err, fs.ErrNotExist) {
 		return t.err
 	}
@@ -142,7 +155,8 @@ func (r *Reader) Entry(ctx context.Context, index int64) ([]byte, error) {
 		return nil, fmt.Errorf("%w: reading %s: %w", ErrProof, tilePath(t), errors.Join(err, err2))
 	}
 	e := list[index%Width]
-	if err := CheckInclusion(p, r.tree, index, LeafHash(e)); err != nil {
+	err = CheckInclusion(p, r.tree, index, LeafHash(e))
+	if err != nil {
 		return nil, fmt.Errorf("%w: entry %d of %s", ErrProof, index, tilePath(t))
 	}
 	return e, nil
@@ -231,7 +245,10 @@ func CheckInclusion(p Proof, t Tree, index int64, leaf Hash) error {
 
 // CheckConsistency returns ErrInconsistent unless p proves that older is a prefix of t.
 func CheckConsistency(p Proof, t, older Tree) error {
-	if older.Size == 0 && older == EmptyTree() && len(p) == 0 && (t.Size > 0 || t == older) {
+	if older.Size == 0 &&
+		older == EmptyTree() &&
+		len(p) == 0 &&
+		(t.Size > 0 || t == older) {
 		return nil
 	}
 	if tlog.CheckTree(tlog.TreeProof(p), t.Size, t.Root, older.Size, older.Root) != nil {
@@ -258,7 +275,8 @@ func (r *Reader) Check(ctx context.Context, each func(index int64, entry []byte)
 			if err := tree.add(LeafHash(e)); err != nil {
 				return err
 			}
-			if err := each(n*Width+int64(i), e); err != nil {
+			err := each(n*Width+int64(i), e)
+			if err != nil {
 				return err
 			}
 		}
@@ -284,7 +302,8 @@ func (r *Reader) checkTiles(ctx context.Context, h tlog.HashReader) error {
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", tilePath(t), err)
 		}
-		if len(got) < len(want) || string(got[:len(want)]) != string(want) {
+		if len(got) < len(want) ||
+			string(got[:len(want)]) != string(want) {
 			return fmt.Errorf("%w: %s differs from the entries", ErrProof, tilePath(t))
 		}
 	}

@@ -96,13 +96,19 @@ func subtree(level int, n int64) (out []int64) {
 }
 
 // Tree returns the tree of the newest checkpoint.
-func (w *Writer) Tree() Tree { return w.tree }
+func (w *Writer) Tree() Tree {
+	return w.tree
+}
 
 // Checkpoint returns the newest checkpoint.
-func (w *Writer) Checkpoint() []byte { return w.note }
+func (w *Writer) Checkpoint() []byte {
+	return w.note
+}
 
 // Broken returns why Append fails until the log is opened again, nil if it does not.
-func (w *Writer) Broken() error { return w.broken }
+func (w *Writer) Broken() error {
+	return w.broken
+}
 
 // Append adds entries and returns the number of the first. When it returns, entries,
 // tiles and checkpoint are durable. After an error the log has its state from before: files
@@ -175,7 +181,10 @@ func (w *Writer) writeEntries(ctx context.Context, old int64, list [][]byte) err
 	var b []byte
 	if have := int(old % Width); have > 0 {
 		t := bundleOf(old-1, old)
-		got, err := NewReader(w.files.Read, Tree{Size: old}).read(ctx, t, maxBundle)
+		got, err := NewReader(
+			w.files.Read,
+			Tree{Size: old},
+		).read(ctx, t, maxBundle)
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", tilePath(t), err)
 		}
@@ -194,7 +203,8 @@ func (w *Writer) writeEntries(ctx context.Context, old int64, list [][]byte) err
 			continue
 		}
 		t := bundleOf(n-1, n)
-		if err := w.files.Write(tilePath(t), b); err != nil {
+		err := w.files.Write(tilePath(t), b)
+		if err != nil {
 			return fmt.Errorf("writing %s: %w", tilePath(t), err)
 		}
 		b = nil
@@ -222,7 +232,9 @@ func (w *Writer) publish(ctx context.Context) error {
 }
 
 // Own returns the newest checkpoint with the signature of the log alone.
-func (w *Writer) Own() ([]byte, error) { return w.signer.Sign(w.origin, w.tree) }
+func (w *Writer) Own() ([]byte, error) {
+	return w.signer.Sign(w.origin, w.tree)
+}
 
 // Cosigned writes the newest checkpoint with cosignatures of witnesses, which the caller has
 // verified. If it does not change, nothing is written.
@@ -241,7 +253,8 @@ func (w *Writer) Cosigned(ctx context.Context, lines ...string) error {
 		return fmt.Errorf("adding cosignatures: the checkpoint would have %d bytes, at most %d are allowed", len(msg), MaxCheckpoint)
 	}
 	if err := w.files.Write(CheckpointName, msg); err != nil {
-		if have, bad := w.files.Read(context.WithoutCancel(ctx), CheckpointName, MaxCheckpoint); bad == nil && bytes.Equal(have, msg) {
+		have, bad := w.files.Read(context.WithoutCancel(ctx), CheckpointName, MaxCheckpoint)
+		if bad == nil && bytes.Equal(have, msg) {
 			w.note = msg
 		}
 		return fmt.Errorf("writing the checkpoint: %w", err)
@@ -255,7 +268,8 @@ func (w *Writer) trim() {
 	for _, x := range slices.Collect(maps.Keys(w.edge)) {
 		level, n := tlog.SplitStoredHashIndex(x)
 		full := w.tree.Size >> level // complete nodes of that level
-		if top := level / Height * Height; n < full&^(1<<(Height-(level-top))-1) {
+		top := level / Height * Height
+		if n < full&^(1<<(Height-(level-top))-1) {
 			delete(w.edge, x)
 		}
 	}

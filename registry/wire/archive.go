@@ -46,7 +46,9 @@ type File struct {
 // not the hash of the archive.
 func Pack(files []File) ([]byte, error) {
 	sorted := slices.Clone(files)
-	slices.SortFunc(sorted, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(sorted, func(a, b File) int {
+		return strings.Compare(a.Path, b.Path)
+	})
 	list := make([]lock.TreeFile, len(sorted))
 	for i, f := range sorted {
 		list[i] = f.tree()
@@ -65,7 +67,8 @@ func Pack(files []File) ([]byte, error) {
 			return nil, fmt.Errorf("packing %s: %w", f.Path, err)
 		}
 	}
-	if err := errors.Join(t.Close(), z.Close()); err != nil {
+	err = errors.Join(t.Close(), z.Close())
+	if err != nil {
 		return nil, err
 	}
 	if out.Len() > MaxArchive {
@@ -132,7 +135,8 @@ func checkFiles(list []lock.TreeFile) error {
 // may list, a manifest, or a co-signature of one.
 func checkPath(p string) error {
 	dir, name, _ := cutLast(p)
-	if id, ok := strings.CutPrefix(dir, ".ai/bundles/"); ok && strings.HasPrefix(name, "manifest.yaml") && bundle.CheckID(id) == nil {
+	id, ok := strings.CutPrefix(dir, ".ai/bundles/")
+	if ok && strings.HasPrefix(name, "manifest.yaml") && bundle.CheckID(id) == nil {
 		p = ".ai/" + id + "/" + name // the rules for other files apply, too
 	}
 	return bundle.CheckPath(p)
@@ -149,7 +153,11 @@ func cutLast(p string) (dir, name string, ok bool) {
 // Unpack reads an archive from a server or a user that is not trusted. It calls each for
 // every file, in order, and returns the tree, whose hash is lock.HashTree. Files that each
 // received are valid only if Unpack returns no error: the end of the archive may be wrong.
-func Unpack(ctx context.Context, r io.Reader, each func(File) error) ([]lock.TreeFile, error) {
+func Unpack(
+	ctx context.Context,
+	r io.Reader,
+	each func(File) error,
+) ([]lock.TreeFile, error) {
 	u := &unpacking{
 		ctx:  ctx,
 		each: each,
@@ -182,13 +190,17 @@ func (u *unpacking) run(r io.Reader) error {
 		return fmt.Errorf("it is not in the format gzip: %w", compressed.cause(err))
 	}
 	z.Multistream(false)
-	if z.Name != "" || z.Comment != "" || len(z.Extra) > 0 || !z.ModTime.IsZero() {
+	if z.Name != "" ||
+		z.Comment != "" ||
+		len(z.Extra) > 0 ||
+		!z.ModTime.IsZero() {
 		return errors.New("its gzip header has a name, a comment, a time or extra data")
 	}
 	plain := &bounded{r: z, left: maxTar, most: "its content is larger than 512 MiB"}
 	tee := io.TeeReader(plain, u.raw)
 	again := tar.NewWriter(u.own)
-	if err := u.files(tar.NewReader(tee), again); err != nil {
+	err = u.files(tar.NewReader(tee), again)
+	if err != nil {
 		return compressed.cause(plain.cause(err))
 	}
 	if _, err := io.Copy(io.Discard, tee); err != nil { // also verifies gzip's checksum
@@ -200,7 +212,8 @@ func (u *unpacking) run(r io.Reader) error {
 	if !bytes.Equal(u.raw.Sum(nil), u.own.Sum(nil)) {
 		return errors.New("it is not the tar that rye writes for these files: it has other headers or trailing data")
 	}
-	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
+	_, err = in.ReadByte()
+	if !errors.Is(err, io.EOF) {
 		return errors.New("data follows the end of the archive")
 	}
 	return checkFiles(u.list)
@@ -256,13 +269,16 @@ func (u *unpacking) check(h *tar.Header) error {
 	case len(u.list) == MaxFiles:
 		return diag.New(diag.TooLarge, "there are more than %d files", MaxFiles)
 	}
-	if n := len(u.list); n > 0 && u.list[n-1].Path >= h.Name {
+	n := len(u.list)
+	if n > 0 && u.list[n-1].Path >= h.Name {
 		return diag.New(diag.PathEscape, "it repeats, or is not sorted after, %q", cut(u.list[n-1].Path))
 	}
 	return checkPath(h.Name)
 }
 
-func cut(s string) string { return cuttext.Short(s, 200) }
+func cut(s string) string {
+	return cuttext.Short(s, 200)
+}
 
 // bounded is a reader that fails after a number of bytes. Readers above it hide the
 // reason, so it keeps it.
@@ -284,7 +300,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 		}
 		return 0, err
 	}
-	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
+	n, err := b.r.Read(
+		p[:min(int64(len(p)), b.left)],
+	)
 	b.left -= int64(n)
 	return n, err
 }

@@ -55,7 +55,13 @@ func (s *Statement) Entry() *log.Entry {
 	case ActionRevoke:
 		return &log.Entry{Type: log.Revocation, Namespace: s.ID, Publisher: key}
 	}
-	state := map[string]string{ActionYank: StateYanked, ActionUnyank: StateOK, ActionUnlist: StateUnlisted, ActionRelist: StateOK, ActionDelete: StateDeleted}[s.Action]
+	state := map[string]string{
+		ActionYank:   StateYanked,
+		ActionUnyank: StateOK,
+		ActionUnlist: StateUnlisted,
+		ActionRelist: StateOK,
+		ActionDelete: StateDeleted,
+	}[s.Action]
 	return &log.Entry{
 		Type:      log.State,
 		ID:        s.ID,
@@ -102,13 +108,21 @@ func (s *Statement) Revokes(text []byte) bool {
 }
 
 // Raw returns the text of the statement with its signature line. Its digest is Digest.
-func (s *Signed) Raw() []byte { return append(append([]byte{}, s.text...), s.line...) }
+func (s *Signed) Raw() []byte {
+	return append(append([]byte{}, s.text...), s.line...)
+}
 
 // CheckStatement returns an error unless raw is the signed statement that caused an entry of
 // the log of a host. Public returns the public key with a fingerprint, and revocation the
 // text of the revocation that an entry names. The key that key-add adds is not compared: its
 // statement names it by a key document, which may have been renewed since.
-func CheckStatement(raw []byte, e *log.Entry, host string, public func(sign.Fingerprint) (ed25519.PublicKey, error), revocation func() ([]byte, error)) error {
+func CheckStatement(
+	raw []byte,
+	e *log.Entry,
+	host string,
+	public func(sign.Fingerprint) (ed25519.PublicKey, error),
+	revocation func() ([]byte, error),
+) error {
 	s, err := parseSigned(raw)
 	if err != nil {
 		return err

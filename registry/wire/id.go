@@ -37,17 +37,25 @@ func (id ID) String() string {
 }
 
 // Full returns the id of the bundle for a project: registry:HOST/NS/NAME.
-func (id ID) Full(host string) string { return "registry:" + host + "/" + id.String() }
+func (id ID) Full(host string) string {
+	return "registry:" + host + "/" + id.String()
+}
 
 // IndexPath returns the path of the versions of a bundle, relative to the registry's
 // index.
-func (id ID) IndexPath() string { return "/" + id.String() + ".jsonl" }
+func (id ID) IndexPath() string {
+	return "/" + id.String() + ".jsonl"
+}
 
 // NamespaceIndexPath returns the path of the names of a namespace, relative to the index.
-func NamespaceIndexPath(ns string) string { return "/" + ns + "/index.json" }
+func NamespaceIndexPath(ns string) string {
+	return "/" + ns + "/index.json"
+}
 
 // NamespacePath returns the path of the keys of a namespace.
-func NamespacePath(ns string) string { return NamespacesPath + "/" + ns + ".json" }
+func NamespacePath(ns string) string {
+	return NamespacesPath + "/" + ns + ".json"
+}
 
 // ParseID reads NS/NAME or NS/NAME/vN.
 func ParseID(s string) (ID, error) {
@@ -94,13 +102,20 @@ func wrongID(s, why string) error {
 // NAME/v2 must not have the name of a file that the index, or the copy of a client, has, and
 // Windows must be able to create it: there a dot at the end of a name is lost.
 func CheckName(s string) bool {
-	taken := func(suffix string) bool { return strings.HasSuffix(s, suffix) }
-	return len(s) <= maxName && nameForm().MatchString(s) && !winname.Device(s) && !slices.ContainsFunc([]string{".json", ".jsonl", ".etag"}, taken)
+	taken := func(suffix string) bool {
+		return strings.HasSuffix(s, suffix)
+	}
+	return len(s) <= maxName &&
+		nameForm().MatchString(s) &&
+		!winname.Device(s) &&
+		!slices.ContainsFunc([]string{".json", ".jsonl", ".etag"}, taken)
 }
 
 // form returns a function that compiles an expression once, when it is needed.
 func form(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+	return sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(expr)
+	})
 }
 
 var (
@@ -169,7 +184,8 @@ func CheckHost(s string) error {
 			return wrongHost(s)
 		}
 	}
-	if a, err := netip.ParseAddr(host); err == nil && a.Is4() {
+	a, err := netip.ParseAddr(host)
+	if err == nil && a.Is4() {
 		return nil
 	}
 	if host != "localhost" && !isDNS(host) {

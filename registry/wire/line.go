@@ -109,7 +109,8 @@ func knownState(s string) bool {
 // CheckVersion returns an error unless v can be a version of this bundle: complete,
 // canonical, of its major, and not the version of a commit.
 func (id ID) CheckVersion(v string) error {
-	if err := (lock.ID{Kind: lock.RegistryID, Repo: id.NS + "/" + id.Name, Major: id.Major}).CheckVersion(v); err != nil {
+	err := (lock.ID{Kind: lock.RegistryID, Repo: id.NS + "/" + id.Name, Major: id.Major}).CheckVersion(v)
+	if err != nil {
 		return err
 	}
 	if lock.IsPseudo(v) || strings.Contains(v, "+") {
@@ -165,7 +166,8 @@ func CheckUpdate(older, newer []*Line) error {
 		is := *newer[i]
 		same := is.State == was.State && is.Reason == was.Reason
 		later := is.StateLog != nil && (was.StateLog == nil || *is.StateLog > *was.StateLog)
-		equal := is.StateLog == was.StateLog || is.StateLog != nil && was.StateLog != nil && *is.StateLog == *was.StateLog
+		equal := is.StateLog == was.StateLog ||
+			is.StateLog != nil && was.StateLog != nil && *is.StateLog == *was.StateLog
 		is.State = was.State
 		is.Reason = was.Reason
 		is.StateLog = was.StateLog

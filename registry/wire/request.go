@@ -50,7 +50,9 @@ type Report struct {
 }
 
 // RenderBody returns the bytes of a body of this file.
-func RenderBody(v any) []byte { return marshal(v) }
+func RenderBody(v any) []byte {
+	return marshal(v)
+}
 
 // ParseBody reads a body of this file.
 func ParseBody[T Binding | KeyChange | RevocationRequest | Report](b []byte) (*T, error) {
@@ -76,7 +78,9 @@ type Receipt struct {
 const MaxReceipt = 2 << 20
 
 // Render returns the bytes of the receipt.
-func (r *Receipt) Render() []byte { return marshal(r) }
+func (r *Receipt) Render() []byte {
+	return marshal(r)
+}
 
 // ParseReceipt reads a receipt. Nothing in it is verified.
 func ParseReceipt(b []byte) (*Receipt, error) {
@@ -130,7 +134,9 @@ func ParseFailure(b []byte) (err *diag.Error, ok bool) {
 			} `json:"details"`
 		} `json:"error"`
 	}
-	if unmarshal(b, &f, MaxReceipt, false) != nil || f.Error == nil || f.Error.Code == "" {
+	if unmarshal(b, &f, MaxReceipt, false) != nil ||
+		f.Error == nil ||
+		f.Error.Code == "" {
 		return nil, false
 	}
 	if slices.Contains(failureCodes(), f.Error.Code) {

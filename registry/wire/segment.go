@@ -48,9 +48,13 @@ type Segment struct {
 }
 
 // Path returns the path of the segment, relative to the registry's search.
-func (s Segment) Path() string { return "/" + trimSHA(s.Digest) + ".seg" }
+func (s Segment) Path() string {
+	return "/" + trimSHA(s.Digest) + ".seg"
+}
 
-func trimSHA(d string) string { return d[min(len(d), len("sha256:")):] }
+func trimSHA(d string) string {
+	return d[min(len(d), len("sha256:")):]
+}
 
 // ArchiveFile returns the path of an archive, relative to the registry's archives.
 func ArchiveFile(digest string) string {
@@ -136,7 +140,8 @@ var (
 // pattern of calls, or the access that a tool states. It has no space and no character that
 // is not ASCII.
 func CheckCap(s string) error {
-	if len(s) > maxCap || !calledForm().MatchString(s) && !accessForm().MatchString(s) {
+	if len(s) > maxCap ||
+		!calledForm().MatchString(s) && !accessForm().MatchString(s) {
 		return diag.New(diag.RegistryError, "reading capability %.80q: it is not one", s)
 	}
 	return nil
@@ -176,8 +181,18 @@ func ParseSearchManifest(b []byte) (*SearchManifest, error) {
 		if !isDigest(s.Digest) {
 			return nil, malformed("the list of search segments", fmt.Errorf("%q is not a digest", s.Digest))
 		}
-		if s.Size < 1 || s.Size > MaxSegment || s.Bundles < 0 || s.Bundles > SegmentBundles {
-			return nil, malformed("the list of search segments", fmt.Errorf("%s has %d bytes and %d bundles, at most %d and %d are allowed", s.Digest, s.Size, s.Bundles, MaxSegment, SegmentBundles))
+		if s.Size < 1 ||
+			s.Size > MaxSegment ||
+			s.Bundles < 0 ||
+			s.Bundles > SegmentBundles {
+			return nil, malformed("the list of search segments", fmt.Errorf(
+				"%s has %d bytes and %d bundles, at most %d and %d are allowed",
+				s.Digest,
+				s.Size,
+				s.Bundles,
+				MaxSegment,
+				SegmentBundles,
+			))
 		}
 	}
 	return &m, nil
@@ -191,7 +206,8 @@ func RenderSegment(list []Found) ([]byte, error) {
 		return nil, err
 	}
 	for _, f := range list {
-		if _, err := z.Write(marshal(f.cut())); err != nil {
+		_, err := z.Write(marshal(f.cut()))
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -215,14 +231,18 @@ func (f *Found) lists(do func(list *[]string, most int)) {
 // cut returns the bundle with lists that clients accept.
 func (f Found) cut() *Found {
 	f.Items = slices.Clone(f.Items[:min(len(f.Items), maxHitItems)])
-	f.lists(func(list *[]string, most int) { *list = (*list)[:min(len(*list), most)] })
+	f.lists(func(list *[]string, most int) {
+		*list = (*list)[:min(len(*list), most)]
+	})
 	return &f
 }
 
 // tooLong reports whether the bundle has a list that cut would shorten.
 func (f *Found) tooLong() bool {
 	found := len(f.Items) > maxHitItems
-	f.lists(func(list *[]string, most int) { found = found || len(*list) > most })
+	f.lists(func(list *[]string, most int) {
+		found = found || len(*list) > most
+	})
 	return found
 }
 
@@ -263,7 +283,8 @@ func ParseSegment(b []byte, s Segment) ([]Found, error) {
 	if len(b) > MaxSegment {
 		return nil, diag.New(diag.TooLarge, "reading a search segment: it is longer than %d bytes", MaxSegment)
 	}
-	if int64(len(b)) != s.Size || item.DigestOf(b).String() != s.Digest {
+	if int64(len(b)) != s.Size ||
+		item.DigestOf(b).String() != s.Digest {
 		return nil, diag.New(diag.HashMismatch, "reading a search segment: it is not the file %s", s.Digest)
 	}
 	if s.rest == nil {

@@ -84,13 +84,27 @@ type statementField struct {
 
 func statementFields() []statementField {
 	return []statementField{
-		{"registry", func(s *Statement) *string { return &s.Registry }},
-		{"action", func(s *Statement) *string { return &s.Action }},
-		{"id", func(s *Statement) *string { return &s.ID }},
-		{"version", func(s *Statement) *string { return &s.Version }},
-		{"archive", func(s *Statement) *string { return &s.Body }},
-		{"sum", func(s *Statement) *string { return &s.Sum }},
-		{"reason", func(s *Statement) *string { return &s.Reason }},
+		{"registry", func(s *Statement) *string {
+			return &s.Registry
+		}},
+		{"action", func(s *Statement) *string {
+			return &s.Action
+		}},
+		{"id", func(s *Statement) *string {
+			return &s.ID
+		}},
+		{"version", func(s *Statement) *string {
+			return &s.Version
+		}},
+		{"archive", func(s *Statement) *string {
+			return &s.Body
+		}},
+		{"sum", func(s *Statement) *string {
+			return &s.Sum
+		}},
+		{"reason", func(s *Statement) *string {
+			return &s.Reason
+		}},
 	}
 }
 
@@ -117,7 +131,9 @@ func (s *Statement) Text() string {
 }
 
 // digestOf identifies bytes in log entries and indexes.
-func digestOf(signed []byte) string { return item.DigestOf(signed).String() }
+func digestOf(signed []byte) string {
+	return item.DigestOf(signed).String()
+}
 
 // subject binds the signature of a statement to its registry, in addition to the text.
 func (s *Statement) subject() sign.Subject {
@@ -127,7 +143,11 @@ func (s *Statement) subject() sign.Subject {
 // Sign completes the statement with the key of the signer, and returns the value of the
 // header: base64 of the text and of the signature line over it. Time and Nonce are set if
 // they are zero.
-func (s *Statement) Sign(ctx context.Context, signer sign.Signer, now time.Time) (header string, err error) {
+func (s *Statement) Sign(
+	ctx context.Context,
+	signer sign.Signer,
+	now time.Time,
+) (header string, err error) {
 	s.Key = sign.FingerprintOf(signer.Public())
 	if s.Time.IsZero() {
 		s.Time = now
@@ -140,7 +160,14 @@ func (s *Statement) Sign(ctx context.Context, signer sign.Signer, now time.Time)
 		return "", diag.New(diag.Usage, "signing a statement for %s: %s", s.Registry, why)
 	}
 	text := []byte(s.Text())
-	line, _, err := sign.SignDetached(ctx, text, nil, s.subject(), signer, s.Time)
+	line, _, err := sign.SignDetached(
+		ctx,
+		text,
+		nil,
+		s.subject(),
+		signer,
+		s.Time,
+	)
 	if err != nil {
 		return "", err
 	}
@@ -200,9 +227,12 @@ func (s *Statement) about() string {
 }
 
 func isReason(s string) bool {
-	return s == "" || s != "-" && len(s) <= MaxReason && utf8.ValidString(s) && strings.TrimSpace(s) == s && !strings.ContainsFunc(s, func(r rune) bool {
-		return r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029
-	})
+	return s == "" || s != "-" && len(s) <= MaxReason && utf8.ValidString(s) && strings.TrimSpace(s) == s && !strings.ContainsFunc(
+		s,
+		func(r rune) bool {
+			return r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029
+		},
+	)
 }
 
 // CheckReason returns an error unless s can be the reason of a change.
@@ -283,7 +313,12 @@ func (s *Statement) parse(text string) error {
 
 // Verify returns an error unless public made the signature over the statement.
 func (s *Signed) Verify(public ed25519.PublicKey) error {
-	line, err := sign.VerifyDetached(s.text, s.line, s.subject(), sign.OnlyKey(public))
+	line, err := sign.VerifyDetached(
+		s.text,
+		s.line,
+		s.subject(),
+		sign.OnlyKey(public),
+	)
 	if err != nil {
 		return diag.New(diag.AuthFailed, "verifying the statement: %w", err)
 	}

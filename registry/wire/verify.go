@@ -29,7 +29,11 @@ type Statements struct {
 
 // NewStatements returns Statements for the log of a host. Read returns the files of the
 // registry, and parse the key in a key document.
-func NewStatements(read log.Source, host string, parse func(document []byte) (sign.Fingerprint, ed25519.PublicKey, error)) *Statements {
+func NewStatements(
+	read log.Source,
+	host string,
+	parse func(document []byte) (sign.Fingerprint, ed25519.PublicKey, error),
+) *Statements {
 	return &Statements{
 		read:       read,
 		host:       host,
@@ -56,11 +60,17 @@ func (s *Statements) Check(ctx context.Context, e *log.Entry) error {
 	}
 	return CheckStatement(raw, e, s.host, func(fp sign.Fingerprint) (ed25519.PublicKey, error) {
 		return s.publicKey(ctx, NamespaceOf(e), fp)
-	}, func() ([]byte, error) { return s.read(ctx, RevocationPath(e.Digest), MaxRevocation) })
+	}, func() ([]byte, error) {
+		return s.read(ctx, RevocationPath(e.Digest), MaxRevocation)
+	})
 }
 
 // publicKey returns a key of a namespace from its document.
-func (s *Statements) publicKey(ctx context.Context, ns string, fp sign.Fingerprint) (ed25519.PublicKey, error) {
+func (s *Statements) publicKey(
+	ctx context.Context,
+	ns string,
+	fp sign.Fingerprint,
+) (ed25519.PublicKey, error) {
 	n := s.namespaces[ns]
 	if n == nil {
 		b, err := s.read(ctx, NamespacePath(ns), MaxNamespace)
@@ -82,7 +92,12 @@ func (s *Statements) publicKey(ctx context.Context, ns string, fp sign.Fingerpri
 // CheckRevocations compares the list of revocations and their texts with a log: digests by
 // the number of their entries. It reports each difference with the path of the file, and
 // returns an error only if ctx ended.
-func CheckRevocations(ctx context.Context, read log.Source, entries map[int64]string, report func(path string, code diag.Code, why string)) error {
+func CheckRevocations(
+	ctx context.Context,
+	read log.Source,
+	entries map[int64]string,
+	report func(path string, code diag.Code, why string),
+) error {
 	for _, n := range slices.Sorted(maps.Keys(entries)) {
 		p := RevocationPath(entries[n])
 		b, err := read(ctx, p, MaxRevocation)

@@ -97,7 +97,9 @@ func NewDiscovery(host, logKey string, oidc []OIDC, l Limits) *Discovery {
 }
 
 // Render returns the bytes of the document.
-func (d *Discovery) Render() []byte { return marshal(d) }
+func (d *Discovery) Render() []byte {
+	return marshal(d)
+}
 
 // ParseDiscovery reads the document that a host served. Fields of later versions are
 // ignored; a document about another host is an error.
@@ -115,7 +117,11 @@ func ParseDiscovery(b []byte, host string) (*Discovery, error) {
 		return nil, diag.New(diag.RegistryError, "reading the description of registry %s: its log is %q", host, d.Log.Origin)
 	}
 	for _, p := range []string{d.API, d.Index, d.Archive, d.Log.Path, d.Search} {
-		if !strings.HasPrefix(p, "/") || strings.HasSuffix(p, "/") || strings.Contains(p, "//") || strings.Contains(p, "..") || strings.ContainsAny(p, "?#%\\ ") {
+		if !strings.HasPrefix(p, "/") ||
+			strings.HasSuffix(p, "/") ||
+			strings.Contains(p, "//") ||
+			strings.Contains(p, "..") ||
+			strings.ContainsAny(p, "?#%\\ ") {
 			return nil, diag.New(diag.RegistryError, "reading the description of registry %s: %q is not a path", host, p)
 		}
 	}
@@ -141,7 +147,9 @@ func ParseWellKnown(b []byte) (*WellKnown, error) {
 }
 
 // TXTRecord returns the DNS record that names a key of a namespace.
-func TXTRecord(key sign.Fingerprint) string { return "rye=1; k=" + KeyText(key) }
+func TXTRecord(key sign.Fingerprint) string {
+	return "rye=1; k=" + KeyText(key)
+}
 
 // ParseTXT returns the key in a TXT record. ok is false for a record of another program.
 func ParseTXT(record string) (key sign.Fingerprint, ok bool) {
@@ -155,7 +163,9 @@ func ParseTXT(record string) (key sign.Fingerprint, ok bool) {
 }
 
 // KeyText renders a key as the documents of a registry name it.
-func KeyText(key sign.Fingerprint) string { return "ed25519:" + key.String() }
+func KeyText(key sign.Fingerprint) string {
+	return "ed25519:" + key.String()
+}
 
 // ParseKey is the inverse of KeyText.
 func ParseKey(s string) (sign.Fingerprint, error) {
@@ -206,7 +216,9 @@ func malformed(what string, err error) error {
 const timeLayout = "2006-01-02T15:04:05Z"
 
 // TimeText renders a time in whole seconds.
-func TimeText(t time.Time) string { return t.UTC().Format(timeLayout) }
+func TimeText(t time.Time) string {
+	return t.UTC().Format(timeLayout)
+}
 
 // ParseTime is the inverse of TimeText.
 func ParseTime(s string) (time.Time, error) {

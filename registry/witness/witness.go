@@ -119,14 +119,22 @@ func (w *Witness) create(p Params) error {
 	}
 	w.name = p.Name
 	w.key = key
-	return w.base.Create(keyFile, []byte(p.Name+"\n"+hex.EncodeToString(key.Seed())+"\n"), 0o600)
+	return w.base.Create(
+		keyFile,
+		[]byte(p.Name+"\n"+hex.EncodeToString(key.Seed())+"\n"),
+		0o600,
+	)
 }
 
 // Key returns the key of the witness, which clients pin.
-func (w *Witness) Key() string { return log.WitnessKey(w.name, w.key.Public().(ed25519.PublicKey)) }
+func (w *Witness) Key() string {
+	return log.WitnessKey(w.name, w.key.Public().(ed25519.PublicKey))
+}
 
 // Close ends the use of the directory.
-func (w *Witness) Close() error { return w.lock.Release() }
+func (w *Witness) Close() error {
+	return w.lock.Release()
+}
 
 // refusal is an answer other than 200.
 type refusal struct {
@@ -135,7 +143,9 @@ type refusal struct {
 	text   string
 }
 
-func (r *refusal) Error() string { return r.text }
+func (r *refusal) Error() string {
+	return r.text
+}
 
 func refused(status int, format string, args ...any) error {
 	return &refusal{status, "text/plain; charset=utf-8", fmt.Sprintf(format, args...) + "\n"}
@@ -182,7 +192,11 @@ func parse(b []byte) (*request, error) {
 	first, rest, _ := strings.Cut(string(head)+"\n", "\n")
 	size, found := strings.CutPrefix(first, "old ")
 	old, err := strconv.ParseInt(size, 10, 64)
-	if !ok || !found || err != nil || old < 0 || strconv.FormatInt(old, 10) != size {
+	if !ok ||
+		!found ||
+		err != nil ||
+		old < 0 ||
+		strconv.FormatInt(old, 10) != size {
 		return nil, refused(http.StatusBadRequest, "the request does not begin with old SIZE, a proof and an empty line")
 	}
 	proof, err := log.ParseProof(rest)
@@ -225,7 +239,8 @@ func (w *Witness) Add(b []byte) ([]byte, error) {
 		return nil, refused(http.StatusUnprocessableEntity, "the proof does not show that the log continues the one of %d entries", last.Size)
 	}
 	// Persisted first: a signature that was given away must not be forgotten.
-	if err := w.base.Write(stateFile(origin), r.note, 0o600); err != nil {
+	err = w.base.Write(stateFile(origin), r.note, 0o600)
+	if err != nil {
 		return nil, err
 	}
 	signed, err := log.Cosign(r.note, w.name, w.key, w.now())

@@ -44,7 +44,9 @@ func Matches(project, text string, known func() ([]Known, error)) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	has := func(k *Known) bool { return k.Project == project && slices.Contains(ids, k.ID) }
+	has := func(k *Known) bool {
+		return k.Project == project && slices.Contains(ids, k.ID)
+	}
 	elsewhere := ""
 	if n, ok := numberOf(text); ok {
 		for i := range all {
@@ -106,12 +108,17 @@ func numberOf(text string) (n int64, ok bool) {
 	return n, err == nil && n > 0
 }
 
-func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
+func isNumber(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
 
 // newestFirst sorts ids, which end with the time of the start.
 func newestFirst(ids []string) {
 	slices.SortFunc(ids, func(a, b string) int {
-		return strings.Compare(b[strings.LastIndexByte(b, '-')+1:], a[strings.LastIndexByte(a, '-')+1:])
+		return strings.Compare(
+			b[strings.LastIndexByte(b, '-')+1:],
+			a[strings.LastIndexByte(a, '-')+1:],
+		)
 	})
 }
 
@@ -134,11 +141,15 @@ func relative(project, text string, ids []string) (string, error) {
 			return id, nil
 		}
 	}
-	return "", diag.New(diag.ThreadNotFound, "finding the thread %q: the project has fewer threads", text).WithReason("no_thread").WithDetail("id", text)
+	return "", diag.New(diag.ThreadNotFound, "finding the thread %q: the project has fewer threads", text).
+		WithReason("no_thread").
+		WithDetail("id", text)
 }
 
 func startedByPerson(s *threads.Started) bool {
-	return s.Parent == "" && s.Spawned == nil && (s.Carried == nil || s.Carried.Follows != "")
+	return s.Parent == "" &&
+		s.Spawned == nil &&
+		(s.Carried == nil || s.Carried.Follows != "")
 }
 
 // Newest returns the newest thread that a person started and that fits.
@@ -170,5 +181,8 @@ func isRoot(project, id string) bool {
 	var d struct {
 		Parent string `json:"parent"`
 	}
-	return err == nil && len(lines) > 0 && lines[0].Decode(&d) == nil && d.Parent == ""
+	return err == nil &&
+		len(lines) > 0 &&
+		lines[0].Decode(&d) == nil &&
+		d.Parent == ""
 }

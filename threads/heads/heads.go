@@ -89,7 +89,9 @@ func Open(ctx context.Context, dir, id, project string, limit time.Duration) (*R
 }
 
 // Close releases the record.
-func (r *Record) Close() error { return r.lock.Release() }
+func (r *Record) Close() error {
+	return r.lock.Release()
+}
 
 // Set records the head of the log, whose lines are on the disk.
 func (r *Record) Set(h chainlog.Head) error {
@@ -105,14 +107,16 @@ func (r *Record) Set(h chainlog.Head) error {
 		return err
 	}
 	r.project = ""
-	if err := r.file.Truncate(int64(len(text))); err != nil { // of a longer path
+	err = r.file.Truncate(int64(len(text)))
+	if err != nil { // of a longer path
 		return r.failed(err)
 	}
 	return nil
 }
 
 func (r *Record) write(text string, at int64) error {
-	if _, err := r.file.WriteAt([]byte(text), at); err != nil {
+	_, err := r.file.WriteAt([]byte(text), at)
+	if err != nil {
 		return r.failed(err)
 	}
 	return nil
@@ -127,7 +131,8 @@ func (r *Record) Forget() error {
 }
 
 func (r *Record) failed(err error) error {
-	return diag.New(diag.FileSystemError, "recording the end of the log of %s: %w", r.id, err).WithDetail("path", r.file.Name())
+	return diag.New(diag.FileSystemError, "recording the end of the log of %s: %w", r.id, err).
+		WithDetail("path", r.file.Name())
 }
 
 // reads is how often Read reads a record that another process may be writing.
@@ -146,7 +151,8 @@ func Read(dir, id string) (h Head, ok bool, err error) {
 		if h, ok = parse(text); ok {
 			return h, true, nil
 		}
-		if v := strings.TrimPrefix(string(text), family); v != string(text) && !strings.HasPrefix(string(text), version) {
+		v := strings.TrimPrefix(string(text), family)
+		if v != string(text) && !strings.HasPrefix(string(text), version) {
 			return h, false, diag.New(diag.VersionMismatch, "reading the newest state of %s: a later version of rye wrote %s", id, filepath.Join(dir, id)).
 				WithReason("heads_newer").WithDetail("path", filepath.Join(dir, id))
 		}
@@ -170,7 +176,14 @@ func contents(name string) ([]byte, error) {
 
 func parse(text []byte) (h Head, ok bool) {
 	head, rest, _ := bytes.Cut(text, []byte("\n"))
-	if _, err := fmt.Sscanf(string(head), version+"%d %d %s", &h.Seq, &h.Size, &h.Last); err != nil || string(head)+"\n" != render(h.Head) {
+	_, err := fmt.Sscanf(
+		string(head),
+		version+"%d %d %s",
+		&h.Seq,
+		&h.Size,
+		&h.Last,
+	)
+	if err != nil || string(head)+"\n" != render(h.Head) {
 		return Head{}, false
 	}
 	_ = json.Unmarshal(rest, &h.Project) // it is only shown
@@ -188,7 +201,9 @@ func Prune(dir string, before time.Time, exists func(project, id string) bool) e
 	}
 	for _, e := range entries {
 		info, ierr := e.Info()
-		if ierr != nil || !info.Mode().IsRegular() || !info.ModTime().Before(before) {
+		if ierr != nil ||
+			!info.Mode().IsRegular() ||
+			!info.ModTime().Before(before) {
 			continue
 		}
 		h, _, rerr := Read(dir, e.Name())

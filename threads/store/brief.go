@@ -65,7 +65,8 @@ func (b *Brief) Do(ctx context.Context, f func(*Store) error) error {
 	defer func() { <-b.turn }()
 	opened := b.s != nil
 	err := b.do(ctx, f)
-	if e := (*diag.Error)(nil); opened && errors.As(err, &e) && e.Reason == "store_replaced" {
+	e := (*diag.Error)(nil)
+	if opened && errors.As(err, &e) && e.Reason == "store_replaced" {
 		_ = b.close() // of the former file
 		err = b.do(ctx, f)
 	}

@@ -34,7 +34,8 @@ func (o *Owner) Child(ctx context.Context, child Thread, most policy.USD) (*Owne
 				return err
 			}
 			child.Parent = o.thread
-			if err := t.QueryRow("SELECT root FROM threads WHERE id = ?", o.thread).Scan(&child.Root); err != nil {
+			err := t.QueryRow("SELECT root FROM threads WHERE id = ?", o.thread).Scan(&child.Root)
+			if err != nil {
 				return err
 			}
 			if err := t.insertThread(child, stateRunning, most); err != nil {
@@ -52,7 +53,8 @@ func (o *Owner) Child(ctx context.Context, child Thread, most policy.USD) (*Owne
 		case err != nil:
 			return err
 		case a.parent != o.thread:
-			return diag.New(diag.ThreadState, "continuing the thread %s: %s did not start it", child.ID, o.thread).WithDetail("id", child.ID)
+			return diag.New(diag.ThreadState, "continuing the thread %s: %s did not start it", child.ID, o.thread).
+				WithDetail("id", child.ID)
 		}
 		err = t.QueryRow("UPDATE threads SET fence = fence + 1, state = ?, reason = '', ended = 0 WHERE id = ? RETURNING fence", stateRunning, child.ID).Scan(&out.fence)
 		if err == nil && a.status == released {
@@ -83,7 +85,9 @@ func (t *tx) reopen(child string, a account, most policy.USD) error {
 	parent.Actual -= a.Actual
 	switch {
 	case parent.status != active:
-		return diag.New(diag.ThreadState, "continuing the thread %s: %s has ended", child, a.parent).WithReason("ended").WithDetail("id", a.parent)
+		return diag.New(diag.ThreadState, "continuing the thread %s: %s has ended", child, a.parent).
+			WithReason("ended").
+			WithDetail("id", a.parent)
 	case most > parent.Left():
 		return exceeded("continuing "+child+": reserving for it in", a.parent, parent.balance(), most)
 	}
@@ -95,7 +99,8 @@ func (t *tx) reopen(child string, a account, most policy.USD) error {
 		{"UPDATE ledger SET actual = actual - ?, reserved = reserved + ? WHERE thread = ?", []any{int64(a.Actual), int64(most), a.parent}},
 		{"UPDATE ledger SET max = ?, status = 'active' WHERE thread = ?", []any{int64(most), child}},
 	} {
-		if _, err := t.Exec(change.query, change.args...); err != nil {
+		_, err := t.Exec(change.query, change.args...)
+		if err != nil {
 			return err
 		}
 	}

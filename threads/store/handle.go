@@ -60,7 +60,8 @@ func (s *Store) readNumbers() (out reserved, err error) {
 		err = json.Unmarshal(b, &out)
 	}
 	if err != nil {
-		return out, diag.New(diag.FileSystemError, "reading the numbers of threads: %s: %w", s.base.Path(numbersFile), err).WithDetail("path", s.base.Path(numbersFile))
+		return out, diag.New(diag.FileSystemError, "reading the numbers of threads: %s: %w", s.base.Path(numbersFile), err).
+			WithDetail("path", s.base.Path(numbersFile))
 	}
 	if out.IDs == nil {
 		out.IDs = map[string]int64{}
@@ -101,7 +102,13 @@ func (s *Store) numbered(t *tx, h Handle) (n int64, err error) {
 	if !errors.Is(err, sql.ErrNoRows) {
 		return n, err
 	}
-	err = t.QueryRow("INSERT INTO handles(id, project, name, waiting) VALUES(?, ?, ?, ?) RETURNING number", h.ID, h.Project, h.Name, h.Waiting).Scan(&n)
+	err = t.QueryRow(
+		"INSERT INTO handles(id, project, name, waiting) VALUES(?, ?, ?, ?) RETURNING number",
+		h.ID,
+		h.Project,
+		h.Name,
+		h.Waiting,
+	).Scan(&n)
 	if err == nil {
 		err = s.keepNumbers(n, nil)
 	}
@@ -109,7 +116,9 @@ func (s *Store) numbered(t *tx, h Handle) (n int64, err error) {
 }
 
 // hasNumber reports whether entries of a kind have numbers: a trial call of a service has none.
-func hasNumber(kind string) bool { return kind == "thread" || kind == "run" }
+func hasNumber(kind string) bool {
+	return kind == "thread" || kind == "run"
+}
 
 // Number returns the number of a thread or run, and gives it one if it has none.
 func (s *Store) Number(ctx context.Context, h Handle) (n int64, err error) {
@@ -137,7 +146,9 @@ func (s *Store) NewNumber(ctx context.Context, h Handle) (n int64, err error) {
 }
 
 // Number returns the number of the thread of an owner, or of one that continues it.
-func (o *Owner) Number(ctx context.Context, h Handle) (int64, error) { return o.store.Number(ctx, h) }
+func (o *Owner) Number(ctx context.Context, h Handle) (int64, error) {
+	return o.store.Number(ctx, h)
+}
 
 // migrateHandles gives the threads of an earlier version numbers, in the order of their start.
 func (s *Store) migrateHandles(t *tx) error {
@@ -146,12 +157,14 @@ func (s *Store) migrateHandles(t *tx) error {
 		return err
 	}
 	if r.Below > 1 {
-		if _, err := t.Exec("INSERT INTO sqlite_sequence(name, seq) VALUES('handles', ?)", r.Below-1); err != nil {
+		_, err := t.Exec("INSERT INTO sqlite_sequence(name, seq) VALUES('handles', ?)", r.Below-1)
+		if err != nil {
 			return err
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.IDs)) { // a process that was stopped here has written the file
-		if _, err := t.Exec("INSERT INTO handles(number, id, project) SELECT ?, id, project FROM threads WHERE id = ?", r.IDs[id], id); err != nil {
+		_, err := t.Exec("INSERT INTO handles(number, id, project) SELECT ?, id, project FROM threads WHERE id = ?", r.IDs[id], id)
+		if err != nil {
 			return err
 		}
 	}
@@ -201,7 +214,14 @@ func (t *tx) handles(query string, args ...any) (out []Handle, err error) {
 	defer rows.Close()
 	for rows.Next() {
 		var h Handle
-		if err := rows.Scan(&h.ID, &h.Project, &h.Number, &h.Name, &h.Waiting); err != nil {
+		err := rows.Scan(
+			&h.ID,
+			&h.Project,
+			&h.Number,
+			&h.Name,
+			&h.Waiting,
+		)
+		if err != nil {
 			return nil, err
 		}
 		out = append(out, h)
@@ -221,7 +241,11 @@ func (s *Store) Handles(ctx context.Context, project string) (out []Handle, err 
 
 // Handle returns the thread or run with an id, or with a number if id is "". ok is false if
 // none has it.
-func (s *Store) Handle(ctx context.Context, id string, number int64) (h Handle, ok bool, err error) {
+func (s *Store) Handle(
+	ctx context.Context,
+	id string,
+	number int64,
+) (h Handle, ok bool, err error) {
 	err = s.read(ctx, "reading", func(t *tx) error {
 		list, err := t.handles("WHERE id = ?1 OR ?1 = '' AND number = ?2", id, number)
 		if ok = len(list) > 0; ok {
@@ -240,7 +264,8 @@ func (s *Store) Describe(ctx context.Context, list []Handle) error {
 			if _, err := s.numbered(t, h); err != nil {
 				return err
 			}
-			if _, err := t.Exec("UPDATE handles SET name = coalesce(?, name), waiting = coalesce(?, waiting) WHERE id = ?", h.Name, h.Waiting, h.ID); err != nil {
+			_, err := t.Exec("UPDATE handles SET name = coalesce(?, name), waiting = coalesce(?, waiting) WHERE id = ?", h.Name, h.Waiting, h.ID)
+			if err != nil {
 				return err
 			}
 		}
@@ -280,7 +305,12 @@ func (s *Store) fillHandles(t *tx, list []Handle) error {
 			h.Number = former[h.ID]
 		}
 	}
-	slices.SortFunc(claims, func(a, b Handle) int { return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(claims, func(a, b Handle) int {
+		return cmp.Or(
+			a.Began.Compare(b.Began),
+			cmp.Compare(a.ID, b.ID),
+		)
+	})
 	used := map[int64]string{}
 	last := r.Below - 1
 	take := func(h *Handle) {
@@ -289,7 +319,8 @@ func (s *Store) fillHandles(t *tx, list []Handle) error {
 		}
 	}
 	for i := range claims {
-		if had := former[claims[i].ID]; had > 0 && had == claims[i].Number {
+		had := former[claims[i].ID]
+		if had > 0 && had == claims[i].Number {
 			take(&claims[i])
 		}
 	}
@@ -309,7 +340,15 @@ func (s *Store) fillHandles(t *tx, list []Handle) error {
 		if h.Number != h.Logged {
 			given[h.ID] = h.Number
 		}
-		if _, err := t.Exec("INSERT INTO handles("+handleColumns+") VALUES(?, ?, ?, ?, ?)", h.ID, h.Project, h.Number, h.Name, h.Waiting); err != nil {
+		_, err := t.Exec(
+			"INSERT INTO handles("+handleColumns+") VALUES(?, ?, ?, ?, ?)",
+			h.ID,
+			h.Project,
+			h.Number,
+			h.Name,
+			h.Waiting,
+		)
+		if err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,9 @@ type Lease struct {
 }
 
 // Over reports whether the lease ended before a time.
-func (l *Lease) Over(now time.Time) bool { return l.Until.Before(now) }
+func (l *Lease) Over(now time.Time) bool {
+	return l.Until.Before(now)
+}
 
 // Renew prolongs the lease. The error is THREAD_STATE if another process has taken the
 // thread over.
@@ -50,7 +52,11 @@ func (o *Owner) Keep(ctx context.Context, lost func(error)) (stop func()) {
 	return o.keep(ctx, leaseRenew, lost)
 }
 
-func (o *Owner) keep(ctx context.Context, every time.Duration, lost func(error)) (stop func()) {
+func (o *Owner) keep(
+	ctx context.Context,
+	every time.Duration,
+	lost func(error),
+) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {
@@ -102,7 +108,13 @@ func (s *Store) Running(ctx context.Context) (out []Lease, err error) {
 			var until int64
 			if err == nil {
 				err = t.QueryRow("SELECT lease_until, pid, pid_start, boot_id, fence FROM threads WHERE id = ?", row.Thread).
-					Scan(&until, &l.Owner.PID, &l.Owner.Start, &l.Owner.Boot, &l.fence)
+					Scan(
+						&until,
+						&l.Owner.PID,
+						&l.Owner.Start,
+						&l.Owner.Boot,
+						&l.fence,
+					)
 			}
 			l.Until = time.UnixMilli(until).UTC()
 			out = append(out, l)
@@ -116,7 +128,12 @@ func (s *Store) Running(ctx context.Context) (out []Lease, err error) {
 // calls as Recover does: they are no longer held in the periods of the user. done is false
 // if another process has taken the thread over since the lease was read. The account
 // stays for the process that continues the thread; Abandon is for the others.
-func (s *Store) Orphan(ctx context.Context, l *Lease, reason string, outcome func(id string) Outcome) (done bool, err error) {
+func (s *Store) Orphan(
+	ctx context.Context,
+	l *Lease,
+	reason string,
+	outcome func(id string) Outcome,
+) (done bool, err error) {
 	err = s.write(ctx, "recording an orphan in", func(t *tx) error {
 		res, err := t.Exec("UPDATE threads SET state = 'error', reason = ?, ended = ?, lease_until = 0 WHERE id = ? AND fence = ? AND state = ?",
 			reason, t.now.UnixMilli(), l.Thread, l.fence, l.State)
@@ -137,12 +154,22 @@ func (s *Store) Orphan(ctx context.Context, l *Lease, reason string, outcome fun
 // has no line, or cannot be read. An open reservation for a call is paid in full, because
 // the call can have been made. done is false if another process has taken the thread over
 // since the lease was read.
-func (s *Store) Abandon(ctx context.Context, l *Lease, state, reason string) (done bool, err error) {
+func (s *Store) Abandon(
+	ctx context.Context,
+	l *Lease,
+	state, reason string,
+) (done bool, err error) {
 	err = s.write(ctx, "ending a thread in", func(t *tx) error {
-		if err := t.QueryRow("SELECT count(*) > 0 FROM threads WHERE id = ? AND fence = ? AND state = ?", l.Thread, l.fence, l.State).Scan(&done); err != nil || !done {
+		err := t.QueryRow("SELECT count(*) > 0 FROM threads WHERE id = ? AND fence = ? AND state = ?", l.Thread, l.fence, l.State).Scan(&done)
+		if err != nil || !done {
 			return err
 		}
-		if _, err := t.recoverAll(l.Thread, func(string) Outcome { return Outcome{Sent: true} }, policy.Periods{}); err != nil {
+		_, err = t.recoverAll(
+			l.Thread,
+			func(string) Outcome { return Outcome{Sent: true} },
+			policy.Periods{},
+		)
+		if err != nil {
 			return err
 		}
 		return t.end(l.Thread, state, reason)

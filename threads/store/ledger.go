@@ -41,7 +41,9 @@ type Account struct {
 }
 
 // Left returns what can be reserved.
-func (a Account) Left() policy.USD { return max(0, a.Max-a.Actual-a.Reserved) }
+func (a Account) Left() policy.USD {
+	return max(0, a.Max-a.Actual-a.Reserved)
+}
 
 // account is the row of a thread in the ledger.
 type account struct {
@@ -51,7 +53,14 @@ type account struct {
 
 func (t *tx) account(thread string) (a account, err error) {
 	err = t.QueryRow(accountQuery, thread).
-		Scan(&a.Max, &a.Actual, &a.Reserved, &a.Overspent, &a.parent, &a.status)
+		Scan(
+			&a.Max,
+			&a.Actual,
+			&a.Reserved,
+			&a.Overspent,
+			&a.parent,
+			&a.status,
+		)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound(thread)
 	}
@@ -70,7 +79,18 @@ const reservationColumns = "id, thread, kind, child, model, amount, settled, ass
 
 func scanReservation(row interface{ Scan(...any) error }) (r reservation, err error) {
 	var created int64
-	err = row.Scan(&r.id, &r.thread, &r.kind, &r.child, &r.model, &r.amount, &r.settled, &r.assumed, &r.status, &created)
+	err = row.Scan(
+		&r.id,
+		&r.thread,
+		&r.kind,
+		&r.child,
+		&r.model,
+		&r.amount,
+		&r.settled,
+		&r.assumed,
+		&r.status,
+		&created,
+	)
 	r.created = time.UnixMilli(created).UTC()
 	return r, err
 }
@@ -130,7 +150,11 @@ func (t *tx) reserve(r reservation) (done bool, err error) {
 		return false, err
 	}
 	if exists {
-		if have.status == open && have.thread == r.thread && have.kind == r.kind && have.child == r.child && have.amount == r.amount {
+		if have.status == open &&
+			have.thread == r.thread &&
+			have.kind == r.kind &&
+			have.child == r.child &&
+			have.amount == r.amount {
 			return true, nil
 		}
 		return false, diag.New(diag.ThreadState, "reserving in the ledger: the reservation %s exists with %s USD and is %s", r.id, have.amount, have.status)
@@ -140,7 +164,9 @@ func (t *tx) reserve(r reservation) (done bool, err error) {
 		return false, err
 	}
 	if a.status != active {
-		return false, diag.New(diag.ThreadState, "reserving in the ledger: the thread %s has ended", r.thread).WithReason("ended").WithDetail("id", r.thread)
+		return false, diag.New(diag.ThreadState, "reserving in the ledger: the thread %s has ended", r.thread).
+			WithReason("ended").
+			WithDetail("id", r.thread)
 	}
 	if r.amount > a.Left() {
 		return false, exceeded("reserving for a call of", r.thread, a.balance(), r.amount)
@@ -188,7 +214,12 @@ func (s Settlement) Err() error {
 // Settle records what a call cost, in full even if it is more than was reserved. A
 // repeated call with the same cost has no effect. assumed marks a cost that the
 // service did not report.
-func (o *Owner) Settle(ctx context.Context, id string, actual policy.USD, assumed bool) (out Settlement, err error) {
+func (o *Owner) Settle(
+	ctx context.Context,
+	id string,
+	actual policy.USD,
+	assumed bool,
+) (out Settlement, err error) {
 	err = o.write(ctx, "settling in", func(t *tx) error {
 		r, exists, err := t.reservation(id)
 		switch {
@@ -219,7 +250,12 @@ func (o *Owner) Settled(ctx context.Context, id string) (cost policy.USD, assume
 	return cost, assumed, ok, err
 }
 
-func (t *tx) settle(r reservation, actual policy.USD, assumed bool, maximums policy.Periods) (out Settlement, err error) {
+func (t *tx) settle(
+	r reservation,
+	actual policy.USD,
+	assumed bool,
+	maximums policy.Periods,
+) (out Settlement, err error) {
 	before, err := t.account(r.thread)
 	if err != nil {
 		return out, err
@@ -255,7 +291,8 @@ func (t *tx) settle(r reservation, actual policy.USD, assumed bool, maximums pol
 		if err != nil {
 			return out, err
 		}
-		if err := t.addToPeriod(p.name, actual, -r.amount); err != nil {
+		err = t.addToPeriod(p.name, actual, -r.amount)
+		if err != nil {
 			return out, err
 		}
 		if crossed(p.most, a.Actual, a.Actual+actual, maximums.WarnAt) {
@@ -303,7 +340,8 @@ func (o *Owner) Balance(ctx context.Context) (balance policy.Balance, err error)
 			}
 			var of Account
 			of, err = t.period(p)
-			if r := p.balance(of); r.Left() < balance.Left() {
+			r := p.balance(of)
+			if r.Left() < balance.Left() {
 				balance = r
 			}
 		}

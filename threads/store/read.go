@@ -73,7 +73,11 @@ type Cost struct {
 
 // Cost returns the account of a thread, and with tree those of its descendants, after
 // it in the order of their start.
-func (s *Store) Cost(ctx context.Context, thread string, tree bool) (out []Cost, err error) {
+func (s *Store) Cost(
+	ctx context.Context,
+	thread string,
+	tree bool,
+) (out []Cost, err error) {
 	err = s.read(ctx, "reading", func(t *tx) error {
 		list, err := t.threads(`WITH RECURSIVE down(id) AS (VALUES(?1) UNION SELECT c.id FROM threads c JOIN down ON c.parent = down.id WHERE ?2)
 			SELECT `+threadColumns+` WHERE t.id IN (SELECT id FROM down) ORDER BY t.id != ?1, t.created, t.id`, thread, tree)
@@ -104,7 +108,23 @@ func (t *tx) threads(query string, args ...any) (out []Row, err error) {
 	for rows.Next() {
 		var r Row
 		var created int64
-		if err := rows.Scan(&r.Thread, &r.Project, &r.Kind, &r.Ref, &r.Parent, &r.Root, &r.State, &r.Reason, &r.Model, &created, &r.Number, &r.Name, &r.Waiting, &r.Described); err != nil {
+		err := rows.Scan(
+			&r.Thread,
+			&r.Project,
+			&r.Kind,
+			&r.Ref,
+			&r.Parent,
+			&r.Root,
+			&r.State,
+			&r.Reason,
+			&r.Model,
+			&created,
+			&r.Number,
+			&r.Name,
+			&r.Waiting,
+			&r.Described,
+		)
+		if err != nil {
 			return nil, err
 		}
 		r.Created = time.UnixMilli(created).UTC()
@@ -151,7 +171,14 @@ func (t *tx) sums(by, order, thread string, add func(name string, s Sum)) error 
 	for rows.Next() {
 		var name string
 		var s Sum
-		if err := rows.Scan(&name, &s.Calls, &s.Actual, &s.Assumed, &s.Reserved); err != nil {
+		err := rows.Scan(
+			&name,
+			&s.Calls,
+			&s.Actual,
+			&s.Assumed,
+			&s.Reserved,
+		)
+		if err != nil {
 			return err
 		}
 		add(name, s)
@@ -189,7 +216,9 @@ func (s *Store) Find(ctx context.Context, project, id string) (Row, error) {
 	case 1:
 		return list[0], nil
 	}
-	return Row{}, diag.New(diag.ThreadNotFound, "reading the store of threads: %d threads begin with %q", len(list), id).WithReason("not_unique").WithDetail("similar", like)
+	return Row{}, diag.New(diag.ThreadNotFound, "reading the store of threads: %d threads begin with %q", len(list), id).
+		WithReason("not_unique").
+		WithDetail("similar", like)
 }
 
 // Period is what the user account spent in a day or a month, in UTC.
@@ -226,7 +255,9 @@ func NoPeriods(now time.Time, maximums policy.Periods) (out []Period) {
 
 // Missing reports whether an error of Open with Existing means that the user account
 // has no store: it has run no thread.
-func Missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+func Missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist)
+}
 
 // Costs returns the accounts of the threads of a project, the newest first; of every
 // project if project is "".

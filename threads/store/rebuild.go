@@ -64,8 +64,9 @@ func (s *Store) Entries(ctx context.Context) (out []Entry, err error) {
 		for rows.Next() {
 			var e Entry
 			var created, ended int64
-			if err := rows.Scan(&e.ID, &e.Project, &e.Kind, &e.Ref, &e.Digest, &e.Parent, &e.Root, &e.State, &e.Reason, &e.Model, &created, &ended, &e.Depth, &e.Spawns, &e.Spawned,
-				&e.Max, &e.Pays, &e.Released); err != nil {
+			err := rows.Scan(&e.ID, &e.Project, &e.Kind, &e.Ref, &e.Digest, &e.Parent, &e.Root, &e.State, &e.Reason, &e.Model, &created, &ended, &e.Depth, &e.Spawns, &e.Spawned,
+				&e.Max, &e.Pays, &e.Released)
+			if err != nil {
 				return err
 			}
 			e.Created, e.Ended = time.UnixMilli(created), time.UnixMilli(ended)
@@ -111,7 +112,12 @@ func (t *tx) calls(thread string) (out []Call, err error) {
 // Rebuild replaces what the store in a directory has by a content. While it works, no other
 // process writes the store; content is called then, with the former store, nil if that does not exist or is damaged. A store
 // that can be read is changed in one transaction: other processes may have it open.
-func Rebuild(ctx context.Context, dir string, p Params, content func(old *Store) (Content, error)) error {
+func Rebuild(
+	ctx context.Context,
+	dir string,
+	p Params,
+	content func(old *Store) (Content, error),
+) error {
 	s := &Store{base: atomicfile.Private(dir)}
 	if err := s.local(dir, p.remote); err != nil {
 		return err
@@ -138,7 +144,8 @@ func Rebuild(ctx context.Context, dir string, p Params, content func(old *Store)
 		return err
 	}
 	for _, name := range []string{newFile, newFile + "-wal", newFile + "-shm"} { // of a process that was stopped
-		if err := s.base.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := s.base.Remove(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -184,7 +191,8 @@ func (s *Store) complete(ctx context.Context, list Content) error {
 	if err = errors.Join(err, s.Close()); err != nil {
 		return err
 	}
-	if info, err := os.Lstat(s.path() + "-wal"); err == nil && info.Size() > 0 {
+	info, err := os.Lstat(s.path() + "-wal")
+	if err == nil && info.Size() > 0 {
 		return s.failed("rebuilding", errNotWritten)
 	}
 	return nil
@@ -206,7 +214,8 @@ func (s *Store) checkpoint(ctx context.Context) error {
 // first: SQLite would apply it to the new one.
 func (s *Store) replaceBy(name string) error {
 	for _, suffix := range []string{"-wal", "-shm"} {
-		if err := s.base.Remove(File + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := s.base.Remove(File + suffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -226,12 +235,14 @@ func (s *Store) fill(ctx context.Context, c Content) error {
 		}
 		sums := sumsOf(list)
 		for i := range list {
-			if err := t.fillThread(&list[i], sums[list[i].ID]); err != nil {
+			err := t.fillThread(&list[i], sums[list[i].ID])
+			if err != nil {
 				return fmt.Errorf("%s: %w", list[i].ID, err)
 			}
 		}
 		for i := range list {
-			if err := t.fillReservations(&list[i], sums[list[i].ID]); err != nil {
+			err := t.fillReservations(&list[i], sums[list[i].ID])
+			if err != nil {
 				return fmt.Errorf("%s: %w", list[i].ID, err)
 			}
 		}
@@ -332,7 +343,8 @@ func (t *tx) fillReservations(e *Entry, a *Account) error {
 			return err
 		}
 		for _, p := range periodsOf(c.Created, policy.Periods{}) {
-			if err := t.addToPeriod(p.name, c.Settled, held); err != nil {
+			err := t.addToPeriod(p.name, c.Settled, held)
+			if err != nil {
 				return err
 			}
 		}

@@ -27,10 +27,11 @@ func (o *Owner) Release(ctx context.Context, state, reason string) error {
 // first, and so have their tokens: those of the whole chain are revoked.
 func (o *Owner) Suspend(ctx context.Context, reason string) error {
 	return o.write(ctx, "suspending a thread in", func(t *tx) error {
-		if _, err := t.Exec("UPDATE threads SET state = 'suspended', reason = ?, lease_until = 0 WHERE id = ?", reason, o.thread); err != nil {
+		_, err := t.Exec("UPDATE threads SET state = 'suspended', reason = ?, lease_until = 0 WHERE id = ?", reason, o.thread)
+		if err != nil {
 			return err
 		}
-		_, err := t.Exec("UPDATE tokens SET revoked = 1 WHERE thread = ?", o.thread)
+		_, err = t.Exec("UPDATE tokens SET revoked = 1 WHERE thread = ?", o.thread)
 		return err
 	})
 }
@@ -76,25 +77,29 @@ func (t *tx) release(thread string) error {
 // Overspent money makes no room: it is added to all threads above at once, so a reservation
 // always fits into the maximum.
 func (t *tx) payChild(r reservation, actual policy.USD) error {
-	if _, err := t.Exec("UPDATE reservations SET status = 'settled', settled = ? WHERE id = ?", int64(actual), r.id); err != nil {
+	_, err := t.Exec("UPDATE reservations SET status = 'settled', settled = ? WHERE id = ?", int64(actual), r.id)
+	if err != nil {
 		return err
 	}
-	_, err := t.Exec("UPDATE ledger SET reserved = reserved - ?, actual = actual + ? WHERE thread = ?", int64(r.amount), int64(actual), r.thread)
+	_, err = t.Exec("UPDATE ledger SET reserved = reserved - ?, actual = actual + ? WHERE thread = ?", int64(r.amount), int64(actual), r.thread)
 	return err
 }
 
 // handUp gives the open reservation for a child to the parent of its parent.
 func (t *tx) handUp(r reservation, to string) error {
-	if _, err := t.Exec("UPDATE ledger SET reserved = reserved - ? WHERE thread = ?", int64(r.amount), r.thread); err != nil {
+	_, err := t.Exec("UPDATE ledger SET reserved = reserved - ? WHERE thread = ?", int64(r.amount), r.thread)
+	if err != nil {
 		return err
 	}
-	if _, err := t.Exec("UPDATE ledger SET parent = ? WHERE thread = ?", to, r.child); err != nil {
+	_, err = t.Exec("UPDATE ledger SET parent = ? WHERE thread = ?", to, r.child)
+	if err != nil {
 		return err
 	}
-	if _, err := t.Exec("UPDATE reservations SET thread = ? WHERE id = ?", to, r.id); err != nil {
+	_, err = t.Exec("UPDATE reservations SET thread = ? WHERE id = ?", to, r.id)
+	if err != nil {
 		return err
 	}
-	_, err := t.Exec("UPDATE ledger SET reserved = reserved + ? WHERE thread = ?", int64(r.amount), to)
+	_, err = t.Exec("UPDATE ledger SET reserved = reserved + ? WHERE thread = ?", int64(r.amount), to)
 	return err
 }
 
@@ -145,7 +150,11 @@ func (o *Owner) Recover(ctx context.Context, outcome func(id string) Outcome) (o
 	return out, nil
 }
 
-func (t *tx) recoverAll(thread string, outcome func(id string) Outcome, maximums policy.Periods) (out []Recovered, err error) {
+func (t *tx) recoverAll(
+	thread string,
+	outcome func(id string) Outcome,
+	maximums policy.Periods,
+) (out []Recovered, err error) {
 	rows, err := t.openReservations(thread)
 	for _, r := range rows {
 		if err == nil && r.kind == kindCall {

@@ -43,7 +43,8 @@ func mountOf(path string, lines *bufio.Scanner) (kind string) {
 			continue
 		}
 		at := unescaped.Replace(f[1])
-		if within := at == "/" || path == at || strings.HasPrefix(path, at+"/"); within && len(at) >= best {
+		within := at == "/" || path == at || strings.HasPrefix(path, at+"/")
+		if within && len(at) >= best {
 			best = len(at)
 			kind = f[2]
 		}

@@ -12,7 +12,9 @@ import (
 
 // migrations are the versions of the schema: entry n makes version n+1 out of version
 // n. A released entry never changes.
-func migrations() []string { return []string{schema1, schema2, schema3, schema4, schema5} }
+func migrations() []string {
+	return []string{schema1, schema2, schema3, schema4, schema5}
+}
 
 // schema1 has the threads and the ledger. The constraints of the tables state what
 // holds for one row; what holds between rows is in package comments of ledger.go.
@@ -102,7 +104,8 @@ func (s *Store) migrate(ctx context.Context) error {
 			return err
 		}
 		for ; have < len(migrations()); have++ { // another process may have done it by now
-			if _, err := t.Exec(migrations()[have]); err != nil {
+			_, err := t.Exec(migrations()[have])
+			if err != nil {
 				return fmt.Errorf("version %d of the schema: %w", have+1, err)
 			}
 			if migrations()[have] == schema5 {

@@ -45,7 +45,13 @@ func (m Terms) Part(left, ask policy.USD) (part policy.USD, ok bool) {
 // depth and spawns are columns that the admitting transaction writes; the message and the token
 // of the process do not widen them. A child also has at most the duration that its parent has
 // left.
-func (o *Owner) Spawn(ctx context.Context, child Thread, ask Share, terms Terms, running policy.Concurrency) (got Share, err error) {
+func (o *Owner) Spawn(
+	ctx context.Context,
+	child Thread,
+	ask Share,
+	terms Terms,
+	running policy.Concurrency,
+) (got Share, err error) {
 	err = o.write(ctx, "starting a child in", func(t *tx) error {
 		switch _, err := t.account(child.ID); {
 		case err == nil:
@@ -72,7 +78,8 @@ func (o *Owner) Spawn(ctx context.Context, child Thread, ask Share, terms Terms,
 		}); err != nil {
 			return err
 		}
-		if err := t.QueryRow("SELECT root FROM threads WHERE id = ?", o.thread).Scan(&child.Root); err != nil {
+		err := t.QueryRow("SELECT root FROM threads WHERE id = ?", o.thread).Scan(&child.Root)
+		if err != nil {
 			return err
 		}
 		if err := t.insertThread(child, Created, got.Spend); err != nil {
@@ -103,11 +110,21 @@ func (t *tx) free(parent string, most policy.Concurrency) error {
 		{"concurrency.children", most.Children, "SELECT count(*) FROM threads WHERE kind = 'thread' AND state IN ('created', 'running') AND parent = ?1"},
 	} {
 		var n int64
-		if err := t.QueryRow(x.query, parent).Scan(&n); err != nil {
+		err := t.QueryRow(x.query, parent).Scan(&n)
+		if err != nil {
 			return err
 		}
 		if n >= x.most {
-			e := spawnExceeded(parent, x.limit, n, x.most, "%d threads run, and %s is %d", n, x.limit, x.most)
+			e := spawnExceeded(
+				parent,
+				x.limit,
+				n,
+				x.most,
+				"%d threads run, and %s is %d",
+				n,
+				x.limit,
+				x.most,
+			)
 			e.Retryable = true
 			return e
 		}
@@ -118,7 +135,8 @@ func (t *tx) free(parent string, most policy.Concurrency) error {
 // share returns the part of ask that a thread and the threads above it have left for a child.
 func (t *tx) share(parent string, ask Share, terms Terms) (Share, error) {
 	var depth, above int64
-	if err := t.QueryRow("SELECT depth FROM threads WHERE id = ?", parent).Scan(&depth); err != nil {
+	err := t.QueryRow("SELECT depth FROM threads WHERE id = ?", parent).Scan(&depth)
+	if err != nil {
 		return ask, err
 	}
 	if depth < 1 {
@@ -166,7 +184,9 @@ func (t *tx) unpaid(parent string, a account, ask Share, terms Terms) error {
 	least := min(ask.Spend, terms.Least)
 	e := exceeded("starting a thread of", parent, a.balance(), least+terms.Keep)
 	e.Message += fmt.Sprintf(", %s for the first call of the new thread and %s for the next call of the one that starts it", least, terms.Keep)
-	e.WithDetail("first_call", least.String()).WithDetail("kept", terms.Keep.String())
+	e.
+		WithDetail("first_call", least.String()).
+		WithDetail("kept", terms.Keep.String())
 	err := t.QueryRow("SELECT count(*) > 0 FROM threads t JOIN reservations r ON r.child = t.id AND r.thread = ?1"+
 		" WHERE t.parent = ?1 AND t.state IN ('created', 'running') AND r.status = 'open' AND r.amount > 0", parent).Scan(&e.Retryable)
 	if err != nil {
@@ -188,7 +208,8 @@ func (t *tx) countSpawn(parent string, n int64) error {
 // summary, which a thread starts in its own process, does not count.
 func (t *tx) countNode(parent, kind string) error {
 	var of string
-	if err := t.QueryRow("SELECT kind FROM threads WHERE id = ?", parent).Scan(&of); err != nil || of != "run" || kind != "thread" {
+	err := t.QueryRow("SELECT kind FROM threads WHERE id = ?", parent).Scan(&of)
+	if err != nil || of != "run" || kind != "thread" {
 		return err
 	}
 	return t.countSpawn(parent, 1)
@@ -196,7 +217,10 @@ func (t *tx) countNode(parent, kind string) error {
 
 func spawnExceeded(thread, limit string, value, most int64, format string, args ...any) *diag.Error {
 	return diag.New(diag.LimitExceeded, "starting a thread of "+thread+": "+format, args...).
-		WithDetail("id", thread).WithDetail("limit", limit).WithDetail("value", value).WithDetail("max", most)
+		WithDetail("id", thread).
+		WithDetail("limit", limit).
+		WithDetail("value", value).
+		WithDetail("max", most)
 }
 
 // Discard removes a child whose process did not begin: nothing of it stays. A child that
@@ -204,7 +228,8 @@ func spawnExceeded(thread, limit string, value, most int64, format string, args 
 func (o *Owner) Discard(ctx context.Context, child string) error {
 	return o.write(ctx, "discarding a child in", func(t *tx) error {
 		var own bool
-		if err := t.QueryRow("SELECT count(*) > 0 FROM threads WHERE id = ? AND parent = ? AND state = ?", child, o.thread, Created).Scan(&own); err != nil || !own {
+		err := t.QueryRow("SELECT count(*) > 0 FROM threads WHERE id = ? AND parent = ? AND state = ?", child, o.thread, Created).Scan(&own)
+		if err != nil || !own {
 			return err
 		}
 		a, err := t.account(child)
@@ -222,7 +247,8 @@ func (o *Owner) Discard(ctx context.Context, child string) error {
 			{"DELETE FROM threads WHERE id = ?", []any{child}},
 			{"DELETE FROM handles WHERE id = ?", []any{child}},
 		} {
-			if _, err := t.Exec(change.query, change.args...); err != nil {
+			_, err := t.Exec(change.query, change.args...)
+			if err != nil {
 				return err
 			}
 		}

@@ -65,11 +65,18 @@ type Store struct {
 }
 
 // Dir is the directory of the store below the state directory of a user.
-func Dir(state string) string { return filepath.Join(state, "threads") }
+func Dir(state string) string {
+	return filepath.Join(state, "threads")
+}
 
 // WithExisting calls do with the store of a user account, given its state directory. It does
 // nothing if the account has no store.
-func WithExisting(ctx context.Context, state string, now func() time.Time, do func(*Store) error) error {
+func WithExisting(
+	ctx context.Context,
+	state string,
+	now func() time.Time,
+	do func(*Store) error,
+) error {
 	if state == "" {
 		return nil
 	}
@@ -142,9 +149,13 @@ func (s *Store) local(dir string, ask func(string) (string, error)) error {
 }
 
 // Close closes the store.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error {
+	return s.db.Close()
+}
 
-func (s *Store) path() string { return s.base.Path(cmp.Or(s.file, File)) }
+func (s *Store) path() string {
+	return s.base.Path(cmp.Or(s.file, File))
+}
 
 // write runs do in one transaction that no other process interrupts. The gate comes
 // first: in SQLite itself, processes poll for its lock, and some wait for long. A
@@ -153,7 +164,11 @@ func (s *Store) write(ctx context.Context, doing string, do func(*tx) error) err
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gated {
-		return s.failed(doing, s.transact(context.WithoutCancel(ctx), &sql.TxOptions{}, do))
+		return s.failed(doing, s.transact(
+			context.WithoutCancel(ctx),
+			&sql.TxOptions{},
+			do,
+		))
 	}
 	f, err := s.base.OpenFile(gate, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -169,7 +184,11 @@ func (s *Store) write(ctx context.Context, doing string, do func(*tx) error) err
 	if err := s.current(doing); err != nil {
 		return err
 	}
-	return s.failed(doing, s.transact(context.WithoutCancel(ctx), &sql.TxOptions{}, do))
+	return s.failed(doing, s.transact(
+		context.WithoutCancel(ctx),
+		&sql.TxOptions{},
+		do,
+	))
 }
 
 // current returns an error if the file of the store is not the one that was opened: what
@@ -195,16 +214,25 @@ func (s *Store) read(ctx context.Context, doing string, do func(*tx) error) erro
 	if err := s.current(doing); err != nil {
 		return err
 	}
-	return s.failed(doing, s.transact(context.WithoutCancel(ctx), &sql.TxOptions{ReadOnly: true}, do))
+	return s.failed(doing, s.transact(
+		context.WithoutCancel(ctx),
+		&sql.TxOptions{ReadOnly: true},
+		do,
+	))
 }
 
-func (s *Store) transact(ctx context.Context, o *sql.TxOptions, do func(*tx) error) error {
+func (s *Store) transact(
+	ctx context.Context,
+	o *sql.TxOptions,
+	do func(*tx) error,
+) error {
 	begun, err := s.db.BeginTx(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer begun.Rollback()
-	if err := do(&tx{begun, s.now().UTC(), s.prepared}); err != nil {
+	err = do(&tx{begun, s.now().UTC(), s.prepared})
+	if err != nil {
 		return err
 	}
 	return begun.Commit()
@@ -219,9 +247,12 @@ func (s *Store) failed(doing string, err error) error {
 	case errors.Is(err, context.Canceled):
 		return diag.New(diag.Cancelled, "%s the store of threads: %w", doing, err)
 	}
-	out := diag.New(diag.FileSystemError, "%s the store of threads %s: %w", doing, s.path(), err).WithDetail("path", s.path())
+	out := diag.New(diag.FileSystemError, "%s the store of threads %s: %w", doing, s.path(), err).
+		WithDetail("path", s.path())
 	if sqlite.IsDamaged(err) {
-		return diag.New(diag.FileSystemError, "%s the store of threads: %s is damaged: %w", doing, s.path(), err).WithReason("store_corrupt").WithDetail("path", s.path())
+		return diag.New(diag.FileSystemError, "%s the store of threads: %s is damaged: %w", doing, s.path(), err).
+			WithReason("store_corrupt").
+			WithDetail("path", s.path())
 	}
 	out.Retryable = sqlite.IsBusy(err)
 	return out

@@ -104,7 +104,10 @@ func (t *tx) begins(thread string) error {
 		return nil
 	}
 	if err == nil && state != Created {
-		err = diag.New(diag.ThreadState, "starting the thread %s: it is %s", thread, state).WithReason("ended").WithDetail("id", thread).WithDetail("state", state)
+		err = diag.New(diag.ThreadState, "starting the thread %s: it is %s", thread, state).
+			WithReason("ended").
+			WithDetail("id", thread).
+			WithDetail("state", state)
 	}
 	return err
 }
@@ -180,5 +183,7 @@ func (o *Owner) write(ctx context.Context, doing string, do func(*tx) error) err
 }
 
 func notFound(thread string) error {
-	return diag.New(diag.ThreadNotFound, "reading the store of threads: it has no thread %s", thread).WithReason("no_thread").WithDetail("id", thread)
+	return diag.New(diag.ThreadNotFound, "reading the store of threads: it has no thread %s", thread).
+		WithReason("no_thread").
+		WithDetail("id", thread)
 }

@@ -14,10 +14,11 @@ import (
 // as unknown, too.
 func (s *Store) AddToken(ctx context.Context, id, thread, parent string, expires time.Time) error {
 	return s.write(ctx, "recording a token in", func(t *tx) error {
-		if _, err := t.Exec("DELETE FROM tokens WHERE exp < ?", t.now.UnixMilli()); err != nil {
+		_, err := t.Exec("DELETE FROM tokens WHERE exp < ?", t.now.UnixMilli())
+		if err != nil {
 			return err
 		}
-		_, err := t.Exec("INSERT INTO tokens(token_id, thread, parent_id, exp, taken, revoked) VALUES(?, ?, ?, ?, 0, 0)", id, thread, parent, expires.UnixMilli())
+		_, err = t.Exec("INSERT INTO tokens(token_id, thread, parent_id, exp, taken, revoked) VALUES(?, ?, ?, ?, 0, 0)", id, thread, parent, expires.UnixMilli())
 		return err
 	})
 }

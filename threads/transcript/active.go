@@ -22,7 +22,8 @@ func Active(lines []Line, start string) (d time.Duration) {
 	for i := range lines {
 		l := &lines[i]
 		switch at := l.At(); {
-		case l.Event == start && since.IsZero() && last.IsZero(), l.Event == "thread_resumed" && !last.IsZero():
+		case l.Event == start && since.IsZero() && last.IsZero(),
+			l.Event == "thread_resumed" && !last.IsZero():
 			add(last) // stopped, and resumed before its end was recorded
 			since = at
 			last = at
@@ -88,5 +89,6 @@ func markedLater(l *Line) bool {
 			Code diag.Code `json:"code"`
 		} `json:"error"`
 	}
-	return json.Unmarshal(l.Data, &d) == nil && (l.Event == "model_error" && d.ID == "interrupted" || d.Error.Code == diag.ThreadState)
+	return json.Unmarshal(l.Data, &d) == nil &&
+		(l.Event == "model_error" && d.ID == "interrupted" || d.Error.Code == diag.ThreadState)
 }

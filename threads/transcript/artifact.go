@@ -61,7 +61,9 @@ func (l *Log) spill(raw []byte) ([]byte, error) {
 			continue
 		}
 		var inner map[string]json.RawMessage
-		if data[key][0] == '{' && json.Unmarshal(data[key], &inner) == nil && small(inner, large) {
+		if data[key][0] == '{' &&
+			json.Unmarshal(data[key], &inner) == nil &&
+			small(inner, large) {
 			for _, k := range sortedKeys(inner) {
 				if len(inner[k]) <= large {
 					continue
@@ -175,12 +177,18 @@ func Expand(project, id string, line *Line) (map[string]any, error) {
 func load(project, id string, a Artifact) (any, error) {
 	broken := func(format string, args ...any) error {
 		e := diag.New(diag.TranscriptBroken, "reading an artifact: "+format, args...)
-		return e.WithReason("transcript_artifact").WithDetail("path", Base(project, id).Path(artifactName(a.Digest)))
+		return e.
+			WithReason("transcript_artifact").
+			WithDetail("path", Base(project, id).Path(artifactName(a.Digest)))
 	}
 	if !chainlog.IsDigest(a.Digest) || len(a.At) == 0 {
 		return nil, broken("%q is not a digest, or it has no position", a.Digest)
 	}
-	b, _, err := openat.Read(project, Dir+"/"+id+"/"+artifactName(a.Digest), int64(a.Bytes))
+	b, _, err := openat.Read(
+		project,
+		Dir+"/"+id+"/"+artifactName(a.Digest),
+		int64(a.Bytes),
+	)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, broken("%s is missing", a.Digest)

@@ -17,7 +17,9 @@ type Reader struct {
 }
 
 // NewReader returns a reader at the first line of a log.
-func NewReader(project, id string) *Reader { return &Reader{project: project, id: id} }
+func NewReader(project, id string) *Reader {
+	return &Reader{project: project, id: id}
+}
 
 // Next passes the lines that were added since the last call, with their artifacts in their
 // positions. A line without an end is passed when it has one. A log that does not exist yet

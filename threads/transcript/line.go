@@ -46,14 +46,17 @@ func (l *Line) At() time.Time {
 	return t
 }
 
-func (l *Line) render() ([]byte, error) { return chainlog.Render(l) }
+func (l *Line) render() ([]byte, error) {
+	return chainlog.Render(l)
+}
 
 // parse reads a line with its line feed.
 func parse(line []byte) (Line, error) {
 	l, ok := quick(line)
 	if !ok {
 		l = Line{}
-		if err := chainlog.Parse(line, MaxLine, "event", &l); err != nil {
+		err := chainlog.Parse(line, MaxLine, "event", &l)
+		if err != nil {
 			return Line{}, err
 		}
 	}
@@ -109,7 +112,9 @@ func quick(line []byte) (l Line, ok bool) {
 	}
 	var compact bytes.Buffer
 	compact.Grow(len(data))
-	if json.Compact(&compact, data) != nil || !bytes.Equal(compact.Bytes(), data) || !bytes.Equal(hidden.JSON(line), line) {
+	if json.Compact(&compact, data) != nil ||
+		!bytes.Equal(compact.Bytes(), data) ||
+		!bytes.Equal(hidden.JSON(line), line) {
 		return l, false
 	}
 	return Line{
@@ -174,4 +179,6 @@ func statement(id string, h chainlog.Head) []byte {
 var encoding = base64.RawStdEncoding.Strict()
 
 // Bytes returns the line as the log has it.
-func (l *Line) Bytes() ([]byte, error) { return l.render() }
+func (l *Line) Bytes() ([]byte, error) {
+	return l.render()
+}

@@ -36,7 +36,11 @@ func (l *Log) claim(ctx context.Context) error {
 		return err
 	}
 	// The content is the same each time: one that a stopped process left half is replaced.
-	f, err := l.p.base().OpenFile(OriginFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := l.p.base().OpenFile(
+		OriginFile,
+		os.O_WRONLY|os.O_CREATE|os.O_TRUNC,
+		0o600,
+	)
 	if err != nil {
 		return err
 	}
@@ -49,7 +53,11 @@ func (l *Log) claim(ctx context.Context) error {
 
 // isOwn reports whether this user account began the log.
 func isOwn(p Params) bool {
-	b, _, err := openat.Read(p.Project, Dir+"/"+p.ID+"/"+OriginFile, 4096)
+	b, _, err := openat.Read(
+		p.Project,
+		Dir+"/"+p.ID+"/"+OriginFile,
+		4096,
+	)
 	var o origin
 	if err != nil || json.Unmarshal(b, &o) != nil {
 		return false
@@ -60,5 +68,7 @@ func isOwn(p Params) bool {
 	}
 	public, ok := p.Keys(fp)
 	sig, err := encoding.DecodeString(o.Signature)
-	return ok && err == nil && ed25519.Verify(public, statement(p.ID, format(p.ID).Start()), sig)
+	return ok &&
+		err == nil &&
+		ed25519.Verify(public, statement(p.ID, format(p.ID).Start()), sig)
 }

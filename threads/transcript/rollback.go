@@ -35,7 +35,9 @@ func readWrote(p Params) (*wrote, error) {
 }
 
 // compare takes the head after each line of the log.
-func (w *wrote) compare(h chainlog.Head) { w.found = w.found || h == w.head.Head }
+func (w *wrote) compare(h chainlog.Head) {
+	w.found = w.found || h == w.head.Head
+}
 
 // finding returns why the log is not continued, nil if it is the one that this account wrote, or continues that. line is
 // the number of its last line.
@@ -47,9 +49,22 @@ func (w *wrote) finding(line int) *diag.Finding {
 	case !w.known || w.found:
 		return nil
 	case int64(line) < w.head.Seq:
-		f = diag.Errorf(diag.Rollback, max(line, 1), 0, "the log was set back: it ends here, and this account wrote %d lines, the last ones in %s", w.head.Seq, w.head.Project)
+		f = diag.Errorf(
+			diag.Rollback,
+			max(line, 1),
+			0,
+			"the log was set back: it ends here, and this account wrote %d lines, the last ones in %s",
+			w.head.Seq,
+			w.head.Project,
+		)
 	default:
-		f = diag.Errorf(diag.Rollback, int(w.head.Seq), 0, "the log was set back and written differently: this account wrote another line here, in %s", w.head.Project)
+		f = diag.Errorf(
+			diag.Rollback,
+			int(w.head.Seq),
+			0,
+			"the log was set back and written differently: this account wrote another line here, in %s",
+			w.head.Project,
+		)
 	}
 	f = f.WithReason("log_set_back", "id", w.p.ID)
 	return &f
@@ -64,11 +79,20 @@ func unrecorded(p Params) error {
 	if w.bad == nil && !w.known {
 		return nil
 	}
-	e := diag.New(diag.Rollback, "beginning the log %s: it was removed: this account wrote %d lines, the last ones in %s", p.base().Path(File), w.head.Seq, w.head.Project)
+	e := diag.New(
+		diag.Rollback,
+		"beginning the log %s: it was removed: this account wrote %d lines, the last ones in %s",
+		p.base().Path(File),
+		w.head.Seq,
+		w.head.Project,
+	)
 	if w.bad != nil {
 		e = diag.New(diag.Rollback, "beginning the log %s: %w", p.base().Path(File), w.bad)
 	}
-	return e.WithReason("log_set_back").WithDetail("id", p.ID).WithDetail("path", p.base().Path(File))
+	return e.
+		WithReason("log_set_back").
+		WithDetail("id", p.ID).
+		WithDetail("path", p.base().Path(File))
 }
 
 // Accepted is the result of Accept.

@@ -65,7 +65,9 @@ func Base(project, id string) atomicfile.Base {
 	return atomicfile.Project(project).Below(Dir + "/" + id).Mode(0o700)
 }
 
-func (p *Params) base() atomicfile.Base { return Base(p.Project, p.ID) }
+func (p *Params) base() atomicfile.Base {
+	return Base(p.Project, p.ID)
+}
 
 // Keys returns the public half of a runtime key of this user account.
 type Keys func(sign.Fingerprint) (public []byte, ok bool)
@@ -110,11 +112,12 @@ func (l *Log) create(ctx context.Context) error {
 	}
 	base := l.p.base()
 	var claimed chan error
-	if _, err := base.Stat(File); errors.Is(err, fs.ErrNotExist) {
+	_, err := base.Stat(File)
+	if errors.Is(err, fs.ErrNotExist) {
 		claimed = make(chan error, 1)
 		go func() { claimed <- l.claim(ctx) }()
 	}
-	err := base.Create(File, nil, 0o600)
+	err = base.Create(File, nil, 0o600)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		if l.file, err = base.OpenFile(File, os.O_RDWR, 0); err == nil {
 			err = l.unused()
@@ -152,7 +155,8 @@ func begin(ctx context.Context, p Params) (*Log, error) {
 	}
 	l := &Log{p: p}
 	var err error
-	if l.lock, err = p.base().LockWithin(ctx, LockFile, lockWait); err == nil && p.Heads != "" {
+	if l.lock, err = p.base().LockWithin(ctx, LockFile, lockWait); err == nil &&
+		p.Heads != "" {
 		if l.newest, err = heads.Open(ctx, p.Heads, p.ID, p.Project, lockWait); err != nil {
 			_ = l.lock.Release()
 		}
@@ -160,8 +164,11 @@ func begin(ctx context.Context, p Params) (*Log, error) {
 	var held *filelock.Held
 	switch {
 	case errors.As(err, &held):
-		return nil, diag.New(diag.ThreadState, "opening the log of %s: it is running: %w", p.ID, err).WithReason("running").
-			WithDetail("id", p.ID).WithDetail("state", "running").WithDetail("pid", held.PID)
+		return nil, diag.New(diag.ThreadState, "opening the log of %s: it is running: %w", p.ID, err).
+			WithReason("running").
+			WithDetail("id", p.ID).
+			WithDetail("state", "running").
+			WithDetail("pid", held.PID)
 	case err != nil:
 		return nil, diag.Doing("opening the log of "+p.ID, err)
 	}
@@ -197,7 +204,12 @@ func Open(ctx context.Context, p Params) (l *Log, lines []Line, torn int64, err 
 	l.signed = rep.Signed
 	if rep.Torn > 0 {
 		if err = l.file.Truncate(l.head.Size); err != nil {
-			return l, nil, 0, diag.New(diag.FileSystemError, "removing the unfinished last line of %s: %w", p.base().Path(File), err)
+			return l, nil, 0, diag.New(
+				diag.FileSystemError,
+				"removing the unfinished last line of %s: %w",
+				p.base().Path(File),
+				err,
+			)
 		}
 	}
 	if l.newest != nil && rep.ahead { // its process was stopped, or an older version wrote it
@@ -229,7 +241,9 @@ func (l *Log) Close() error {
 }
 
 // ID returns the id of the log.
-func (l *Log) ID() string { return l.p.ID }
+func (l *Log) ID() string {
+	return l.p.ID
+}
 
 // Seq returns the sequence number of the last line.
 func (l *Log) Seq() int64 {
@@ -317,7 +331,13 @@ func (l *Log) Rest(ctx context.Context, event string, data any) error {
 
 // sign appends text, which has the lines before and ends at h, and a checkpoint of h.
 // turn is 0 outside of threads.
-func (l *Log) sign(ctx context.Context, text []byte, h chainlog.Head, turn int64, before ...*Line) error {
+func (l *Log) sign(
+	ctx context.Context,
+	text []byte,
+	h chainlog.Head,
+	turn int64,
+	before ...*Line,
+) error {
 	sig, err := l.p.Signer.Sign(ctx, statement(l.p.ID, h))
 	if err != nil {
 		return err
@@ -334,7 +354,8 @@ func (l *Log) sign(ctx context.Context, text []byte, h chainlog.Head, turn int64
 	if err != nil {
 		return err
 	}
-	if err := l.put(slices.Concat(text, line), true); err != nil {
+	err = l.put(slices.Concat(text, line), true)
+	if err != nil {
 		return err
 	}
 	l.head = h.After(line)
@@ -343,7 +364,8 @@ func (l *Log) sign(ctx context.Context, text []byte, h chainlog.Head, turn int64
 		return err
 	}
 	l.announce(append(before, read)...)
-	if err := l.p.base().Replace(HeadFile, l.head.Render(), 0o600); err != nil {
+	err = l.p.base().Replace(HeadFile, l.head.Render(), 0o600)
+	if err != nil {
 		return diag.Doing("recording the end of the log of "+l.p.ID, err)
 	}
 	return nil
@@ -386,7 +408,8 @@ func (l *Log) put(text []byte, sync bool) error {
 		l.broken = err
 		return err
 	}
-	if err := chainlog.Write(l.file, text, l.head.Size, sync); err != nil {
+	err := chainlog.Write(l.file, text, l.head.Size, sync)
+	if err != nil {
 		return l.failed(err)
 	}
 	l.dirty = !sync
@@ -400,18 +423,29 @@ func (l *Log) owned() error {
 	if err != nil || info.Size() == l.head.Size {
 		return nil // a file that cannot be read cannot be written either
 	}
-	return diag.New(diag.ThreadState, "writing the log of %s: another process has taken over the thread: the log has %d bytes instead of %d", l.p.ID, info.Size(), l.head.Size).
+	return diag.New(
+		diag.ThreadState,
+		"writing the log of %s: another process has taken over the thread: the log has %d bytes instead of %d",
+		l.p.ID,
+		info.Size(),
+		l.head.Size,
+	).
 		WithReason("taken_over").WithDetail("id", l.p.ID)
 }
 
 func (l *Log) failed(err error) error {
-	l.broken = diag.New(diag.FileSystemError, "writing the log of %s: %w", l.p.ID, err).WithDetail("path", l.p.base().Path(File))
+	l.broken = diag.New(diag.FileSystemError, "writing the log of %s: %w", l.p.ID, err).
+		WithDetail("path", l.p.base().Path(File))
 	return l.broken
 }
 
 // line renders the line after h, and returns it as a reader will see it. Values that are
 // too large become artifacts.
-func (l *Log) line(event string, data any, h chainlog.Head) ([]byte, *Line, error) {
+func (l *Log) line(
+	event string,
+	data any,
+	h chainlog.Head,
+) ([]byte, *Line, error) {
 	raw, err := jsonx.Marshal(data)
 	if err != nil {
 		return nil, nil, diag.New(diag.Internal, "recording the event %s: %w", event, err)
@@ -445,4 +479,6 @@ func (l *Log) line(event string, data any, h chainlog.Head) ([]byte, *Line, erro
 }
 
 // Named returns a Log with an id and without a file, to read what others wrote.
-func Named(id string) *Log { return &Log{p: Params{ID: id}} }
+func Named(id string) *Log {
+	return &Log{p: Params{ID: id}}
+}

@@ -51,7 +51,9 @@ func (r *Report) Own() error {
 	if !r.Unverifiable {
 		return nil
 	}
-	return diag.New(diag.KeyUnknown, "verifying the log of %s: the runtime key that signed it is missing", r.ID).WithReason("runtime_key").WithDetail("id", r.ID)
+	return diag.New(diag.KeyUnknown, "verifying the log of %s: the runtime key that signed it is missing", r.ID).
+		WithReason("runtime_key").
+		WithDetail("id", r.ID)
 }
 
 // Verify reads a whole log and checks the chain, every checkpoint and every artifact.
@@ -70,7 +72,8 @@ func Verify(ctx context.Context, p Params) (*Report, error) {
 		return nil, err
 	}
 	for i := range rep.Lines {
-		if _, err := Expand(p.Project, p.ID, &rep.Lines[i]); err != nil {
+		_, err := Expand(p.Project, p.ID, &rep.Lines[i])
+		if err != nil {
 			rep.add(rep.numbers[i], err.Error())
 		}
 	}
@@ -99,7 +102,8 @@ func (r *Report) artifacts(p Params) error {
 			continue // the rest of a write that was stopped
 		}
 		var is string
-		if is, err = hashOf(p.base().Path(ArtifactsDir + "/" + name)); err == nil && is != digest {
+		if is, err = hashOf(p.base().Path(ArtifactsDir + "/" + name)); err == nil &&
+			is != digest {
 			r.damaged(Dir+"/"+p.ID+"/"+ArtifactsDir+"/"+name, "it was altered: it has other content, whose hash is "+is)
 		}
 	}
@@ -124,16 +128,21 @@ func hashOf(name string) (string, error) {
 
 func (r *Report) damaged(file, text string) {
 	r.Findings = append(r.Findings, diag.WithPath([]diag.Finding{
-		diag.Errorf(diag.TranscriptBroken, 0, 0, "%s", text).WithReason("transcript_artifact", "path", file)}, file)...)
+		diag.Errorf(diag.TranscriptBroken, 0, 0, "%s", text).
+			WithReason("transcript_artifact", "path", file)}, file)...)
 }
 
 func noRun(id string) error {
-	return diag.New(diag.ThreadNotFound, "reading the log of %s: no run has this id", id).WithReason("no_run").WithDetail("id", id)
+	return diag.New(diag.ThreadNotFound, "reading the log of %s: no run has this id", id).
+		WithReason("no_run").
+		WithDetail("id", id)
 }
 
 // Read returns the whole lines of a log without checking the chain, to show them. It
 // stops at the first line that is not an event.
-func Read(project, id string) ([]Line, error) { return read(project, id, math.MaxInt) }
+func Read(project, id string) ([]Line, error) {
+	return read(project, id, math.MaxInt)
+}
 
 // First returns the first line of a log without checking it, nil if the log has none.
 func First(project, id string) (*Line, error) {
@@ -221,7 +230,8 @@ func verify(ctx context.Context, file *os.File, p Params) (*Report, error) {
 	if err != nil {
 		return nil, diag.Doing("reading the log of "+p.ID, err)
 	}
-	if fi, err := file.Stat(); err == nil && rep.Torn > 0 {
+	fi, err := file.Stat()
+	if err == nil && rep.Torn > 0 {
 		rep.Torn = fi.Size() - rep.head.Size // EachLine passes the beginning of a long line
 	}
 	for _, finding := range c.End() {
@@ -243,7 +253,11 @@ func verify(ctx context.Context, file *os.File, p Params) (*Report, error) {
 
 // readHead reads the recorded end. A log that never rested has none.
 func readHead(p Params) (chainlog.Head, bool) {
-	b, _, err := openat.Read(p.Project, Dir+"/"+p.ID+"/"+HeadFile, 4096)
+	b, _, err := openat.Read(
+		p.Project,
+		Dir+"/"+p.ID+"/"+HeadFile,
+		4096,
+	)
 	if err != nil {
 		return format(p.ID).Start(), false
 	}
@@ -275,7 +289,9 @@ func (r *Report) checkpoint(p Params, l *Line, number int) {
 		r.add(number, "the checkpoint has no valid key or signature")
 		return
 	}
-	if c.Seq != r.head.Seq || c.Size != r.head.Size || c.Last != r.head.Last {
+	if c.Seq != r.head.Seq ||
+		c.Size != r.head.Size ||
+		c.Last != r.head.Last {
 		r.add(number, "the checkpoint is about another line than the one before it")
 		return
 	}

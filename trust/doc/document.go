@@ -81,22 +81,32 @@ type Header struct {
 }
 
 // Head returns h.
-func (h *Header) Head() *Header { return h }
+func (h *Header) Head() *Header {
+	return h
+}
 
 // Data returns the bytes of the file.
-func (h *Header) Data() []byte { return h.data }
+func (h *Header) Data() []byte {
+	return h.data
+}
 
 // Unknown is a document whose kind could not be read. It has no fields.
 type Unknown struct{ Header }
 
 // About returns the zero fingerprint.
-func (d *Unknown) About() sign.Fingerprint { return sign.Fingerprint{} }
+func (d *Unknown) About() sign.Fingerprint {
+	return sign.Fingerprint{}
+}
 
 // Name returns the name of a document of that kind without a key.
-func (d *Unknown) Name() string { return FileName(d.Kind, sign.Fingerprint{}) }
+func (d *Unknown) Name() string {
+	return FileName(d.Kind, sign.Fingerprint{})
+}
 
-func (d *Unknown) read(*fields)                {}
-func (d *Unknown) embedded() ed25519.PublicKey { return nil }
+func (d *Unknown) read(*fields) {}
+func (d *Unknown) embedded() ed25519.PublicKey {
+	return nil
+}
 
 // newDocument returns an empty document of the header's kind.
 func newDocument(h Header) Document {

@@ -27,7 +27,9 @@ func (f *fields) sub(key string) *fields {
 }
 
 // finish reports the fields that were not read.
-func (f *fields) finish() { f.Only(f.known...) }
+func (f *fields) finish() {
+	f.Only(f.known...)
+}
 
 // present records that a field was read and reports whether the document has it.
 func (f *fields) present(key string, required bool) bool {
@@ -113,7 +115,8 @@ func (f *fields) list(key string, limit int, check func(string) string) []string
 	if !f.present(key, false) {
 		return nil
 	}
-	if raw, _ := f.Value(key).([]any); len(raw) > limit {
+	raw, _ := f.Value(key).([]any)
+	if len(raw) > limit {
 		f.Reject(key, "has %d entries, at most %d are allowed", len(raw), limit)
 		return nil
 	}
@@ -155,7 +158,9 @@ func (f *fields) publicKey(key string) ed25519.PublicKey {
 // decodeKey returns the key, nil if the text is not exactly one.
 func decodeKey(s string) ed25519.PublicKey {
 	raw, err := base64.StdEncoding.Strict().DecodeString(s)
-	if err != nil || len(raw) != ed25519.PublicKeySize || base64.StdEncoding.EncodeToString(raw) != s {
+	if err != nil ||
+		len(raw) != ed25519.PublicKeySize ||
+		base64.StdEncoding.EncodeToString(raw) != s {
 		return nil
 	}
 	return raw

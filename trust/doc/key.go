@@ -42,12 +42,18 @@ type KeyParams struct {
 }
 
 // About returns the key.
-func (d *Key) About() sign.Fingerprint { return d.Fingerprint }
+func (d *Key) About() sign.Fingerprint {
+	return d.Fingerprint
+}
 
 // Name returns the name for the key.
-func (d *Key) Name() string { return FileName(KindKey, d.Fingerprint) }
+func (d *Key) Name() string {
+	return FileName(KindKey, d.Fingerprint)
+}
 
-func (d *Key) embedded() ed25519.PublicKey { return d.Public }
+func (d *Key) embedded() ed25519.PublicKey {
+	return d.Public
+}
 
 func (d *Key) read(f *fields) {
 	f.word("algorithm", "ed25519")
@@ -72,7 +78,11 @@ func (d *Key) read(f *fields) {
 }
 
 // NewKey returns the file name and the bytes of a signed key document.
-func NewKey(ctx context.Context, p KeyParams, signer sign.Signer) (name string, b []byte, err error) {
+func NewKey(
+	ctx context.Context,
+	p KeyParams,
+	signer sign.Signer,
+) (name string, b []byte, err error) {
 	if p.NotBefore.IsZero() {
 		p.NotBefore = p.Now
 	}
@@ -88,7 +98,13 @@ func NewKey(ctx context.Context, p KeyParams, signer sign.Signer) (name string, 
 	}
 	w.validity(p.NotBefore, p.NotAfter)
 	w.scope(p.Scope)
-	return w.sign(ctx, KindKey, stemOf(KindKey, sign.FingerprintOf(signer.Public())), signer, p.Now)
+	return w.sign(
+		ctx,
+		KindKey,
+		stemOf(KindKey, sign.FingerprintOf(signer.Public())),
+		signer,
+		p.Now,
+	)
 }
 
 // Permission is what a grant and an endorsement have in common: the signer
@@ -125,9 +141,13 @@ type PermissionParams struct {
 }
 
 // About returns the key that is permitted.
-func (d *Permission) About() sign.Fingerprint { return d.Fingerprint }
+func (d *Permission) About() sign.Fingerprint {
+	return d.Fingerprint
+}
 
-func (d *Permission) embedded() ed25519.PublicKey { return nil }
+func (d *Permission) embedded() ed25519.PublicKey {
+	return nil
+}
 
 func (d *Permission) read(f *fields) {
 	d.Fingerprint = f.fingerprint("key")
@@ -153,15 +173,23 @@ func (d *Permission) plain(f *fields) {
 }
 
 // Name returns the name for the permitted key.
-func (d *Grant) Name() string { return FileName(KindGrant, d.Fingerprint) }
+func (d *Grant) Name() string {
+	return FileName(KindGrant, d.Fingerprint)
+}
 
 // Name returns the name for the permitted key and the signer.
-func (d *Endorsement) Name() string { return FileNameBy(KindEndorsement, d.Fingerprint, d.Signer) }
+func (d *Endorsement) Name() string {
+	return FileNameBy(KindEndorsement, d.Fingerprint, d.Signer)
+}
 
 // NewGrant returns the file name and the bytes of a grant. The signer must be
 // one of the user's own keys. If it signs a grant for its own document, the key
 // becomes the user's own.
-func NewGrant(ctx context.Context, p PermissionParams, signer sign.Signer) (name string, b []byte, err error) {
+func NewGrant(
+	ctx context.Context,
+	p PermissionParams,
+	signer sign.Signer,
+) (name string, b []byte, err error) {
 	w, key, err := permission(KindGrant, p)
 	if err != nil {
 		return "", nil, err
@@ -171,12 +199,22 @@ func NewGrant(ctx context.Context, p PermissionParams, signer sign.Signer) (name
 
 // NewEndorsement returns the file name and the bytes of an endorsement. It is
 // valid only if the signer is an anchor that may endorse.
-func NewEndorsement(ctx context.Context, p PermissionParams, signer sign.Signer) (name string, b []byte, err error) {
+func NewEndorsement(
+	ctx context.Context,
+	p PermissionParams,
+	signer sign.Signer,
+) (name string, b []byte, err error) {
 	w, key, err := permission(KindEndorsement, p)
 	if err != nil {
 		return "", nil, err
 	}
-	return w.sign(ctx, KindEndorsement, stemBy(KindEndorsement, key, sign.FingerprintOf(signer.Public())), signer, p.Now)
+	return w.sign(
+		ctx,
+		KindEndorsement,
+		stemBy(KindEndorsement, key, sign.FingerprintOf(signer.Public())),
+		signer,
+		p.Now,
+	)
 }
 
 // permission writes the text of a grant or endorsement and returns the key that
@@ -210,7 +248,8 @@ func plainGrant(p PermissionParams) (w writer, key sign.Fingerprint, err error) 
 	if p.NotBefore.IsZero() {
 		p.NotBefore = p.Now
 	}
-	if last := p.NotBefore.AddDate(MaxPlainYears, 0, 0); p.NotAfter.IsZero() || p.NotAfter.After(last) {
+	last := p.NotBefore.AddDate(MaxPlainYears, 0, 0)
+	if p.NotAfter.IsZero() || p.NotAfter.After(last) {
 		p.NotAfter = last
 	}
 	key = sign.FingerprintOf(p.Public)

@@ -25,7 +25,9 @@ func subject(kind, stem string) sign.Subject {
 
 // FileName returns the only name of a document of this kind about key, if the
 // key itself or one of the user's own keys signs it.
-func FileName(kind string, key sign.Fingerprint) string { return stemOf(kind, key) + ".toml" }
+func FileName(kind string, key sign.Fingerprint) string {
+	return stemOf(kind, key) + ".toml"
+}
 
 // FileNameBy returns the only name of a document of this kind about key, if the
 // key by signs it: an endorsement, or a revocation by another key.
@@ -33,7 +35,9 @@ func FileNameBy(kind string, key, by sign.Fingerprint) string {
 	return stemBy(kind, key, by) + ".toml"
 }
 
-func stemOf(kind string, key sign.Fingerprint) string { return kind + "-" + key.String() }
+func stemOf(kind string, key sign.Fingerprint) string {
+	return kind + "-" + key.String()
+}
 
 func stemBy(kind string, key, by sign.Fingerprint) string {
 	switch kind {

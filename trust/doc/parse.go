@@ -96,7 +96,14 @@ func ReadAnyName(name string, b []byte) (Document, []diag.Finding) {
 // parsed.
 func checkBytes(b []byte) []diag.Finding {
 	if len(b) > MaxDocument {
-		return []diag.Finding{diag.Errorf(diag.TooLarge, 0, 0, "a trust document has at most %d bytes, this has %d", MaxDocument, len(b))}
+		return []diag.Finding{diag.Errorf(
+			diag.TooLarge,
+			0,
+			0,
+			"a trust document has at most %d bytes, this has %d",
+			MaxDocument,
+			len(b),
+		)}
 	}
 	if fs := hidden.Encoding(b); diag.Failed(fs) {
 		return fs
@@ -128,7 +135,8 @@ func prove(d Document) []diag.Finding {
 	// contain the signer.
 	want := d.Name()
 	if h.Named = h.Stem+".toml" == want; !h.Named {
-		fs = append(fs, diag.Errorf(diag.ValidationFailed, 0, 0, "the file must be named %s, after the key inside", want).WithReason("document_name", "name", want))
+		fs = append(fs, diag.Errorf(diag.ValidationFailed, 0, 0, "the file must be named %s, after the key inside", want).
+			WithReason("document_name", "name", want))
 	}
 	if r, ok := d.(*Rotation); ok && h.Invalid == nil {
 		h.Invalid = r.verifyAcceptance()
@@ -144,7 +152,14 @@ func (h *Header) SignedBy(pub ed25519.PublicKey) error {
 	if want := sign.FingerprintOf(pub); h.Signer != want {
 		return diag.New(diag.SigInvalid, "verifying: key %s signed it, but key %s must", h.Signer.Short(), want.Short())
 	}
-	_, err := sign.VerifyBoth(h.data, nil, style(), subject(h.Kind, h.Stem), sign.OnlyKey(pub), h.proofs)
+	_, err := sign.VerifyBoth(
+		h.data,
+		nil,
+		style(),
+		subject(h.Kind, h.Stem),
+		sign.OnlyKey(pub),
+		h.proofs,
+	)
 	return err
 }
 
@@ -158,4 +173,6 @@ func SignatureFinding(err error) diag.Finding {
 }
 
 // style is the comment syntax of TOML.
-func style() sign.Style { return sign.Hash() }
+func style() sign.Style {
+	return sign.Hash()
+}

@@ -56,7 +56,9 @@ type Publisher struct {
 // their repositories.
 func (p *Publisher) Names(ids ...string) bool {
 	return slices.ContainsFunc(p.Bundles, func(pattern string) bool {
-		return slices.ContainsFunc(ids, func(id string) bool { return idpattern.MatchRepository(pattern, id) })
+		return slices.ContainsFunc(ids, func(id string) bool {
+			return idpattern.MatchRepository(pattern, id)
+		})
 	})
 }
 
@@ -69,12 +71,18 @@ type PublisherCopy struct {
 }
 
 // About returns the zero fingerprint.
-func (d *PublisherCopy) About() sign.Fingerprint { return sign.Fingerprint{} }
+func (d *PublisherCopy) About() sign.Fingerprint {
+	return sign.Fingerprint{}
+}
 
 // Name returns the name for the publisher, the version and the signer.
-func (d *PublisherCopy) Name() string { return stemOfPublisher(&d.Publisher, d.Signer) + ".toml" }
+func (d *PublisherCopy) Name() string {
+	return stemOfPublisher(&d.Publisher, d.Signer) + ".toml"
+}
 
-func (d *PublisherCopy) embedded() ed25519.PublicKey { return nil }
+func (d *PublisherCopy) embedded() ed25519.PublicKey {
+	return nil
+}
 
 // checkBundles returns why a pattern of bundle ids is not valid, or "".
 func checkBundles(pattern string) string {
@@ -95,7 +103,8 @@ func (d *PublisherCopy) read(f *fields) {
 	p.Root = f.role("root", true)
 	p.Release = f.role("release", true)
 	p.Revoke = f.role("revoke", false)
-	if sp, err := sign.SplitFile(d.data, style()); err == nil {
+	sp, err := sign.SplitFile(d.data, style())
+	if err == nil {
 		p.Content = item.Digest(sp.Digest())
 	}
 	d.Publisher = p
@@ -110,7 +119,8 @@ func (f *fields) role(key string, required bool) (r Role) {
 	s := f.sub(key)
 	for i, text := range s.list("keys", maxRoleKeys, func(string) string { return "" }) {
 		pub, why := roleKey(text)
-		if why == "" && slices.ContainsFunc(r.Keys, func(k ed25519.PublicKey) bool { return k.Equal(pub) }) {
+		if why == "" &&
+			slices.ContainsFunc(r.Keys, func(k ed25519.PublicKey) bool { return k.Equal(pub) }) {
 			why = "the same key is listed twice"
 		}
 		if why != "" {
@@ -140,7 +150,12 @@ func roleKey(text string) (ed25519.PublicKey, string) {
 
 // NewPublisher returns the file name and the bytes of one root key's copy of a
 // publisher document.
-func NewPublisher(ctx context.Context, p Publisher, signer sign.Signer, now time.Time) (name string, b []byte, err error) {
+func NewPublisher(
+	ctx context.Context,
+	p Publisher,
+	signer sign.Signer,
+	now time.Time,
+) (name string, b []byte, err error) {
 	var w writer
 	w.head(KindPublisher)
 	w.str("name", p.Name)
@@ -151,7 +166,13 @@ func NewPublisher(ctx context.Context, p Publisher, signer sign.Signer, now time
 	if len(p.Revoke.Keys) > 0 {
 		w.role("revoke", p.Revoke)
 	}
-	return w.sign(ctx, KindPublisher, stemOfPublisher(&p, sign.FingerprintOf(signer.Public())), signer, now)
+	return w.sign(
+		ctx,
+		KindPublisher,
+		stemOfPublisher(&p, sign.FingerprintOf(signer.Public())),
+		signer,
+		now,
+	)
 }
 
 func (w *writer) role(name string, r Role) {

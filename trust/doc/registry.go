@@ -47,10 +47,14 @@ func RegistryFile(host string) string {
 }
 
 // About returns the zero fingerprint.
-func (d *Registry) About() sign.Fingerprint { return sign.Fingerprint{} }
+func (d *Registry) About() sign.Fingerprint {
+	return sign.Fingerprint{}
+}
 
 // Name returns the name for the host.
-func (d *Registry) Name() string { return RegistryFile(d.Host) }
+func (d *Registry) Name() string {
+	return RegistryFile(d.Host)
+}
 
 func (d *Registry) embedded() ed25519.PublicKey {
 	if d.Replaces == "" {
@@ -64,7 +68,11 @@ func LogPublic(key string) ed25519.PublicKey {
 	name, rest, _ := strings.Cut(key, "+")
 	hash, text, ok := strings.Cut(rest, "+")
 	raw, err := base64.StdEncoding.Strict().DecodeString(text)
-	if !ok || err != nil || name == "" || len(hash) != 8 || len(raw) != 1+ed25519.PublicKeySize {
+	if !ok ||
+		err != nil ||
+		name == "" ||
+		len(hash) != 8 ||
+		len(raw) != 1+ed25519.PublicKeySize {
 		return nil
 	}
 	return raw[1:]
@@ -102,7 +110,9 @@ func (f *fields) logKey(key string, required bool) string {
 // checkLogKey returns why a text is not the key of a log or of a witness, or "".
 func checkLogKey(s string) string {
 	pub := LogPublic(s)
-	if pub == nil || len(s) > maxLogKey || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if pub == nil ||
+		len(s) > maxLogKey ||
+		strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "must be a key of the form NAME+HASH+KEY"
 	}
 	if err := sign.CheckKey(pub); err != nil {
@@ -114,7 +124,13 @@ func checkLogKey(s string) string {
 // checkAddress returns why a text is not the address of a registry, or "".
 func checkAddress(s string) string {
 	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.HasSuffix(s, "/") {
+	if err != nil ||
+		u.Scheme != "https" && u.Scheme != "http" ||
+		u.Host == "" ||
+		u.User != nil ||
+		u.RawQuery != "" ||
+		u.Fragment != "" ||
+		strings.HasSuffix(s, "/") {
 		return "must be an http or https URL without credentials, query and final slash"
 	}
 	return ""
@@ -124,7 +140,9 @@ func checkAddress(s string) string {
 // usual one.
 func validHost(s string) bool {
 	host, port, has := strings.Cut(s, ":")
-	if n, err := strconv.Atoi(port); has && (err != nil || n < 1 || n > 65535 || strconv.Itoa(n) != port) || len(host) > 253 {
+	n, err := strconv.Atoi(port)
+	if has && (err != nil || n < 1 || n > 65535 || strconv.Itoa(n) != port) ||
+		len(host) > 253 {
 		return false
 	}
 	for label := range strings.SplitSeq(host, ".") {
@@ -138,7 +156,12 @@ func validHost(s string) bool {
 
 // NewRegistry returns the file name and the bytes of a registry document. The signer of
 // a rotation is the log key before.
-func NewRegistry(ctx context.Context, p RegistryParams, signer sign.Signer, now time.Time) (name string, b []byte, err error) {
+func NewRegistry(
+	ctx context.Context,
+	p RegistryParams,
+	signer sign.Signer,
+	now time.Time,
+) (name string, b []byte, err error) {
 	var w writer
 	w.head(KindRegistry)
 	w.str("host", p.Host)

@@ -39,7 +39,9 @@ type RevocationParams struct {
 }
 
 // About returns the revoked key.
-func (d *Revocation) About() sign.Fingerprint { return d.Fingerprint }
+func (d *Revocation) About() sign.Fingerprint {
+	return d.Fingerprint
+}
 
 // Name returns the name for the revoked key and, if another key signs, for that
 // key.
@@ -50,7 +52,9 @@ func (d *Revocation) Name() string {
 	return FileName(KindRevocation, d.Fingerprint)
 }
 
-func (d *Revocation) embedded() ed25519.PublicKey { return d.Public }
+func (d *Revocation) embedded() ed25519.PublicKey {
+	return d.Public
+}
 
 // read expects the whole public key if the key revokes itself, and its
 // fingerprint if another key does.
@@ -61,14 +65,23 @@ func (d *Revocation) read(f *fields) {
 		f.word("algorithm", "ed25519")
 		d.Public, d.Fingerprint, d.Weak = f.signingKey("public-key")
 	}
-	d.Reason = Reason(f.word("reason", string(ReasonCompromised), string(ReasonSuperseded), string(ReasonRetired)))
+	d.Reason = Reason(f.word(
+		"reason",
+		string(ReasonCompromised),
+		string(ReasonSuperseded),
+		string(ReasonRetired),
+	))
 	d.CutOff = f.time("cut-off", d.Reason != ReasonCompromised)
 }
 
 // NewRevocation returns the file name and the bytes of a revocation. A
 // revocation of another key is valid only if the signer is its successor or an
 // anchor that may revoke.
-func NewRevocation(ctx context.Context, p RevocationParams, signer sign.Signer) (name string, b []byte, err error) {
+func NewRevocation(
+	ctx context.Context,
+	p RevocationParams,
+	signer sign.Signer,
+) (name string, b []byte, err error) {
 	if p.CutOff.IsZero() {
 		p.CutOff = p.Now
 	}
@@ -94,14 +107,18 @@ type RevocationList struct {
 }
 
 // About returns the zero fingerprint.
-func (d *RevocationList) About() sign.Fingerprint { return sign.Fingerprint{} }
+func (d *RevocationList) About() sign.Fingerprint {
+	return sign.Fingerprint{}
+}
 
 // Name returns the name for the signer.
 func (d *RevocationList) Name() string {
 	return FileNameBy(KindRevocations, sign.Fingerprint{}, d.Signer)
 }
 
-func (d *RevocationList) embedded() ed25519.PublicKey { return nil }
+func (d *RevocationList) embedded() ed25519.PublicKey {
+	return nil
+}
 
 func (d *RevocationList) read(f *fields) {
 	for _, s := range f.list("listed", MaxListed, checkDigest) {
@@ -120,7 +137,12 @@ func checkDigest(s string) string {
 // NewRevocationList returns the file name and the bytes of a list of all
 // revocations that the signer knows now. It is valid only if the signer is an
 // anchor that may revoke.
-func NewRevocationList(ctx context.Context, listed []item.Digest, signer sign.Signer, now time.Time) (name string, b []byte, err error) {
+func NewRevocationList(
+	ctx context.Context,
+	listed []item.Digest,
+	signer sign.Signer,
+	now time.Time,
+) (name string, b []byte, err error) {
 	digests := make([]string, len(listed))
 	for i, d := range listed {
 		digests[i] = d.String()
@@ -129,7 +151,13 @@ func NewRevocationList(ctx context.Context, listed []item.Digest, signer sign.Si
 	var w writer
 	w.head(KindRevocations)
 	w.list("listed", digests)
-	return w.sign(ctx, KindRevocations, stemBy(KindRevocations, sign.Fingerprint{}, sign.FingerprintOf(signer.Public())), signer, now)
+	return w.sign(
+		ctx,
+		KindRevocations,
+		stemBy(KindRevocations, sign.Fingerprint{}, sign.FingerprintOf(signer.Public())),
+		signer,
+		now,
+	)
 }
 
 // maxReason is the maximum length of the reason of a release's revocation, in
@@ -152,14 +180,18 @@ type ReleaseRevocation struct {
 }
 
 // About returns the zero fingerprint.
-func (d *ReleaseRevocation) About() sign.Fingerprint { return sign.Fingerprint{} }
+func (d *ReleaseRevocation) About() sign.Fingerprint {
+	return sign.Fingerprint{}
+}
 
 // Name returns the name for the revoked content and the signer.
 func (d *ReleaseRevocation) Name() string {
 	return stemOfRelease(d.Release.Content, d.Signer) + ".toml"
 }
 
-func (d *ReleaseRevocation) embedded() ed25519.PublicKey { return nil }
+func (d *ReleaseRevocation) embedded() ed25519.PublicKey {
+	return nil
+}
 
 func (d *ReleaseRevocation) read(f *fields) {
 	d.Release = Release{
@@ -169,7 +201,8 @@ func (d *ReleaseRevocation) read(f *fields) {
 		Content:  f.digest("content"),
 		Why:      f.label("reason", true, maxReason),
 	}
-	if err := item.CheckVersion(d.Release.Version); d.Release.Version != "" && err != nil {
+	err := item.CheckVersion(d.Release.Version)
+	if d.Release.Version != "" && err != nil {
 		f.Reject("version", "is not MAJOR.MINOR.PATCH")
 	}
 }
@@ -178,7 +211,12 @@ func (d *ReleaseRevocation) read(f *fields) {
 // one release. It voids the signatures of the signer and of the keys that the
 // signer succeeds, and all signatures if the signer is an anchor that may
 // revoke.
-func NewReleaseRevocation(ctx context.Context, r Release, signer sign.Signer, now time.Time) (name string, b []byte, err error) {
+func NewReleaseRevocation(
+	ctx context.Context,
+	r Release,
+	signer sign.Signer,
+	now time.Time,
+) (name string, b []byte, err error) {
 	var w writer
 	w.head(KindReleaseRevocation)
 	w.str("bundle", r.Bundle)
@@ -186,5 +224,11 @@ func NewReleaseRevocation(ctx context.Context, r Release, signer sign.Signer, no
 	w.str("manifest", r.Manifest.String())
 	w.str("content", r.Content.String())
 	w.str("reason", r.Why)
-	return w.sign(ctx, KindReleaseRevocation, stemOfRelease(r.Content, sign.FingerprintOf(signer.Public())), signer, now)
+	return w.sign(
+		ctx,
+		KindReleaseRevocation,
+		stemOfRelease(r.Content, sign.FingerprintOf(signer.Public())),
+		signer,
+		now,
+	)
 }

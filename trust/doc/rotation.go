@@ -31,12 +31,18 @@ type RotationParams struct {
 }
 
 // About returns the old key.
-func (d *Rotation) About() sign.Fingerprint { return d.Fingerprint }
+func (d *Rotation) About() sign.Fingerprint {
+	return d.Fingerprint
+}
 
 // Name returns the name for the old key.
-func (d *Rotation) Name() string { return FileName(KindRotation, d.Fingerprint) }
+func (d *Rotation) Name() string {
+	return FileName(KindRotation, d.Fingerprint)
+}
 
-func (d *Rotation) embedded() ed25519.PublicKey { return d.Public }
+func (d *Rotation) embedded() ed25519.PublicKey {
+	return d.Public
+}
 
 func (d *Rotation) read(f *fields) {
 	f.word("algorithm", "ed25519")
@@ -59,7 +65,12 @@ func (d *Rotation) read(f *fields) {
 // signature anyone could name a stranger's key as a successor.
 func (d *Rotation) verifyAcceptance() error {
 	terms := rotationTerms(d.Public, d.Successor, d.From)
-	_, err := sign.VerifyDetached(terms, []byte(d.accepted+"\n"), acceptance(d.Fingerprint), sign.OnlyKey(d.Successor))
+	_, err := sign.VerifyDetached(
+		terms,
+		[]byte(d.accepted+"\n"),
+		acceptance(d.Fingerprint),
+		sign.OnlyKey(d.Successor),
+	)
 	return err
 }
 
@@ -69,7 +80,11 @@ func acceptance(old sign.Fingerprint) sign.Subject {
 }
 
 // NewRotation returns the file name and the bytes of a rotation.
-func NewRotation(ctx context.Context, p RotationParams, old, successor sign.Signer) (name string, b []byte, err error) {
+func NewRotation(
+	ctx context.Context,
+	p RotationParams,
+	old, successor sign.Signer,
+) (name string, b []byte, err error) {
 	if p.From.IsZero() {
 		p.From = p.Now
 	}

@@ -26,11 +26,15 @@ func Uses() []string {
 
 // GrantUses returns the uses that a grant gives by default. A grant key can give no
 // other one.
-func GrantUses() []string { return []string{"sign", "release", "rotate"} }
+func GrantUses() []string {
+	return []string{"sign", "release", "rotate"}
+}
 
 // Allows reports whether the scope covers this kind, id and use. An empty use
 // is DefaultUse.
-func (s Scope) Allows(kind, id, use string) bool { return s.Denies(kind, id, use) == "" }
+func (s Scope) Allows(kind, id, use string) bool {
+	return s.Denies(kind, id, use) == ""
+}
 
 // Denies returns the field of the scope that does not cover this kind, id and
 // use: "may", "kinds" or "namespaces". It returns "" if the scope covers them.
@@ -60,7 +64,9 @@ func (s Scope) Includes(o Scope) bool {
 		}
 	}
 	return !slices.ContainsFunc(o.Namespaces, func(n string) bool {
-		return !slices.ContainsFunc(s.Namespaces, func(p string) bool { return p == "**" || p == n || below(p, n) })
+		return !slices.ContainsFunc(s.Namespaces, func(p string) bool {
+			return p == "**" || p == n || below(p, n)
+		})
 	})
 }
 
@@ -70,7 +76,9 @@ func (s Scope) String() string {
 }
 
 // Words returns the list separated by spaces, or "none" if it is empty.
-func Words(list []string) string { return cmp.Or(strings.Join(list, " "), "none") }
+func Words(list []string) string {
+	return cmp.Or(strings.Join(list, " "), "none")
+}
 
 // MatchKind reports whether the kinds of a scope include this kind.
 func MatchKind(kinds []string, kind string) bool {
@@ -91,7 +99,10 @@ func MatchID(patterns []string, id string) bool {
 // fraction of its cost: Verify calls it for every file.
 func below(pattern, id string) bool {
 	dir, ok := strings.CutSuffix(pattern, "**")
-	plain := strings.HasSuffix(dir, "/") && dir[0] != '/' && !strings.Contains(dir, "//") && !glob.IsPattern(dir)
+	plain := strings.HasSuffix(dir, "/") &&
+		dir[0] != '/' &&
+		!strings.Contains(dir, "//") &&
+		!glob.IsPattern(dir)
 	return ok && plain && len(id) > len(dir) && strings.HasPrefix(id, dir)
 }
 

@@ -14,11 +14,17 @@ import (
 // writer writes the TOML of a document.
 type writer struct{ b strings.Builder }
 
-func (w *writer) line(key, value string) { w.b.WriteString(key + " = " + value + "\n") }
+func (w *writer) line(key, value string) {
+	w.b.WriteString(key + " = " + value + "\n")
+}
 
-func (w *writer) str(key, value string) { w.line(key, tomlx.Quote(value)) }
+func (w *writer) str(key, value string) {
+	w.line(key, tomlx.Quote(value))
+}
 
-func (w *writer) time(key string, t time.Time) { w.line(key, t.UTC().Format("2006-01-02T15:04:05Z")) }
+func (w *writer) time(key string, t time.Time) {
+	w.line(key, t.UTC().Format("2006-01-02T15:04:05Z"))
+}
 
 // list writes nothing if the list is empty.
 func (w *writer) list(key string, list []string) {
@@ -57,9 +63,21 @@ func (w *writer) scope(s Scope) {
 
 // sign signs the text under that file stem. It reads the result back with the
 // strict parser, so that an invalid document is never returned.
-func (w *writer) sign(ctx context.Context, kind, stem string, signer sign.Signer, now time.Time) (string, []byte, error) {
+func (w *writer) sign(
+	ctx context.Context,
+	kind, stem string,
+	signer sign.Signer,
+	now time.Time,
+) (string, []byte, error) {
 	name := stem + ".toml"
-	b, _, err := sign.Sign(ctx, []byte(w.b.String()), style(), subject(kind, stem), signer, now)
+	b, _, err := sign.Sign(
+		ctx,
+		[]byte(w.b.String()),
+		style(),
+		subject(kind, stem),
+		signer,
+		now,
+	)
 	if err != nil {
 		return "", nil, err
 	}

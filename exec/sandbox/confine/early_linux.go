@@ -31,7 +31,12 @@ func early() (spec int, err error) {
 		return -1, errors.New("descriptors of the program are missing")
 	}
 	for i, fd := range got { // above all numbers that are given below
-		high, _, no := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, uintptr(ReportFD+2+2*len(got)))
+		high, _, no := syscall.Syscall(
+			syscall.SYS_FCNTL,
+			uintptr(fd),
+			syscall.F_DUPFD_CLOEXEC,
+			uintptr(ReportFD+2+2*len(got)),
+		)
 		if no != 0 {
 			return -1, failed("start", "moving the descriptors of the program", no)
 		}

@@ -25,9 +25,13 @@ type step struct {
 	err        error
 }
 
-func (s *step) Error() string { return s.name + ": " + s.what + ": " + s.err.Error() }
+func (s *step) Error() string {
+	return s.name + ": " + s.what + ": " + s.err.Error()
+}
 
-func (s *step) Unwrap() error { return s.err }
+func (s *step) Unwrap() error {
+	return s.err
+}
 
 func failed(name, what string, err error) error {
 	if err == nil {
@@ -91,11 +95,13 @@ func (p *program) confined() int {
 
 func readSpec(p *program, fd int) error {
 	var st syscall.Stat_t
-	if err := syscall.Fstat(fd, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
+	err := syscall.Fstat(fd, &st)
+	if err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
 		return errors.New("this command is started by rye only")
 	}
 	b := make([]byte, st.Size)
-	if n, err := syscall.Pread(fd, b, 0); err != nil || n < len(b) {
+	n, err := syscall.Pread(fd, b, 0)
+	if err != nil || n < len(b) {
 		return failed("start", "reading the request", err)
 	}
 	syscall.Close(fd)
@@ -164,12 +170,14 @@ func (p *program) confineAndStart() error {
 func dropPrivileges() error {
 	for c := uintptr(0); c <= capLastCap; c++ {
 		// EPERM without namespaces: an ordinary user has none to drop.
-		if err := prctl(prCapbsetDrop, c, 0); err != nil && err != syscall.EINVAL && err != syscall.EPERM {
+		err := prctl(prCapbsetDrop, c, 0)
+		if err != nil && err != syscall.EINVAL && err != syscall.EPERM {
 			return failed("privileges", "bounding set", err)
 		}
 	}
 	const bits = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<5 | 1<<6 | 1<<7 // SECBIT_NOROOT, NO_SETUID_FIXUP, their locks, KEEP_CAPS_LOCKED, NO_CAP_AMBIENT_RAISE and its lock
-	if err := prctl(prSetSecurebits, bits, 0); err != nil && err != syscall.EPERM {
+	err := prctl(prSetSecurebits, bits, 0)
+	if err != nil && err != syscall.EPERM {
 		return failed("privileges", "secure bits", err)
 	}
 	if err := prctl(prCapAmbient, prCapAmbientClear, 0); err != nil {
@@ -202,7 +210,11 @@ func network(spec *Spec) error {
 		return failed("network", "socket of the proxy", err)
 	}
 	defer syscall.Close(l)
-	if err := syscall.Bind(l, &syscall.SockaddrInet4{Port: spec.Listen, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+	err = syscall.Bind(
+		l,
+		&syscall.SockaddrInet4{Port: spec.Listen, Addr: [4]byte{127, 0, 0, 1}},
+	)
+	if err != nil {
 		return failed("network", "address of the proxy", err)
 	}
 	if err := syscall.Listen(l, 128); err != nil {

@@ -81,7 +81,8 @@ func newModes(listener int, r *Ruleset) *modes {
 }
 
 func isBelow(path, dir string) bool {
-	return path == dir || len(path) > len(dir) && path[:len(dir)] == dir && path[len(dir)] == '/'
+	return path == dir ||
+		len(path) > len(dir) && path[:len(dir)] == dir && path[len(dir)] == '/'
 }
 
 // serve answers until the listener fails. Then the kernel refuses the calls.
@@ -114,7 +115,8 @@ func (m *modes) set(n *notification) syscall.Errno {
 	}
 	defer syscall.Close(fd)
 	// The process of the notification may have ended, and another one have its number.
-	if no := ioctl(m.listener, notifyValid, unsafe.Pointer(&n.id)); no != 0 {
+	no := ioctl(m.listener, notifyValid, unsafe.Pointer(&n.id))
+	if no != 0 {
 		return no
 	}
 	own := "/proc/self/fd/" + decimal(int64(fd))
@@ -127,7 +129,8 @@ func (m *modes) set(n *notification) syscall.Errno {
 	if err := syscall.Fstat(fd, &st); err != nil {
 		return errnoFrom(err)
 	}
-	if int(st.Uid) != syscall.Geteuid() || !m.writes(string(b[:size])) {
+	if int(st.Uid) != syscall.Geteuid() ||
+		!m.writes(string(b[:size])) {
 		return syscall.EPERM
 	}
 	return errnoFrom(syscall.Chmod(own, mode))
@@ -150,7 +153,11 @@ func (m *modes) open(n *notification) (fd int, mode uint32, err error) {
 	flags := uint64(0)
 	switch n.nr {
 	case syscall.SYS_FCHMOD:
-		fd, err = syscall.Open(thread+"/fd/"+decimal(int64(int32(n.args[0]))), oPath|syscall.O_CLOEXEC, 0)
+		fd, err = syscall.Open(
+			thread+"/fd/"+decimal(int64(int32(n.args[0]))),
+			oPath|syscall.O_CLOEXEC,
+			0,
+		)
 		return fd, uint32(n.args[1]), err
 	case syscall.SYS_FCHMODAT, sysFchmodat2:
 		dir = int32(n.args[0])

@@ -37,7 +37,8 @@ func mount(steps []Step) error {
 
 // newRoot makes an empty file system the root, with the old root in it.
 func newRoot() error {
-	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+	err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "")
+	if err != nil {
 		return failed("mounts", "private mounts", err)
 	}
 	at := "/tmp"
@@ -45,7 +46,8 @@ func newRoot() error {
 	if syscall.Lstat(at, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFDIR {
 		at = "/usr" // any directory: the mount on it becomes the root
 	}
-	if err := syscall.Mount("tmpfs", at, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=0755,size=1m"); err != nil {
+	err = syscall.Mount("tmpfs", at, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=0755,size=1m")
+	if err != nil {
 		return failed("mounts", "root file system", err)
 	}
 	if err := syscall.Mkdir(at+oldRoot, 0o700); err != nil {
@@ -104,7 +106,13 @@ func (s Step) mount(old int) error {
 		if err := syscall.Mkdir(tmpRoot, 0o700); err != nil {
 			return err
 		}
-		return syscall.Mount("tmpfs", tmpRoot, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=0700,nr_inodes=65536,size="+decimal(s.Size))
+		return syscall.Mount(
+			"tmpfs",
+			tmpRoot,
+			"tmpfs",
+			syscall.MS_NOSUID|syscall.MS_NODEV,
+			"mode=0700,nr_inodes=65536,size="+decimal(s.Size),
+		)
 	case TmpDir:
 		src := tmpRoot + "/" + s.Src
 		if err := syscall.Mkdir(src, s.Mode); err != nil {
@@ -128,7 +136,8 @@ func (s Step) mount(old int) error {
 // mountProc mounts the processes of the namespace, read-only: with the user id 0,
 // settings of the kernel below sys would be writable.
 func mountProc(dst string, pidMax int64) error {
-	if err := syscall.Mount("proc", dst, "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, ""); err != nil {
+	err := syscall.Mount("proc", dst, "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, "")
+	if err != nil {
 		return err
 	}
 	if pidMax > 0 {

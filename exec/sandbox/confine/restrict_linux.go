@@ -28,7 +28,8 @@ func restrict(r *Ruleset) error {
 			return failed("landlock", rule.Path, err)
 		}
 	}
-	if _, _, no := syscall.Syscall(sysLandlockApply, set, 0, 0); no != 0 {
+	_, _, no = syscall.Syscall(sysLandlockApply, set, 0, 0)
+	if no != 0 {
 		return failed("landlock", "restricting", no)
 	}
 	return nil
@@ -44,7 +45,15 @@ func addRule(set int, rule Rule) error {
 	var attr [3]uint32
 	*(*uint64)(unsafe.Pointer(&attr[0])) = rule.Access
 	attr[2] = uint32(fd)
-	_, _, no := syscall.Syscall6(sysLandlockRule, uintptr(set), landlockPathBeneath, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	_, _, no := syscall.Syscall6(
+		sysLandlockRule,
+		uintptr(set),
+		landlockPathBeneath,
+		uintptr(unsafe.Pointer(&attr)),
+		0,
+		0,
+		0,
+	)
 	return errnoOf(no)
 }
 
@@ -88,7 +97,8 @@ func setLimits(list []Rlimit, spare uint64) (give func(pid int) error, err error
 	}
 	return func(pid int) error {
 		for _, k := range child {
-			if err := syscall.Setrlimit(k.resource, &k.old); err != nil {
+			err := syscall.Setrlimit(k.resource, &k.old)
+			if err != nil {
 				return failed("rlimits", "restoring", err)
 			}
 		}
@@ -96,7 +106,8 @@ func setLimits(list []Rlimit, spare uint64) (give func(pid int) error, err error
 		given := make(chan error)
 		go func() {
 			for _, k := range child {
-				if err := limitOf(pid, k.resource, &k.lim); err != nil && err != syscall.ESRCH {
+				err := limitOf(pid, k.resource, &k.lim)
+				if err != nil && err != syscall.ESRCH {
 					given <- failed("rlimits", "limit of the program", err)
 					return
 				}

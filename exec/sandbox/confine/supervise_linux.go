@@ -51,7 +51,8 @@ func (p *program) prepare() {
 		_ = prctl(prSetChildSubreaper, 1, 0) // children that leave their group are still found
 	}
 	p.io, p.outputs = -1, outputs()
-	if fd, err := syscall.Open("/proc/self/io", syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err == nil {
+	fd, err := syscall.Open("/proc/self/io", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err == nil {
 		p.io = fd
 	}
 	p.usage.open(&p.spec.Watch)
@@ -143,7 +144,10 @@ func (p *program) forward(signals <-chan os.Signal) {
 		_ = syscall.Kill(-pid, syscall.SIGCONT) // a stopped program does not handle signals
 		if no == syscall.SIGTERM && p.spec.Grace > 0 {
 			p.stopping.Store(true)
-			time.AfterFunc(time.Duration(p.spec.Grace)*time.Millisecond, func() { p.killAll() })
+			time.AfterFunc(
+				time.Duration(p.spec.Grace)*time.Millisecond,
+				func() { p.killAll() },
+			)
 		}
 	}
 }
@@ -204,7 +208,9 @@ func (p *program) judge(end *End) {
 	}
 }
 
-func microseconds(t syscall.Timeval) int64 { return int64(t.Sec)*1e6 + int64(t.Usec) }
+func microseconds(t syscall.Timeval) int64 {
+	return int64(t.Sec)*1e6 + int64(t.Usec)
+}
 
 // linger waits while children have an output of the program open.
 func (p *program) linger() {
@@ -273,7 +279,8 @@ func (p *program) reap() bool {
 // so abort would not end a program that had this number.
 func (p *program) reapAll() {
 	for {
-		if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil && err != syscall.EINTR {
+		_, err := syscall.Wait4(-1, nil, 0, nil)
+		if err != nil && err != syscall.EINTR {
 			return
 		}
 	}
@@ -302,7 +309,8 @@ func (p *program) watch() {
 			t = &table{before: new([maxRows]row)}
 			p.usage.dirs = new([maxDepth][4096]byte)
 		}
-		if x := p.over(t, &used); x != nil && p.exceeded.CompareAndSwap(nil, x) {
+		x := p.over(t, &used)
+		if x != nil && p.exceeded.CompareAndSwap(nil, x) {
 			p.killAll()
 		}
 	}

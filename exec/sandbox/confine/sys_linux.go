@@ -70,7 +70,9 @@ func prctl(option, a, b uintptr) error {
 }
 
 // cstring returns a text with a NUL. No path of a Spec contains one.
-func cstring(s string) (*byte, error) { return syscall.BytePtrFromString(s) }
+func cstring(s string) (*byte, error) {
+	return syscall.BytePtrFromString(s)
+}
 
 // openat2 opens a path without following a link.
 func openat2(dir int, name string, flags uint64) (int, error) {
@@ -80,7 +82,15 @@ func openat2(dir int, name string, flags uint64) (int, error) {
 	}
 	how := struct{ flags, mode, resolve uint64 }{flags, 0, resolveNoSymlinks}
 	for {
-		fd, _, no := syscall.Syscall6(sysOpenat2, uintptr(dir), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
+		fd, _, no := syscall.Syscall6(
+			sysOpenat2,
+			uintptr(dir),
+			uintptr(unsafe.Pointer(p)),
+			uintptr(unsafe.Pointer(&how)),
+			unsafe.Sizeof(how),
+			0,
+			0,
+		)
 		if no == syscall.EINTR {
 			continue
 		}
@@ -90,7 +100,12 @@ func openat2(dir int, name string, flags uint64) (int, error) {
 
 func openTree(fd int, flags uintptr) (int, error) {
 	var empty byte
-	tree, _, no := syscall.Syscall(sysOpenTree, uintptr(fd), uintptr(unsafe.Pointer(&empty)), flags)
+	tree, _, no := syscall.Syscall(
+		sysOpenTree,
+		uintptr(fd),
+		uintptr(unsafe.Pointer(&empty)),
+		flags,
+	)
 	return int(tree), errnoOf(no)
 }
 
@@ -98,7 +113,15 @@ func openTree(fd int, flags uintptr) (int, error) {
 func moveMount(tree, to int) error {
 	var empty byte
 	at := uintptr(unsafe.Pointer(&empty))
-	_, _, no := syscall.Syscall6(sysMoveMount, uintptr(tree), at, uintptr(to), at, moveMountFromFD|moveMountToFD, 0)
+	_, _, no := syscall.Syscall6(
+		sysMoveMount,
+		uintptr(tree),
+		at,
+		uintptr(to),
+		at,
+		moveMountFromFD|moveMountToFD,
+		0,
+	)
 	return errnoOf(no)
 }
 
@@ -108,7 +131,15 @@ func mountSetattr(dir int, name string, flags uintptr, set uint64) error {
 		return err
 	}
 	attr := struct{ set, clear, propagation, userns uint64 }{set: set}
-	_, _, no := syscall.Syscall6(sysMountSetattr, uintptr(dir), uintptr(unsafe.Pointer(p)), flags, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	_, _, no := syscall.Syscall6(
+		sysMountSetattr,
+		uintptr(dir),
+		uintptr(unsafe.Pointer(p)),
+		flags,
+		uintptr(unsafe.Pointer(&attr)),
+		unsafe.Sizeof(attr),
+		0,
+	)
 	return errnoOf(no)
 }
 
@@ -124,13 +155,26 @@ func dropCaps() error {
 		pid     int32
 	}{version: 0x20080522}
 	var none [6]uint32
-	_, _, no := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none)), 0)
+	_, _, no := syscall.RawSyscall(
+		syscall.SYS_CAPSET,
+		uintptr(unsafe.Pointer(&header)),
+		uintptr(unsafe.Pointer(&none)),
+		0,
+	)
 	return errnoOf(no)
 }
 
 // limitOf sets a limit of another process.
 func limitOf(pid, resource int, lim *syscall.Rlimit) error {
-	_, _, no := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), uintptr(resource), uintptr(unsafe.Pointer(lim)), 0, 0, 0)
+	_, _, no := syscall.RawSyscall6(
+		syscall.SYS_PRLIMIT64,
+		uintptr(pid),
+		uintptr(resource),
+		uintptr(unsafe.Pointer(lim)),
+		0,
+		0,
+		0,
+	)
 	return errnoOf(no)
 }
 
@@ -139,6 +183,11 @@ func setUp(socket int, name string) error {
 	var request [40]byte // struct ifreq
 	copy(request[:15], name)
 	*(*uint16)(unsafe.Pointer(&request[16])) = syscall.IFF_UP | syscall.IFF_RUNNING
-	_, _, no := syscall.Syscall(syscall.SYS_IOCTL, uintptr(socket), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request)))
+	_, _, no := syscall.Syscall(
+		syscall.SYS_IOCTL,
+		uintptr(socket),
+		syscall.SIOCSIFFLAGS,
+		uintptr(unsafe.Pointer(&request)),
+	)
 	return errnoOf(no)
 }

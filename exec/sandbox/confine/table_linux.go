@@ -181,7 +181,15 @@ func (t *table) setName(pid int64, name string) {
 
 func (t *table) openName(flags uintptr) int {
 	at := atFDCWD
-	fd, _, no := syscall.Syscall6(syscall.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(&t.name[0])), syscall.O_RDONLY|syscall.O_CLOEXEC|flags, 0, 0, 0)
+	fd, _, no := syscall.Syscall6(
+		syscall.SYS_OPENAT,
+		uintptr(at),
+		uintptr(unsafe.Pointer(&t.name[0])),
+		syscall.O_RDONLY|syscall.O_CLOEXEC|flags,
+		0,
+		0,
+		0,
+	)
 	if no != 0 {
 		return -1
 	}
@@ -271,11 +279,20 @@ func (t *table) holds(pipes [2]uint64) bool {
 		for _, name := range [...]string{"/fd/1", "/fd/2"} {
 			t.setName(t.rows[i].pid, name)
 			at := atFDCWD
-			n, _, no := syscall.Syscall6(syscall.SYS_READLINKAT, uintptr(at), uintptr(unsafe.Pointer(&t.name[0])), uintptr(unsafe.Pointer(&t.file[0])), uintptr(len(t.file)), 0, 0)
+			n, _, no := syscall.Syscall6(
+				syscall.SYS_READLINKAT,
+				uintptr(at),
+				uintptr(unsafe.Pointer(&t.name[0])),
+				uintptr(unsafe.Pointer(&t.file[0])),
+				uintptr(len(t.file)),
+				0,
+				0,
+			)
 			if no != 0 || n < 6 || string(t.file[:6]) != "pipe:[" {
 				continue
 			}
-			if ino, ok := number(t.file[6:n]); ok && (uint64(ino) == pipes[0] || uint64(ino) == pipes[1]) {
+			ino, ok := number(t.file[6:n])
+			if ok && (uint64(ino) == pipes[0] || uint64(ino) == pipes[1]) {
 				return true
 			}
 		}

@@ -106,7 +106,9 @@ func (u *usage) over(w *Watch, t *table) *excess {
 	files, bytes := u.taken()
 	byFiles := w.Files > 0 && files > u.nextFiles
 	byBytes := w.Disk > 0 && bytes > u.nextBytes
-	if u.uncounted && w.Files > 0 && nanoseconds()-u.searched > max(2e9, 20*u.took) {
+	if u.uncounted &&
+		w.Files > 0 &&
+		nanoseconds()-u.searched > max(2e9, 20*u.took) {
 		byFiles = true
 	}
 	if !byFiles && !byBytes {
@@ -148,7 +150,8 @@ func (u *usage) search(t *table) {
 	u.nSeen = 0
 	u.whole = u.complete
 	for i := range u.n {
-		if fd := u.directory(u.roots[i].fd, "."); fd >= 0 {
+		fd := u.directory(u.roots[i].fd, ".")
+		if fd >= 0 {
 			u.walk(fd, 0)
 			syscall.Close(fd)
 		}
@@ -171,7 +174,11 @@ func (u *usage) search(t *table) {
 			var x statx
 			no := statxOf(atFDCWD, &b[0], 0, &x)
 			u.whole = u.whole && no != syscall.EACCES
-			if no == 0 && x.links == 0 && x.mode&syscall.S_IFMT == syscall.S_IFREG && u.isNew(&x) && !u.saw(x.inode) {
+			if no == 0 &&
+				x.links == 0 &&
+				x.mode&syscall.S_IFMT == syscall.S_IFREG &&
+				u.isNew(&x) &&
+				!u.saw(x.inode) {
 				u.files++
 				u.blocks += int64(x.blocks)
 			}
@@ -195,7 +202,12 @@ func (u *usage) saw(inode uint64) bool {
 }
 
 func (u *usage) directory(at int, name string) int {
-	fd, err := syscall.Openat(at, name, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	fd, err := syscall.Openat(
+		at,
+		name,
+		syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC,
+		0,
+	)
 	if err != nil {
 		return -1
 	}
@@ -231,7 +243,8 @@ func (u *usage) walk(dir, depth int) {
 // entry counts one name, which ends with a NUL.
 func (u *usage) entry(dir, depth int, name *byte) {
 	b := unsafe.Slice(name, 3)
-	if b[0] == '.' && (b[1] == 0 || b[1] == '.' && b[2] == 0) {
+	if b[0] == '.' &&
+		(b[1] == 0 || b[1] == '.' && b[2] == 0) {
 		return
 	}
 	var x statx
@@ -246,7 +259,15 @@ func (u *usage) entry(dir, depth int, name *byte) {
 	if x.mode&syscall.S_IFMT != syscall.S_IFDIR {
 		return
 	}
-	fd, _, no := syscall.Syscall6(syscall.SYS_OPENAT, uintptr(dir), uintptr(unsafe.Pointer(name)), syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0, 0, 0)
+	fd, _, no := syscall.Syscall6(
+		syscall.SYS_OPENAT,
+		uintptr(dir),
+		uintptr(unsafe.Pointer(name)),
+		syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC,
+		0,
+		0,
+		0,
+	)
 	if no != 0 {
 		u.whole = u.whole && no == syscall.ENOENT
 		return
@@ -279,7 +300,15 @@ type statx struct {
 }
 
 func statxOf(dir int, name *byte, flags uintptr, x *statx) syscall.Errno {
-	_, _, no := syscall.Syscall6(sysStatx, uintptr(dir), uintptr(unsafe.Pointer(name)), flags, statxWanted, uintptr(unsafe.Pointer(x)), 0)
+	_, _, no := syscall.Syscall6(
+		sysStatx,
+		uintptr(dir),
+		uintptr(unsafe.Pointer(name)),
+		flags,
+		statxWanted,
+		uintptr(unsafe.Pointer(x)),
+		0,
+	)
 	return no
 }
 

@@ -47,13 +47,25 @@ func AppendSpec(b []byte, s *Spec) []byte {
 		w.text(m.Dst)
 		w.text(m.Src)
 		w.num(uint64(m.Size))
-		w.nums(uint64(m.Mode), m.In.Device, m.In.Inode, m.Is.Device, m.Is.Inode)
+		w.nums(
+			uint64(m.Mode),
+			m.In.Device,
+			m.In.Inode,
+			m.Is.Device,
+			m.Is.Inode,
+		)
 	}
 	w.flag(s.Loopback)
 	w.num(uint64(s.Listen))
 	w.flag(s.Landlock != nil)
 	if r := s.Landlock; r != nil {
-		w.nums(uint64(r.ABI), r.FS, r.Net, r.Scoped, uint64(len(r.Rules)))
+		w.nums(
+			uint64(r.ABI),
+			r.FS,
+			r.Net,
+			r.Scoped,
+			uint64(len(r.Rules)),
+		)
 		for _, rule := range r.Rules {
 			w.text(rule.Path)
 			w.num(rule.Access)
@@ -67,7 +79,14 @@ func AppendSpec(b []byte, s *Spec) []byte {
 	}
 	w.num(uint64(len(s.Filter)))
 	w.nums(s.Filter...)
-	w.nums(uint64(s.Watch.Every), uint64(s.Watch.CPU), uint64(s.Watch.Memory), uint64(s.Watch.Processes), uint64(s.Watch.Disk), uint64(s.Watch.Files))
+	w.nums(
+		uint64(s.Watch.Every),
+		uint64(s.Watch.CPU),
+		uint64(s.Watch.Memory),
+		uint64(s.Watch.Processes),
+		uint64(s.Watch.Disk),
+		uint64(s.Watch.Files),
+	)
 	w.texts(s.Watch.Roots)
 	w.text(s.Path)
 	w.texts(s.Argv)
@@ -141,7 +160,12 @@ func AppendStart(b []byte, s *Start) []byte {
 	w := writer{append(b, asking...)}
 	w.nums(Protocol, s.Number)
 	w.text(s.Path)
-	w.nums(s.Flags, uint64(s.UID), uint64(s.GID), uint64(len(s.Caps)))
+	w.nums(
+		s.Flags,
+		uint64(s.UID),
+		uint64(s.GID),
+		uint64(len(s.Caps)),
+	)
 	w.nums(s.Caps...)
 	return w.b
 }
@@ -218,7 +242,12 @@ func AppendMessage(b []byte, m Message) []byte {
 	case m.End != nil:
 		w.num(saysEnd)
 		e := m.End
-		w.nums(uint64(e.Code), uint64(e.Signal), uint64(e.MaxRSS), uint64(e.CPU))
+		w.nums(
+			uint64(e.Code),
+			uint64(e.Signal),
+			uint64(e.MaxRSS),
+			uint64(e.CPU),
+		)
 		w.text(e.Exceeded)
 		w.num(uint64(e.Measured))
 	case m.Starting:
@@ -309,7 +338,8 @@ type reader struct {
 }
 
 func (r *reader) prefix(s string) bool {
-	if len(r.b) < len(s) || string(r.b[:len(s)]) != s {
+	if len(r.b) < len(s) ||
+		string(r.b[:len(s)]) != s {
 		return false
 	}
 	r.b = r.b[len(s):]
@@ -340,7 +370,9 @@ func (r *reader) count() int {
 	return int(n)
 }
 
-func (r *reader) flag() bool { return r.num() != 0 }
+func (r *reader) flag() bool {
+	return r.num() != 0
+}
 
 func (r *reader) text() string {
 	n := r.count()
