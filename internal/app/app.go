@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/surface"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/registry/items"
+	"github.com/ryeos/rye/threads/programs"
 	"github.com/ryeos/rye/threads/tree"
 )
 
@@ -41,7 +42,9 @@ func natives(p *project.Project) map[string]exec.Native {
 	out["bundler"] = on(p, items.BundlerTool)
 	out["thread_directive"] = on(p, tree.ThreadDirective)
 	out["orchestrator"] = on(p, tree.Orchestrate)
-	out["model_program"] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) { return p.ModelProgram(ctx, in) }
+	out["model_program"] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+		return programs.ModelProgram(ctx, p, in)
+	}
 	maps.Copy(out, p.StepNatives())
 	return out
 }

@@ -59,7 +59,7 @@ func layers() []layer {
 			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
 		}},
 		{"Opened project", []entry{
-			{"internal/app", set("exec", "internal/mcpclient", "internal/project", "internal/surface", "primary/agent", "registry/items", "threads/tree")},
+			{"internal/app", set("exec", "internal/mcpclient", "internal/project", "internal/surface", "primary/agent", "registry/items", "threads/programs", "threads/tree")},
 			{"internal/surface", set("exec", "exec/sandbox", "internal/auditlog", "internal/mcpclient", "internal/project", "internal/search", "item", "lock", "policy", "primary", "primary/agent", "registry/items", "resolve", "resolve/space", "sign")},
 			{"internal/status", set("internal/githook", "internal/project", "item", "lock", "packages", "resolve", "resolve/space", "sign", "trust", "trust/doc", "verify")},
 			{"registry/items", set("bundle", "exec", "internal/project", "internal/search", "item", "lock", "packages", "policy", "primary/agent", "registry/client", "registry/publish", "registry/wire", "resolve", "resolve/space", "sign", "threads", "trust", "verify")},
@@ -69,6 +69,7 @@ func layers() []layer {
 			{"threads/testrun", set("internal/project", "item", "policy", "resolve", "resolve/space", "sign", "threads", "threads/steps", "threads/testfile")},
 			{"threads/upkeep", set("exec/graph", "internal/project", "item", "policy", "threads", "threads/handle", "threads/heads", "threads/store", "threads/transcript", "threads/waiting")},
 			{"threads/tree", set("exec", "exec/graph", "internal/project", "item", "policy", "threads", "threads/store", "threads/token", "threads/transcript")},
+			{"threads/programs", set("exec", "internal/project", "policy", "primary/agent", "threads", "threads/provider")},
 			{"internal/project", set("internal/keychain", "internal/auditlog", "internal/draft", "exec/graph", "threads", "threads/attach", "threads/steps", "threads/provider", "threads/store", "threads/handle", "threads/heads", "threads/token", "threads/transcript", "threads/waiting", "internal/githook", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "packages/source/registry", "registry/client", "registry/log", "registry/wire", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib", "internal/hooks", "internal/setup", "threads/models", "threads/settings", "internal/itemcheck")},
 			{"internal/itemcheck", set("exec", "exec/graph", "internal/draft", "item", "policy", "primary", "resolve", "resolve/space", "threads/steps")},
 			{"internal/keychain", set("packages", "resolve/space", "trust", "trust/doc", "sign")},

@@ -98,16 +98,16 @@ func missing(store wheels.Store, deps []lock.Dep) []lock.Dep {
 	return slices.DeleteFunc(slices.Clone(deps), func(d lock.Dep) bool { return has[d.Name] })
 }
 
-// outside returns an environment whose PATH has no directory of the project: a program that
+// Outside returns an environment whose PATH has no directory of the project: a program that
 // a project brings must not get what those of the user get.
-func (p *Project) outside(environ []string) []string {
+func (p *Project) Outside(environ []string) []string {
 	path, _ := proc.Lookup(environ, "PATH")
 	return proc.Merge(environ, []string{"PATH=" + proc.OutsidePath(path, p.Spaces.ProjectDir)})
 }
 
 // uv finds uv on the user's PATH, outside of the project.
 func (p *Project) uv(python string) (wheels.Uv, error) {
-	env := p.outside(p.Env.Environ())
+	env := p.Outside(p.Env.Environ())
 	program, err := proc.LookPath("uv", env)
 	if err != nil {
 		return wheels.Uv{}, diag.New(diag.MissingDependency, "finding uv, which resolves the packages of Python tools: it is not installed").WithReason("no_uv")

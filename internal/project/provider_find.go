@@ -80,7 +80,7 @@ func (p *Project) notInstalled(c *provider.Config) string {
 	if c.Program == nil {
 		return ""
 	}
-	if _, err := proc.LookPath(c.Program.Command[0], p.outside(proc.Base(p.Env.Environ()))); err != nil {
+	if _, err := proc.LookPath(c.Program.Command[0], p.Outside(proc.Base(p.Env.Environ()))); err != nil {
 		return c.Program.Command[0]
 	}
 	return ""

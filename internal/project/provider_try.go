@@ -65,7 +65,7 @@ func (p *Project) TryProvider(ctx context.Context, s *ProviderState, o TryOption
 	if err != nil {
 		return nil, err
 	}
-	t := &providerTry{p: p, state: s, model: m, o: o, report: &TryReport{Provider: s.Ref, Model: m.ID, Calls: []TryCall{}}}
+	t := &ProviderTry{p: p, state: s, model: m, o: o, report: &TryReport{Provider: s.Ref, Model: m.ID, Calls: []TryCall{}}}
 	e := p.Executor.WithProvider(t.run)
 	chain, err := e.Chain(ctx, s.item.Ref)
 	if err != nil {
@@ -105,8 +105,8 @@ func (p *Project) tryModel(ctx context.Context, s *ProviderState, named string) 
 	return s.config.Model(append(names, s.Models...)[i]) // a usable provider has one
 }
 
-// providerTry is a try in progress.
-type providerTry struct {
+// ProviderTry is a try in progress.
+type ProviderTry struct {
 	p      *Project
 	state  *ProviderState
 	model  *provider.Model
@@ -115,6 +115,18 @@ type providerTry struct {
 }
 
 type tryKey struct{}
+
+// TryOf returns the try whose call ctx is of, nil if it is none.
+func TryOf(ctx context.Context) *ProviderTry {
+	t, _ := ctx.Value(tryKey{}).(*ProviderTry)
+	return t
+}
+
+// Settings returns the settings of the provider, for one call.
+func (t *ProviderTry) Settings() *provider.Config {
+	c := *t.state.config
+	return &c
+}
 
 // NotCalled is the reason of the error if the model answered and did not call the tool.
 const NotCalled = "tool_not_called"
@@ -141,14 +153,14 @@ func tryRequests(m *provider.Model) map[string]message.Request {
 }
 
 // run makes the calls, with the address and the credential of the item.
-func (t *providerTry) run(ctx context.Context, in exec.ProviderCall) (map[string]any, error) {
-	c := *t.state.config
+func (t *ProviderTry) run(ctx context.Context, in exec.ProviderCall) (map[string]any, error) {
+	c := t.Settings()
 	c.Send = in.Send
-	return t.make(ctx, &c, func(ctx context.Context, req message.Request) (message.Response, error) { return c.Call(ctx, req, nil) })
+	return t.Make(ctx, c, func(ctx context.Context, req message.Request) (message.Response, error) { return c.Call(ctx, req, nil) })
 }
 
-// make makes the calls of a try by a function.
-func (t *providerTry) make(ctx context.Context, c *provider.Config, send func(context.Context, message.Request) (message.Response, error)) (map[string]any, error) {
+// Make makes the calls of a try by a function.
+func (t *ProviderTry) Make(ctx context.Context, c *provider.Config, send func(context.Context, message.Request) (message.Response, error)) (map[string]any, error) {
 	requests := tryRequests(t.model)
 	for _, req := range requests {
 		worst, err := c.WorstCase(req, nil)

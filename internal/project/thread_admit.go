@@ -24,7 +24,7 @@ const (
 //
 // A start beyond concurrency tries again for 60 s without a row, so what a killed starter leaves
 // is always the same.
-func (r *threadRun) Admit(ctx context.Context, child store.Thread, o *ThreadOptions, prepared *PreparedThread) (threads.Limits, error) {
+func (r *ThreadRun) Admit(ctx context.Context, child store.Thread, o *ThreadOptions, prepared *PreparedThread) (threads.Limits, error) {
 	l := prepared.Limits
 	a, _, err := r.Project.Allowance(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *threadRun) Admit(ctx context.Context, child store.Thread, o *ThreadOpti
 
 // terms returns how the money of the thread is divided between its own next call and the
 // calls of the newest answer that start threads.
-func (r *threadRun) terms(ctx context.Context, t *threads.Thread, call string, o *ThreadOptions, prepared *PreparedThread) (store.Terms, error) {
+func (r *ThreadRun) terms(ctx context.Context, t *threads.Thread, call string, o *ThreadOptions, prepared *PreparedThread) (store.Terms, error) {
 	keep, err := t.NextCall()
 	if err != nil {
 		return store.Terms{}, err
@@ -105,7 +105,7 @@ func (p *Project) firstCall(ctx context.Context, o *ThreadOptions, prepared *Pre
 	}
 	child := *prepared
 	child.holdBelow(o.Held, o.isChild()) // as its process does
-	r := &threadRun{PreparedThread: &child, Project: p, Options: o}
+	r := &ThreadRun{PreparedThread: &child, Project: p, Options: o}
 	prompt, err := r.compose(alone{ctx})
 	if err != nil {
 		return 0, err

@@ -43,7 +43,7 @@ func ChangeLines(ctx context.Context, p *Project, id string, c *policy.FileChang
 
 // approver returns what asks a person about a call, after the hooks of the event: one denial
 // is enough, and no person is asked then.
-func (r *threadRun) approver(ctx context.Context, within exec.Call, c *threads.ToolCall) AsksPerson {
+func (r *ThreadRun) approver(ctx context.Context, within exec.Call, c *threads.ToolCall) AsksPerson {
 	hooks := ctx
 	return func(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask) (*threads.Reply, error) {
 		q.Before = func() error { return r.beforeAsking(hooks, within, c, q.Tier) }
@@ -85,18 +85,18 @@ func (r *threadRun) approver(ctx context.Context, within exec.Call, c *threads.T
 }
 
 // beforeAsking runs the hooks of a question about a call.
-func (r *threadRun) beforeAsking(ctx context.Context, within exec.Call, c *threads.ToolCall, tier string) error {
+func (r *ThreadRun) beforeAsking(ctx context.Context, within exec.Call, c *threads.ToolCall, tier string) error {
 	t := threads.From(ctx)
 	if t == nil {
 		return nil
 	}
 	call := map[string]any{"name": c.Tool.Name, "ref": c.Tool.Ref, "input": c.Input, "tier": tier}
 	within.Node = c.Key + "/approval"
-	out, err := r.step(ctx, within, t, "run_hooks", map[string]any{"event": "approval_requested", "context": map[string]any{"call": call, "capability": c.Tool.Ref}})
+	out, err := r.Step(ctx, within, t, "run_hooks", map[string]any{"event": "approval_requested", "context": map[string]any{"call": call, "capability": c.Tool.Ref}})
 	if err != nil {
 		return err
 	}
-	control, err := controlOf(out.Data)
+	control, err := ControlOf(out.Data)
 	if err != nil || control == nil || control.Action != "deny" {
 		return err
 	}
@@ -107,7 +107,7 @@ func (r *threadRun) beforeAsking(ctx context.Context, within exec.Call, c *threa
 const AnswerKind = "answer"
 
 // decided returns the answer to a question that another process wrote.
-func (r *threadRun) decided(question string) (*threads.Decision, error) {
+func (r *ThreadRun) decided(question string) (*threads.Decision, error) {
 	return decisionIn(r.Project.Spaces.ProjectDir, r.id, question)
 }
 
@@ -136,7 +136,7 @@ func decisionIn(project, id, question string) (*threads.Decision, error) {
 }
 
 // took removes the answers to a question that the log has.
-func (r *threadRun) took(question string) error {
+func (r *ThreadRun) took(question string) error {
 	all, err := graph.Inbox(r.Project.Spaces.ProjectDir, r.id)
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func Attachments(ctx context.Context, p *Project, o *ThreadOptions, prepared *Pr
 }
 
 // attachedNow returns the images and files that a person adds to a thread that is resumed.
-func attachedNow(ctx context.Context, r *threadRun) ([]message.Block, error) {
+func attachedNow(ctx context.Context, r *ThreadRun) ([]message.Block, error) {
 	return attach.All(ctx, preparer(r.Project), r.Options.Attach, r.Services[0].CheckMedia)
 }
 
@@ -116,7 +116,7 @@ func quiet(ctx context.Context) context.Context {
 }
 
 // forModel makes an image or a file of a result ready for models.
-func (r *threadRun) forModel(ctx context.Context, b message.Block) (message.Block, error) {
+func (r *ThreadRun) forModel(ctx context.Context, b message.Block) (message.Block, error) {
 	return attach.ForModel(ctx, preparer(r.Project), b)
 }
 

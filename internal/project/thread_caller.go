@@ -13,8 +13,8 @@ import (
 type spawnerKey struct{}
 
 // Spawner returns the thread whose call ctx is, nil if a person or a client makes it.
-func Spawner(ctx context.Context) *threadRun {
-	r, _ := ctx.Value(spawnerKey{}).(*threadRun)
+func Spawner(ctx context.Context) *ThreadRun {
+	r, _ := ctx.Value(spawnerKey{}).(*ThreadRun)
 	return r
 }
 

@@ -14,7 +14,7 @@ import (
 
 // goesOn names the thread that goes on, with a summary of the conversation. If no summary
 // can be made, its model reads why, and the newest turns.
-func (r *threadRun) goesOn(ctx context.Context, t *threads.Thread) (*threads.Next, error) {
+func (r *ThreadRun) goesOn(ctx context.Context, t *threads.Thread) (*threads.Next, error) {
 	cfg, err := settings.Coordination(ctx, r.Project.Resolver)
 	if err != nil {
 		return nil, err
@@ -36,13 +36,13 @@ func (r *threadRun) goesOn(ctx context.Context, t *threads.Thread) (*threads.Nex
 
 // follow runs the threads that go on, each in this process, until one of them rests
 // otherwise.
-func (r *threadRun) follow(ctx context.Context, res *threads.Result, err error) (*threads.Result, error) {
+func (r *ThreadRun) follow(ctx context.Context, res *threads.Result, err error) (*threads.Result, error) {
 	for err == nil && res.Status == threads.Continued {
 		o := *r.Options
 		if r.again {
 			o.Message = "" // it is a part of the conversation
 		}
-		next := &threadRun{PreparedThread: r.PreparedThread, Project: r.Project, Options: &o, id: res.ContinuedBy, Account: r.Account, carried: res.Carried(), attachments: withoutData(r.attachments)}
+		next := &ThreadRun{PreparedThread: r.PreparedThread, Project: r.Project, Options: &o, id: res.ContinuedBy, Account: r.Account, carried: res.Carried(), attachments: withoutData(r.attachments)}
 		r = next
 		res, err = r.start(ctx)
 	}
@@ -50,13 +50,13 @@ func (r *threadRun) follow(ctx context.Context, res *threads.Result, err error) 
 }
 
 // followed starts the thread and those that go on after it.
-func (r *threadRun) followed(ctx context.Context) (*threads.Result, error) {
+func (r *ThreadRun) followed(ctx context.Context) (*threads.Result, error) {
 	res, err := r.start(ctx)
 	return r.follow(ctx, res, err)
 }
 
 // start begins a thread that goes on where another one of its chain ended.
-func (r *threadRun) start(ctx context.Context) (*threads.Result, error) {
+func (r *ThreadRun) start(ctx context.Context) (*threads.Result, error) {
 	params, err := r.params(ctx)
 	if err != nil {
 		if r.Account != nil {

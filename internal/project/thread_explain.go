@@ -76,7 +76,7 @@ func (p *Project) PlanThread(ctx context.Context, o *ThreadOptions) (*ThreadPlan
 	if err != nil {
 		return nil, err
 	}
-	r := &threadRun{PreparedThread: prepared, Project: p, Options: o}
+	r := &ThreadRun{PreparedThread: prepared, Project: p, Options: o}
 	d := prepared.Directive
 	out := &ThreadPlan{
 		Ref: prepared.Ref, Directive: primary.ElementOf(prepared.Item), Extends: []primary.Element{}, Inputs: prepared.Inputs, Outputs: d.Outputs,
@@ -128,7 +128,7 @@ func planned(ctx context.Context, p *Project, o *ThreadOptions) (*Project, error
 }
 
 // plannedModel describes a model with the host and the prices of its provider.
-func (r *threadRun) plannedModel(ctx context.Context, s *threads.Service) (PlannedModel, error) {
+func (r *ThreadRun) plannedModel(ctx context.Context, s *threads.Service) (PlannedModel, error) {
 	out := PlannedModel{Provider: threads.Identity{Ref: s.Provider.String(), Digest: s.Digest}, Model: s.Model, Tier: s.Tier, Window: s.Window, MaxOutput: s.MaxOutput}
 	f, err := r.Project.provider(ctx, s.Provider.ID)
 	if err != nil {
@@ -173,7 +173,7 @@ func hostsOf(it *resolve.Item) []string {
 	return out
 }
 
-func (r *threadRun) plannedTools(ctx context.Context) ([]PlannedTool, error) {
+func (r *ThreadRun) plannedTools(ctx context.Context) ([]PlannedTool, error) {
 	prompt, err := r.compose(ctx)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ const guardEvent = "before_tool"
 // what a project does, so they do not depend on the loop or on a step, which a project
 // replaces. It returns the result of a call that a hook skips, and an error for one
 // that a hook refuses.
-func (r *threadRun) guarded(ctx context.Context, within exec.Call, c *threads.ToolCall) (*threads.ToolResult, error) {
+func (r *ThreadRun) guarded(ctx context.Context, within exec.Call, c *threads.ToolCall) (*threads.ToolResult, error) {
 	t := threads.From(ctx)
 	if len(r.guards) == 0 || t == nil {
 		return nil, nil
@@ -42,7 +42,7 @@ func (r *threadRun) guarded(ctx context.Context, within exec.Call, c *threads.To
 }
 
 // runGuards runs them with the function that rye ships, and records their events.
-func (r *threadRun) runGuards(ctx context.Context, within exec.Call, t *threads.Thread, scope map[string]any) (*steps.Control, error) {
+func (r *ThreadRun) runGuards(ctx context.Context, within exec.Call, t *threads.Thread, scope map[string]any) (*steps.Control, error) {
 	within.Guarded = true // their own actions are not guarded again
 	in, err := r.stepInput(ctx, t, "run_hooks", map[string]any{"event": guardEvent, "context": scope})
 	if err != nil {
@@ -71,11 +71,11 @@ func (r *threadRun) runGuards(ctx context.Context, within exec.Call, t *threads.
 	if err := t.Step(ctx, within.Node, r.guardItem, events); err != nil {
 		return nil, err
 	}
-	return controlOf(out.Data)
+	return ControlOf(out.Data)
 }
 
-// controlOf reads the decision in the result of run_hooks.
-func controlOf(data any) (*steps.Control, error) {
+// ControlOf reads the decision in the result of run_hooks.
+func ControlOf(data any) (*steps.Control, error) {
 	raw, err := jsonx.Marshal(data)
 	var res steps.HookResult
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 
 // hookParams fills in the parameters of the action of a hook for the tool that it calls: a
 // value in a text that a shell reads is one word, or the call is refused.
-func (r *threadRun) hookParams(ctx context.Context, ref item.Ref, a steps.Action) (map[string]any, error) {
+func (r *ThreadRun) hookParams(ctx context.Context, ref item.Ref, a steps.Action) (map[string]any, error) {
 	t, problems := interpolate.Compile(a.Template)
 	if len(problems) > 0 {
 		return nil, diag.New(diag.ValidationFailed, "%s", problems[0].Text)

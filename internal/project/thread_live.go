@@ -82,7 +82,7 @@ func (s *liveStep) close() {
 }
 
 // ask runs a step in a program that stays.
-func (r *threadRun) ask(ctx context.Context, call exec.Call, t *threads.Thread, name string, chain *exec.Chain, in steps.Input) (map[string]any, error) {
+func (r *ThreadRun) ask(ctx context.Context, call exec.Call, t *threads.Thread, name string, chain *exec.Chain, in steps.Input) (map[string]any, error) {
 	s, err := r.live.take(name)
 	if s == nil && err == nil {
 		s, err = r.startLive(ctx, call, t, chain)
@@ -107,7 +107,7 @@ func (r *threadRun) ask(ctx context.Context, call exec.Call, t *threads.Thread, 
 }
 
 // startLive starts the program of a step.
-func (r *threadRun) startLive(ctx context.Context, call exec.Call, t *threads.Thread, chain *exec.Chain) (*liveStep, error) {
+func (r *ThreadRun) startLive(ctx context.Context, call exec.Call, t *threads.Thread, chain *exec.Chain) (*liveStep, error) {
 	s := &liveStep{dir: r.Project.conversationDir(t)}
 	var err error
 	if s.file, err = atomicfile.Private(s.dir).OpenFile(conversationName, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {

@@ -46,7 +46,7 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 			return map[string]any{"action": done}, err
 		}
 	}
-	out, err := d.r.step(ctx, within, d.t, name, c.Params)
+	out, err := d.r.Step(ctx, within, d.t, name, c.Params)
 	if err != nil {
 		return nil, d.failure(name, err)
 	}
@@ -130,21 +130,21 @@ func (d loopDispatcher) compose(ctx context.Context, data map[string]any) error 
 }
 
 // within returns the call during which the loop of the thread makes its calls.
-func (r *threadRun) within() exec.Call {
+func (r *ThreadRun) within() exec.Call {
 	c := r.Options.Within
 	c.Thread = r.id
 	return c
 }
 
 // withinNode is within for a call that a node of the loop makes.
-func (r *threadRun) withinNode(node string) exec.Call {
+func (r *ThreadRun) withinNode(node string) exec.Call {
 	c := r.within()
 	c.Node = node
 	return c
 }
 
-// step runs a step item by its name, and records the events of its output.
-func (r *threadRun) step(ctx context.Context, within exec.Call, t *threads.Thread, name string, params map[string]any) (steps.Output, error) {
+// Step runs a step item by its name, and records the events of its output.
+func (r *ThreadRun) Step(ctx context.Context, within exec.Call, t *threads.Thread, name string, params map[string]any) (steps.Output, error) {
 	in, err := r.stepInput(ctx, t, name, params)
 	if err != nil {
 		return steps.Output{}, err
@@ -161,7 +161,7 @@ func (r *threadRun) step(ctx context.Context, within exec.Call, t *threads.Threa
 }
 
 // runStep runs a step item. t is nil outside of threads.
-func (r *threadRun) runStep(ctx context.Context, within exec.Call, t *threads.Thread, name string, in steps.Input) (id threads.Identity, data map[string]any, err error) {
+func (r *ThreadRun) runStep(ctx context.Context, within exec.Call, t *threads.Thread, name string, in steps.Input) (id threads.Identity, data map[string]any, err error) {
 	ref := item.Ref{Kind: item.Tool, ID: steps.Dir + name}
 	if err := r.loopHeld.Allows(policy.Execute, ref); err != nil {
 		return id, nil, err
@@ -230,7 +230,7 @@ func withinStep(ref item.Ref, data map[string]any) error {
 }
 
 // output reads the envelope of a step and records its events.
-func (r *threadRun) output(ctx context.Context, node string, t *threads.Thread, id threads.Identity, data map[string]any) (steps.Output, error) {
+func (r *ThreadRun) output(ctx context.Context, node string, t *threads.Thread, id threads.Identity, data map[string]any) (steps.Output, error) {
 	inner, ok := data["data"].(map[string]any)
 	success, err := succeeded(data)
 	out := steps.Output{Success: success, Data: inner}
@@ -265,7 +265,7 @@ func succeeded(data map[string]any) (bool, error) {
 
 // stepInput returns the input of a step. The parameters of the node are in it, with
 // those that only the kernel knows.
-func (r *threadRun) stepInput(ctx context.Context, t *threads.Thread, name string, params map[string]any) (steps.Input, error) {
+func (r *ThreadRun) stepInput(ctx context.Context, t *threads.Thread, name string, params map[string]any) (steps.Input, error) {
 	u := t.Used()
 	p := map[string]any{}
 	for k, v := range params {
@@ -286,7 +286,7 @@ func (r *threadRun) stepInput(ctx context.Context, t *threads.Thread, name strin
 }
 
 // known adds the parameters of a step that are facts of the thread.
-func (r *threadRun) known(ctx context.Context, t *threads.Thread, name string, p map[string]any) error {
+func (r *ThreadRun) known(ctx context.Context, t *threads.Thread, name string, p map[string]any) error {
 	add := func(v any, err error) error {
 		if err != nil {
 			return err
@@ -349,7 +349,7 @@ const conversationName = "conversation.jsonl"
 
 // conversationFile writes the conversation for a step that is a program, in a directory
 // of its own, which it returns.
-func (r *threadRun) conversationFile(t *threads.Thread) (string, error) {
+func (r *ThreadRun) conversationFile(t *threads.Thread) (string, error) {
 	lines, err := t.Lines()
 	if err != nil {
 		return "", err
@@ -476,7 +476,7 @@ func (p *Project) serve(ctx context.Context, within exec.Call, in *steps.Input) 
 	}
 	in.Services.Config = r.config
 	in.Services.Step = func(ctx context.Context, name string, params map[string]any) (steps.Output, error) {
-		return r.step(ctx, within, t, name, params)
+		return r.Step(ctx, within, t, name, params)
 	}
 	in.Services.Execute = func(ctx context.Context, a steps.Action) (any, error) { return r.execute(ctx, within, a) }
 	in.Services.Call = func(ctx context.Context, c steps.Call) (steps.Result, error) {
@@ -514,8 +514,8 @@ func (p *Project) DebugEvents() func(string) bool {
 	}
 }
 
-func runOf(ctx context.Context) *threadRun {
-	r, _ := ctx.Value(threadRunKey{}).(*threadRun)
+func runOf(ctx context.Context) *ThreadRun {
+	r, _ := ctx.Value(threadRunKey{}).(*ThreadRun)
 	return r
 }
 
@@ -549,7 +549,7 @@ func pauseOf(params map[string]any) time.Duration {
 
 // execute runs the action of a hook, with the permissions of the directive, and the steps
 // of the loop.
-func (r *threadRun) execute(ctx context.Context, within exec.Call, a steps.Action) (any, error) {
+func (r *ThreadRun) execute(ctx context.Context, within exec.Call, a steps.Action) (any, error) {
 	ref, err := item.ParseRef(a.ID, item.Kind(a.Kind))
 	if err != nil {
 		return nil, diag.New(diag.ValidationFailed, "running the action of %s: %w", a.By, err)
@@ -585,7 +585,7 @@ func (r *threadRun) execute(ctx context.Context, within exec.Call, a steps.Actio
 
 // hookEvents records the events of a program that replaces control or emitter, the steps
 // that hooks call. The native ones record theirs themselves.
-func (r *threadRun) hookEvents(ctx context.Context, node string, ref item.Ref, data any) error {
+func (r *ThreadRun) hookEvents(ctx context.Context, node string, ref item.Ref, data any) error {
 	t := threads.From(ctx)
 	out, _ := data.(map[string]any)
 	if name, isStep := strings.CutPrefix(ref.ID, steps.Dir); t == nil || !isStep || name != "control" && name != "emitter" || out["events"] == nil {

@@ -29,7 +29,7 @@ import (
 )
 
 // material returns what the prompt is made of. Every item in it is verified.
-func (r *threadRun) material(ctx context.Context) (*steps.Material, error) {
+func (r *ThreadRun) material(ctx context.Context) (*steps.Material, error) {
 	p, it, d := r.Project, r.Item, r.Directive
 	s, err := p.Resolver.Config(ctx, steps.AgentConfig)
 	if err != nil {
@@ -65,7 +65,7 @@ func (r *threadRun) material(ctx context.Context) (*steps.Material, error) {
 
 // facts returns what the prompt states about the machine and the day. A replay has the day and
 // the working copy of its recording: a request would differ otherwise.
-func (r *threadRun) facts(ctx context.Context) steps.Facts {
+func (r *ThreadRun) facts(ctx context.Context) steps.Facts {
 	if r.Options.Facts != nil {
 		return *r.Options.Facts
 	}
@@ -136,7 +136,7 @@ func inRepository(dir string) bool {
 	}
 }
 
-func (r *threadRun) systemItem(ctx context.Context, id string) (*steps.SystemItem, error) {
+func (r *ThreadRun) systemItem(ctx context.Context, id string) (*steps.SystemItem, error) {
 	ref, err := item.ParseRef(id, item.Directive)
 	if err != nil {
 		return nil, diag.New(diag.ConfigError, "reading config:%s: system: %w", steps.AgentConfig, err)
@@ -156,7 +156,7 @@ func (r *threadRun) systemItem(ctx context.Context, id string) (*steps.SystemIte
 }
 
 // contextItems returns the entries of the configuration, then those of the directive.
-func (r *threadRun) contextItems(ctx context.Context, cfg *tree.Reader) ([]steps.ContextItem, error) {
+func (r *ThreadRun) contextItems(ctx context.Context, cfg *tree.Reader) ([]steps.ContextItem, error) {
 	var list []directive.Context
 	for _, m := range cfg.Maps("context") {
 		c := directive.Context{At: m.Text("at"), MaxTokens: m.Int("max_tokens", 0, 0, 1<<40), Optional: m.Bool("optional", false)}
@@ -210,7 +210,7 @@ func (r *threadRun) contextItems(ctx context.Context, cfg *tree.Reader) ([]steps
 
 // loadHooks reads the hooks of a thread: those of the user, of the directive, of the
 // project and of the system.
-func (r *threadRun) loadHooks(ctx context.Context) error {
+func (r *ThreadRun) loadHooks(ctx context.Context) error {
 	s, err := r.Project.Resolver.Config(ctx, steps.HooksConfig)
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ func (r *threadRun) loadHooks(ctx context.Context) error {
 
 // hooksFor returns the hooks that the step run_hooks receives: a program gets all of the
 // thread, the function of rye those of the event, because it leaves out the others.
-func (r *threadRun) hooksFor(ctx context.Context, event any) ([]steps.Hook, error) {
+func (r *ThreadRun) hooksFor(ctx context.Context, event any) ([]steps.Hook, error) {
 	chain, err := r.chain(ctx, item.Ref{Kind: item.Tool, ID: steps.Dir + "run_hooks"})
 	if err != nil || chain.Primitive().Ref.ID != exec.NativeStep || chain.Tool().Meta.Config["func"] != stepFunc("run_hooks") {
 		return r.hooks, err
@@ -268,7 +268,7 @@ func (r *threadRun) hooksFor(ctx context.Context, event any) ([]steps.Hook, erro
 }
 
 // hookContext adds what the conditions of every hook can read.
-func (r *threadRun) hookContext(t *threads.Thread, p map[string]any) {
+func (r *ThreadRun) hookContext(t *threads.Thread, p map[string]any) {
 	c, _ := p["context"].(map[string]any)
 	if c == nil {
 		c = map[string]any{}
@@ -297,7 +297,7 @@ func (r *threadRun) hookContext(t *threads.Thread, p map[string]any) {
 
 // periods returns what the user spent in the day and the month, with the maxima, for the
 // step that warns of them.
-func (r *threadRun) periods(ctx context.Context) (map[string]any, error) {
+func (r *ThreadRun) periods(ctx context.Context) (map[string]any, error) {
 	a, _, err := r.Project.Allowance(ctx)
 	if err != nil || r.Account == nil || r.Account.Store == nil { // the account of a run has it
 		return map[string]any{"warn_at": a.Spend.WarnAt}, err
@@ -330,7 +330,7 @@ func (p *Project) RenderThread(ctx context.Context, o *ThreadOptions) (*Rendered
 	if err != nil {
 		return nil, err
 	}
-	r := &threadRun{PreparedThread: prepared, Project: p, Options: o}
+	r := &ThreadRun{PreparedThread: prepared, Project: p, Options: o}
 	if r.attachments, err = Attachments(ctx, p, o, prepared); err != nil {
 		return nil, err
 	}
@@ -395,7 +395,7 @@ func acceptedBy(s *threads.Service) []string {
 }
 
 // compose runs the step compose outside of a thread.
-func (r *threadRun) compose(ctx context.Context) (*threads.Prompt, error) {
+func (r *ThreadRun) compose(ctx context.Context) (*threads.Prompt, error) {
 	m, err := r.material(ctx)
 	if err != nil {
 		return nil, err

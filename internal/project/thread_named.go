@@ -8,11 +8,11 @@ import (
 
 // number returns the number of the thread: the registry has it since it has the account, but
 // for one that continues another one.
-func (r *threadRun) number(ctx context.Context, id string) (int64, error) {
+func (r *ThreadRun) number(ctx context.Context, id string) (int64, error) {
 	return r.numberIn(ctx, r.Account, id)
 }
 
-func (r *threadRun) numberIn(ctx context.Context, money *threadAccount, id string) (int64, error) {
+func (r *ThreadRun) numberIn(ctx context.Context, money *threadAccount, id string) (int64, error) {
 	if money == nil {
 		return 0, nil // a replay has no account
 	}

@@ -51,7 +51,7 @@ type ThreadOptions struct {
 	Below     *nodeThread                   // of a thread that a node of a graph starts
 	handOff   bool                          // another thread goes on with the work
 	follows   *threads.Carried              // the conversation that the new thread has; nil for none
-	Above     *threadRun                    // the thread of this process that starts the new one
+	Above     *ThreadRun                    // the thread of this process that starts the new one
 	Child     *threads.Spawned              // of a thread that another one started
 	Call      string                        // the key of the call that starts it, "" for none
 	CallID    string                        // of the call of Above that starts it, "" if a step does

@@ -15,7 +15,7 @@ import (
 
 // pending returns the calls of the newest answer that have no result, with what each of them
 // touches. The step dispatch decides by it which of them run at the same time.
-func (r *threadRun) pending(ctx context.Context, t *threads.Thread) []threads.PendingCall {
+func (r *ThreadRun) pending(ctx context.Context, t *threads.Thread) []threads.PendingCall {
 	calls := map[string]*threads.ToolCall{}
 	for _, c := range t.LastCalls() {
 		calls[c.ID] = c
@@ -37,7 +37,7 @@ func (r *threadRun) pending(ctx context.Context, t *threads.Thread) []threads.Pe
 }
 
 // touches returns what a call touches, nil if its tool does not declare it.
-func (r *threadRun) touches(ctx context.Context, c *threads.ToolCall) *touches.Set {
+func (r *ThreadRun) touches(ctx context.Context, c *threads.ToolCall) *touches.Set {
 	if c.Tool.Name == threads.ArtifactTool {
 		return &touches.Set{} // artifacts of the thread do not change
 	}
@@ -67,7 +67,7 @@ func (r *threadRun) touches(ctx context.Context, c *threads.ToolCall) *touches.S
 
 // located returns the one name of a path of a call: below the directory in which the tools of
 // the thread work, without links as far as it exists.
-func (r *threadRun) located(name string) string {
+func (r *ThreadRun) located(name string) string {
 	root := r.Project.ToolDir()
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(root, filepath.FromSlash(name))

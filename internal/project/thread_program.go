@@ -21,7 +21,7 @@ import (
 // replaced, or a tool. Its calls are the thread's: they pass the same gates, and they are
 // recorded, counted and charged.
 type threadProgram struct {
-	r    *threadRun
+	r    *ThreadRun
 	t    *threads.Thread
 	run  context.Context // of the program
 	held policy.Held     // of the caller, and the calls of the item as the last grant
@@ -65,7 +65,7 @@ func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Re
 		return b.dispatch(ctx, req.Within, params)
 	}
 	if name, isStep := strings.CutPrefix(ref.ID, steps.Dir); isStep && name != "control" && name != "emitter" {
-		out, err := b.r.step(ctx, req.Within, b.t, name, params)
+		out, err := b.r.Step(ctx, req.Within, b.t, name, params)
 		return envelope(out.Data, err)
 	}
 	if slices.ContainsFunc(b.r.Services, func(s *threads.Service) bool { return s.Provider == ref }) {
@@ -158,7 +158,7 @@ func (b *threadProgram) aside(ctx context.Context, within exec.Call, tool thread
 		of = id
 	}
 	got := &captured{}
-	res, err := b.t.Aside(ctx, threads.AsideCall{By: by, Of: of, Node: within.Node, Tool: tool, Input: input, Held: b.held}, got.result(b.r.callWithin(within)))
+	res, err := b.t.Aside(ctx, threads.AsideCall{By: by, Of: of, Node: within.Node, Tool: tool, Input: input, Held: b.held}, got.result(b.r.CallWithin(within)))
 	switch {
 	case got.set:
 		return got.envelope()

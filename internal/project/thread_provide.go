@@ -18,7 +18,7 @@ import (
 // Provide makes a call of a model for a provider item, whatever executes it: in a
 // thread, reserved and recorded by the thread's kernel.
 func Provide(ctx context.Context, p *Project, in exec.ProviderCall) (map[string]any, error) {
-	t, _, s, c, err := p.called(ctx, in.NativeCall)
+	t, _, s, c, err := p.ProviderCall(ctx, in.NativeCall)
 	if err != nil {
 		return nil, err
 	}
@@ -26,15 +26,15 @@ func Provide(ctx context.Context, p *Project, in exec.ProviderCall) (map[string]
 		return nil, diag.New(diag.ConfigError, "running %s: the dialect %s is that of a program; its executor is rye/core/primitives/native", in.Chain.Tool().Ref, c.Dialect)
 	}
 	c.Send = in.Send
-	resp, err := t.Attempt(ctx, in.Node, s, callerOf(c), nil)
+	resp, err := t.Attempt(ctx, in.Node, s, CallerOf(c), nil)
 	if err != nil {
 		return nil, err
 	}
-	return answered(t, resp)
+	return Answered(t, resp)
 }
 
-// answered returns an answer as the step provider_call does, with the whole of its text.
-func answered(t *threads.Thread, resp *message.Response) (map[string]any, error) {
+// Answered returns an answer as the step provider_call does, with the whole of its text.
+func Answered(t *threads.Thread, resp *message.Response) (map[string]any, error) {
 	out, err := jsonx.Object(threads.AnswerOf(t.Turn(), resp))
 	if err == nil {
 		out["success"], out["text"] = true, resp.Text()
@@ -42,8 +42,8 @@ func answered(t *threads.Thread, resp *message.Response) (map[string]any, error)
 	return out, err
 }
 
-// called returns what a call of a provider item in a thread needs.
-func (p *Project) called(ctx context.Context, in exec.NativeCall) (t *threads.Thread, r *threadRun, s *threads.Service, c *provider.Config, err error) {
+// ProviderCall returns what a call of a provider item in a thread needs.
+func (p *Project) ProviderCall(ctx context.Context, in exec.NativeCall) (t *threads.Thread, r *ThreadRun, s *threads.Service, c *provider.Config, err error) {
 	it := in.Chain.Tool()
 	t, r = threads.From(ctx), runOf(ctx)
 	if t == nil || r == nil {
@@ -68,8 +68,8 @@ func (p *Project) called(ctx context.Context, in exec.NativeCall) (t *threads.Th
 	return t, r, s, c, nil
 }
 
-// callerOf returns the calls of a provider as the kernel makes them.
-func callerOf(c *provider.Config) threads.Caller {
+// CallerOf returns the calls of a provider as the kernel makes them.
+func CallerOf(c *provider.Config) threads.Caller {
 	return func(ctx context.Context, req *message.Request, onDelta func(message.Delta)) (*message.Response, error) {
 		resp, err := c.Call(ctx, *req, onDelta)
 		var f *provider.Failure
@@ -97,7 +97,7 @@ func replayProvider(ctx context.Context, t *threads.Thread, node string, s *thre
 }
 
 // executeProvider runs a provider item as every item is run.
-func (r *threadRun) executeProvider(ctx context.Context, _ *threads.Thread, node string, s *threads.Service) error {
+func (r *ThreadRun) executeProvider(ctx context.Context, _ *threads.Thread, node string, s *threads.Service) error {
 	ctx = context.WithValue(ctx, threadRunKey{}, r)
 	chain, err := r.Project.Executor.Chain(ctx, s.Provider)
 	if err != nil {

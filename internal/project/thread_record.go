@@ -30,7 +30,7 @@ type described struct {
 // describe begins to read what the record has about the thread itself, which has ended. It
 // returns nil if no record is written: only a thread that a person or a client started has
 // one, when it has ended.
-func (r *threadRun) describe(res *threads.Result) chan *described {
+func (r *ThreadRun) describe(res *threads.Result) chan *described {
 	if r.Options.Below != nil || r.Options.Child != nil || r.Options.Replay != nil {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (r *threadRun) describe(res *threads.Result) chan *described {
 
 // record writes down what a thread and all below it did, for searching and reading. Nothing
 // is continued from it, so a failure is a warning.
-func (r *threadRun) record(ctx context.Context, own chan *described) {
+func (r *ThreadRun) record(ctx context.Context, own chan *described) {
 	if own == nil {
 		return
 	}
@@ -59,7 +59,7 @@ func (r *threadRun) record(ctx context.Context, own chan *described) {
 	}
 }
 
-func (r *threadRun) writeThreadRecord(ctx context.Context, own *described) error {
+func (r *ThreadRun) writeThreadRecord(ctx context.Context, own *described) error {
 	signer, err := r.Project.Keys.RuntimeKey(ctx)
 	if err = cmp.Or(err, own.err); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (r *threadRun) writeThreadRecord(ctx context.Context, own *described) error
 }
 
 // narrateOwn writes the head of the record, and the threads of the chain.
-func (r *threadRun) narrateOwn(out *bytes.Buffer, res *threads.Result) error {
+func (r *ThreadRun) narrateOwn(out *bytes.Buffer, res *threads.Result) error {
 	project, root := r.Project.Spaces.ProjectDir, r.Stored().ID
 	chain, err := threads.Chain(project, root)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // check runs a check of the outputs, with the permissions of the loop.
-func (r *threadRun) check(ctx context.Context, c *threads.ToolCall, tool string) error {
+func (r *ThreadRun) check(ctx context.Context, c *threads.ToolCall, tool string) error {
 	ref, err := item.ParseRef(tool, item.Tool)
 	if err != nil {
 		return diag.New(diag.ValidationFailed, "reading the check %q: %w", tool, err)
@@ -27,12 +27,12 @@ func (r *threadRun) check(ctx context.Context, c *threads.ToolCall, tool string)
 }
 
 // guard cuts a result to what the model reads, by the step result_guard.
-func (r *threadRun) guard(ctx context.Context, c *threads.ToolCall, res *threads.ToolResult) (*threads.Guarded, error) {
+func (r *ThreadRun) guard(ctx context.Context, c *threads.ToolCall, res *threads.ToolResult) (*threads.Guarded, error) {
 	t := threads.From(ctx)
 	if t == nil {
 		return &threads.Guarded{Blocks: res.Blocks}, nil
 	}
-	out, err := r.step(ctx, r.withinNode(c.Node), t, "result_guard", map[string]any{"results": []any{map[string]any{
+	out, err := r.Step(ctx, r.withinNode(c.Node), t, "result_guard", map[string]any{"results": []any{map[string]any{
 		"call_id": c.ID, "ref": c.Tool.Ref, "is_error": res.IsError, "content": res.Blocks, "result_tokens": r.resultTokens(ctx, calledItem(c)), "page": res.Page,
 	}}, "accepts": acceptedBy(t.Service())})
 	if err != nil {
@@ -66,7 +66,7 @@ func calledItem(c *threads.ToolCall) string {
 }
 
 // resultTokens returns the bound that a tool states for its results, 0 for none.
-func (r *threadRun) resultTokens(ctx context.Context, name string) int64 {
+func (r *ThreadRun) resultTokens(ctx context.Context, name string) int64 {
 	ref, err := item.ParseRef(name, item.Tool)
 	if err != nil {
 		return 0

@@ -68,7 +68,7 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 		prepared.Held = prepared.Held.With(g)
 	}
 	o.Decide, o.Ask = oneQuestion(o.Decide, o.Ask)
-	r := &threadRun{PreparedThread: prepared, Project: p, Options: o, id: id, carried: s.Carried, again: true, changes: changes}
+	r := &ThreadRun{PreparedThread: prepared, Project: p, Options: o, id: id, carried: s.Carried, again: true, changes: changes}
 	r.attachments = s.Attachments
 	if r.attached, err = attachedNow(ctx, r); err != nil {
 		return nil, err

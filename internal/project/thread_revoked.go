@@ -11,7 +11,7 @@ import (
 // revoked returns an error if the signer of the directive, of one of its bases or of the loop
 // was revoked since the thread began. Everything else stays as it was at the start: the
 // thread keeps its project, but it must not go on with what a person has withdrawn.
-func (r *threadRun) revoked(context.Context) error {
+func (r *ThreadRun) revoked(context.Context) error {
 	now, _ := trust.Load(r.Project.TrustParams)
 	// Removing the revocation from the project must not undo it. Opening reports what cannot be written.
 	_ = trust.Remember(r.Project.TrustParams, now)

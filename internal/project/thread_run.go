@@ -42,7 +42,7 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (res *threa
 		}
 	}
 	o.Decide, o.Ask = oneQuestion(o.Decide, o.Ask)
-	r := &threadRun{PreparedThread: prepared, Options: o, id: cmp.Or(o.ID, graph.NewID(prepared.Item.Ref.ID, p.Env.Now())), carried: o.follows}
+	r := &ThreadRun{PreparedThread: prepared, Options: o, id: cmp.Or(o.ID, graph.NewID(prepared.Item.Ref.ID, p.Env.Now())), carried: o.follows}
 	if r.Project, err = p.WorksIn(ctx, o.Wish(), r.id); err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (res *threa
 }
 
 // end returns what adds the end of the thread's children to the result of the thread.
-func (r *threadRun) end(ctx context.Context) func(*threads.Result, error) (*threads.Result, error) {
+func (r *ThreadRun) end(ctx context.Context) func(*threads.Result, error) (*threads.Result, error) {
 	return func(res *threads.Result, err error) (*threads.Result, error) {
 		if res == nil {
 			return nil, err
@@ -81,7 +81,7 @@ func (r *threadRun) end(ctx context.Context) func(*threads.Result, error) (*thre
 }
 
 // startBelow starts the thread as the child of a run.
-func (r *threadRun) startBelow(ctx context.Context) (*threads.Result, error) {
+func (r *ThreadRun) startBelow(ctx context.Context) (*threads.Result, error) {
 	below := r.Options.Below
 	r.id = below.call.Child.Run
 	limits, err := below.admit(ctx, r.registered(), r.Limits)
@@ -98,7 +98,7 @@ func (r *threadRun) startBelow(ctx context.Context) (*threads.Result, error) {
 }
 
 // params returns what the kernel needs.
-func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
+func (r *ThreadRun) params(ctx context.Context) (threads.Params, error) {
 	p := r.Project
 	signer, err := p.Keys.RuntimeKey(ctx)
 	if err != nil {
@@ -161,7 +161,7 @@ func (p *Project) KernelParams(ctx context.Context, id string, o *ThreadOptions)
 	if err != nil {
 		return threads.Params{}, err
 	}
-	r := &threadRun{PreparedThread: prepared, Project: p, Options: o, id: id}
+	r := &ThreadRun{PreparedThread: prepared, Project: p, Options: o, id: id}
 	if r.attachments, err = Attachments(ctx, p, o, prepared); err != nil {
 		return threads.Params{}, err
 	}
@@ -170,17 +170,17 @@ func (p *Project) KernelParams(ctx context.Context, id string, o *ThreadOptions)
 
 // suspends reports whether the thread may rest until a person or a time wakes it. The run of
 // a graph waits for its thread, so a thread of a node cannot.
-func (r *threadRun) suspends() bool { return !r.Options.NoSuspend && r.Options.Below == nil }
+func (r *ThreadRun) suspends() bool { return !r.Options.NoSuspend && r.Options.Below == nil }
 
 // parent returns the run whose node started the thread, "" if none did.
-func (r *threadRun) parent() string {
+func (r *ThreadRun) parent() string {
 	if r.Options.Below == nil {
 		return ""
 	}
 	return r.Options.Below.call.Child.Parent
 }
 
-func (r *threadRun) identity() threads.Directive {
+func (r *ThreadRun) identity() threads.Directive {
 	it := r.Item
 	d := threads.Directive{
 		Identity: identityOf(it), Version: it.Meta.Version, Signer: it.Verdict.Signer.String(),
@@ -196,7 +196,7 @@ func (r *threadRun) identity() threads.Directive {
 }
 
 // account opens the account of the thread in the ledger of the user.
-func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (threads.Ledger, error) {
+func (r *ThreadRun) account(ctx context.Context, _ string, limit policy.USD) (threads.Ledger, error) {
 	if r.Options.Below != nil {
 		a, err := r.Options.Below.account(ctx, r.registered(), limit)
 		if err != nil {
@@ -220,13 +220,13 @@ func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (th
 }
 
 // Stored describes the thread for the ledger.
-func (r *threadRun) Stored() store.Thread {
+func (r *ThreadRun) Stored() store.Thread {
 	return store.Thread{ID: r.carried.RootOf(r.id), Project: r.Project.Spaces.ProjectDir, Kind: "thread", Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model,
 		Depth: r.Limits.Depth, Spawns: r.Limits.Spawns}
 }
 
 // registered is stored with the name of the thread.
-func (r *threadRun) registered() store.Thread {
+func (r *ThreadRun) registered() store.Thread {
 	th := r.Stored()
 	th.Name = r.Name(r.Project)
 	return th
@@ -249,7 +249,7 @@ func (p *Project) eventSources(ctx context.Context) (func(string) string, error)
 }
 
 // repeatable reports whether a call that a stopped process had started may start again.
-func (r *threadRun) repeatable(ctx context.Context, name string) bool {
+func (r *ThreadRun) repeatable(ctx context.Context, name string) bool {
 	ref, err := item.ParseRef(name, item.Tool)
 	if err != nil {
 		return false
@@ -277,7 +277,7 @@ func (p *Project) ThreadSummary(ctx context.Context, id string) (*threads.Summar
 }
 
 // Root returns the thread that began the tree of this one.
-func (r *threadRun) Root() string {
+func (r *ThreadRun) Root() string {
 	if r.Options.Child != nil {
 		return r.Options.Child.Root
 	}
@@ -313,8 +313,8 @@ func (p *Project) asChild(ctx context.Context, o *ThreadOptions, prepared *Prepa
 	return nil
 }
 
-// threadRun is a thread that this project runs.
-type threadRun struct {
+// ThreadRun is a thread that this project runs.
+type ThreadRun struct {
 	*PreparedThread
 	Project   *Project
 	Options   *ThreadOptions

@@ -13,7 +13,7 @@ import (
 )
 
 // tool runs one call of the model and identifies its result.
-func (r *threadRun) toolWithin(within exec.Call) threads.Runner {
+func (r *ThreadRun) toolWithin(within exec.Call) threads.Runner {
 	return func(ctx context.Context, c *threads.ToolCall) (*threads.ToolResult, error) {
 		defer r.starts.passed(c.ID)
 		res, err := r.call(ctx, within, c)
@@ -47,7 +47,7 @@ func calledTool(c *threads.ToolCall) item.Ref {
 
 // declared returns what the items of the chain of a tool declare under a key of their
 // metadata. An item that cannot be found declares nothing: its call has failed.
-func (r *threadRun) declared(ctx context.Context, ref item.Ref, key string) []any {
+func (r *ThreadRun) declared(ctx context.Context, ref item.Ref, key string) []any {
 	if ref.IsZero() {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (r *threadRun) declared(ctx context.Context, ref item.Ref, key string) []an
 
 // fingerprint identifies a result without the values that its tool declares as volatile. It
 // is "" for a result that has none of them: its content identifies it.
-func (r *threadRun) fingerprint(ctx context.Context, ref item.Ref, data any) string {
+func (r *ThreadRun) fingerprint(ctx context.Context, ref item.Ref, data any) string {
 	var paths []string
 	for _, v := range r.declared(ctx, ref, "volatile") {
 		list, _ := v.([]any)
@@ -92,7 +92,7 @@ func (r *threadRun) fingerprint(ctx context.Context, ref item.Ref, data any) str
 }
 
 // polls returns the ids of the calls of the newest answer whose tools are for waiting.
-func (r *threadRun) polls(ctx context.Context, t *threads.Thread) []string {
+func (r *ThreadRun) polls(ctx context.Context, t *threads.Thread) []string {
 	ids := []string{}
 	for _, c := range t.LastCalls() {
 		for _, v := range r.declared(ctx, calledTool(c), "polls") {

@@ -49,12 +49,12 @@ func kept[K comparable, V any](s *stepItems, all *map[K]V, key K, get func() (V,
 }
 
 // chain returns the chain of a step.
-func (r *threadRun) chain(ctx context.Context, ref item.Ref) (*exec.Chain, error) {
+func (r *ThreadRun) chain(ctx context.Context, ref item.Ref) (*exec.Chain, error) {
 	return kept(&r.items, &r.items.chains, ref, func() (*exec.Chain, error) { return r.Project.Executor.Chain(ctx, ref) })
 }
 
 // config returns settings that a step reads.
-func (r *threadRun) config(ctx context.Context, id string) (map[string]any, error) {
+func (r *ThreadRun) config(ctx context.Context, id string) (map[string]any, error) {
 	return kept(&r.items, &r.items.configs, id, func() (map[string]any, error) {
 		s, err := r.Project.Resolver.Config(ctx, id)
 		if err != nil {
@@ -65,7 +65,7 @@ func (r *threadRun) config(ctx context.Context, id string) (map[string]any, erro
 }
 
 // configs returns the settings that a step reads, for a program.
-func (r *threadRun) configs(ctx context.Context, name string) (map[string]any, error) {
+func (r *ThreadRun) configs(ctx context.Context, name string) (map[string]any, error) {
 	out := map[string]any{}
 	for _, id := range steps.Configs(name) {
 		root, err := r.config(ctx, id)
@@ -81,13 +81,13 @@ func (r *threadRun) configs(ctx context.Context, name string) (map[string]any, e
 
 // loopDispatcher calls the steps of a loop.
 type loopDispatcher struct {
-	r     *threadRun
+	r     *ThreadRun
 	t     *threads.Thread
 	walk  int          // of the loop, from 1
 	acted *atomic.Bool // a hook ran an item, and the end of its node may not be on the disk
 }
 
-func newLoopDispatcher(r *threadRun, t *threads.Thread, walk int) loopDispatcher {
+func newLoopDispatcher(r *ThreadRun, t *threads.Thread, walk int) loopDispatcher {
 	return loopDispatcher{r, t, walk, &r.acted}
 }
 
@@ -144,7 +144,7 @@ var inboxKinds = map[string]bool{"suspend": true, "handoff": true, "event": true
 
 // inbox returns the messages for the step that reads them. A request to hand off waits for
 // the first answer of the model.
-func (r *threadRun) inbox(t *threads.Thread) (rows []any, taken []graph.Message, err error) {
+func (r *ThreadRun) inbox(t *threads.Thread) (rows []any, taken []graph.Message, err error) {
 	all, err := graph.Inbox(r.Project.Spaces.ProjectDir, t.ID())
 	if err != nil {
 		return nil, nil, err
@@ -175,7 +175,7 @@ func (d loopDispatcher) readInbox(ctx context.Context, within exec.Call, params 
 		p[k] = v
 	}
 	p["inbox"] = rows
-	out, err := d.r.step(ctx, within, d.t, "cancel_checker", p)
+	out, err := d.r.Step(ctx, within, d.t, "cancel_checker", p)
 	if err == nil {
 		err = steps.CheckInbox(out.Data)
 	}

@@ -28,7 +28,7 @@ type summarized struct {
 
 // summarize returns what a model reads in place of the turns before keep; if it is 0, of all
 // turns, of which so many tokens stay. If no summary can be made, the text states why.
-func (r *threadRun) summarize(ctx context.Context, t *threads.Thread, cfg *steps.Coordination, keep, tail int64) (*summarized, error) {
+func (r *ThreadRun) summarize(ctx context.Context, t *threads.Thread, cfg *steps.Coordination, keep, tail int64) (*summarized, error) {
 	older := t.Older(keep, tail)
 	s := &summarizer{r: r, t: t, cfg: cfg}
 	out := &summarized{}
@@ -71,7 +71,7 @@ func newest(texts []string, tokens int64) []string {
 // Its id has the digest of the part of the conversation, so that a process that resumes does not
 // pay twice.
 type summarizer struct {
-	r   *threadRun
+	r   *ThreadRun
 	t   *threads.Thread
 	cfg *steps.Coordination
 
@@ -308,7 +308,7 @@ func (s *summarizer) params(ctx context.Context, id, text string, most policy.US
 	if err != nil {
 		return threads.Params{}, err
 	}
-	sub := &threadRun{PreparedThread: prepared, Project: s.r.Project, Options: o, id: id}
+	sub := &ThreadRun{PreparedThread: prepared, Project: s.r.Project, Options: o, id: id}
 	params, err := sub.params(ctx)
 	params.Continue = nil
 	params.Number = func(ctx context.Context, id string) (int64, error) { return sub.numberIn(ctx, s.r.Account, id) }

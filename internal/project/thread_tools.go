@@ -29,7 +29,7 @@ import (
 // direct returns the tools that the capabilities match, those that a model should have in
 // hand first: which the capabilities name, then those of tools.prefer, then those of the
 // project, of the user and of bundles. It returns one more than are offered, if there are more.
-func (r *threadRun) direct(ctx context.Context, prefer []string, most int) ([]steps.Offer, error) {
+func (r *ThreadRun) direct(ctx context.Context, prefer []string, most int) ([]steps.Offer, error) {
 	named := steps.ExactTools(r.caps())
 	ids, err := r.matched(ctx, named, prefer)
 	if err != nil {
@@ -64,7 +64,7 @@ const maxTried = 200
 // offer returns the definition of a tool; nil if there is no such tool here, or it is an item
 // that other items use and that does not run: a permission for it, as for the server of a
 // tool, offers nothing. A wildcard does not offer models.
-func (r *threadRun) offer(ctx context.Context, ref item.Ref, exact bool) (*steps.Offer, error) {
+func (r *ThreadRun) offer(ctx context.Context, ref item.Ref, exact bool) (*steps.Offer, error) {
 	it, err := r.Project.Resolver.Find(ctx, ref)
 	if diag.CodeOf(err) == diag.ToolNotFound {
 		return nil, nil // a directive may name a tool that this project does not have
@@ -84,7 +84,7 @@ func (r *threadRun) offer(ctx context.Context, ref item.Ref, exact bool) (*steps
 }
 
 // matched returns the ids of the tools that the capabilities permit, in the order of direct.
-func (r *threadRun) matched(ctx context.Context, named, prefer []string) ([]string, error) {
+func (r *ThreadRun) matched(ctx context.Context, named, prefer []string) ([]string, error) {
 	ids := slices.Clone(named)
 	caps := r.caps()
 	if !steps.AnyTool(caps) {
@@ -134,7 +134,7 @@ func ofLoop(id string) bool {
 }
 
 // define describes a tool by its item.
-func (r *threadRun) define(ctx context.Context, it *resolve.Item) (steps.Offer, error) {
+func (r *ThreadRun) define(ctx context.Context, it *resolve.Item) (steps.Offer, error) {
 	schema := any(it.Meta.Schema)
 	if it.Meta.Schema == nil {
 		schema = map[string]any{"type": "object"}
@@ -155,7 +155,7 @@ func (r *threadRun) define(ctx context.Context, it *resolve.Item) (steps.Offer, 
 }
 
 // verbs returns the verbs that the thread may use for any item.
-func (r *threadRun) verbs(ctx context.Context) ([]steps.VerbTool, error) {
+func (r *ThreadRun) verbs(ctx context.Context) ([]steps.VerbTool, error) {
 	w, err := r.Project.Workspace(ctx, r.within())
 	if err != nil {
 		return nil, err
@@ -181,15 +181,15 @@ func (r *threadRun) verbs(ctx context.Context) ([]steps.VerbTool, error) {
 	return out, nil
 }
 
-// callWithin returns call for a program that makes the calls.
-func (r *threadRun) callWithin(within exec.Call) threads.Runner {
+// CallWithin returns call for a program that makes the calls.
+func (r *ThreadRun) CallWithin(within exec.Call) threads.Runner {
 	return func(ctx context.Context, c *threads.ToolCall) (*threads.ToolResult, error) {
 		return r.call(ctx, within, c)
 	}
 }
 
 // call runs one call of the model through the gates of every caller.
-func (r *threadRun) call(ctx context.Context, within exec.Call, c *threads.ToolCall) (*threads.ToolResult, error) {
+func (r *ThreadRun) call(ctx context.Context, within exec.Call, c *threads.ToolCall) (*threads.ToolResult, error) {
 	if err := r.Account.permitted(ctx); err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (r *threadRun) call(ctx context.Context, within exec.Call, c *threads.ToolC
 }
 
 // read returns a result as the model reads it, and as a program does.
-func (r *threadRun) read(ctx context.Context, c *threads.ToolCall, env *diag.Envelope) (*threads.ToolResult, error) {
+func (r *ThreadRun) read(ctx context.Context, c *threads.ToolCall, env *diag.Envelope) (*threads.ToolResult, error) {
 	limit, err := r.pageBytes(ctx, calledItem(c))
 	if err != nil {
 		return nil, err
@@ -261,7 +261,7 @@ func (r *threadRun) read(ctx context.Context, c *threads.ToolCall, env *diag.Env
 
 // pageBytes returns the length of the longest page of a text in bytes: the parts of a file,
 // and of an artifact, are not cut again.
-func (r *threadRun) pageBytes(ctx context.Context, ref string) (int, error) {
+func (r *ThreadRun) pageBytes(ctx context.Context, ref string) (int, error) {
 	cfg, err := settings.Resilience(ctx, r.Project.Resolver)
 	if err != nil {
 		return 0, err
@@ -282,7 +282,7 @@ func streamName(s proc.Stream) string {
 }
 
 // verb runs one of the four verbs, as for a client of the MCP surface.
-func (r *threadRun) verb(ctx context.Context, within exec.Call, c *threads.ToolCall) (*threads.ToolResult, error) {
+func (r *ThreadRun) verb(ctx context.Context, within exec.Call, c *threads.ToolCall) (*threads.ToolResult, error) {
 	p := r.Project
 	if c.By != "" {
 		p = p.ForBroker()
@@ -326,7 +326,7 @@ func refused(c diag.Code) bool {
 const maxArtifact = 64 << 20
 
 // artifact reads lines of an artifact of the thread.
-func (r *threadRun) artifact(ctx context.Context, in map[string]any) (*threads.ToolResult, error) {
+func (r *ThreadRun) artifact(ctx context.Context, in map[string]any) (*threads.ToolResult, error) {
 	id, _ := in["id"].(string)
 	offset, wanted := WholeOf(in["offset"]), WholeOf(in["limit"])
 	cfg, err := settings.Resilience(ctx, r.Project.Resolver)
@@ -384,7 +384,7 @@ func artifactEnd(id string, first, last, total, wanted int64) string {
 
 // storedArtifact returns an artifact of the thread, or of one that it continues: what was
 // carried from there names it.
-func (r *threadRun) storedArtifact(id string) ([]byte, error) {
+func (r *ThreadRun) storedArtifact(id string) ([]byte, error) {
 	read := func(thread string) ([]byte, error) {
 		b, _, err := openat.Read(r.Project.Spaces.ProjectDir, transcript.Dir+"/"+thread+"/"+transcript.ArtifactsDir+"/"+id+".txt", maxArtifact)
 		return b, err

@@ -15,7 +15,7 @@ import (
 )
 
 // walkLoop runs the graph of the loop, from its start or from where the log ends.
-func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transcript.Log, lines []transcript.Line) error {
+func (r *ThreadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transcript.Log, lines []transcript.Line) error {
 	defer r.live.close()
 	it, err := r.Project.Resolver.Find(ctx, loopRef())
 	if err != nil {
@@ -156,9 +156,9 @@ func again(g *graph.Graph, t *threads.Thread, suspended string) string {
 
 // resumed runs the hooks of a thread that goes on. The loop cannot: it goes on in the
 // middle of a turn.
-func (r *threadRun) resumed(ctx context.Context, t *threads.Thread, lines []transcript.Line) error {
+func (r *ThreadRun) resumed(ctx context.Context, t *threads.Thread, lines []transcript.Line) error {
 	within := r.withinNode("resumed/" + strconv.Itoa(len(lines)))
-	_, err := r.step(ctx, within, t, "run_hooks", map[string]any{"event": "resumed", "context": map[string]any{"state": threads.Running}})
+	_, err := r.Step(ctx, within, t, "run_hooks", map[string]any{"event": "resumed", "context": map[string]any{"state": threads.Running}})
 	return err
 }
 

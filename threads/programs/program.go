@@ -1,7 +1,8 @@
-package project
+package programs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/provider"
@@ -19,24 +21,24 @@ import (
 
 // ModelProgram is a provider item whose model is called by a program with the login of the
 // user. In a thread the program's tools are those of the thread.
-func (p *Project) ModelProgram(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
-	if try, _ := ctx.Value(tryKey{}).(*providerTry); try != nil {
-		return try.runProgram(ctx, &in)
+func ModelProgram(ctx context.Context, p *project.Project, in exec.NativeCall) (map[string]any, error) {
+	if try := project.TryOf(ctx); try != nil {
+		return tryProgram(ctx, p, try, &in)
 	}
-	t, r, s, c, err := p.called(ctx, in)
+	t, r, s, c, err := p.ProviderCall(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.mayStart(c, &in); err != nil {
+	if err := mayStart(p, c, &in); err != nil {
 		return nil, err
 	}
 	used := t.Used()
 	c.Program.Tokens = max(t.Params().Limits.Tokens-used.NewTokens, 1)
 	tools := &threadTools{r: r, t: t, run: ctx, call: in.Call, by: in.Chain.Tool().Ref.String()}
-	call := callerOf(c)
+	call := project.CallerOf(c)
 	resp, err := t.Attempt(ctx, in.Node, s, func(ctx context.Context, req *message.Request, onDelta func(message.Delta)) (*message.Response, error) {
 		tools.defs = req.Tools
-		end, err := p.startable(ctx, c, &in, tools)
+		end, err := startable(ctx, p, c, &in, tools)
 		if err != nil {
 			return nil, err
 		}
@@ -50,13 +52,13 @@ func (p *Project) ModelProgram(ctx context.Context, in exec.NativeCall) (map[str
 	if err != nil {
 		return nil, err
 	}
-	return answered(t, resp)
+	return project.Answered(t, resp)
 }
 
 // mayStart returns an error for an item whose signer may not decide what becomes of a login
 // of the user: the program reads it, and the item names its hosts.
 // The primitive is native and not subprocess: the command is known only with the request.
-func (p *Project) mayStart(c *provider.Config, in *exec.NativeCall) error {
+func mayStart(p *project.Project, c *provider.Config, in *exec.NativeCall) error {
 	it := in.Chain.Tool()
 	if c.Program == nil {
 		return diag.New(diag.ConfigError, "running %s: the dialect %s is not that of a program; its executor is rye/core/primitives/http_client", it.Ref, c.Dialect)
@@ -69,7 +71,7 @@ func (p *Project) mayStart(c *provider.Config, in *exec.NativeCall) error {
 
 // startable gives a provider what its program needs: a server with the tools, and the
 // function that starts it in the sandbox of the item.
-func (p *Project) startable(ctx context.Context, c *provider.Config, in *exec.NativeCall, tools ToolVerbs) (end func(), err error) {
+func startable(ctx context.Context, p *project.Project, c *provider.Config, in *exec.NativeCall, tools project.ToolVerbs) (end func(), err error) {
 	server, err := p.Env.ServeTools(ctx, tools)
 	if err != nil {
 		return nil, err
@@ -80,16 +82,16 @@ func (p *Project) startable(ctx context.Context, c *provider.Config, in *exec.Na
 		return filepath.Join(server.Dir, name), atomicfile.Private(server.Dir).Replace(name, b, 0o600)
 	}
 	c.Program.Start = func(ctx context.Context, argv []string, stdin []byte) (io.ReadCloser, func() (provider.Exit, error), error) {
-		return p.startProgram(ctx, in, server, argv, stdin)
+		return startProgram(ctx, p, in, server, argv, stdin)
 	}
 	return server.Close, nil
 }
 
 // startProgram starts the program of a provider in its sandbox.
-func (p *Project) startProgram(ctx context.Context, in *exec.NativeCall, server *ToolServer, argv []string, stdin []byte) (io.ReadCloser, func() (provider.Exit, error), error) {
+func startProgram(ctx context.Context, p *project.Project, in *exec.NativeCall, server *project.ToolServer, argv []string, stdin []byte) (io.ReadCloser, func() (provider.Exit, error), error) {
 	it := in.Chain.Tool()
 	doing := "starting the program of " + it.Ref.String()
-	env := p.outside(proc.Base(p.Env.Environ()))
+	env := p.Outside(proc.Base(p.Env.Environ()))
 	path, err := proc.LookPath(argv[0], env)
 	if err != nil {
 		return nil, nil, diag.New(diag.AuthRequired, "%s: %s is not installed, or not in the PATH", doing, argv[0]).WithReason("no_program").WithDetail("program", argv[0])
@@ -130,7 +132,7 @@ func (p *Project) startProgram(ctx context.Context, in *exec.NativeCall, server 
 	ended.Go(func() {
 		var res proc.Result
 		if res, err = proc.Run(ctx, cmd); err != nil {
-			err = cmpErr(finish(nil), err)
+			err = cmp.Or(finish(nil), err)
 		} else {
 			err = finish(&res)
 		}
@@ -151,15 +153,15 @@ type tryTools struct {
 	calls []message.Block
 }
 
-// runProgram makes the calls of a try by a program.
-func (t *providerTry) runProgram(ctx context.Context, in *exec.NativeCall) (map[string]any, error) {
-	c := *t.state.config
-	if err := t.p.mayStart(&c, in); err != nil {
+// tryProgram makes the calls of a try by a program.
+func tryProgram(ctx context.Context, p *project.Project, t *project.ProviderTry, in *exec.NativeCall) (map[string]any, error) {
+	c := t.Settings()
+	if err := mayStart(p, c, in); err != nil {
 		return nil, err
 	}
-	return t.make(ctx, &c, func(ctx context.Context, req message.Request) (message.Response, error) {
+	return t.Make(ctx, c, func(ctx context.Context, req message.Request) (message.Response, error) {
 		tools := &tryTools{defs: req.Tools}
-		end, err := t.p.startable(ctx, &c, in, tools)
+		end, err := startable(ctx, p, c, in, tools)
 		if err != nil {
 			return message.Response{}, err
 		}

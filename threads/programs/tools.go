@@ -1,4 +1,4 @@
-package project
+package programs
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/resulttext"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/threads"
@@ -45,7 +46,7 @@ func offeredTools(defs []message.ToolDef) *agent.Definitions {
 // not.
 type threadTools struct {
 	noPrompts
-	r    *threadRun
+	r    *project.ThreadRun
 	t    *threads.Thread
 	run  context.Context // of the program
 	call exec.Call       // of the provider
@@ -82,7 +83,7 @@ func (s *threadTools) Call(ctx context.Context, req agent.Request) *agent.Reply 
 		}
 		return denied
 	}
-	res, err := s.t.Aside(run, threads.AsideCall{By: s.by, Of: s.call.Node, Node: s.call.Node, Tool: tool, Input: input, Held: s.t.Held(), ForModel: true}, s.r.callWithin(s.call))
+	res, err := s.t.Aside(run, threads.AsideCall{By: s.by, Of: s.call.Node, Node: s.call.Node, Tool: tool, Input: input, Held: s.t.Held(), ForModel: true}, s.r.CallWithin(s.call))
 	if err != nil {
 		return failedReply(diag.CodeOf(err), diag.Typed(err).Error())
 	}
@@ -100,11 +101,11 @@ func (s *threadTools) Call(ctx context.Context, req agent.Request) *agent.Reply 
 // of other models.
 func (s *threadTools) hooked(ctx context.Context, tool threads.Offered, input map[string]any) (*agent.Reply, error) {
 	call := map[string]any{"name": tool.Name, "ref": tool.Ref, "input": input, "tier": tool.Tier.String()}
-	out, err := s.r.step(ctx, s.call, s.t, "run_hooks", map[string]any{"event": "before_tool", "context": map[string]any{"call": call}})
+	out, err := s.r.Step(ctx, s.call, s.t, "run_hooks", map[string]any{"event": "before_tool", "context": map[string]any{"call": call}})
 	if err != nil {
 		return nil, err
 	}
-	control, err := controlOf(out.Data)
+	control, err := project.ControlOf(out.Data)
 	switch {
 	case err != nil || control == nil:
 		return nil, err
