@@ -4,13 +4,11 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/internal/cmd/self"
 )
 
 // TestCommandTableIsSound holds what every command of the table owes its user.
 func TestCommandTableIsSound(t *testing.T) {
-	w := self.World(commands)
-	root := w.RootCommand()
+	root := bothPrograms()
 	var walk func(path []*cli.Command)
 	walk = func(path []*cli.Command) {
 		c := path[len(path)-1]

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/self"
+	"github.com/ryeos/rye/internal/servercmd"
 )
 
 func TestCommandDocument(t *testing.T) {
@@ -17,7 +19,7 @@ func TestCommandDocument(t *testing.T) {
 
 // commandDocument renders docs/reference/cli.md from the table of commands.
 func commandDocument() string {
-	root := self.World(commands).RootCommand()
+	root := bothPrograms()
 	var b strings.Builder
 	b.WriteString("# Commands\n\nGenerated from the table of commands by `go test ./cmd/rye` with `RYE_UPDATE_GOLDEN=1`; do not edit.\n\n")
 	b.WriteString("`rye help COMMAND` prints the same. Flags may be before and after arguments.\n\n")
@@ -45,6 +47,43 @@ func commandDocument() string {
 		b.WriteString(commandSection(cli.DocOf(root, path)))
 	}
 	return b.String()
+}
+
+// bothPrograms returns the commands of rye, with the commands of rye-server in the place of their rows.
+func bothPrograms() *cli.Command {
+	root := self.World(commands).RootCommand()
+	served := self.World(servercmd.Commands).RootCommand()
+	for _, c := range root.Subs {
+		for i, s := range c.Subs {
+			if !s.Delegated {
+				continue
+			}
+			of := served.Subs[slices.IndexFunc(served.Subs, func(x *cli.Command) bool { return x.Name == c.Name })]
+			c.Subs[i] = of.Subs[slices.IndexFunc(of.Subs, func(x *cli.Command) bool { return x.Name == s.Name })]
+		}
+	}
+	return root
+}
+
+// The help of rye lists each command of rye-server, with its usage.
+func TestDelegatedRows(t *testing.T) {
+	rows := map[string]string{}
+	for _, c := range self.World(commands).RootCommand().Subs {
+		for _, s := range c.Subs {
+			if s.Delegated {
+				rows[c.Name+" "+s.Name] = s.Usage
+			}
+		}
+	}
+	served := map[string]string{}
+	for _, c := range self.World(servercmd.Commands).RootCommand().Subs {
+		for _, s := range c.Subs {
+			served[c.Name+" "+s.Name] = s.Usage
+		}
+	}
+	if len(rows) == 0 || !maps.Equal(rows, served) {
+		t.Errorf("rye lists %q, and rye-server has %q", rows, served)
+	}
 }
 
 // walkCommands calls fn for every visible command that can be run, in order.

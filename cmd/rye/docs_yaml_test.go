@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/internal/cmd/self"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/lock"
 )
@@ -83,7 +82,7 @@ func jsonFault(b []byte) string {
 // TestChangelogCommands: each command that CHANGELOG.md names exists.
 func TestChangelogCommands(t *testing.T) {
 	known := map[string]bool{}
-	walkCommands([]*cli.Command{self.World(commands).RootCommand()}, func(path []*cli.Command) { known[cli.PathName(path)] = true })
+	walkCommands([]*cli.Command{bothPrograms()}, func(path []*cli.Command) { known[cli.PathName(path)] = true })
 	text, err := os.ReadFile("../../CHANGELOG.md")
 	if err != nil {
 		t.Fatal(err)

@@ -19,8 +19,12 @@ import (
 
 func main() { os.Exit(self.Main(self.World(commands), start)) }
 
-// start gives the run the numbers of threads and runs, which hints and tables show.
+// start runs the commands of rye-server, before signals are caught: those that arrive are for it. It
+// gives other runs the numbers of threads and runs, which hints and tables show.
 func start(w *cli.World) (status int, ended bool) {
+	if command := w.Delegated(); command != "" {
+		return self.StartServer(w, command), true
+	}
 	w.Numbers = env.Numbers(context.Background(), w)
 	return 0, false
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
-	servercmd "github.com/ryeos/rye/internal/servercmd/registry"
 	"github.com/ryeos/rye/trust/doc"
 )
 
@@ -22,7 +21,18 @@ func registryCommand() *cli.Command {
 			registryAddCommand(), registryListCommand(), registryUseCommand(), registryRemoveCommand(), registryForgiveCommand(),
 			registrySearchCommand(), registryInfoCommand(), registryPullCommand(), registryMonitorCommand(), registryVerifyCommand(),
 			registryLoginCommand(), registryLogoutCommand(), registryWhoamiCommand(), registryPublishCommand(), registryPushCommand(),
-		}, registryKeyCommands(), registryStateCommands(), []*cli.Command{registryRevokeCommand()}, servercmd.Commands()),
+		}, registryKeyCommands(), registryStateCommands(), []*cli.Command{registryRevokeCommand()}, cli.Delegated(registryServerRows())),
+	}
+}
+
+// registryServerRows are the commands of rye-server, as the help lists them.
+func registryServerRows() []cli.Row {
+	return []cli.Row{
+		{Name: "serve", Usage: "serve a registry: static files, the API and web pages"},
+		{Name: "export", Usage: "write the static files of a registry into a directory"},
+		{Name: "import", Usage: "make a registry from static files and the key of their log"},
+		{Name: "witness", Usage: "sign checkpoints of registries that keep their history"},
+		{Name: "admin", Usage: "operate a registry on this machine"},
 	}
 }
 

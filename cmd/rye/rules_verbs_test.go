@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/internal/cmd/self"
 	"github.com/ryeos/rye/policy"
 )
 
@@ -92,7 +91,7 @@ provider list  provider prices  provider test  provider login  provider logout
 // A new verb is listed with the rules that it asks, or as one that brings nothing.
 func TestRulesOfVerbs(t *testing.T) {
 	entering, verbs := enteringVerbs(), map[string]int{}
-	walkCommands([]*cli.Command{self.World(commands).RootCommand()}, func(path []*cli.Command) {
+	walkCommands([]*cli.Command{bothPrograms()}, func(path []*cli.Command) {
 		if name := strings.TrimPrefix(cli.PathName(path), "rye"); name != "" {
 			verbs[strings.TrimSpace(name)]++
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/self"
+	"github.com/ryeos/rye/internal/servercmd"
 	"github.com/ryeos/rye/internal/testing/mcptest"
 	"github.com/ryeos/rye/internal/testing/modelserver"
 	"github.com/ryeos/rye/internal/testing/testkit"
@@ -39,6 +40,7 @@ func TestMain(m *testing.M) {
 		"screen":       screenOf,
 		"traced":       func() { fmt.Fprintln(os.Stderr, testkit.FilterMain(os.Args[1:])); os.Exit(1) },
 		"rye":          func() { os.Exit(runAs(func(*cli.World) {})) },
+		"rye-server":   func() { os.Exit(serverMain()) },
 		"rye-empty":    func() { os.Exit(runAs(func(w *cli.World) { w.Stdlib = fstest.MapFS{} })) },
 		"rye-next":     func() { os.Exit(runAs(func(w *cli.World) { w.Stdlib = nextStdlib() })) },
 		"rye-panics":   func() { os.Exit(runAs(func(w *cli.World) { w.Commands = withCommands(brokenCommands) })) },
@@ -57,6 +59,20 @@ func TestMain(m *testing.M) {
 }
 
 func runAs(change func(*cli.World)) int {
+	w := testWorld(commands)
+	change(w)
+	return self.Main(w, start)
+}
+
+// serverMain is rye-server. TEST_SERVER_VERSION is a version that rye does not have.
+func serverMain() int {
+	w := testWorld(servercmd.Commands)
+	w.Program.Version = cmp.Or(os.Getenv("TEST_SERVER_VERSION"), w.Program.Version)
+	return self.Main(w, servercmd.Start)
+}
+
+// testWorld returns the world of this process, with the changes of the variables of a script.
+func testWorld(commands func(string) []*cli.Command) *cli.World {
 	w := self.World(commands)
 	if work := os.Getenv("WORK"); work != "" {
 		w.Etc = filepath.Join(work, "etc", "rye")
@@ -80,8 +96,7 @@ func runAs(change func(*cli.World)) int {
 		w.Program.Version = v
 	}
 	w.Program.Revision = cmp.Or(os.Getenv("TEST_REVISION"), w.Program.Revision)
-	change(w)
-	return self.Main(w, start)
+	return w
 }
 
 // TestScripts runs the scripts of testdata/scripts, with -short the smallest one of

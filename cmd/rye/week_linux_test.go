@@ -60,7 +60,7 @@ var weekSubstitutions = []substitution{
 	{"docs/how-to/releasing.md", "--root ada,leo --root-threshold 2 --release ada,leo,eve --release-threshold 2", "--root leo --release leo", "keys of several people"},
 	{"README.md", "go run ./cmd/rye tour ", "true ", "TestTourChapters reads the tour"},
 	{"README.md", "go test ./... ", "true ", "this test is one of them"},
-	{"README.md", "go install ./cmd/rye", "true", "the test has installed the program"},
+	{"README.md", "go install ./cmd/rye ./cmd/rye-server", "true", "the test has installed the program"},
 	{"README.md", "SOURCE ", "$BUNDLE ", "the name of a bundle"},
 	{"README.md", "NAME -- COMMAND ", "files -- mcp-fixture ", "the name and the program of a server"},
 	{"docs/how-to/mcp-servers.md", "https://docs.example.com/", "$SERVERS/", "the address of a server"},

@@ -41,6 +41,27 @@ func TestLinkedModules(t *testing.T) {
 	}
 }
 
+// TestServersAreInTheServer checks that rye links no package that serves people or machines over a
+// network for long: rye-server has them.
+func TestServersAreInTheServer(t *testing.T) {
+	servers := []string{"registry/server", "registry/witness", "internal/servercmd", "internal/servercmd/registry"}
+	for _, goos := range systems() {
+		packages := func(program string) []string {
+			return strings.Fields(string(goList(t, goos, "-deps", "./"+program)))
+		}
+		rye := packages("cmd/rye")
+		server := packages("cmd/rye-server")
+		for _, path := range servers {
+			if slices.Contains(rye, module+"/"+path) {
+				t.Errorf("on %s, cmd/rye links %s", goos, path)
+			}
+			if !slices.Contains(server, module+"/"+path) {
+				t.Errorf("on %s, cmd/rye-server does not link %s", goos, path)
+			}
+		}
+	}
+}
+
 // linkedModules returns the modules that a program links.
 func linkedModules(t *testing.T) []string {
 	var all []string

@@ -6,6 +6,22 @@ import (
 	"strings"
 )
 
+// Row is a command of rye-server as the help of rye lists it. Nothing else about it is in rye.
+type Row struct{ Name, Usage string }
+
+// Delegated returns the commands of rows.
+func Delegated(rows []Row) []*Command {
+	var out []*Command
+	for _, r := range rows {
+		out = append(out, &Command{
+			Name:      r.Name,
+			Usage:     r.Usage,
+			Delegated: true,
+		})
+	}
+	return out
+}
+
 // sortedWords is the command line as it was read.
 type sortedWords struct {
 	root *Command
