@@ -34,6 +34,7 @@ func checks() []check {
 	return []check{
 		checkVersion,
 		checkSystemBundle,
+		checkRyeServer,
 		checkChains,
 		checkPrograms,
 		checkUserDirs,

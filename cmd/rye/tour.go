@@ -29,7 +29,7 @@ func tourCommand() *cli.Command {
 then shows how rye refuses attacks, and follows a directive with a scripted model. The
 tour runs the real commands and prints their output. It reads and writes no other project
 and no key of yours; only the last chapter, "with your own model", uses your model if you
-answer yes.
+answer yes. The chapters about a registry need rye-server.
 
 At a terminal the tour has chapters: Enter shows the next one, a number another one, and q
 ends the tour. Elsewhere all chapters but the last are printed.`,
@@ -54,7 +54,8 @@ type tour struct {
 	scripted *scripted.Server // the model, from its chapter on
 	registryData,
 	registryURL string
-	serving []func() // what ends the model and the registry
+	serving  []func() // what ends the model and the registry
+	noServer error    // why the chapters about a registry are left out
 }
 
 // tourStep is one command of the tour and its result.
@@ -77,6 +78,7 @@ func runTour(ctx context.Context, c *cli.Call, keep bool) error {
 		dir = real
 	}
 	t := &tour{c: c, dir: dir, project: filepath.Join(dir, "hello-project")}
+	t.findServer(ctx)
 	walkErr := t.walk(ctx)
 	if keep {
 		c.UI.Note("the scratch directory is %s", dir)

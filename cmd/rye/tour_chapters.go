@@ -23,7 +23,7 @@ type tourChapter struct {
 // chapters returns the chapters in their order. A chapter uses what the ones before it
 // made.
 func (t *tour) chapters() []tourChapter {
-	return []tourChapter{
+	list := []tourChapter{
 		{"A key and a project", []func(context.Context) error{t.start}},
 		{"The first tool", []func(context.Context) error{t.author}},
 		{"What is verified", []func(context.Context) error{t.permit, t.use}},
@@ -39,9 +39,13 @@ func (t *tour) chapters() []tourChapter {
 		{"A stolen key", []func(context.Context) error{t.stolen}},
 		{"A bundle from git", []func(context.Context) error{t.packages}},
 		{"The lock", []func(context.Context) error{t.locked}},
-		{"Publish to a registry", []func(context.Context) error{t.registry}},
-		{"Add from a registry", []func(context.Context) error{t.fromRegistry}},
 	}
+	if t.noServer != nil {
+		return list
+	}
+	return append(list,
+		tourChapter{"Publish to a registry", []func(context.Context) error{t.registry}},
+		tourChapter{"Add from a registry", []func(context.Context) error{t.fromRegistry}})
 }
 
 // walk shows the chapters: one after the other, or as a person at the terminal chooses.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/self"
 	"github.com/ryeos/rye/lock"
 )
 
@@ -23,6 +24,18 @@ const (
 	tourRegistry = "rye.example"
 	tourBundle   = "registry:" + tourRegistry + "/demo/news"
 )
+
+// findServer looks for rye-server, and prints how to install it if the chapters about a registry
+// cannot be shown.
+func (t *tour) findServer(ctx context.Context) {
+	if runtime.GOOS == "windows" {
+		return // these chapters are empty there
+	}
+	if _, t.noServer = self.Server(ctx, t.c.World); t.noServer != nil {
+		t.c.UI.Note("the chapters about a registry are left out: %v", t.noServer)
+		t.c.UI.Note("they need: %s", cli.Hint(diag.Typed(t.noServer)))
+	}
+}
 
 // registry publishes a bundle to a registry of its own.
 func (t *tour) registry(ctx context.Context) error {

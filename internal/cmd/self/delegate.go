@@ -1,6 +1,8 @@
 package self
 
 import (
+	"context"
+
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/sibling"
 )
@@ -25,6 +27,24 @@ func Search(w *cli.World) sibling.Search {
 		Environ: w.Environ(),
 		Dirs:    append(w.ProjectFlags(), w.Dir),
 	}
+}
+
+// Server returns the rye-server that commands start. It is an error if none is installed, or one that
+// is not built from the same source.
+func Server(ctx context.Context, w *cli.World) (sibling.Program, error) {
+	rye := Program(w)
+	path, err := sibling.Find("rye-server", Search(w))
+	if err == nil && path == "" {
+		err = sibling.Missing("rye registry serve", rye)
+	}
+	if err != nil {
+		return sibling.Program{}, err
+	}
+	server, err := sibling.Ask(ctx, path, w.Environ())
+	if err != nil {
+		return sibling.Program{}, err
+	}
+	return server, sibling.Compare(rye, server)
 }
 
 // StartServer runs a command of rye-server, such as registry serve, in place of this process, and
