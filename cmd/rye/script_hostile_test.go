@@ -24,7 +24,7 @@ func peakMain(args []string) int {
 	}
 	cmd := exec.Command(args[1], args[2:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	peak, err := sourcetest.Peak(cmd)
+	_, peak, err := sourcetest.Peak(cmd)
 	fmt.Fprintf(os.Stderr, "peak: %d MiB\n", peak>>20)
 	if peak > limit<<20 {
 		fmt.Fprintf(os.Stderr, "peak: that is more than %d MiB\n", limit)

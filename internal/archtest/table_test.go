@@ -48,7 +48,7 @@ func layers() []layer {
 			{"internal/cmd/view", everything()},
 			{"internal/servercmd", set("internal/cli", "internal/cmd/self", "internal/servercmd/registry")},
 			{"internal/servercmd/registry", set("internal/cli", "internal/cmd/self", "registry/judge", "registry/server", "registry/wire", "registry/witness")},
-			{"internal/cmd/self", set("bundle", "exec", "internal/applet", "internal/cli", "item", "policy", "stdlib")},
+			{"internal/cmd/self", set("bundle", "exec", "internal/applet", "internal/cli", "item", "packages/source/git", "policy", "stdlib")},
 			{"internal/cmd/templates", everything()},
 		}},
 		{"Command line", []entry{
@@ -218,6 +218,7 @@ func thirdParty() map[string]map[string]bool {
 		"golang.org/x/net/bpf":                            set("exec/sandbox"),
 		"golang.org/x/net/html":                           set("internal/applet/web"),
 		"golang.org/x/sync":                               everything(),
+		"github.com/go-git/go-billy/v5":                   set("packages/source/git"),
 		"github.com/go-git/go-git/v5":                     set("packages/source/git"),
 		"github.com/go-jose/go-jose/v4":                   set("registry/server"),
 		"golang.org/x/sys":                                set("exec/sandbox", "exec/sandbox/confine", "internal/proc", "internal/openat", "internal/termkeys", "internal/testing/testkit", "internal/vtmode"),

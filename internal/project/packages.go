@@ -183,7 +183,7 @@ func (e *Env) SourceCache() (*source.Cache, error) {
 func (e *Env) sources(x *Packages, offline bool) (source.Source, error) {
 	remoteGit, err := git.New(git.Params{
 		Cache: x.cache, Environ: proc.Own(e.Environ(), e.Base, e.Cwd, x.Base), Transport: e.Getenv("RYE_GIT"), Offline: offline,
-		Interactive: e.Person.Asks, Dir: x.Base,
+		Interactive: e.Person.Asks, Dir: x.Base, Self: e.Self,
 	})
 	if err != nil {
 		return nil, err

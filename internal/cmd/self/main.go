@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/vtmode"
+	"github.com/ryeos/rye/packages/source/git"
 	"github.com/ryeos/rye/stdlib"
 )
 
@@ -38,6 +39,11 @@ func Main(w *cli.World, start func(*cli.World) (status int, ended bool)) int {
 	if len(w.Args) == 2 && w.Args[0] == ToolRelay {
 		// The first signal ends the program that started the relay, which then closes its input.
 		return interruptible(func(context.Context) int { return relayTools(w) })
+	}
+	if len(w.Args) == 1 && w.Args[0] == git.ChildVerb {
+		return interruptible(func(ctx context.Context) int {
+			return git.Child(ctx, w.Stdin, w.Stdout, w.Stderr)
+		})
 	}
 	if status, ended := start(w); ended {
 		return status

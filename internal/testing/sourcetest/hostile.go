@@ -54,6 +54,12 @@ func isVersion2(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Git-Protocol"), "version=2")
 }
 
+// firstRef returns the first line of a list of refs, with the capabilities: a client refuses a list
+// without them at once.
+func firstRef() string {
+	return pkt(strings.Repeat("1", 40) + " HEAD\x00shallow ofs-delta side-band-64k\n")
+}
+
 // EndlessRefs lists refs without end.
 func EndlessRefs(w http.ResponseWriter, r *http.Request, git http.Handler) {
 	if isVersion2(r) && r.Method == http.MethodGet {
@@ -64,8 +70,7 @@ func EndlessRefs(w http.ResponseWriter, r *http.Request, git http.Handler) {
 		w.Header().Set("Content-Type", "application/x-git-upload-pack-result")
 	} else {
 		w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
-		io.WriteString(w, pkt("# service=git-upload-pack\n")+"0000")
-		io.WriteString(w, pkt(strings.Repeat("1", 40)+" HEAD\x00shallow ofs-delta side-band-64k\n"))
+		io.WriteString(w, pkt("# service=git-upload-pack\n")+"0000"+firstRef())
 	}
 	var b bytes.Buffer
 	for i := range 1000 {
@@ -81,7 +86,7 @@ func gzipRefs(w http.ResponseWriter, r *http.Request, git http.Handler) {
 		return
 	}
 	kind := "advertisement"
-	head := pkt("# service=git-upload-pack\n") + "0000"
+	head := pkt("# service=git-upload-pack\n") + "0000" + firstRef()
 	if isVersion2(r) {
 		kind = "result"
 		head = ""

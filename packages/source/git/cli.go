@@ -26,6 +26,9 @@ type command struct {
 	dir         string // an existing directory outside every repository
 }
 
+// maxLine is the length, in bytes, of a line that is passed as a whole.
+const maxLine = 65516
+
 // allowed are the transports that git may use.
 const allowed = "http:https:ssh:file"
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
-	"github.com/ryeos/rye/internal/openat"
 )
 
 // cli is a Remote by the git command.
@@ -69,8 +68,51 @@ func (r *cli) oneRef(refs *Refs, line string) error {
 	return nil
 }
 
-// FetchRef implements Remote.
-func (r *cli) FetchRef(ctx context.Context, store string, w Want) error {
+// Repository implements Remote. Only the command can fetch the files of one directory.
+func (r *cli) Repository(p part) string {
+	if p.Subdir != "" && p.File == "" {
+		return partialGit
+	}
+	return filesGit
+}
+
+// Pass implements Remote.
+func (r *cli) Pass(ctx context.Context, repository string, w Want, p part, to receiver) error {
+	var err error
+	if w.Depth == Tip && r.Repository(p) == partialGit {
+		err = r.fetchSubtree(ctx, repository, w, p.Subdir)
+	} else {
+		err = r.fetchRef(ctx, repository, w)
+	}
+	if err != nil {
+		return err
+	}
+	objs, err := r.open(ctx, repository)
+	if err != nil {
+		return err
+	}
+	defer objs.Close()
+	return p.pass(ctx, objs, to)
+}
+
+// History implements Remote.
+func (r *cli) History(ctx context.Context, repository string, w Want, offline bool) (*history, error) {
+	if !offline {
+		if err := r.fetchRef(ctx, repository, w); err != nil {
+			return nil, err
+		}
+	}
+	objs, err := r.open(ctx, repository)
+	if err != nil {
+		return nil, err
+	}
+	defer objs.Close()
+	h := newHistory()
+	return h, h.fill(ctx, objs, w.OIDs)
+}
+
+// fetchRef fetches objects with those that they need.
+func (r *cli) fetchRef(ctx context.Context, store string, w Want) error {
 	switch w.Depth {
 	case Tip:
 		return r.fetch(ctx, store, w, nil, "--depth=1")
@@ -173,9 +215,9 @@ func (r *cli) local() *command {
 	return &c
 }
 
-// FetchSubtree implements Remote. It fetches the commit and its trees, then the
-// missing files of the directory in one request.
-func (r *cli) FetchSubtree(ctx context.Context, store string, w Want, dir string) error {
+// fetchSubtree fetches the commit and its trees, then the missing files of the directory
+// in one request.
+func (r *cli) fetchSubtree(ctx context.Context, store string, w Want, dir string) error {
 	noHaves := []string{"-c", "fetch.negotiationAlgorithm=noop"}
 	if err := forgetPromisor(store, w.SHA256); err != nil { // a killed fetch left it
 		return err
@@ -183,7 +225,10 @@ func (r *cli) FetchSubtree(ctx context.Context, store string, w Want, dir string
 	if err := r.fetch(ctx, store, w, noHaves, "--depth=1", "--filter=blob:none"); err != nil {
 		return err
 	}
-	objs := &objects{openStore(store, w.SHA256)}
+	objs, err := r.open(ctx, store)
+	if err != nil {
+		return err
+	}
 	defer objs.Close()
 	var blobs []string
 	for _, oid := range w.OIDs {
@@ -286,13 +331,4 @@ func (c *command) ensure() error {
 		return diag.New(diag.FileSystemError, "making the cache: %w", err).WithReason("cache")
 	}
 	return nil
-}
-
-// Open implements Remote.
-func (r *cli) Open(_ context.Context, store string) (Objects, error) {
-	b, err := openat.ReadRegular(filepath.Join(store, "config"), maxSmallFile)
-	if err != nil {
-		return nil, diag.New(diag.FileSystemError, "reading the cache: %w", err).WithReason("cache")
-	}
-	return &objects{openStore(store, strings.Contains(string(b), configOf(true)))}, nil
 }

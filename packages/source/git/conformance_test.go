@@ -89,7 +89,7 @@ func parseID(t testing.TB, s string) lock.ID {
 // source returns a new source, as another process would have it.
 func (b *bench) source(change ...func(*Params)) *Source {
 	b.Helper()
-	p := Params{Cache: source.NewCache(b.cache, nil), Environ: sourcetest.Environ(), Transport: b.transport,
+	p := Params{Self: self(b), Cache: source.NewCache(b.cache, nil), Environ: sourcetest.Environ(), Transport: b.transport,
 		url: func(lock.ID) string { return b.url }, timeout: 30 * time.Second}
 	for _, fn := range change {
 		fn(&p)

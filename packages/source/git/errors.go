@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/packages/source"
 )
 
@@ -97,3 +99,28 @@ func noGit(url, why string, cause error) error {
 		Message: fmt.Sprintf("asking %s: %s, for which the git command is needed, and there is none", url, why)}
 	return e.WithReason("no_git")
 }
+
+// missing is the error for an object that a repository does not have.
+func missing(oid string) error {
+	return diag.New(diag.Network, "reading object %s: %w", oid, errMissing)
+}
+
+// broken is the error for a damaged repository of the cache.
+func broken(oid string, err error) error {
+	return diag.New(diag.HashMismatch, "reading object %s: %w", oid, err)
+}
+
+func objectTooLarge(oid string, size, limit int64) error {
+	return diag.New(diag.TooLarge, "reading object %s: it has %d bytes, at most %d are allowed", oid, size, limit)
+}
+
+// errLine is wrapped by the error for a response that is not of git's protocol.
+var errLine = errors.New("its response is not that of git")
+
+// remoteError is the error that a remote itself reported.
+type remoteError struct{ text string }
+
+func (e *remoteError) Error() string { return "it reports " + strconv.Quote(e.text) }
+
+// clip returns a text of a remote that may be part of an error.
+func clip(text string) string { return strings.TrimSpace(cuttext.Start(text, 500)) }

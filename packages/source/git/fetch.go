@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/packages/source"
 )
@@ -91,108 +90,39 @@ func (s *Source) fetchOnce(ctx context.Context, st *store, o source.Origin, refs
 	if o.TagObject != "" {
 		want.OIDs = []string{o.TagObject}
 	}
+	p := part{From: want.OIDs[0], Subdir: o.Subdir}
 	err = r.do(ctx, func(ctx context.Context, remote Remote) error {
-		var objs Objects
-		if objs, used, err = s.objects(ctx, st, remote, o, want, refs); err != nil {
+		to := &intake{s: s, o: o, from: p.From}
+		defer to.close()
+		if used, err = s.pass(ctx, st, remote, want, refs, o.Commit, p, to); err != nil {
 			return err
 		}
-		defer objs.Close()
-		s.heavy.Lock() // a file can have 64 MiB
-		defer s.heavy.Unlock()
-		snap, err = s.extract(ctx, st, objs, o, want.OIDs[0])
+		snap, err = to.finish(ctx)
+		if err == nil {
+			st.saveSum(to.o, fetched{Tree: to.o.Tree, Sum: snap.Sum, Time: to.o.Time.Unix()})
+		}
 		return err
 	})
 	return snap, used, err
 }
 
-// objects fetches the commit into one of the store's repositories and opens it. If
-// the remote offers only the objects of its refs, an older commit needs the whole
-// history.
-func (s *Source) objects(ctx context.Context, st *store, remote Remote, o source.Origin, want Want, refs *Refs) (Objects, string, error) {
-	used := filesGit
-	_, byCommand := remote.(*cli)
-	if o.Subdir != "" && byCommand {
-		used = partialGit
-	}
-	if _, inPlace := remote.(*goFile); inPlace {
-		if err := remote.FetchRef(ctx, "", want); err != nil {
-			return nil, used, err
-		}
-		objs, err := remote.Open(ctx, "")
-		return objs, used, err
-	}
-	dir, err := st.repository(used, refs.SHA256)
-	if err != nil {
-		return nil, used, err
-	}
-	if used == partialGit {
-		err = remote.FetchSubtree(ctx, dir, want, o.Subdir)
-	} else {
-		err = remote.FetchRef(ctx, dir, want)
-	}
-	if errors.Is(err, errNotOffered) && !refs.IsTip(o.Commit) {
-		used = allGit
-		if dir, err = st.repository(used, refs.SHA256); err == nil {
-			err = remote.FetchRef(ctx, dir, Want{OIDs: refs.Tips(), Depth: All, SHA256: refs.SHA256})
+// pass fetches the wanted commit into one of the store's repositories and passes the part
+// to the receiver. If the remote offers only the objects of its refs, an older commit needs
+// the whole history.
+func (s *Source) pass(ctx context.Context, st *store, remote Remote, want Want, refs *Refs, commit string, p part, to receiver) (used string, err error) {
+	used = remote.Repository(p)
+	dir := ""
+	if used != "" {
+		if dir, err = st.repository(used, refs.SHA256); err != nil {
+			return used, err
 		}
 	}
-	if err != nil {
-		return nil, used, err
+	err = remote.Pass(ctx, dir, want, p, to)
+	if !errors.Is(err, errNotOffered) || refs.IsTip(commit) || used == "" {
+		return used, err
 	}
-	objs, err := remote.Open(ctx, dir)
-	return objs, used, err
-}
-
-// extract stores the files of one commit. It reads the commit of the tag from the
-// objects: the list of refs may be wrong.
-func (s *Source) extract(ctx context.Context, st *store, objs Objects, o source.Origin, from string) (*source.Snapshot, error) {
-	id, c, err := peel(ctx, objs, from)
-	if err != nil {
-		return nil, err
+	if dir, err = st.repository(allGit, refs.SHA256); err != nil {
+		return allGit, err
 	}
-	if id != o.Commit {
-		return nil, diag.New(diag.ImpostorCommit, "fetching %s %s: the tag %s has commit %s, the remote listed %s", o.ID, o.Version, from, id, o.Commit).
-			WithDetail("expected", o.Commit).WithDetail("found", id)
-	}
-	tree, err := descend(ctx, objs, c.tree, o.Subdir)
-	if err != nil {
-		return nil, err
-	}
-	if o.Tree != "" && o.Tree != tree {
-		return nil, otherTree(o, tree)
-	}
-	files, err := list(ctx, objs, tree)
-	if err != nil {
-		return nil, err
-	}
-	if len(files) == 0 {
-		return nil, source.NoBundle(location(o.URL, o.Subdir) + " at " + o.Version)
-	}
-	o.Tree = tree
-	o.Time = c.time
-	snap, err := s.write(ctx, objs, o, files)
-	if err == nil {
-		st.saveSum(o, fetched{Tree: tree, Sum: snap.Sum, Time: c.time.Unix()})
-	}
-	return snap, err
-}
-
-// write copies blobs into the cache.
-func (s *Source) write(ctx context.Context, objs Objects, o source.Origin, files []file) (*source.Snapshot, error) {
-	w, err := s.p.Cache.Write()
-	if err != nil {
-		return nil, err
-	}
-	defer w.Discard()
-	oids := make([]string, len(files))
-	for i, f := range files {
-		oids[i] = f.oid
-	}
-	err = read(ctx, objs, "blob", oids, bundle.MaxFile, func(i int, data []byte) error {
-		return w.Add(files[i].path, files[i].mode == 0o100755, data)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return w.Commit(ctx, o)
+	return allGit, remote.Pass(ctx, dir, Want{OIDs: refs.Tips(), Depth: All, SHA256: refs.SHA256}, p, to)
 }

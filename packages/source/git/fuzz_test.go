@@ -1,10 +1,15 @@
 package git
 
 import (
+	"bufio"
 	"bytes"
-	"io"
+	"encoding/hex"
+	"errors"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/ryeos/rye/packages/source"
 )
 
 // FuzzParse reads what a hostile remote can send. Nothing may be taken that is
@@ -46,39 +51,54 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzAdvert reads lists of refs and the lines before a pack.
-func FuzzAdvert(f *testing.F) {
+// FuzzFrames reads the output of a child. Nothing may be taken that the parent did not check.
+func FuzzFrames(f *testing.F) {
 	oid := strings.Repeat("ab", 20)
-	head := pktLine("# service=git-upload-pack\n") + "0000"
-	for _, s := range []string{
-		head + pktLine(oid+" HEAD\x00shallow filter\n") + pktLine(oid+" refs/tags/v1\n") + pktLine(oid+" refs/tags/v1^{}\n") + "0000",
-		head + pktLine("ERR no\n"), head + "0004", head + "ffff", "zzzz", "0000",
-		pktLine("shallow "+oid+"\n") + "0000" + pktLine("NAK\n") + pktLine("\x02progress") + pktLine("\x01PACK") + "0000",
-		pktLine("NAK\n") + pktLine("\x03error"),
-	} {
-		f.Add([]byte(s))
+	var b bytes.Buffer
+	w := frames{bufio.NewWriter(&b)}
+	all := []error{
+		w.commit(oid, time.Unix(1700000000, 0)),
+		w.tree(oid),
+		w.list([]file{{".ai/tools/x", 0o100644, oid}}),
+		w.blob(0, []byte("x")),
+		w.send(frameEnd),
+		w.w.Flush(),
+	}
+	if err := errors.Join(all...); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Add([]byte("x\x00\x00\x00\x02{}"))
+	f.Add([]byte("b\xff\xff\xff\xff"))
+	keep, flush := records(func(b []byte) error { f.Add(b); return nil })
+	if err := errors.Join(keep(strings.Repeat("a", 20), 1, []int32{0}), flush()); err != nil {
+		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if a, err := readAdvert(bytes.NewReader(data)); err == nil {
-			n := 0
-			for _, r := range a.refs.List {
-				if !carriedRef(r.Name) || !isOID(r.OID) || !isOID(r.Commit) {
-					t.Errorf("ref %+v", r)
-				}
-				n += len(r.Name) + len(r.OID)
-			}
-			if n > len(data) {
-				t.Errorf("refs of %d bytes out of %d", n, len(data))
+		got := &recorded{}
+		u := &unframe{to: got}
+		if err := readFrames(bytes.NewReader(data), u.each); err == nil && u.next == u.blobs && got.blobs != len(got.files) {
+			t.Errorf("%d files of %d", got.blobs, len(got.files))
+		}
+		for _, x := range got.files {
+			if !isOID(x.oid) || source.CheckPath(x.path) != nil {
+				t.Errorf("file %+v", x)
 			}
 		}
-		for _, depth := range []Depth{Tip, All} {
-			l := newLines(bytes.NewReader(data))
-			if beforePack(l, Want{Depth: depth}) != nil {
-				continue
-			}
-			if pack, _ := io.ReadAll(newDemux(l)); len(pack) > len(data) {
-				t.Errorf("%d bytes of a pack out of %d", len(pack), len(data))
-			}
+		h := newHistory()
+		if h.decode(data) == nil && h.whole() == nil && len(h.names) > 0 {
+			h.ancestors(hex.EncodeToString([]byte(h.names[0])))
 		}
 	})
 }
+
+// recorded is a receiver that keeps the files and the number of blobs.
+type recorded struct {
+	files []file
+	blobs int
+}
+
+func (r *recorded) commit(string, time.Time) error { return nil }
+func (r *recorded) tree(string) error              { return nil }
+func (r *recorded) list(files []file) error        { r.files = files; return nil }
+func (r *recorded) blob(int, []byte) error         { r.blobs++; return nil }

@@ -10,7 +10,6 @@ package git
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -35,6 +34,9 @@ type Params struct {
 	// Environ is the environment, KEY=VALUE, of the git command and its
 	// credentials. Nil means that there is no git command.
 	Environ []string
+	// Self is this program, which is started again with ChildVerb for each request of the
+	// built-in client.
+	Self string
 	// Dir is the directory of the project: conditional includes of git's
 	// configuration (includeIf) are read as they apply there. "" means none.
 	Dir string
@@ -46,23 +48,31 @@ type Params struct {
 	Interactive bool
 
 	// Tests use a short time, a small transfer and repositories on this machine.
-	timeout     time.Duration           // of each exchange with a remote; 0 means 10 minutes
+	timeout     time.Duration           // of each exchange with a remote; 0 means maxTime
 	maxTransfer int64                   // bytes of one exchange; 0 means 2 GiB
 	url         func(id lock.ID) string // of a bundle; nil means that of its id
 }
 
+// maxGit is the memory, in bytes, of all git commands of a source together.
+const maxGit = 192 << 20
+
+// maxTime is the time for one exchange with a remote.
+const maxTime = 10 * time.Minute
+
 // Source is the source of bundles in git repositories. It asks each remote for its
 // refs at most once.
 type Source struct {
-	p     Params
-	rt    *http.Transport
-	heavy sync.Mutex
-	guard guard
-	conf  once.Map[string, *config]
-	refs  once.Map[string, *Refs]
-	hist  once.Map[string, *history]
-	mu    sync.Mutex
-	repos map[string]*repo
+	p        Params
+	rt       *http.Transport // for the target of a redirect
+	heavy    sync.Mutex
+	guard    guard         // of git commands
+	children guard         // of the built-in client
+	slots    chan struct{} // one for each child that may run at once
+	conf     once.Map[string, *config]
+	refs     once.Map[string, *Refs]
+	hist     once.Map[string, *history]
+	mu       sync.Mutex
+	repos    map[string]*repo
 }
 
 // New returns a source. Close closes its idle connections.
@@ -73,7 +83,7 @@ func New(p Params) (*Source, error) {
 		return nil, diag.New(diag.ConfigError, "reading RYE_GIT: %q is not go or cli", p.Transport)
 	}
 	if p.timeout == 0 {
-		p.timeout = 10 * time.Minute
+		p.timeout = maxTime
 	}
 	if p.maxTransfer == 0 {
 		p.maxTransfer = 2 << 30
@@ -81,18 +91,14 @@ func New(p Params) (*Source, error) {
 	if p.url == nil {
 		p.url = lock.ID.URL
 	}
-	rt := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		ForceAttemptHTTP2:     true,
-		DialContext:           (&net.Dialer{Timeout: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout:   15 * time.Second,
-		ResponseHeaderTimeout: 2 * time.Minute,
-		MaxIdleConnsPerHost:   8,
-		IdleConnTimeout:       30 * time.Second,
-
-		MaxResponseHeaderBytes: 256 << 10,
-	}
-	return &Source{p: p, rt: rt, repos: map[string]*repo{}}, nil
+	return &Source{
+		p:        p,
+		rt:       newTransport(),
+		repos:    map[string]*repo{},
+		slots:    make(chan struct{}, maxChildren),
+		guard:    guard{limit: maxGit},
+		children: guard{limit: maxChildMemory},
+	}, nil
 }
 
 // Close closes idle connections. The source can still be used.

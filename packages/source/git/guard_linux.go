@@ -10,15 +10,13 @@ import (
 	"time"
 )
 
-// maxGit is the memory, in bytes, of all git commands of a source together.
-const maxGit = 192 << 20
-
-// guard ends git commands that take too much memory for what a remote sends: git has
-// no limit of its own. A limit of the system for each process would apply to credential
-// helpers and ssh, too, and they could not start.
+// guard ends processes that together take more than a limit of memory for what remotes
+// send: git has no limit of its own. A limit of the system for each process would apply to
+// credential helpers and ssh, too, and they could not start.
 type guard struct {
+	limit int64 // bytes
 	mu    sync.Mutex
-	trees map[int]func(limit int64) // the process of each command -> what to call
+	trees map[int]func(limit int64) // the process of each command -> the function to call
 }
 
 // watch adds the tree of a process until the returned function is called.
@@ -63,10 +61,10 @@ func (g *guard) compare() (none bool) {
 			}
 		}
 	}
-	if total > maxGit {
+	if total > g.limit {
 		// The process with the memory is killed; git itself removes its locks.
 		_ = syscall.Kill(largest, syscall.SIGKILL)
-		g.trees[tree](maxGit)
+		g.trees[tree](g.limit)
 	}
 	return len(g.trees) == 0
 }

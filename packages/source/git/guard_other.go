@@ -2,7 +2,7 @@
 
 package git
 
-// guard limits the memory of git commands on Linux only.
-type guard struct{}
+// guard limits memory on Linux only.
+type guard struct{ limit int64 }
 
 func (*guard) watch(int, func(limit int64)) (done func()) { return func() {} }

@@ -1,14 +1,16 @@
 package git
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
 	"strings"
 
-	"github.com/ryeos/rye/internal/gitpack"
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/openat"
 )
 
@@ -33,15 +35,13 @@ func readLocalRefs(dir string) (*localRefs, error) {
 			return nil, err
 		}
 	}
-	b, err := openat.ReadRegular(filepath.Join(dir, "packed-refs"), maxAdvert)
-	if err == nil {
-		err = l.packed(string(b))
-	}
+	err := l.packed(filepath.Join(dir, "packed-refs"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	maps.DeleteFunc(l.refs, func(_ string, r localRef) bool { return r.oid == "" })
-	if b, err = openat.ReadRegular(filepath.Join(dir, "HEAD"), maxSmallFile); err != nil {
+	b, err := openat.ReadRegular(filepath.Join(dir, "HEAD"), maxSmallFile)
+	if err != nil {
 		return nil, err
 	}
 	head := strings.TrimSpace(string(b))
@@ -55,10 +55,19 @@ func readLocalRefs(dir string) (*localRefs, error) {
 }
 
 // packed reads "OID NAME" lines. A line "^OID" has the commit of the tag before it.
-func (l *localRefs) packed(text string) error {
+func (l *localRefs) packed(path string) error {
+	f, err := openat.OpenRegular(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if fi, err := f.Stat(); err != nil || fi.Size() > maxAdvert {
+		return errors.Join(err, diag.New(diag.TooLarge, "reading %q: the file is larger than %d bytes", path, maxAdvert))
+	}
+	lines := bufio.NewScanner(io.LimitReader(f, maxAdvert))
 	last := "" // the ref of the line before, "" if it was skipped
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
+	for lines.Scan() {
+		line := strings.TrimRight(lines.Text(), "\r")
 		if strings.HasPrefix(line, "#") || line == "" {
 			continue
 		}
@@ -74,11 +83,14 @@ func (l *localRefs) packed(text string) error {
 		}
 		last = ""
 		if len(l.refs) > maxRefs {
-			return fmt.Errorf("%w: %w", errRefs, gitpack.ErrLimit)
+			return errRefs
 		}
 		if _, over := l.refs[name]; !over && carriedRef(name) {
 			l.refs[name], last = localRef{oid: oid}, name
 		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("packed-refs: %w: %w", err, errUnsupported)
 	}
 	return nil
 }

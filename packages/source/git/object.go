@@ -117,7 +117,10 @@ type entry struct {
 	oid  string
 }
 
-const modeTree = gitcmd.ModeTree
+const (
+	modeTree       = gitcmd.ModeTree
+	modeExecutable = 0o100755
+)
 
 // eachEntry calls fn with the entries of a tree.
 func eachEntry(oid string, data []byte, fn func(e entry) error) error {

@@ -31,7 +31,7 @@ func TestChild(t *testing.T) {
 // fetchAll fetches every version there is and returns the sums.
 func fetchAll(t *testing.T, cache, url, transport string) map[string]string {
 	t.Helper()
-	s, err := New(Params{Cache: source.NewCache(cache, nil), Environ: sourcetest.Environ(), Transport: transport, url: func(lock.ID) string { return url }})
+	s, err := New(Params{Self: self(t), Cache: source.NewCache(cache, nil), Environ: sourcetest.Environ(), Transport: transport, url: func(lock.ID) string { return url }})
 	if err != nil {
 		t.Fatal(err)
 	}

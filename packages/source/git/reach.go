@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"strings"
 	"time"
@@ -25,21 +26,28 @@ type history struct {
 	times   []int64
 	parents [][]int32
 	edges   int
+	// keep receives each commit: store, or a function that sends it.
+	keep func(name string, made int64, parents []int32) error
 }
 
-// readHistory reads the commits generation by generation.
-func readHistory(ctx context.Context, objs Objects, refs *Refs) (*history, error) {
+func newHistory() *history {
 	h := &history{number: map[string]int32{}}
-	for _, r := range refs.List {
-		tip, _, err := peel(ctx, objs, r.OID)
+	h.keep = h.store
+	return h
+}
+
+// fill reads the commits of tips generation by generation.
+func (h *history) fill(ctx context.Context, objs Objects, tips []string) error {
+	for _, oid := range tips {
+		tip, _, err := peel(ctx, objs, oid)
 		if diag.CodeOf(err) == diag.VersionNotFound {
 			continue // a tag of a file
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if _, err := h.add(tip); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for done := 0; done < len(h.names); {
@@ -52,11 +60,11 @@ func readHistory(ctx context.Context, objs Objects, refs *Refs) (*history, error
 			return h.read(int32(from+i), level[i], data)
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		done = to
 	}
-	return h, nil
+	return nil
 }
 
 // add returns the number of a commit, a new one if it was not added before.
@@ -74,18 +82,15 @@ func (h *history) add(oid string) (int32, error) {
 	name, n := string(raw), int32(len(h.names))
 	h.number[name] = n
 	h.names = append(h.names, name)
-	h.times = append(h.times, 0)
-	h.parents = append(h.parents, nil)
 	return n, nil
 }
 
-// read records the time and the parents of a commit.
+// read passes the time and the parents of a commit to keep.
 func (h *history) read(n int32, oid string, data []byte) error {
 	c, err := parseCommit(oid, data)
 	if err != nil {
 		return err
 	}
-	h.times[n] = c.time.Unix()
 	if h.edges += len(c.parents); h.edges > maxParents {
 		return diag.New(diag.LimitExceeded, "reading the history: its commits have more than %d parents", maxParents)
 	}
@@ -97,7 +102,87 @@ func (h *history) read(n int32, oid string, data []byte) error {
 		}
 		parents = append(parents, k)
 	}
-	h.parents[n] = parents
+	return h.keep(h.names[n], c.time.Unix(), parents)
+}
+
+// store is the function keep of a history in this process. Commits are read in the order of
+// their numbers.
+func (h *history) store(_ string, made int64, parents []int32) error {
+	h.times = append(h.times, made)
+	h.parents = append(h.parents, parents)
+	return nil
+}
+
+// recordsSize is the length of encoded commits that are sent together.
+const recordsSize = 64 << 10
+
+// records returns a function for history.keep that calls send with encoded commits: the length
+// of the name, the name, the time in 8 bytes, the number of parents in 4, and the number of
+// each parent in 4. flush sends the last ones.
+func records(send func([]byte) error) (keep func(name string, made int64, parents []int32) error, flush func() error) {
+	b := make([]byte, 0, recordsSize)
+	flush = func() error {
+		err := send(b)
+		b = b[:0]
+		return err
+	}
+	keep = func(name string, made int64, parents []int32) error {
+		size := 1 + len(name) + 8 + 4 + 4*len(parents)
+		if len(b) > 0 && len(b)+size > recordsSize {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		b = append(b, byte(len(name)))
+		b = append(b, name...)
+		b = binary.BigEndian.AppendUint64(b, uint64(made))
+		b = binary.BigEndian.AppendUint32(b, uint32(len(parents)))
+		for _, p := range parents {
+			b = binary.BigEndian.AppendUint32(b, uint32(p))
+		}
+		return nil
+	}
+	return keep, flush
+}
+
+// decode adds the commits that encode sent.
+func (h *history) decode(b []byte) error {
+	for len(b) > 0 {
+		size := int(b[0])
+		if len(b) < 1+size+12 {
+			return errFrame
+		}
+		name := string(b[1 : 1+size])
+		b = b[1+size:]
+		made := int64(binary.BigEndian.Uint64(b))
+		count := int(binary.BigEndian.Uint32(b[8:]))
+		b = b[12:]
+		h.edges += count
+		if len(h.names) == maxHistory || h.edges > maxParents || len(b) < 4*count {
+			return errFrame
+		}
+		parents := make([]int32, count)
+		for i := range parents {
+			parents[i] = int32(binary.BigEndian.Uint32(b[4*i:]))
+		}
+		b = b[4*count:]
+		h.number[name] = int32(len(h.names))
+		h.names = append(h.names, name)
+		h.times = append(h.times, made)
+		h.parents = append(h.parents, parents)
+	}
+	return nil
+}
+
+// whole returns an error if a parent is missing.
+func (h *history) whole() error {
+	for _, parents := range h.parents {
+		for _, p := range parents {
+			if p < 0 || int(p) >= len(h.names) {
+				return errFrame
+			}
+		}
+	}
 	return nil
 }
 

@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// Remote is one remote repository. FetchRef and FetchSubtree copy objects into a bare
-// store on this machine, which the caller has locked; Open reads them. All
-// implementations pass one conformance suite.
+// Remote is one remote repository. Pass and History copy objects into a bare repository on
+// this machine, which the caller has locked. All implementations pass one conformance suite.
 type Remote interface {
 	// ListRefs asks for the branches and tags.
 	ListRefs(ctx context.Context) (*Refs, error)
-	// FetchRef fetches objects into the store, with those that they need.
-	FetchRef(ctx context.Context, store string, w Want) error
-	// FetchSubtree is FetchRef of one commit without the files outside a
-	// directory, if the remote can omit them.
-	FetchSubtree(ctx context.Context, store string, w Want, dir string) error
-	// Open returns the objects of the store.
-	Open(ctx context.Context, store string) (Objects, error)
+	// Repository returns the name of the store's repository for a part, "" if the
+	// remote is on this machine and read in place.
+	Repository(p part) string
+	// Pass fetches objects into the repository, with those that they need, and passes the
+	// part to the receiver. It may leave out the files outside the part.
+	Pass(ctx context.Context, repository string, w Want, p part, to receiver) error
+	// History fetches commits with their ancestors into the repository and returns them.
+	// Offline, it returns those that the repository has.
+	History(ctx context.Context, repository string, w Want, offline bool) (*history, error)
 }
 
 // Objects reads a store.
@@ -40,9 +41,9 @@ type Object struct {
 
 // Want selects what to fetch.
 type Want struct {
-	OIDs   []string // commits and tags
-	Depth  Depth
-	SHA256 bool // the format of the remote, from its Refs
+	OIDs   []string `json:"oids"` // commits and tags
+	Depth  Depth    `json:"depth,omitempty"`
+	SHA256 bool     `json:"sha256,omitempty"` // the format of the remote, from its Refs
 }
 
 // Depth is the part of the history that is fetched, too.

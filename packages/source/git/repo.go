@@ -34,13 +34,18 @@ func (s *Source) repo(url string) *repo {
 
 // goRemote returns the remote without the git command, or nil for other schemes.
 func (r *repo) goRemote() Remote {
-	switch scheme, _, _ := strings.Cut(r.home, "://"); scheme {
-	case "http", "https":
-		return &goHTTP{url: r.home, http: r.s.rt, limit: r.s.p.maxTransfer, heavy: &r.s.heavy}
-	case "file":
-		return &goFile{url: r.home}
+	scheme, _, _ := strings.Cut(r.home, "://")
+	if scheme != "http" && scheme != "https" && scheme != "file" {
+		return nil
 	}
-	return nil
+	return &goRemote{
+		url:   r.home,
+		self:  r.s.p.Self,
+		env:   childEnviron(r.s.p.Environ),
+		limit: r.s.p.maxTransfer,
+		slots: r.s.slots,
+		guard: &r.s.children,
+	}
 }
 
 func (r *repo) cliRemote(ctx context.Context) (Remote, error) {
@@ -187,7 +192,8 @@ func (r *repo) sameHome(err error) bool {
 func (r *repo) subtree(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, isFile := r.chosen.(*goFile); isFile || r.final || r.s.p.Transport == BuiltIn {
+	inPlace := r.chosen != nil && r.chosen.Repository(part{}) == ""
+	if inPlace || r.final || r.s.p.Transport == BuiltIn {
 		return
 	}
 	if next, err := r.cliRemote(ctx); err == nil {

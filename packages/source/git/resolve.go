@@ -141,22 +141,15 @@ func (s *Source) history(ctx context.Context, url string, refs *Refs) (*history,
 }
 
 func (s *Source) loadHistory(ctx context.Context, st *store, refs *Refs) (h *history, err error) {
-	dir, err := st.repository(historyGit, refs.SHA256)
-	if err != nil {
-		return nil, err
-	}
+	want := Want{OIDs: refs.Tips(), Depth: Commits, SHA256: refs.SHA256}
 	err = s.repo(st.url).do(ctx, func(ctx context.Context, r Remote) error {
-		if !s.p.Offline {
-			if err := r.FetchRef(ctx, dir, Want{OIDs: refs.Tips(), Depth: Commits, SHA256: refs.SHA256}); err != nil {
+		dir := ""
+		if r.Repository(part{}) != "" {
+			if dir, err = st.repository(historyGit, refs.SHA256); err != nil {
 				return err
 			}
 		}
-		objs, err := r.Open(ctx, dir)
-		if err != nil {
-			return err
-		}
-		defer objs.Close()
-		h, err = readHistory(ctx, objs, refs)
+		h, err = r.History(ctx, dir, want, s.p.Offline)
 		return err
 	})
 	if s.p.Offline && errors.Is(err, errMissing) {

@@ -109,7 +109,7 @@ func fetchTwenty(b *testing.B, dir, transport string, at func(int) string, offli
 	for i := range 20 {
 		byID[parseID(b, fmt.Sprintf("example.com/acme/r%d", i))] = at(i)
 	}
-	s, err := New(Params{Cache: source.NewCache(filepath.Join(dir, "cache"), nil), Environ: sourcetest.Environ(), Transport: transport,
+	s, err := New(Params{Self: self(b), Cache: source.NewCache(filepath.Join(dir, "cache"), nil), Environ: sourcetest.Environ(), Transport: transport,
 		Offline: offline, url: func(id lock.ID) string { return byID[id] }})
 	if err != nil {
 		b.Fatal(err)

@@ -10,16 +10,15 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/gitpack"
 	"github.com/ryeos/rye/internal/openat"
 )
 
-// goFile is a Remote for a repository on this machine. It is read in place: only the
-// files of bundles are copied.
-type goFile struct{ url string }
+// localRemote is the backend of a child for a repository on this machine. It is read in
+// place: only the files of bundles are copied.
+type localRemote struct{ url string }
 
 // gitDir returns the directory with the objects.
-func (r *goFile) gitDir() (string, error) {
+func (r *localRemote) gitDir() (string, error) {
 	dir := pathOf(r.url)
 	for _, d := range []string{dir, filepath.Join(dir, ".git"), dir + ".git"} {
 		b, err := openat.ReadRegular(filepath.Join(d, "config"), maxSmallFile)
@@ -71,80 +70,67 @@ func pathOf(url string) string {
 	return filepath.FromSlash(p)
 }
 
-func (r *goFile) open() (*gitpack.Store, error) {
-	dir, err := r.gitDir()
-	if err != nil {
-		return nil, err
-	}
-	return openStore(dir, false), nil
-}
-
-// ListRefs implements Remote.
-func (r *goFile) ListRefs(ctx context.Context) (*Refs, error) {
+// refs implements backend.
+func (r *localRemote) refs(ctx context.Context, each func(oid, name string) error) ([]string, error) {
 	dir, err := r.gitDir()
 	if err != nil {
 		return nil, network(ctx, "asking", r.url, err)
 	}
 	local, err := readLocalRefs(dir)
-	if errors.Is(err, gitpack.ErrLimit) || diag.CodeOf(err) == diag.TooLarge {
+	if errors.Is(err, errRefs) || diag.CodeOf(err) == diag.TooLarge {
 		return nil, overLimit(r.url, err)
 	}
 	if err != nil {
 		return nil, network(ctx, "asking", r.url, err)
 	}
-	objs := &objects{openStore(dir, false)}
+	objs := openObjects(dir)
 	defer objs.Close()
-	out := &Refs{Head: local.head}
+	if local.head != "" {
+		if err := each(local.head, "HEAD"); err != nil {
+			return nil, err
+		}
+	}
 	for name, ref := range local.refs {
-		e := Ref{Name: name, OID: ref.oid, Commit: ref.oid}
-		switch {
-		case ref.peeled != "":
-			e.Commit = ref.peeled
-		case strings.HasPrefix(name, "refs/tags/"):
-			if commit, _, err := peel(ctx, objs, e.OID); err == nil {
-				e.Commit = commit
-			} else if diag.CodeOf(err) != diag.VersionNotFound {
+		commit := ref.peeled
+		if commit == "" && strings.HasPrefix(name, "refs/tags/") {
+			commit, _, err = peel(ctx, objs, ref.oid)
+			if err != nil && diag.CodeOf(err) != diag.VersionNotFound {
 				return nil, network(ctx, "asking", r.url, err)
 			}
 		}
-		out.List = append(out.List, e)
+		if err := each(ref.oid, name); err != nil {
+			return nil, err
+		}
+		if commit != "" && commit != ref.oid {
+			if err := each(commit, name+"^{}"); err != nil {
+				return nil, err
+			}
+		}
 	}
-	out.sort()
-	return out, nil
+	return nil, nil
 }
 
-// FetchRef implements Remote. It only checks that the objects exist.
-func (r *goFile) FetchRef(ctx context.Context, _ string, w Want) error {
-	st, err := r.open()
+// fetch implements backend. It only checks that the objects exist.
+func (r *localRemote) fetch(ctx context.Context, _ string, w Want) error {
+	dir, err := r.gitDir()
 	if err != nil {
 		return network(ctx, "fetching", r.url, err)
 	}
-	defer st.Close()
-	for _, oid := range w.OIDs {
-		if ctx.Err() != nil {
-			return stopped(ctx, "fetching", r.url)
-		}
-		found, err := st.Has(oid)
-		if err != nil {
-			return network(ctx, "fetching", r.url, unread(oid, err))
-		}
-		if !found {
-			return network(ctx, "fetching", r.url, fmt.Errorf("%w: %s", errMissing, oid))
-		}
+	missing, err := missingObjects(dir, w)
+	if err != nil {
+		return network(ctx, "fetching", r.url, err)
+	}
+	if len(missing) > 0 {
+		return network(ctx, "fetching", r.url, fmt.Errorf("%w: %s", errMissing, missing[0]))
 	}
 	return nil
 }
 
-// FetchSubtree implements Remote.
-func (r *goFile) FetchSubtree(ctx context.Context, store string, w Want, _ string) error {
-	return r.FetchRef(ctx, store, w)
-}
-
-// Open implements Remote.
-func (r *goFile) Open(ctx context.Context, _ string) (Objects, error) {
-	st, err := r.open()
+// open implements backend.
+func (r *localRemote) open(ctx context.Context, _ string) (Objects, error) {
+	dir, err := r.gitDir()
 	if err != nil {
 		return nil, network(ctx, "reading", r.url, err)
 	}
-	return &objects{st}, nil
+	return openObjects(dir), nil
 }
