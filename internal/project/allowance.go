@@ -3,7 +3,6 @@ package project
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -15,54 +14,26 @@ import (
 
 // readAllowance is the allowance of an opened project. One run needs it several times.
 type readAllowance struct {
-	mu      sync.Mutex
-	known   bool
 	value   policy.Allowance
 	origins []policy.Origin
-}
-
-// readSettings is a configuration of an opened project. One thread needs it several times.
-type readSettings struct {
-	id   string
-	mu   sync.Mutex
-	have *resolve.Settings
-}
-
-func (r *readSettings) read(ctx context.Context, from *resolve.Resolver) (*resolve.Settings, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var err error
-	if r.have == nil {
-		r.have, err = from.Config(ctx, r.id)
-	}
-	return r.have, err
 }
 
 // Allowance returns the most that agents and items may do without a person, and the
 // file of each value, as they were when it was called first.
 func (p *Project) Allowance(ctx context.Context) (policy.Allowance, []policy.Origin, error) {
-	p.allowance.mu.Lock()
-	defer p.allowance.mu.Unlock()
-	if !p.allowance.known {
+	read, err := p.allowance.Get(ctx, struct{}{}, func() (readAllowance, error) {
 		layers, err := p.PolicyLayers()
 		if err != nil {
-			return policy.Allowance{}, nil, err
+			return readAllowance{}, err
 		}
-		a, origins, err := resolve.Allowance(ctx, p.Resolver, layers)
-		if err != nil {
-			return policy.Allowance{}, nil, err
-		}
-		p.allowance.known, p.allowance.value, p.allowance.origins = true, a, origins
-	}
-	return p.allowance.value, slices.Clone(p.allowance.origins), nil
+		value, origins, err := resolve.Allowance(ctx, p.Resolver, layers)
+		return readAllowance{value, origins}, err
+	})
+	return read.value, slices.Clone(read.origins), err
 }
 
 // forgetAllowance makes the next call of Allowance read the files again.
-func (p *Project) forgetAllowance() {
-	p.allowance.mu.Lock()
-	defer p.allowance.mu.Unlock()
-	p.allowance.known = false
-}
+func (p *Project) forgetAllowance() { p.allowance.Forget(struct{}{}) }
 
 // ceiling returns what the allowance permits the sandbox of every program.
 func (p *Project) ceiling(ctx context.Context) (policy.Profile, error) {

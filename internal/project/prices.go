@@ -34,6 +34,14 @@ func (p *Project) priceWarnings(ctx context.Context, services []*threads.Service
 	return out, nil
 }
 
+// priceSettings returns config:agent/prices as it was when it was read first: one thread needs it
+// several times.
+func (p *Project) priceSettings(ctx context.Context) (*resolve.Settings, error) {
+	return p.prices.Get(ctx, struct{}{}, func() (*resolve.Settings, error) {
+		return p.Resolver.Config(ctx, "agent/prices")
+	})
+}
+
 // pricedProvider parses a provider item and sets the prices of config:agent/prices. The
 // config is nil exactly if the error is not nil.
 func (p *Project) pricedProvider(ctx context.Context, it *resolve.Item) (*provider.Config, error) {
@@ -41,7 +49,7 @@ func (p *Project) pricedProvider(ctx context.Context, it *resolve.Item) (*provid
 	if c == nil {
 		return nil, diag.FromFindings("reading the provider "+it.Ref.String(), diag.WithPath(found, it.Path()))
 	}
-	s, err := p.prices.read(ctx, p.Resolver)
+	s, err := p.priceSettings(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +69,7 @@ func (p *Project) pricedProvider(ctx context.Context, it *resolve.Item) (*provid
 
 // pricesAge is the age at which prices are reported as old.
 func (p *Project) pricesAge(ctx context.Context) (time.Duration, error) {
-	s, err := p.prices.read(ctx, p.Resolver)
+	s, err := p.priceSettings(ctx)
 	if err != nil {
 		return 0, err
 	}

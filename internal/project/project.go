@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/memo"
+	"github.com/ryeos/rye/internal/once"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/internal/workcopy"
@@ -61,9 +62,9 @@ type Project struct {
 	Copied      *workcopy.Copy    // where the tools work, nil for the project itself
 	SeenDir     *account.Seen     // what they see outside of projects, else nil
 	ReadOnly    bool              // tools change no file
-	allowance   *readAllowance
-	prices      *readSettings // that replace the prices of provider items
-	numbers     *store.Brief  // of threads, for runs of graphs
+	allowance   *once.Map[struct{}, readAllowance]
+	prices      *once.Map[struct{}, *resolve.Settings] // that replace the prices of provider items
+	numbers     *store.Brief                           // of threads, for runs of graphs
 
 	// passed returns the metadata of embedded items for the processes that this one starts.
 	// It is made once, when the first of them starts: by then, the project has read every
@@ -83,7 +84,13 @@ const (
 
 // Open opens the project that Env names.
 func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
-	p := &Project{asking: context.WithoutCancel(ctx), Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, prices: &readSettings{id: "agent/prices"}}
+	p := &Project{
+		asking:    context.WithoutCancel(ctx),
+		Env:       e,
+		Dirs:      e.UserDirs(),
+		allowance: &once.Map[struct{}, readAllowance]{},
+		prices:    &once.Map[struct{}, *resolve.Settings]{},
+	}
 	p.numbers = store.NewBrief(store.Dir(p.Dirs.State), store.Params{Now: e.Now})
 
 	// Before anything is read from them.

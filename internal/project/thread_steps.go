@@ -6,13 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/once"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/steps"
@@ -21,41 +21,19 @@ import (
 // stepItems has the items of the steps, as they were when the thread first called them:
 // a thread keeps the items of its start, and a turn calls fourteen of them.
 type stepItems struct {
-	mu      sync.Mutex
-	chains  map[item.Ref]*exec.Chain
-	targets map[item.Ref]graph.Target
-	configs map[string]map[string]any
-}
-
-// kept returns what get returned the first time for a key. An error is not kept.
-func kept[K comparable, V any](s *stepItems, all *map[K]V, key K, get func() (V, error)) (V, error) {
-	s.mu.Lock()
-	v, ok := (*all)[key]
-	s.mu.Unlock()
-	if ok {
-		return v, nil
-	}
-	v, err := get() // twice at the same time, if two calls begin together
-	if err != nil {
-		return v, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if *all == nil {
-		*all = map[K]V{}
-	}
-	(*all)[key] = v
-	return v, nil
+	chains  once.Map[item.Ref, *exec.Chain]
+	targets once.Map[item.Ref, graph.Target]
+	configs once.Map[string, map[string]any]
 }
 
 // chain returns the chain of a step.
 func (r *ThreadRun) chain(ctx context.Context, ref item.Ref) (*exec.Chain, error) {
-	return kept(&r.items, &r.items.chains, ref, func() (*exec.Chain, error) { return r.Project.Executor.Chain(ctx, ref) })
+	return r.items.chains.Get(ctx, ref, func() (*exec.Chain, error) { return r.Project.Executor.Chain(ctx, ref) })
 }
 
 // config returns settings that a step reads.
 func (r *ThreadRun) config(ctx context.Context, id string) (map[string]any, error) {
-	return kept(&r.items, &r.items.configs, id, func() (map[string]any, error) {
+	return r.items.configs.Get(ctx, id, func() (map[string]any, error) {
 		s, err := r.Project.Resolver.Config(ctx, id)
 		if err != nil {
 			return nil, err
@@ -100,7 +78,7 @@ func (d loopDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target,
 	if !strings.HasPrefix(ref.ID, steps.Dir) || ref.Kind != item.Tool {
 		return get()
 	}
-	t, err := kept(&d.r.items, &d.r.items.targets, ref, get)
+	t, err := d.r.items.targets.Get(ctx, ref, get)
 	if chain, ok := t.Chain.(*exec.Chain); ok && err == nil && chain.Primitive().Ref.ID == exec.NativeStep {
 		t.Pure = true
 	}
