@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/filestamp"
+	"github.com/ryeos/rye/internal/once"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
@@ -41,7 +42,13 @@ func AgentSurface(e *project.Env, allowed policy.Set, within string) *agent.Surf
 	base.Surface = auditlog.SurfaceMCP
 	base.Listings = &sandbox.Listings{}
 	base.Person.Secret, base.Person.Asks = nil, false // stdin carries the protocol
-	p := &agentProjects{base: &base, allowed: allowed, within: within, open: map[string]*agentProject{}}
+	p := &agentProjects{
+		base:    &base,
+		allowed: allowed,
+		within:  within,
+		cache:   agent.NewCache(),
+		open:    once.Map[string, *agentProject]{Max: maxOpen},
+	}
 	return agent.NewSurface(agent.SurfaceParams{Open: p.at, Home: e.Home()})
 }
 
@@ -51,16 +58,13 @@ type agentProjects struct {
 	allowed policy.Set
 	within  string
 
-	cache agent.Cache
-
-	mu    sync.Mutex
-	open  map[string]*agentProject
+	cache *agent.Cache
+	open  once.Map[string, *agentProject]
 	warns sync.Once // of a key that agents could use
 }
 
 // agentProject is one project that a server keeps.
 type agentProject struct {
-	mu        sync.Mutex
 	since     time.Time
 	decided   *filestamp.Set // the files that were read when the project was opened
 	within    agent.SignMode // of the settings that narrowed it
@@ -95,40 +99,47 @@ func (p *agentProjects) at(ctx context.Context, project string) (*agent.Workspac
 // after the last change of its trust, lock and settings. within, if it is not nil, narrows
 // its settings.
 func (p *agentProjects) opened(ctx context.Context, e *project.Env, within *agent.Settings) (*agent.Workspace, policy.Held, error) {
-	p.mu.Lock()
-	if len(p.open) > maxOpen {
-		clear(p.open)
-	}
-	o := p.open[e.Named]
-	if o == nil {
-		o = &agentProject{}
-		p.open[e.Named] = o
-	}
-	p.mu.Unlock()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if now := e.Now(); within != nil && o.within != within.Sign || !o.usable(e, now) {
-		before := time.Now() // by the clock of the files
-		o.workspace = nil
-		workspace, held, err := openForAgents(ctx, e, o, p.allowed, within)
-		if err != nil {
-			return nil, nil, err
-		}
-		workspace.Cache = &p.cache
-		if o.within = ""; within != nil {
-			o.within = within.Sign
-		}
-		o.workspace, o.held, o.since, o.decided = workspace, held, now, filestamp.Take(before, decidedBy(o.project))
-		p.warns.Do(func() { warnOfOpenKey(o.project, held) })
+	o, err := p.open.GetFact(ctx, e.Named, once.Fact[*agentProject]{
+		Find: func(former *agentProject) (*agentProject, error) { return p.reopen(ctx, e, former, within) },
+		Valid: func(o *agentProject) bool {
+			if within != nil && o.within != within.Sign {
+				return false
+			}
+			return o.usable(e, e.Now())
+		},
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	return o.workspace, o.held, nil
+}
+
+// reopen opens a project for calls of agents. The former one, or nil, has the index of its items.
+func (p *agentProjects) reopen(ctx context.Context, e *project.Env, former *agentProject, within *agent.Settings) (*agentProject, error) {
+	o := &agentProject{since: e.Now()}
+	if former != nil {
+		o.index = former.index
+	}
+	before := time.Now() // by the clock of the files
+	var err error
+	o.workspace, o.held, err = openForAgents(ctx, e, o, p.allowed, within)
+	if err != nil {
+		return nil, err
+	}
+	o.workspace.Cache = p.cache
+	if within != nil {
+		o.within = within.Sign
+	}
+	o.decided = filestamp.Take(before, decidedBy(o.project))
+	p.warns.Do(func() { warnOfOpenKey(o.project, o.held) })
+	return o, nil
 }
 
 // usable reports whether a call can use the opened project. Without a project it is looked
 // for on each call: rye init may come after the start of the server.
 func (o *agentProject) usable(e *project.Env, now time.Time) bool {
 	switch {
-	case o.workspace == nil, o.project.Spaces.ProjectDir == "" && projectAbove(e):
+	case o.project.Spaces.ProjectDir == "" && projectAbove(e):
 		return false
 	case now.Sub(o.since) > freshFor, now.Before(o.since):
 		return false

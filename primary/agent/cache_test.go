@@ -20,7 +20,7 @@ func TestVerbIsPreparedOnce(t *testing.T) {
 		}
 	}
 	each := testing.AllocsPerRun(5, wrong)
-	w.Cache = &agent.Cache{}
+	w.Cache = agent.NewCache()
 	once := testing.AllocsPerRun(5, wrong) // after one call that fills the cache
 	if t.Logf("%.0f allocations, %.0f with the cache", each, once); once > each/2 {
 		t.Errorf("a call makes %.0f allocations with the cache, %.0f without", once, each)

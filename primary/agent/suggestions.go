@@ -37,7 +37,7 @@ func newFailure(e *diag.Error) *diag.Failure {
 	}
 	out := diag.NewFailure(&shown)
 	out.Suggestion = suggestion(e)
-	once(out, e)
+	removeRepetitions(out, e)
 	return out
 }
 
@@ -56,9 +56,9 @@ func brief(fs []diag.Finding, code diag.Code) any {
 	return out
 }
 
-// once removes the repetitions of an error with findings: the first finding from the
+// removeRepetitions removes the repetitions of an error with findings: the first finding from the
 // message, and from each finding the code of the error.
-func once(out *diag.Failure, e *diag.Error) {
+func removeRepetitions(out *diag.Failure, e *diag.Error) {
 	if len(e.Findings) == 0 {
 		return
 	}
