@@ -8,7 +8,7 @@ const module = "github.com/ryeos/rye"
 func leaves() map[string]bool {
 	return set(
 		"internal/account", "internal/applies", "internal/atomicfile", "internal/cas", "internal/chainlog", "internal/commitindex", "internal/cond", "internal/credentials", "internal/cuttext", "internal/dialog", "internal/dotpath", "internal/dx", "internal/every", "internal/filelock", "internal/filestamp",
-		"internal/gitcmd", "internal/gitpack", "internal/glob",
+		"internal/gitcmd", "internal/glob",
 		"internal/header", "internal/hidden", "internal/hinttable", "internal/httpfill", "internal/httpx", "internal/idpattern", "internal/inline", "internal/interpolate", "internal/journal", "internal/jsonx", "internal/layered", "internal/legacy",
 		"internal/linediff", "internal/lineserver", "internal/links", "internal/mdmeta", "internal/mdterm", "internal/media", "internal/memo", "internal/once", "internal/openat", "internal/owner", "internal/pathcall", "internal/pep723", "internal/privatekey", "internal/proc", "internal/procwatch", "internal/pylit",
 		"internal/promptinput", "internal/recordtext", "internal/redact", "internal/resulttext", "internal/runlog", "internal/runsoutside",
