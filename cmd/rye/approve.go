@@ -17,8 +17,13 @@ import (
 	"github.com/ryeos/rye/threads/waiting"
 )
 
-// approveCommand is rye approve or rye deny.
-func approveCommand(verb, decision string) *cli.Command {
+// approveCommand is rye approve.
+func approveCommand() *cli.Command { return replyCommand("approve", graph.Once) }
+
+// denyCommand is rye deny.
+func denyCommand() *cli.Command { return replyCommand("deny", graph.Deny) }
+
+func replyCommand(verb, decision string) *cli.Command {
 	c := threadsDecideCommand(verb, decision)
 	decide := c.Run
 	c.Group, c.Args = "Items", "[THREAD [CALL]]"

@@ -3,7 +3,6 @@ package main
 import (
 	"slices"
 
-	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/self"
 )
@@ -25,12 +24,12 @@ func commands(only string) []*cli.Command {
 		{"export", exportCommand},
 		{"status", statusCommand},
 		{"new", newCommand},
-		{"run", runCommand},
+		{"run", func() *cli.Command { return runCommand(offerSetup) }},
 		{"graph", graphCommand},
 		{"spawn", spawnCommand},
 		{"threads", threadsCommand},
-		{"approve", func() *cli.Command { return approveCommand("approve", graph.Once) }},
-		{"deny", func() *cli.Command { return approveCommand("deny", graph.Deny) }},
+		{"approve", approveCommand},
+		{"deny", denyCommand},
 		{"test", testCommand},
 		{"provider", providerCommand},
 		{"sign", signCommand},

@@ -34,10 +34,15 @@ type runOptions struct {
 	continues             bool
 	resume                string
 	thread                watch.ThreadOptions
+	offer                 offerModel
 }
 
-func runCommand() *cli.Command {
-	var o runOptions
+// offerModel is called with the error of a prompt. If it reports ready, the prompt can be
+// repeated: a person has set a model up.
+type offerModel func(ctx context.Context, c *cli.Call, err error) (ready bool, failure error)
+
+func runCommand(offer offerModel) *cli.Command {
+	o := runOptions{offer: offer}
 	return &cli.Command{
 		Name: "run", Group: "Items",
 		Usage: "run a tool, follow a directive with a model, or print knowledge", Args: "KIND|REF|PATH [ID] [NAME=VALUE…]",
@@ -158,7 +163,7 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 		case o.thread.Render:
 			return renderThread(ctx, c, h, req, &o.thread)
 		}
-		return runPrompt(ctx, c, e, h, req, &o.thread)
+		return runPrompt(ctx, c, e, h, req, o)
 	}
 	if o.async || o.thread.Events {
 		return watch.OnlyGraphs(ref, "--async and --events")

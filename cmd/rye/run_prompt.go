@@ -61,19 +61,19 @@ func continueWithPrompt(ctx context.Context, c *cli.Call, h *project.Project, o 
 }
 
 // runPrompt does the work of a directive. Without a model it offers to set one up first.
-func runPrompt(ctx context.Context, c *cli.Call, e *project.Env, h *project.Project, req primary.Call, o *watch.ThreadOptions) error {
-	err := watch.RunThread(ctx, c, h, req, o)
+func runPrompt(ctx context.Context, c *cli.Call, e *project.Env, h *project.Project, req primary.Call, o *runOptions) error {
+	err := watch.RunThread(ctx, c, h, req, &o.thread)
 	if err == nil {
 		return nil
 	}
-	ready, err := offerSetup(ctx, c, err)
+	ready, err := o.offer(ctx, c, err)
 	if err != nil || !ready {
 		return err
 	}
 	if h, err = e.Open(ctx, project.Strict); err != nil {
 		return err
 	}
-	return watch.RunThread(ctx, c, h, req, o)
+	return watch.RunThread(ctx, c, h, req, &o.thread)
 }
 
 // notRef explains the error about the words of rye run of which the first names no item: it has
