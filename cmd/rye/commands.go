@@ -4,7 +4,25 @@ import (
 	"slices"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/bundle"
+	"github.com/ryeos/rye/internal/cmd/config"
+	"github.com/ryeos/rye/internal/cmd/doctor"
+	"github.com/ryeos/rye/internal/cmd/graph"
+	"github.com/ryeos/rye/internal/cmd/hook"
+	"github.com/ryeos/rye/internal/cmd/items"
+	"github.com/ryeos/rye/internal/cmd/key"
+	"github.com/ryeos/rye/internal/cmd/mcp"
+	"github.com/ryeos/rye/internal/cmd/packages"
+	"github.com/ryeos/rye/internal/cmd/provider"
+	"github.com/ryeos/rye/internal/cmd/run"
 	"github.com/ryeos/rye/internal/cmd/self"
+	"github.com/ryeos/rye/internal/cmd/serve"
+	"github.com/ryeos/rye/internal/cmd/setup"
+	"github.com/ryeos/rye/internal/cmd/test"
+	"github.com/ryeos/rye/internal/cmd/threads"
+	"github.com/ryeos/rye/internal/cmd/tour"
+	"github.com/ryeos/rye/internal/cmd/transfer"
+	"github.com/ryeos/rye/internal/cmd/trust"
 )
 
 // verb is a row of the table of verbs. Its constructor is called for one command, or to
@@ -15,62 +33,62 @@ type verb struct {
 }
 
 // commands returns the verbs in the order of the help text, or one of them alone if it
-// has the name only. A new verb needs a file with a constructor and a row here.
+// has the name only. A new verb needs a constructor in the package of its noun and a row here.
 func commands(only string) []*cli.Command {
 	table := []verb{
-		{"setup", setupCommand},
-		{"init", initCommand},
-		{"import", importCommand},
-		{"export", exportCommand},
-		{"status", statusCommand},
-		{"new", newCommand},
-		{"run", func() *cli.Command { return runCommand(offerSetup) }},
-		{"graph", graphCommand},
-		{"spawn", spawnCommand},
-		{"threads", threadsCommand},
-		{"approve", approveCommand},
-		{"deny", denyCommand},
-		{"test", testCommand},
-		{"provider", providerCommand},
-		{"sign", signCommand},
-		{"verify", verifyCommand},
-		{"hook", hookCommand},
-		{"list", listCommand},
-		{"search", searchCommand},
-		{"show", showCommand},
-		{"chain", chainCommand},
-		{"load", loadCommand},
-		{"delta", deltaCommand},
-		{"config", configCommand},
-		{"key", keyCommand},
-		{"trust", trustCommand},
-		{"add", addCommand},
-		{"remove", removeCommand},
-		{"lock", lockCommand},
-		{"sync", syncCommand},
-		{"tree", treeCommand},
-		{"why", whyCommand},
-		{"prune", pruneCommand},
-		{"update", updateCommand},
-		{"diff", diffCommand},
-		{"outdated", outdatedCommand},
-		{"info", infoCommand},
-		{"vendor", vendorCommand},
-		{"cache", cacheCommand},
-		{"bundle", bundleCommand},
+		{"setup", setup.Command},
+		{"init", setup.InitCommand},
+		{"import", transfer.ImportCommand},
+		{"export", transfer.ExportCommand},
+		{"status", items.StatusCommand},
+		{"new", items.NewCommand},
+		{"run", func() *cli.Command { return run.Command(setup.OfferSetup) }},
+		{"graph", graph.Command},
+		{"spawn", run.SpawnCommand},
+		{"threads", threads.Command},
+		{"approve", threads.ApproveCommand},
+		{"deny", threads.DenyCommand},
+		{"test", test.Command},
+		{"provider", provider.Command},
+		{"sign", items.SignCommand},
+		{"verify", items.VerifyCommand},
+		{"hook", hook.Command},
+		{"list", items.ListCommand},
+		{"search", items.SearchCommand},
+		{"show", items.ShowCommand},
+		{"chain", items.ChainCommand},
+		{"load", items.LoadCommand},
+		{"delta", items.DeltaCommand},
+		{"config", config.Command},
+		{"key", key.Command},
+		{"trust", trust.Command},
+		{"add", packages.AddCommand},
+		{"remove", packages.RemoveCommand},
+		{"lock", packages.LockCommand},
+		{"sync", packages.SyncCommand},
+		{"tree", packages.TreeCommand},
+		{"why", packages.WhyCommand},
+		{"prune", packages.PruneCommand},
+		{"update", packages.UpdateCommand},
+		{"diff", items.DiffCommand},
+		{"outdated", packages.OutdatedCommand},
+		{"info", packages.InfoCommand},
+		{"vendor", packages.VendorCommand},
+		{"cache", packages.CacheCommand},
+		{"bundle", bundle.Command},
 		{"registry", registryCommand},
-		{"mcp", mcpCommand},
-		{"serve", serveCommand},
-		{"audit", auditCommand},
-		{"sbom", sbomCommand},
-		{"tour", tourCommand},
-		{"doctor", doctorCommand},
+		{"mcp", mcp.Command},
+		{"serve", serve.Command},
+		{"audit", packages.AuditCommand},
+		{"sbom", packages.SbomCommand},
+		{"tour", tour.Command},
+		{"doctor", doctor.Command},
 		{"version", self.VersionCommand},
 		{"explain", cli.ExplainCommand},
 		{"completion", cli.CompletionCommand},
 		{"__complete", cli.CompleteCommand},
 		{"help", cli.HelpCommand},
-		{"thread-process", threadProcessCommand},
+		{"thread-process", run.ThreadProcessCommand},
 	}
 	if i := slices.IndexFunc(table, func(v verb) bool { return v.name == only }); i >= 0 {
 		return []*cli.Command{table[i].make()}

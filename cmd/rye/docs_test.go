@@ -15,6 +15,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cmd/tour"
 )
 
 // The pages of the documentation are programs: their blocks run in order, in
@@ -283,7 +284,7 @@ func scratch(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = removeAll(dir) })
+	t.Cleanup(func() { _ = tour.RemoveAll(dir) })
 	return dir
 }
 

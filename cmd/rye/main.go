@@ -1,5 +1,5 @@
-// Command rye is the command line: one file per verb, with its flags, its call of
-// the libraries, and the text and JSON of its result.
+// Command rye is the command line: the process and the table of commands. Each command is
+// in a package of internal/cmd.
 //
 // It makes no decision about items, trust or execution, and no other package may
 // import it.

@@ -1,0 +1,4 @@
+// Package provider has the commands for services of models: rye provider.
+//
+// It does not call a model itself.
+package provider
