@@ -194,6 +194,7 @@ func layers() []layer {
 			{"internal/testing/logtest", set()},
 			{"internal/testing/mcptest", set()},
 			{"internal/testing/modelserver", set("threads/provider/scripted")},
+			{"internal/testing/slowtests", set()},
 			{"internal/testing/stepevents", set()},
 			{"internal/testing/wiretest", set("internal/applet/wire")},
 			{"internal/testing/bench", set("internal/testing/bench/rulemodel", "threads/provider/scripted", "threads/store", "policy", "internal/filelock", "registry/log", "internal/testing/logtest")}, // what is measured without the program

@@ -46,6 +46,7 @@ func writers() map[string]string {
 		"internal/testing/mcptest":          "tests only",
 		"internal/testing/sourcetest":       "tests only",
 		"internal/testing/modelserver":      "the log of the program model-server",
+		"internal/testing/slowtests":        "a test program in a temporary directory",
 	}
 }
 
