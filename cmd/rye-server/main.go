@@ -5,6 +5,7 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	// The helper of the sandbox runs while packages are initialised, and never reaches main.
@@ -15,5 +16,5 @@ import (
 
 func main() {
 	// Start compares the builds first: a server of another version reads no argument.
-	os.Exit(self.Main(self.World(servercmd.Commands), servercmd.Start))
+	os.Exit(self.Main(context.Background(), self.World(servercmd.Commands), servercmd.Start))
 }

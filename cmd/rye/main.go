@@ -17,14 +17,14 @@ import (
 	"github.com/ryeos/rye/internal/cmd/self"
 )
 
-func main() { os.Exit(self.Main(self.World(commands), start)) }
+func main() { os.Exit(self.Main(context.Background(), self.World(commands), start)) }
 
 // start runs the commands of rye-server, before signals are caught: those that arrive are for it. It
 // gives other runs the numbers of threads and runs, which hints and tables show.
-func start(w *cli.World) (status int, ended bool) {
+func start(ctx context.Context, w *cli.World) (status int, ended bool) {
 	if command := w.Delegated(); command != "" {
-		return self.StartServer(w, command), true
+		return self.StartServer(ctx, w, command), true
 	}
-	w.Numbers = env.Numbers(context.Background(), w)
+	w.Numbers = env.Numbers(ctx, w)
 	return 0, false
 }

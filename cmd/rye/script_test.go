@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"flag"
 	"fmt"
 	"maps"
@@ -61,14 +62,14 @@ func TestMain(m *testing.M) {
 func runAs(change func(*cli.World)) int {
 	w := testWorld(commands)
 	change(w)
-	return self.Main(w, start)
+	return self.Main(context.Background(), w, start)
 }
 
 // serverMain is rye-server. TEST_SERVER_VERSION is a version that rye does not have.
 func serverMain() int {
 	w := testWorld(servercmd.Commands)
 	w.Program.Version = cmp.Or(os.Getenv("TEST_SERVER_VERSION"), w.Program.Version)
-	return self.Main(w, servercmd.Start)
+	return self.Main(context.Background(), w, servercmd.Start)
 }
 
 // testWorld returns the world of this process, with the changes of the variables of a script.

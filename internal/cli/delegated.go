@@ -109,8 +109,8 @@ func (w *World) ProjectFlags() []string {
 }
 
 // Fail reports the error of a command that did not run, and returns its exit status.
-func Fail(w *World, command string, err error) int {
+func Fail(ctx context.Context, w *World, command string, err error) int {
 	u := newUI(w)
 	u.Command = command
-	return u.finish(context.Background(), err)
+	return u.finish(ctx, err)
 }

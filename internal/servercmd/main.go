@@ -9,16 +9,16 @@ import (
 )
 
 // Start ends the run if rye-server and the rye of this machine are not built from the same source.
-func Start(w *cli.World) (status int, ended bool) {
-	if err := checkRye(w); err != nil {
-		return cli.Fail(w, "", err), true
+func Start(ctx context.Context, w *cli.World) (status int, ended bool) {
+	if err := checkRye(ctx, w); err != nil {
+		return cli.Fail(ctx, w, "", err), true
 	}
 	return 0, false
 }
 
 // checkRye compares this program with the rye that started it. If a person or a service started it, it
 // compares itself with the rye that is installed. A server works without one.
-func checkRye(w *cli.World) error {
+func checkRye(ctx context.Context, w *cli.World) error {
 	server := self.Program(w)
 	if rye, started := sibling.Caller(w.Getenv); started {
 		return sibling.Compare(rye, server)
@@ -30,7 +30,7 @@ func checkRye(w *cli.World) error {
 	if err != nil || path == "" {
 		return err
 	}
-	rye, err := sibling.Ask(context.Background(), path, w.Environ())
+	rye, err := sibling.Ask(ctx, path, w.Environ())
 	if err != nil {
 		return err
 	}

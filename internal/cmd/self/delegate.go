@@ -49,10 +49,10 @@ func Server(ctx context.Context, w *cli.World) (sibling.Program, error) {
 
 // StartServer runs a command of rye-server, such as registry serve, in place of this process, and
 // returns the exit status. It must be called before signals are caught.
-func StartServer(w *cli.World, command string) int {
+func StartServer(ctx context.Context, w *cli.World, command string) int {
 	status, err := startServer(w, command)
 	if err != nil {
-		return cli.Fail(w, command, err)
+		return cli.Fail(ctx, w, command, err)
 	}
 	return status
 }

@@ -24,7 +24,7 @@ const garbage = 400
 
 // Main returns the exit status of one run of a program. start is called before the command line is
 // read; a run that it ended has its status.
-func Main(w *cli.World, start func(*cli.World) (status int, ended bool)) int {
+func Main(ctx context.Context, w *cli.World, start func(context.Context, *cli.World) (status int, ended bool)) int {
 	if w.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memory)
 	}
@@ -34,21 +34,21 @@ func Main(w *cli.World, start func(*cli.World) (status int, ended bool)) int {
 	// Applets are dispatched before the command line is read, because every call of
 	// a standard tool starts one and pays for the work before it.
 	if len(w.Args) > 1 && w.Args[0] == "applet" {
-		return interruptible(func(ctx context.Context) int { return runApplet(ctx, w) })
+		return interruptible(ctx, func(ctx context.Context) int { return runApplet(ctx, w) })
 	}
 	if len(w.Args) == 2 && w.Args[0] == ToolRelay {
 		// The first signal ends the program that started the relay, which then closes its input.
-		return interruptible(func(context.Context) int { return relayTools(w) })
+		return interruptible(ctx, func(context.Context) int { return relayTools(w) })
 	}
 	if len(w.Args) == 1 && w.Args[0] == git.ChildVerb {
-		return interruptible(func(ctx context.Context) int {
+		return interruptible(ctx, func(ctx context.Context) int {
 			return git.Child(ctx, w.Stdin, w.Stdout, w.Stderr)
 		})
 	}
-	if status, ended := start(w); ended {
+	if status, ended := start(ctx, w); ended {
 		return status
 	}
-	return interruptible(func(ctx context.Context) int {
+	return interruptible(ctx, func(ctx context.Context) int {
 		restore, known := vtmode.Enable(w.Stdout, w.Stderr)
 		defer restore()
 		w.NoEscapes = w.NoEscapes || !known
@@ -57,8 +57,8 @@ func Main(w *cli.World, start func(*cli.World) (status int, ended bool)) int {
 }
 
 // interruptible calls run with a context that ends with the first signal.
-func interruptible(run func(context.Context) int) int {
-	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
+func interruptible(ctx context.Context, run func(context.Context) int) int {
+	ctx, stop := signal.NotifyContext(ctx, endSignals()...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	return run(ctx)
