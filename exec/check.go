@@ -84,7 +84,7 @@ func (e *Executor) Reach(ctx context.Context, it *resolve.Item, held policy.Held
 		return err
 	}
 	none := func(context.Context, ProviderCall) (map[string]any, error) { return nil, nil }
-	p, err := e.WithProvider(none).Plan(ctx, c, Call{Held: held}, nil)
+	p, err := e.With(Bindings{Provide: none}).Plan(ctx, c, Call{Held: held}, nil)
 	if err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func (t *Thread) walk(ctx context.Context, lines []transcript.Line) (*Result, er
 	})()
 	within, cancel := t.within(owning)
 	defer cancel()
-	err := t.p.Loop(t.With(within), t, t.log, lines)
+	err := t.p.Loop(within, t, t.log, lines)
 	if err == nil {
 		err = t.goOn(within)
 	}

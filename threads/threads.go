@@ -484,19 +484,6 @@ func (t *Thread) written(l *transcript.Line) {
 // Flush returns when every line of the transcript is on the disk.
 func (t *Thread) Flush() error { return t.log.Flush() }
 
-type contextKey struct{}
-
-// With returns a context whose calls are those of the thread.
-func (t *Thread) With(ctx context.Context) context.Context {
-	return context.WithValue(ctx, contextKey{}, t)
-}
-
-// From returns the thread of a context, nil outside of threads.
-func From(ctx context.Context) *Thread {
-	t, _ := ctx.Value(contextKey{}).(*Thread)
-	return t
-}
-
 // exceeded returns the error for a limit.
 func exceeded(code diag.Code, thread, limit string, value, most any) *diag.Error {
 	return diag.New(code, "running %s: its limit of %s is reached: %v of %v", thread, limit, value, most).

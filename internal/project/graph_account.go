@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -43,8 +44,8 @@ type runAccountKey struct{}
 func InRun(ctx context.Context) bool { return ctx.Value(runAccountKey{}) != nil }
 
 // runAccount returns the account of a run of a graph, nil in a thread.
-func (p *Project) runAccount(ctx context.Context, g *graph.Graph, digest item.Digest) *runAccount {
-	if threads.From(ctx) != nil {
+func (p *Project) runAccount(ctx context.Context, within exec.Call, g *graph.Graph, digest item.Digest) *runAccount {
+	if within.Thread != "" {
 		return nil
 	}
 	a := &runAccount{p: p, graph: g, digest: digest, tree: &sync.Mutex{}}

@@ -35,7 +35,7 @@ func (ThreadDirectives) Follow(ctx context.Context, p *Project, c *DirectiveCall
 		Held:          c.Held,
 		Within:        within,
 		Ask:           c.Ask,
-		ToClient:      !AtTerminal(ctx, c.Within),
+		ToClient:      !AtTerminal(p, c.Within),
 		AcceptChanged: c.AcceptChanged,
 		Observe:       observeNode(p, c),
 		Below:         &nodeThread{run: c.Account, call: c.Call},

@@ -224,7 +224,7 @@ func (p *Project) MayAs(ctx context.Context, in exec.NativeCall, as policy.Call,
 	}
 	tool := in.Chain.Tool()
 	q := &threads.Question{Tier: d.Tier.String(), Text: question, Capability: d.Capability(), Digest: tool.Digest, Timeout: d.Timeout}
-	switch r, err := Confirm(ctx, q, false, in.Ask); {
+	switch r, err := Confirm(ctx, p, in.Call, q, false); {
 	case err != nil:
 		return err
 	case r == nil:

@@ -213,7 +213,7 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall, directives D
 		return nil, err
 	}
 	defer p.numbers.Hold()() // runs below it take numbers, too
-	account := p.runAccount(ctx, g, it.Digest)
+	account := p.runAccount(ctx, in.Call, g, it.Digest)
 	params.Dispatcher = graphDispatcher{p: p, within: in.Call, account: account, directives: directives}
 	if account != nil {
 		params.Settle, params.Settles = account.settle, account.settles

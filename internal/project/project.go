@@ -61,6 +61,7 @@ type Project struct {
 	Settings    *agent.Settings   // of the server that opened the project, else nil
 	Copied      *workcopy.Copy    // where the tools work, nil for the project itself
 	SeenDir     *account.Seen     // what they see outside of projects, else nil
+	caller      Caller            // that it works for, nil for none
 	ReadOnly    bool              // tools change no file
 	allowance   *once.Map[struct{}, readAllowance]
 	prices      *once.Map[struct{}, *resolve.Settings] // that replace the prices of provider items

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/threads/message"
@@ -66,12 +67,11 @@ func (p *Project) TryProvider(ctx context.Context, s *ProviderState, o TryOption
 		return nil, err
 	}
 	t := &ProviderTry{p: p, state: s, model: m, o: o, report: &TryReport{Provider: s.Ref, Model: m.ID, Calls: []TryCall{}}}
-	e := p.Executor.WithProvider(t.run)
+	e := p.For(t).Executor.With(exec.Bindings{Provide: t.run})
 	chain, err := e.Chain(ctx, s.item.Ref)
 	if err != nil {
 		return nil, err
 	}
-	ctx = context.WithValue(ctx, tryKey{}, t)
 	plan, err := e.Plan(ctx, chain, exec.Call{Held: policy.Person(), Ask: o.Ask}, nil)
 	if err != nil {
 		return nil, err
@@ -114,11 +114,21 @@ type ProviderTry struct {
 	report *TryReport
 }
 
-type tryKey struct{}
+// Around implements Caller. A try starts no program with a broker.
+func (*ProviderTry) Around(context.Context, *agent.Broker, policy.Held, exec.Current) {}
 
-// TryOf returns the try whose call ctx is of, nil if it is none.
-func TryOf(ctx context.Context) *ProviderTry {
-	t, _ := ctx.Value(tryKey{}).(*ProviderTry)
+// Asks implements Caller.
+func (*ProviderTry) Asks(exec.Call) AsksPerson { return nil }
+
+// ToClient implements Caller.
+func (*ProviderTry) ToClient(exec.Call) bool { return false }
+
+// IsChild implements Caller.
+func (*ProviderTry) IsChild(exec.Call) bool { return false }
+
+// TryOf returns the try that a project works for, nil for none.
+func TryOf(p *Project) *ProviderTry {
+	t, _ := p.caller.(*ProviderTry)
 	return t
 }
 

@@ -34,7 +34,7 @@ func (r *ThreadRun) Admit(ctx context.Context, child store.Thread, o *ThreadOpti
 	if err != nil {
 		return l, err
 	}
-	t := threads.From(ctx)
+	t := r.thread()
 	if t == nil || r.Account == nil {
 		return l, diag.New(diag.Internal, "starting a thread of %s: it has no account", r.id)
 	}
@@ -104,8 +104,8 @@ func (p *Project) firstCall(ctx context.Context, o *ThreadOptions, prepared *Pre
 		return 0, nil
 	}
 	child := *prepared
-	child.holdBelow(o.Held, o.isChild()) // as its process does
-	r := &ThreadRun{PreparedThread: &child, Project: p, Options: o}
+	child.holdBelow(o.Held, o.isChild())                                     // as its process does
+	r := &ThreadRun{PreparedThread: &child, Project: p.For(nil), Options: o} // not the project of the thread that starts it
 	prompt, err := r.compose(alone{ctx})
 	if err != nil {
 		return 0, err

@@ -86,7 +86,7 @@ func (r *ThreadRun) approver(ctx context.Context, within exec.Call, c *threads.T
 
 // beforeAsking runs the hooks of a question about a call.
 func (r *ThreadRun) beforeAsking(ctx context.Context, within exec.Call, c *threads.ToolCall, tier string) error {
-	t := threads.From(ctx)
+	t := r.thread()
 	if t == nil {
 		return nil
 	}
@@ -245,16 +245,16 @@ func Approve(ctx context.Context, p *Project, made exec.Call, call policy.Call) 
 	if err != nil {
 		return err
 	}
-	if r := Spawner(ctx); r != nil {
-		call.Child = r.Options.isChild()
+	if p.caller != nil {
+		call.Child = p.caller.IsChild(made)
 	}
 	d := a.Decide(call)
-	d.Timeout = a.Approvals.Timeout(AtTerminal(ctx, made))
+	d.Timeout = a.Approvals.Timeout(AtTerminal(p, made))
 	start := made.Started
 	if start == nil {
 		start = func(string, item.Digest, string, string) error { return nil }
 	}
-	person := approver(ctx)
+	person := personOf(p, made)
 	if d.Action == policy.Ask && ask == nil {
 		suspends(ctx, call, d, time.Duration(a.Approvals.SuspendedTimeoutSeconds)*time.Second)
 	}
@@ -272,7 +272,7 @@ func Approve(ctx context.Context, p *Project, made exec.Call, call policy.Call) 
 	ctx = WithAsked(ctx, Asked{Tier: d.Tier.String(), Rule: d.Rule(), Prefixes: d.Prefixes(), Change: change,
 		Details: append(p.Env.changes(toolsDir(p), call.Change), d.Details()...)})
 	q := &threads.Question{Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Digest: d.Digest(), Rule: d.Rule(), Prefixes: d.Prefixes(), Within: d.Within, Timeout: d.Timeout, Change: change}
-	switch r, err := Confirm(ctx, q, d.Headless == "suspend", ask); {
+	switch r, err := Confirm(ctx, p, made, q, d.Headless == "suspend"); {
 	case err != nil:
 		return err
 	case r == nil:
@@ -285,13 +285,4 @@ func Approve(ctx context.Context, p *Project, made exec.Call, call policy.Call) 
 		return d.Denied(r.Feedback)
 	}
 	return start(call.Ref.String(), call.Digest, d.Tier.String(), "approved")
-}
-
-// AtTerminal reports whether a question of a call reaches a person at a terminal: of this process,
-// or of one that waits for its thread. Otherwise it goes to the user of a client.
-func AtTerminal(ctx context.Context, call exec.Call) bool {
-	if r := Spawner(ctx); r != nil && (r.Options.ToClient || r.Options.Relayed && !r.Options.Attended) {
-		return false
-	}
-	return call.Asking == nil
 }

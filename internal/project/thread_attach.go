@@ -67,7 +67,7 @@ func inputFile(ctx context.Context, p *Project, o *ThreadOptions, path string) (
 		return attach.Read(path)
 	}
 	const wholeFile = 10_000 // lines
-	run, err := p.Verbs.Tool(quiet(ctx), primary.Call{Ref: readTool(), Held: o.Held, Params: map[string]any{"file_path": path, "limit": int64(wholeFile)}})
+	run, err := p.Verbs.Tool(ctx, primary.Call{Ref: readTool(), Held: o.Held, Params: map[string]any{"file_path": path, "limit": int64(wholeFile)}})
 	if err != nil {
 		return message.Block{}, appletError(run, err)
 	}
@@ -87,7 +87,7 @@ func inputFile(ctx context.Context, p *Project, o *ThreadOptions, path string) (
 func preparer(p *Project) attach.Run {
 	ref := item.Ref{Kind: item.Tool, ID: attach.Tool}
 	return func(ctx context.Context, params map[string]any) (map[string]any, error) {
-		run, err := p.Verbs.Tool(quiet(ctx), primary.Call{Ref: ref, Held: policy.Person(), Params: params})
+		run, err := p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: policy.Person(), Params: params})
 		if err != nil {
 			return nil, appletError(run, err)
 		}
@@ -107,12 +107,6 @@ func appletError(run *primary.Run, err error) error {
 		return err
 	}
 	return diag.New(diag.Code(code), "%s", text)
-}
-
-// quiet returns a context in which a call of a tool is not the call of a model that is being
-// made.
-func quiet(ctx context.Context) context.Context {
-	return WithApprover(ctx, nil)
 }
 
 // forModel makes an image or a file of a result ready for models.

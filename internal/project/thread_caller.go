@@ -10,12 +10,11 @@ import (
 	"github.com/ryeos/rye/threads"
 )
 
-type spawnerKey struct{}
-
-// Spawner returns the thread whose call ctx is, nil if a person or a client makes it.
-func Spawner(ctx context.Context) *ThreadRun {
-	r, _ := ctx.Value(spawnerKey{}).(*ThreadRun)
-	return r
+// Spawner returns the thread that a call of a model or of a program is made for, nil if a person,
+// a client or a step of a loop makes it.
+func Spawner(p *Project, c exec.Call) *ThreadRun {
+	r, _ := p.caller.(*ThreadRun)
+	return r.ofCall(c)
 }
 
 // CallOf returns the id of the call of a thread that makes a call, "" if a step makes it.

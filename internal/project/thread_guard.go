@@ -21,7 +21,7 @@ const guardEvent = "before_tool"
 // replaces. It returns the result of a call that a hook skips, and an error for one
 // that a hook refuses.
 func (r *ThreadRun) guarded(ctx context.Context, within exec.Call, c *threads.ToolCall) (*threads.ToolResult, error) {
-	t := threads.From(ctx)
+	t := r.thread()
 	if len(r.guards) == 0 || t == nil {
 		return nil, nil
 	}
@@ -57,7 +57,7 @@ func (r *ThreadRun) runGuards(ctx context.Context, within exec.Call, t *threads.
 		return nil, err
 	}
 	in.Params["hooks"] = data["hooks"]
-	if err := r.Project.serve(context.WithValue(ctx, threadRunKey{}, r), within, &in); err != nil {
+	if err := r.Project.serve(r, within, &in); err != nil {
 		return nil, err
 	}
 	out, err := steps.All()["run_hooks"](ctx, in)

@@ -36,7 +36,6 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 			return nil, err
 		}
 	}
-	ctx = d.t.With(ctx)
 	if name == "cancel_checker" {
 		return d.readInbox(ctx, within, c.Params)
 	}
@@ -174,7 +173,6 @@ func (r *ThreadRun) runStep(ctx context.Context, within exec.Call, t *threads.Th
 		return id, nil, err
 	}
 	id = threads.Identity{Ref: ref.String(), Digest: chain.Tool().Digest}
-	ctx = context.WithValue(ctx, threadRunKey{}, r)
 	call := within.Below(r.loopHeld)
 	call.Step = name
 	call.Ask = r.Options.Ask
@@ -405,8 +403,6 @@ func readableLine(l *transcript.Line) (map[string]any, error) {
 	return map[string]any{"seq": l.Seq, "time": l.Time, "event": l.Event, "data": data}, nil
 }
 
-type threadRunKey struct{}
-
 // stepFunc returns the name of the function of a step.
 func stepFunc(name string) string { return "step_" + name }
 
@@ -419,7 +415,7 @@ func (p *Project) StepNatives() map[string]exec.Native {
 			if err != nil {
 				return nil, err
 			}
-			if err := p.serve(ctx, in.Call, &input); err != nil {
+			if err := p.serve(runOf(p, in.Call), in.Call, &input); err != nil {
 				return nil, err
 			}
 			res, err := step(ctx, input)
@@ -427,7 +423,7 @@ func (p *Project) StepNatives() map[string]exec.Native {
 				return nil, err
 			}
 			if name == "control" || name == "emitter" {
-				return asTool(ctx, in, res)
+				return asTool(ctx, runOf(p, in.Call).thread(), in, res)
 			}
 			return res.Object()
 		}
@@ -437,8 +433,8 @@ func (p *Project) StepNatives() map[string]exec.Native {
 
 // asTool returns the result of a step that hooks and graphs call as a tool: its data.
 // The loop does not see its events, so they are recorded here.
-func asTool(ctx context.Context, in exec.NativeCall, out steps.Output) (map[string]any, error) {
-	if t := threads.From(ctx); t != nil {
+func asTool(ctx context.Context, t *threads.Thread, in exec.NativeCall, out steps.Output) (map[string]any, error) {
+	if t != nil {
 		var events []threads.Event
 		for _, e := range out.Events {
 			events = append(events, threads.Event{Event: e.Event, Data: e.Data})
@@ -453,8 +449,8 @@ func asTool(ctx context.Context, in exec.NativeCall, out steps.Output) (map[stri
 
 // serve adds what a native step has in place of a broker: the conversation and the
 // services of the kernel, with the permissions of the thread.
-func (p *Project) serve(ctx context.Context, within exec.Call, in *steps.Input) error {
-	t, r := threads.From(ctx), runOf(ctx)
+func (p *Project) serve(r *ThreadRun, within exec.Call, in *steps.Input) error {
+	t := r.thread()
 	alone := diag.New(diag.ConfigError, "running a step: this one works in a thread only")
 	in.Services = steps.Services{
 		Config: func(ctx context.Context, id string) (map[string]any, error) {
@@ -471,7 +467,7 @@ func (p *Project) serve(ctx context.Context, within exec.Call, in *steps.Input) 
 		Model:   func(context.Context, map[string]any) (map[string]any, error) { return nil, alone },
 		Now:     p.Env.Now, Rand: rand.Float64,
 	}
-	if t == nil || r == nil {
+	if t == nil {
 		return nil
 	}
 	in.Services.Config = r.config
@@ -512,11 +508,6 @@ func (p *Project) DebugEvents() func(string) bool {
 	return func(event string) bool {
 		return strings.HasPrefix(event, "graph_") || strings.HasPrefix(event, "node_") || strings.HasSuffix(event, "_committed") || event == "checkpoint"
 	}
-}
-
-func runOf(ctx context.Context) *ThreadRun {
-	r, _ := ctx.Value(threadRunKey{}).(*ThreadRun)
-	return r
 }
 
 // WholeOf returns a number of parsed JSON.
@@ -563,7 +554,7 @@ func (r *ThreadRun) execute(ctx context.Context, within exec.Call, a steps.Actio
 			return nil, diag.Doing("running the action of "+a.By, err)
 		}
 	}
-	if t := threads.From(ctx); t != nil {
+	if t := r.thread(); t != nil {
 		// A thread that is repeated after a loss of power must know that this one began.
 		if err := t.Flush(); err != nil {
 			return nil, err
@@ -586,7 +577,7 @@ func (r *ThreadRun) execute(ctx context.Context, within exec.Call, a steps.Actio
 // hookEvents records the events of a program that replaces control or emitter, the steps
 // that hooks call. The native ones record theirs themselves.
 func (r *ThreadRun) hookEvents(ctx context.Context, node string, ref item.Ref, data any) error {
-	t := threads.From(ctx)
+	t := r.thread()
 	out, _ := data.(map[string]any)
 	if name, isStep := strings.CutPrefix(ref.ID, steps.Dir); t == nil || !isStep || name != "control" && name != "emitter" || out["events"] == nil {
 		return nil

@@ -29,14 +29,6 @@ type threadProgram struct {
 	current exec.Current
 }
 
-// ThroughThread makes the calls of a program pass the gates of the thread that ctx is of.
-// It changes nothing outside of a thread.
-func ThroughThread(ctx context.Context, b *agent.Broker, held policy.Held, current exec.Current) {
-	if t, r := threads.From(ctx), runOf(ctx); t != nil && r != nil {
-		b.Around((&threadProgram{r: r, t: t, run: ctx, held: held, current: current}).do)
-	}
-}
-
 // calls returns what the item of the program lists, and its ref.
 func (b *threadProgram) calls() (grant policy.Grant, ref string) {
 	grant = b.held[len(b.held)-1]
@@ -48,8 +40,7 @@ func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Re
 	if _, answering := b.current(); !answering { // no line of the log would be before it
 		return envelope(nil, diag.New(diag.PermissionDenied, "calling %s: the program has answered, and calls rye between two calls of it", req.Name))
 	}
-	ctx = WithApprover(ctx, nil) // the program makes a call of its own
-	req.Within.Started = nil
+	req.Within.Started = nil // the program makes a call of its own
 	req.Ask = b.r.Options.Ask
 	args, _ := jsonx.ParseMessage(req.Args)
 	input, _ := args.(map[string]any)

@@ -45,8 +45,8 @@ func Answered(t *threads.Thread, resp *message.Response) (map[string]any, error)
 // ProviderCall returns what a call of a provider item in a thread needs.
 func (p *Project) ProviderCall(ctx context.Context, in exec.NativeCall) (t *threads.Thread, r *ThreadRun, s *threads.Service, c *provider.Config, err error) {
 	it := in.Chain.Tool()
-	t, r = threads.From(ctx), runOf(ctx)
-	if t == nil || r == nil {
+	r = runOf(p, in.Call)
+	if t = r.thread(); t == nil {
 		return nil, nil, nil, nil, diag.New(diag.ConfigError, "running %s: a provider is called by threads only; use rye run directive", it.Ref)
 	}
 	if s = t.Service(); s.Provider != it.Ref {
@@ -98,7 +98,6 @@ func replayProvider(ctx context.Context, t *threads.Thread, node string, s *thre
 
 // executeProvider runs a provider item as every item is run.
 func (r *ThreadRun) executeProvider(ctx context.Context, _ *threads.Thread, node string, s *threads.Service) error {
-	ctx = context.WithValue(ctx, threadRunKey{}, r)
 	chain, err := r.Project.Executor.Chain(ctx, s.Provider)
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ func (r *ThreadRun) check(ctx context.Context, c *threads.ToolCall, tool string)
 
 // guard cuts a result to what the model reads, by the step result_guard.
 func (r *ThreadRun) guard(ctx context.Context, c *threads.ToolCall, res *threads.ToolResult) (*threads.Guarded, error) {
-	t := threads.From(ctx)
+	t := r.thread()
 	if t == nil {
 		return &threads.Guarded{Blocks: res.Blocks}, nil
 	}

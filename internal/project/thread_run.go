@@ -99,6 +99,7 @@ func (r *ThreadRun) startBelow(ctx context.Context) (*threads.Result, error) {
 
 // params returns what the kernel needs.
 func (r *ThreadRun) params(ctx context.Context) (threads.Params, error) {
+	r.Project = r.Project.For(r)
 	p := r.Project
 	signer, err := p.Keys.RuntimeKey(ctx)
 	if err != nil {
@@ -336,6 +337,8 @@ type ThreadRun struct {
 	claimed map[string]bool // calls of the model that a program makes
 	items   stepItems
 	live    liveSteps
-	starts  startOrder  // of the threads that the newest answer starts
-	acted   atomic.Bool // see loopDispatcher
+	starts  startOrder                     // of the threads that the newest answer starts
+	acted   atomic.Bool                    // see loopDispatcher
+	running atomic.Pointer[threads.Thread] // while its loop walks
+	asking  sync.Map                       // AsksPerson by the id of the call that is being made
 }

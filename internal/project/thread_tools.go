@@ -196,12 +196,12 @@ func (r *ThreadRun) call(ctx context.Context, within exec.Call, c *threads.ToolC
 	if skipped, err := r.guarded(ctx, within, c); err != nil || skipped != nil {
 		return skipped, err
 	}
-	ctx = WithApprover(ctx, r.approver(ctx, within, c))
+	r.asking.Store(c.ID, r.approver(ctx, within, c))
+	defer r.asking.Delete(c.ID)
 	within.Step = "" // a program that runs for this call is not the step that made it
 	within.ID = c.ID
 	within.Again = c.Again
 	within.Started = c.Start
-	ctx = context.WithValue(ctx, spawnerKey{}, r)
 	switch {
 	case c.Tool.Name == threads.ArtifactTool:
 		if err := c.Start("", item.Digest{}, policy.T0.String(), "run"); err != nil {
@@ -267,7 +267,7 @@ func (r *ThreadRun) pageBytes(ctx context.Context, ref string) (int, error) {
 		return 0, err
 	}
 	var usage steps.Usage
-	if t := threads.From(ctx); t != nil {
+	if t := r.thread(); t != nil {
 		u := t.Used()
 		usage = steps.Usage{ContextTokens: u.ContextTokens, Window: u.Window}
 	}

@@ -16,6 +16,8 @@ import (
 
 // walkLoop runs the graph of the loop, from its start or from where the log ends.
 func (r *ThreadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transcript.Log, lines []transcript.Line) error {
+	r.running.Store(t)
+	defer r.running.Store(nil)
 	defer r.live.close()
 	it, err := r.Project.Resolver.Find(ctx, loopRef())
 	if err != nil {

@@ -248,7 +248,7 @@ func Workspace(ctx context.Context, p *project.Project, within exec.Call) (*agen
 		return nil, err
 	}
 	return &agent.Workspace{
-		Verbs: p.Verbs, Settings: s, AskTimeout: a.Approvals.Timeout(project.AtTerminal(ctx, within)),
+		Verbs: p.Verbs, Settings: s, AskTimeout: a.Approvals.Timeout(project.AtTerminal(p, within)),
 		Signer: func(ctx context.Context) (sign.Signer, error) { return agentsKey(ctx, p) },
 		May: func(fp sign.Fingerprint, ref item.Ref) bool {
 			k, ok := p.Trust.Key(fp)

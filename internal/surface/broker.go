@@ -16,6 +16,6 @@ func OpenBroker(ctx context.Context, p *project.Project, held policy.Held, curre
 	if err != nil {
 		return nil, err
 	}
-	project.ThroughThread(ctx, b, held, current)
+	project.ThroughThread(ctx, p, b, held, current)
 	return p.Env.Broker(ctx, b)
 }

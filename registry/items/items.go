@@ -289,7 +289,7 @@ func (r registryItems) Adopt(ctx context.Context, call exec.Call, it *agent.Regi
 	review := func([]packages.Change) error { return nil }
 	if a.Registry == "ask" {
 		review = func(changes []packages.Change) error {
-			return r.ask(ctx, it, changes, a.Approvals.Timeout(project.AtTerminal(ctx, call)), ask)
+			return r.ask(ctx, it, changes, a.Approvals.Timeout(project.AtTerminal(p, call)), call)
 		}
 	}
 	if err := r.add(ctx, it, review); err != nil {
@@ -315,12 +315,12 @@ func (r registryItems) add(ctx context.Context, it *agent.RegistryItem, review p
 }
 
 // ask asks the user whether the changes may be made and the item executed.
-func (r registryItems) ask(ctx context.Context, it *agent.RegistryItem, changes []packages.Change, timeout time.Duration, ask exec.Ask) error {
+func (r registryItems) ask(ctx context.Context, it *agent.RegistryItem, changes []packages.Change, timeout time.Duration, call exec.Call) error {
 	text := r.question(it, changes)
 	// An answer is one to this text: the same release may be asked about with other signers.
 	q := &threads.Question{Tier: policy.T3.String(), Text: text, Capability: string(policy.Needed(policy.Execute, it.From.Ref)),
 		Rule: "the release " + it.From.Bundle + " " + it.From.Version + ", asked as " + item.DigestOf([]byte(text)).String(), Timeout: timeout}
-	reply, err := project.Confirm(ctx, q, false, ask)
+	reply, err := project.Confirm(ctx, r.p, call, q, false)
 	denied := diag.New(diag.ApprovalDenied, "executing %s of %s %s: the user refused it", it.From.Ref, it.From.Bundle, it.From.Version)
 	switch {
 	case err != nil:
@@ -374,6 +374,7 @@ func (r registryItems) reopen(ctx context.Context, call exec.Call, was *agent.Re
 	if err != nil {
 		return nil, err
 	}
+	p = project.SameCaller(p, r.p)
 	p.Settings = r.p.Settings
 	it, err := p.Resolver.Inspect(ctx, was.From.Ref)
 	if err != nil {

@@ -10,8 +10,17 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/threads"
 )
+
+// asking is a thread that asks about every call by one function.
+type asking struct {
+	project.Caller
+	person project.AsksPerson
+}
+
+func (a asking) Asks(exec.Call) project.AsksPerson { return a.person }
 
 // An answer for a thread is one to the text that the person read.
 func TestRegistryQuestion(t *testing.T) {
@@ -20,10 +29,11 @@ func TestRegistryQuestion(t *testing.T) {
 		rules[q.Rule]++
 		return &threads.Reply{Decision: threads.Once}, nil
 	})
-	ctx := project.WithApprover(t.Context(), person)
+	opened := &project.Project{Env: &project.Env{Environ: func() []string { return nil }, Getenv: func(string) string { return "" }}, Spaces: &space.Spaces{}, Executor: exec.New(exec.Params{})}
+	items := registryItems{opened.For(asking{person: person})}
 	for _, sandbox := range []string{"it states none", "it states none", "it starts no program"} {
 		it := &agent.RegistryItem{From: agent.RegistryRef{Ref: item.Ref{Kind: item.Tool, ID: "a/b"}, Bundle: "registry:rye.example/acme/tools", Version: "v1.0.0"}, Item: &resolve.Item{}, Sandbox: sandbox}
-		if err := (registryItems{}).ask(ctx, it, nil, time.Second, nil); err != nil {
+		if err := items.ask(t.Context(), it, nil, time.Second, exec.Call{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 // ModelProgram is a provider item whose model is called by a program with the login of the
 // user. In a thread the program's tools are those of the thread.
 func ModelProgram(ctx context.Context, p *project.Project, in exec.NativeCall) (map[string]any, error) {
-	if try := project.TryOf(ctx); try != nil {
+	if try := project.TryOf(p); try != nil {
 		return tryProgram(ctx, p, try, &in)
 	}
 	t, r, s, c, err := p.ProviderCall(ctx, in)

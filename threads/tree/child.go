@@ -26,11 +26,11 @@ func ThreadDirective(ctx context.Context, p *project.Project, in exec.NativeCall
 	if err != nil {
 		return nil, err
 	}
-	decide := decider(ctx, in.Call)
+	decide := decider(p, in.Call)
 	s, err := joined(ctx, p, o)
 	if s == nil && err == nil {
 		o.Relayed = wait && decide != nil
-		o.Attended = o.Relayed && project.AtTerminal(ctx, in.Call)
+		o.Attended = o.Relayed && project.AtTerminal(p, in.Call)
 		s, err = Spawn(ctx, p, o)
 	}
 	if err != nil {
@@ -102,7 +102,7 @@ func childOptions(ctx context.Context, p *project.Project, in exec.NativeCall) (
 	if err != nil || ref.Kind != item.Directive {
 		return nil, false, diag.New(diag.ValidationFailed, "starting a thread: %q is not the id of a directive", id)
 	}
-	o = &project.ThreadOptions{Ref: ref, Held: in.Held, Model: text("model"), Provider: text("provider"), Above: project.Spawner(ctx), CallID: project.CallOf(in.Call), Again: in.Again}
+	o = &project.ThreadOptions{Ref: ref, Held: in.Held, Model: text("model"), Provider: text("provider"), Above: project.Spawner(p, in.Call), CallID: project.CallOf(in.Call), Again: in.Again}
 	if in.ID != "" {
 		o.Call = in.Thread + "/" + in.ID
 	}

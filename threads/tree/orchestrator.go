@@ -31,7 +31,7 @@ type orchestration struct {
 // Orchestrate is the function of the tool.
 func Orchestrate(ctx context.Context, p *project.Project, in exec.NativeCall) (map[string]any, error) {
 	o := orchestration{p: p, in: in}
-	if r := project.Spawner(ctx); r != nil {
+	if r := project.Spawner(p, in.Call); r != nil {
 		o.from = r.Stored().ID
 	}
 	do := map[string]func(context.Context) (any, error){

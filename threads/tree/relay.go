@@ -20,7 +20,7 @@ import (
 // decider returns how the process that waits for a thread asks a person about its calls: at
 // the terminal, or at the client of the call. It is nil if it cannot: also for a client that
 // would repeat the call with the answer, because that would start another thread.
-func decider(ctx context.Context, call exec.Call) project.Decide {
+func decider(p *project.Project, call exec.Call) project.Decide {
 	ask := call.Ask
 	if ask == nil {
 		return nil
@@ -28,7 +28,7 @@ func decider(ctx context.Context, call exec.Call) project.Decide {
 	if a := call.Asking; a != nil && !a.Live {
 		return nil
 	}
-	if r := project.Spawner(ctx); r != nil && r.Options.Decide != nil {
+	if r := project.Spawner(p, call); r != nil && r.Options.Decide != nil {
 		return r.Options.Decide
 	}
 	return func(ctx context.Context, q project.Asked) (threads.Reply, error) {

@@ -1,0 +1,72 @@
+package project
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary/agent"
+	"github.com/ryeos/rye/threads"
+)
+
+// AsksPerson asks about one call of a model, or of a program of a thread. ask is nil if no
+// person is present.
+// suspends states that the thread may be suspended until a person answers.
+type AsksPerson func(ctx context.Context, q *threads.Question, suspends bool, ask exec.Ask) (*threads.Reply, error)
+
+// Caller is the thread, or the try of a provider, that an opened project works for.
+type Caller interface {
+	// Around has the calls of a program pass the gates of the thread.
+	Around(context.Context, *agent.Broker, policy.Held, exec.Current)
+	// Asks returns the function that asks about a call, nil if the thread does not make it.
+	Asks(exec.Call) AsksPerson
+	// ToClient reports whether a question about a call goes to the user of a client.
+	ToClient(exec.Call) bool
+	// IsChild reports whether another thread started the thread that makes a call.
+	IsChild(exec.Call) bool
+}
+
+// For returns the project with tools, models and programs that work for a thread; nil returns
+// a project that works for no thread.
+func (p *Project) For(c Caller) *Project {
+	bound := *p
+	bound.caller = c
+	bound.Executor = p.Executor.With(exec.Bindings{
+		Natives: bound.natives(),
+		Provide: bound.provide,
+		Approve: bound.approve,
+		Broker:  bound.broker(),
+	})
+	bound.Verbs = bound.NewVerbs()
+	return &bound
+}
+
+// SameCaller returns p working for the thread that another project works for.
+func SameCaller(p, other *Project) *Project {
+	if other.caller == nil {
+		return p
+	}
+	return p.For(other.caller)
+}
+
+// personOf returns the function that asks about a call of a thread, nil for another call.
+func personOf(p *Project, c exec.Call) AsksPerson {
+	if p.caller == nil {
+		return nil
+	}
+	return p.caller.Asks(c)
+}
+
+// AtTerminal reports whether a question about a call reaches a person at a terminal: of this
+// process, or of one that waits for its thread. Otherwise it goes to the user of a client.
+func AtTerminal(p *Project, c exec.Call) bool {
+	return c.Asking == nil && (p.caller == nil || !p.caller.ToClient(c))
+}
+
+// ThroughThread makes the calls of a program pass the gates of the thread that the project
+// works for. It changes nothing outside of a thread.
+func ThroughThread(ctx context.Context, p *Project, b *agent.Broker, held policy.Held, current exec.Current) {
+	if p.caller != nil {
+		p.caller.Around(ctx, b, held, current)
+	}
+}
