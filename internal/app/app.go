@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/registry/items"
 	"github.com/ryeos/rye/threads/programs"
+	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/tree"
 )
 
@@ -22,8 +23,8 @@ import (
 func Parts() project.Parts {
 	return project.Parts{
 		Natives:      natives,
-		Provide:      project.Provide,
-		Approve:      project.Approve,
+		Provide:      threadhost.Provide,
+		Approve:      threadhost.Approve,
 		Broker:       surface.OpenBroker,
 		Dependencies: project.ToolDependencies,
 		Workspace:    surface.Workspace,
@@ -36,7 +37,7 @@ func natives(p *project.Project) map[string]exec.Native {
 	out := map[string]exec.Native{}
 	maps.Copy(out, agent.Natives(p.Workspace))
 	maps.Copy(out, mcpclient.Natives(surface.MCPParams(p)))
-	out["graph"] = p.GraphRuntime(project.ThreadDirectives{})
+	out["graph"] = p.GraphRuntime(threadhost.Directives{})
 	out["graphs"] = p.GraphsTool
 	out["registry"] = on(p, items.RegistryTool)
 	out["bundler"] = on(p, items.BundlerTool)
@@ -45,7 +46,7 @@ func natives(p *project.Project) map[string]exec.Native {
 	out["model_program"] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 		return programs.ModelProgram(ctx, p, in)
 	}
-	maps.Copy(out, p.StepNatives())
+	maps.Copy(out, threadhost.StepNatives(p))
 	return out
 }
 

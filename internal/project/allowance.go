@@ -103,8 +103,8 @@ func agentLayers(rules packages.Rules) []policy.Layer {
 	return out
 }
 
-// toolsDir returns the directory in which tools write, "" if they see an empty one.
-func toolsDir(p *Project) string {
+// ToolsDir returns the directory in which tools write, "" if they see an empty one.
+func ToolsDir(p *Project) string {
 	switch {
 	case p.Copied != nil:
 		return p.Copied.Dir()

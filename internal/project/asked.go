@@ -36,8 +36,8 @@ func WithAsked(ctx context.Context, a Asked) context.Context {
 	return context.WithValue(ctx, askedKey{}, &a)
 }
 
-// changes returns the lines of a difference, nil if this process cannot show one.
-func (e *Env) changes(dir string, c *policy.FileChange) []string {
+// ChangesOf returns the lines of a difference, nil if this process cannot show one.
+func (e *Env) ChangesOf(dir string, c *policy.FileChange) []string {
 	if e.Changes == nil {
 		return nil
 	}
@@ -48,8 +48,8 @@ func (e *Env) changes(dir string, c *policy.FileChange) []string {
 // in bytes of JSON.
 const maxRecorded = 256 << 10
 
-// changeForLog returns the change that a log has of a question, nil if it is too long for that.
-func changeForLog(c *policy.FileChange) *policy.FileChange {
+// ChangeForLog returns the change that a log has of a question, nil if it is too long for that.
+func ChangeForLog(c *policy.FileChange) *policy.FileChange {
 	if c == nil {
 		return nil
 	}

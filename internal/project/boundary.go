@@ -51,7 +51,7 @@ func (p *Project) privateDirs(seen links.Seen) []policy.Private {
 		add("gpg", false, p.Env.Getenv("AppData"), "gnupg")
 	}
 	// A cache or a home around the project protects only what is outside of it.
-	for _, d := range []struct{ path, what string }{{p.cache, "rye's cache"}, {home, "your home directory"}} {
+	for _, d := range []struct{ path, what string }{{p.Cache, "rye's cache"}, {home, "your home directory"}} {
 		if d.path != "" && !contains(d.path, p.worksAt(), seen) {
 			add(d.what, false, d.path)
 		}

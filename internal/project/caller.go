@@ -30,7 +30,7 @@ type Caller interface {
 // a project that works for no thread.
 func (p *Project) For(c Caller) *Project {
 	bound := *p
-	bound.caller = c
+	bound.Caller = c
 	bound.Executor = p.Executor.With(exec.Bindings{
 		Natives: bound.natives(),
 		Provide: bound.provide,
@@ -43,30 +43,30 @@ func (p *Project) For(c Caller) *Project {
 
 // SameCaller returns p working for the thread that another project works for.
 func SameCaller(p, other *Project) *Project {
-	if other.caller == nil {
+	if other.Caller == nil {
 		return p
 	}
-	return p.For(other.caller)
+	return p.For(other.Caller)
 }
 
-// personOf returns the function that asks about a call of a thread, nil for another call.
-func personOf(p *Project, c exec.Call) AsksPerson {
-	if p.caller == nil {
+// PersonOf returns the function that asks about a call of a thread, nil for another call.
+func PersonOf(p *Project, c exec.Call) AsksPerson {
+	if p.Caller == nil {
 		return nil
 	}
-	return p.caller.Asks(c)
+	return p.Caller.Asks(c)
 }
 
 // AtTerminal reports whether a question about a call reaches a person at a terminal: of this
 // process, or of one that waits for its thread. Otherwise it goes to the user of a client.
 func AtTerminal(p *Project, c exec.Call) bool {
-	return c.Asking == nil && (p.caller == nil || !p.caller.ToClient(c))
+	return c.Asking == nil && (p.Caller == nil || !p.Caller.ToClient(c))
 }
 
 // ThroughThread makes the calls of a program pass the gates of the thread that the project
 // works for. It changes nothing outside of a thread.
 func ThroughThread(ctx context.Context, p *Project, b *agent.Broker, held policy.Held, current exec.Current) {
-	if p.caller != nil {
-		p.caller.Around(ctx, b, held, current)
+	if p.Caller != nil {
+		p.Caller.Around(ctx, b, held, current)
 	}
 }

@@ -49,7 +49,7 @@ func (p *Project) resolveDeps(ctx context.Context, c *exec.Chain, block *pep723.
 		return old, diag.New(diag.MissingDependency, "resolving the packages of %s: it needs Python %s, and %s is %s", c.Tool().Ref, block.Python, python, py.Version).
 			WithReason("python_version").WithDetail("requires", block.Python)
 	}
-	store := wheels.NewStore(p.cache, py.Tag)
+	store := wheels.NewStore(p.Cache, py.Tag)
 	if old != nil && len(missing(store, old)) == 0 {
 		return old, nil
 	}
@@ -152,7 +152,7 @@ func (p *Project) syncTool(ctx context.Context, entry lock.Item) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	store := wheels.NewStore(p.cache, py.Tag)
+	store := wheels.NewStore(p.Cache, py.Tag)
 	lacks := missing(store, entry.Deps)
 	if len(lacks) == 0 {
 		return 0, nil

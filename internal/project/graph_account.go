@@ -17,21 +17,21 @@ import (
 	"github.com/ryeos/rye/threads/store"
 )
 
-// runAccount is what a run of a graph may spend on threads: an account in the ledger of
+// RunAccount is what a run of a graph may spend on threads: an account in the ledger of
 // the user, which is opened for the first thread. A run that another one called has an
 // account of its own, below that one's, only if its graph limits spend.
 //
 // turns and tokens bound each thread below the run, because a graph has no calls of its own.
-type runAccount struct {
+type RunAccount struct {
 	p      *Project
 	run    string
 	graph  *graph.Graph
 	digest item.Digest
-	above  *runAccount // of the run whose node called this one
+	above  *RunAccount // of the run whose node called this one
 	again  bool        // an earlier process can have opened the account
 
-	tree   *sync.Mutex // of a root and all below it
-	store  *store.Store
+	Tree   *sync.Mutex // of a root and all below it
+	Store  *store.Store
 	owner  *store.Owner          // nil until it is opened
 	stop   func()                // ends the renewals of its lease
 	lost   atomic.Pointer[error] // another process has taken the run over
@@ -44,33 +44,33 @@ type runAccountKey struct{}
 func InRun(ctx context.Context) bool { return ctx.Value(runAccountKey{}) != nil }
 
 // runAccount returns the account of a run of a graph, nil in a thread.
-func (p *Project) runAccount(ctx context.Context, within exec.Call, g *graph.Graph, digest item.Digest) *runAccount {
+func (p *Project) runAccount(ctx context.Context, within exec.Call, g *graph.Graph, digest item.Digest) *RunAccount {
 	if within.Thread != "" {
 		return nil
 	}
-	a := &runAccount{p: p, graph: g, digest: digest, tree: &sync.Mutex{}}
-	if above, ok := ctx.Value(runAccountKey{}).(*runAccount); ok {
-		a.above, a.tree = above, above.tree
+	a := &RunAccount{p: p, graph: g, digest: digest, Tree: &sync.Mutex{}}
+	if above, ok := ctx.Value(runAccountKey{}).(*RunAccount); ok {
+		a.above, a.Tree = above, above.Tree
 	}
 	return a
 }
 
 // named sets the id of the run, which is known when the run makes its first call.
-func (a *runAccount) named(run string) {
-	a.tree.Lock()
+func (a *RunAccount) named(run string) {
+	a.Tree.Lock()
 	a.run = run
-	a.tree.Unlock()
+	a.Tree.Unlock()
 }
 
 // resumes states that the run is one that an earlier process started.
-func (a *runAccount) resumes(run string) {
+func (a *RunAccount) resumes(run string) {
 	a.named(run)
 	a.again = true
 }
 
 // reopen opens the account that an earlier process of the run left open, if there is
 // one: this process has started no thread. The caller has the lock.
-func (a *runAccount) reopen(ctx context.Context) error {
+func (a *RunAccount) reopen(ctx context.Context) error {
 	if !a.again || a.p.Dirs.State == "" || a.above != nil && a.graph.Limits.Spend == nil {
 		return nil
 	}
@@ -83,20 +83,20 @@ func (a *runAccount) reopen(ctx context.Context) error {
 	}
 	_, has, err := s.Max(ctx, a.run)
 	if err = errors.Join(err, s.Close()); err == nil && has {
-		_, err = a.open(ctx)
+		_, err = a.Open(ctx)
 	}
 	return err
 }
 
-// open returns the account that pays the threads of the run. The caller has the lock.
-func (a *runAccount) open(ctx context.Context) (owner *store.Owner, err error) {
+// Open returns the account that pays the threads of the run. The caller has the lock.
+func (a *RunAccount) Open(ctx context.Context) (owner *store.Owner, err error) {
 	switch {
 	case a.lost.Load() != nil:
 		return nil, *a.lost.Load()
 	case a.owner != nil:
 		return a.owner, nil
 	case a.above != nil && a.graph.Limits.Spend == nil:
-		return a.above.open(ctx)
+		return a.above.Open(ctx)
 	}
 	th := store.Thread{ID: a.run, Project: a.p.Spaces.ProjectDir, Kind: "run", Ref: a.graph.Ref.String(), Digest: a.digest.String()}
 	if th.Spawns, err = a.mostSpawns(ctx); err != nil {
@@ -105,7 +105,7 @@ func (a *runAccount) open(ctx context.Context) (owner *store.Owner, err error) {
 	if a.above == nil {
 		return a.openRoot(ctx, th)
 	}
-	up, err := a.above.open(ctx)
+	up, err := a.above.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +114,8 @@ func (a *runAccount) open(ctx context.Context) (owner *store.Owner, err error) {
 		return nil, err
 	}
 	most = min(most, *a.graph.Limits.Spend)
-	a.store = nil
-	if have, ok, err := a.root().store.Max(ctx, a.run); err != nil {
+	a.Store = nil
+	if have, ok, err := a.Root().Store.Max(ctx, a.run); err != nil {
 		return nil, err
 	} else if ok {
 		most = have // of an earlier process
@@ -130,19 +130,19 @@ func (a *runAccount) open(ctx context.Context) (owner *store.Owner, err error) {
 
 // keep renews the lease of the run until it ends. One that another process has taken over
 // starts no thread any more.
-func (a *runAccount) keep(ctx context.Context) {
+func (a *RunAccount) keep(ctx context.Context) {
 	a.stop = a.owner.Keep(ctx, func(err error) { a.lost.Store(&err) })
 }
 
-func (a *runAccount) root() *runAccount {
+func (a *RunAccount) Root() *RunAccount {
 	for a.above != nil {
 		a = a.above
 	}
 	return a
 }
 
-func (a *runAccount) openRoot(ctx context.Context, th store.Thread) (*store.Owner, error) {
-	s, allowance, err := a.p.ledger(ctx)
+func (a *RunAccount) openRoot(ctx context.Context, th store.Thread) (*store.Owner, error) {
+	s, allowance, err := a.p.OpenLedger(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -158,13 +158,13 @@ func (a *runAccount) openRoot(ctx context.Context, th store.Thread) (*store.Owne
 		a.owner = nil
 		return nil, errors.Join(err, s.Close())
 	}
-	a.store = s
+	a.Store = s
 	a.keep(ctx)
 	return a.owner, nil
 }
 
-// within returns limits that are at most those of the run and of the runs above it.
-func (a *runAccount) within(l threads.Limits) threads.Limits {
+// Within returns limits that are at most those of the run and of the runs above it.
+func (a *RunAccount) Within(l threads.Limits) threads.Limits {
 	for ; a != nil; a = a.above {
 		if n := a.graph.Limits.Turns; n != nil {
 			l.Turns = min(l.Turns, *n)
@@ -176,9 +176,9 @@ func (a *runAccount) within(l threads.Limits) threads.Limits {
 	return l
 }
 
-// spawn counts a thread in the run and in those above it. One of an earlier process is
+// Spawn counts a thread in the run and in those above it. One of an earlier process is
 // counted already.
-func (a *runAccount) spawn(ctx context.Context, thread string) error {
+func (a *RunAccount) Spawn(ctx context.Context, thread string) error {
 	for x := a; x != nil; x = x.above {
 		if err := x.countSpawns(); err != nil {
 			return err
@@ -199,7 +199,7 @@ func (a *runAccount) spawn(ctx context.Context, thread string) error {
 }
 
 // mostSpawns returns how many threads may be started below the run.
-func (a *runAccount) mostSpawns(ctx context.Context) (int64, error) {
+func (a *RunAccount) mostSpawns(ctx context.Context) (int64, error) {
 	allowance, _, err := a.p.Allowance(ctx)
 	if err != nil {
 		return 0, err
@@ -211,7 +211,7 @@ func (a *runAccount) mostSpawns(ctx context.Context) (int64, error) {
 	return min(def.Limits.Spawns, allowance.Limits.Spawns), err
 }
 
-func (a *runAccount) countSpawns() error {
+func (a *RunAccount) countSpawns() error {
 	if a.spawns != nil {
 		return nil
 	}
@@ -228,21 +228,21 @@ func (a *runAccount) countSpawns() error {
 	return nil
 }
 
-// end releases the account of a thread of the run that has ended.
-func (a *runAccount) end(ctx context.Context, thread, state string) error {
-	a.tree.Lock()
-	defer a.tree.Unlock()
-	if _, err := a.open(ctx); err != nil {
+// End releases the account of a thread of the run that has ended.
+func (a *RunAccount) End(ctx context.Context, thread, state string) error {
+	a.Tree.Lock()
+	defer a.Tree.Unlock()
+	if _, err := a.Open(ctx); err != nil {
 		return err
 	}
-	return a.root().store.End(ctx, thread, state, "")
+	return a.Root().Store.End(ctx, thread, state, "")
 }
 
 // settle implements graph.Params.Settle. The account of a run that is suspended stays
 // open: no process owns it until the run goes on.
-func (a *runAccount) settle(ctx context.Context, state string) (spent *policy.USD, err error) {
-	a.tree.Lock()
-	defer a.tree.Unlock()
+func (a *RunAccount) settle(ctx context.Context, state string) (spent *policy.USD, err error) {
+	a.Tree.Lock()
+	defer a.Tree.Unlock()
 	if a.owner == nil {
 		if err := a.reopen(ctx); err != nil || a.owner == nil {
 			return nil, err
@@ -257,18 +257,18 @@ func (a *runAccount) settle(ctx context.Context, state string) (spent *policy.US
 	default:
 		err = a.owner.Release(ctx, state, "")
 	}
-	if a.store != nil {
-		err = errors.Join(err, a.store.Close())
+	if a.Store != nil {
+		err = errors.Join(err, a.Store.Close())
 	}
-	a.owner, a.store = nil, nil
+	a.owner, a.Store = nil, nil
 	return &account.Actual, err
 }
 
 // settles reports whether settle has an account to close: a run that started no thread has
 // none, unless an earlier process of it opened one.
-func (a *runAccount) settles() bool {
-	a.tree.Lock()
-	defer a.tree.Unlock()
+func (a *RunAccount) settles() bool {
+	a.Tree.Lock()
+	defer a.Tree.Unlock()
 	return a.owner != nil || a.again
 }
 

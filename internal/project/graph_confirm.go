@@ -18,7 +18,7 @@ func ReplyOf(yes bool, err error) (threads.Reply, error) {
 // is nil if no person can be asked now.
 func Confirm(ctx context.Context, p *Project, call exec.Call, q *threads.Question, rests bool) (*threads.Reply, error) {
 	ask := call.Ask
-	if person := personOf(p, call); person != nil {
+	if person := PersonOf(p, call); person != nil {
 		return person(ctx, q, rests, ask)
 	}
 	within, cancel := ctx, func() {}

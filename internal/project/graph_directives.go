@@ -20,7 +20,7 @@ type Directives interface {
 // DirectiveCall is the call of a directive by a node.
 type DirectiveCall struct {
 	graph.Call
-	Account       *runAccount // of the run
+	Account       *RunAccount // of the run
 	Within        exec.Call   // of the run
 	Ask           exec.Ask    // about the calls of the thread; nil: no person is present
 	AcceptChanged bool        // the directive may have changed since the thread started
@@ -29,29 +29,32 @@ type DirectiveCall struct {
 }
 
 // follow has a thread do the work of a directive as the child of a run.
-func (d graphDispatcher) follow(ctx context.Context, c graph.Call) (any, error) {
+func (d GraphDispatcher) follow(ctx context.Context, c graph.Call) (any, error) {
 	if d.account == nil || c.Child == nil {
 		return nil, diag.New(diag.ExecutionFailed, "calling %s: a hook, and a graph that a thread calls, cannot start a thread", c.Ref).WithReason("thread_in_thread")
 	}
-	call := &DirectiveCall{Call: c, Account: d.account, Within: d.within, Ask: d.confirmer(ctx, c, true)}
+	call := &DirectiveCall{Call: c, Account: d.account, Within: d.Within, Ask: d.confirmer(ctx, c, true)}
 	if options, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
 		call.AcceptChanged = options.AcceptChanged
 		call.Event = options.event()
 	}
-	return d.directives.Follow(ctx, d.p, call)
+	return d.directives.Follow(ctx, d.Project, call)
 }
 
-// belowNode returns the context of the thread of a node: the node does not make the thread's calls.
-func belowNode(ctx context.Context) context.Context {
+// BelowNode returns the context of the thread of a node: the node does not make the thread's calls.
+func BelowNode(ctx context.Context) context.Context {
 	ctx = context.WithValue(ctx, graphChildKey{}, (*graph.Child)(nil))
 	return context.WithValue(ctx, approvalKey{}, &callApproval{Approval: &graph.Approval{}})
 }
 
 // directiveTarget describes a directive for the run of a graph.
-func (d graphDispatcher) directiveTarget(ctx context.Context, ref item.Ref) (graph.Target, error) {
-	it, err := d.p.Resolver.Find(ctx, ref)
+func (d GraphDispatcher) directiveTarget(ctx context.Context, ref item.Ref) (graph.Target, error) {
+	it, err := d.Project.Resolver.Find(ctx, ref)
 	if err != nil {
 		return graph.Target{}, err
 	}
 	return graph.Target{Digest: it.Digest, Space: transcript.Space(it.Root.Space), Thread: true}, nil
 }
+
+// OfNode reports whether a node of a graph makes the call that ctx is of.
+func OfNode(ctx context.Context) bool { return ctx.Value(approvalKey{}) != nil }

@@ -36,10 +36,10 @@ const (
 // The result of a graph is not kept: the graph can ask a person, and an answer must not be
 // cached.
 func (p *Project) graphResults() graph.Results {
-	if p.cache == "" {
+	if p.Cache == "" {
 		return nil
 	}
-	return resultStore{p.cache}
+	return resultStore{p.Cache}
 }
 
 // resultStore keeps results in the user's cache, one file for each. The first line of a

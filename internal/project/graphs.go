@@ -204,7 +204,7 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall, directives D
 		if o, done, err = p.graphOptions(ctx, &in); err != nil || done != nil {
 			return resultData(done), err
 		}
-		if p, err = p.whereRan(ctx, o.earlier()); err != nil {
+		if p, err = p.WhereRan(ctx, o.earlier()); err != nil {
 			return nil, err
 		}
 	}
@@ -214,7 +214,7 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall, directives D
 	}
 	defer p.numbers.Hold()() // runs below it take numbers, too
 	account := p.runAccount(ctx, in.Call, g, it.Digest)
-	params.Dispatcher = graphDispatcher{p: p, within: in.Call, account: account, directives: directives}
+	params.Dispatcher = GraphDispatcher{Project: p, Within: in.Call, account: account, directives: directives}
 	if account != nil {
 		params.Settle, params.Settles = account.settle, account.settles
 	}
@@ -223,7 +223,7 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall, directives D
 			o.Warn(f)
 		}
 	}
-	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, withWaiting(watchWaiting(ctx, p), o.event()), asker(ctx, in.Asking), o.NoSuspend
+	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, withWaiting(WatchWaiting(ctx, p), o.event()), asker(ctx, in.Asking), o.NoSuspend
 	params.Present = o.Confirm != nil || in.Asking != nil
 	params.AcceptChanged, params.Space = o.AcceptChanged && !p.Env.Locked, transcript.Space(it.Root.Space)
 	if child == nil {
@@ -272,10 +272,10 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 	if err != nil {
 		return graph.Params{}, err
 	}
-	out.Dispatcher = graphDispatcher{p: p}
+	out.Dispatcher = GraphDispatcher{Project: p}
 	out.Held = held
 	out.Getenv = p.Env.Getenv
-	out.Snapshot = p.writeRecord(out.Signer)
+	out.Snapshot = p.WriteRecord(out.Signer)
 	out.Results = p.graphResults()
 	out.Risk = itemcheck.Risk(ctx, p.Resolver)
 	out.Number = p.numberRun
@@ -288,29 +288,29 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 	return out, nil
 }
 
-// graphDispatcher calls items for graphs, by the verbs that every caller uses.
-type graphDispatcher struct {
-	p       *Project
-	within  exec.Call   // of the run: its nodes make calls during it
-	account *runAccount // of the run; nil if it cannot start threads
+// GraphDispatcher calls items for graphs, by the verbs that every caller uses.
+type GraphDispatcher struct {
+	Project *Project
+	Within  exec.Call   // of the run: its nodes make calls during it
+	account *RunAccount // of the run; nil if it cannot start threads
 	// directives is nil in a dispatcher without an account.
 	directives Directives
 }
 
 // Target implements graph.Dispatcher.
-func (d graphDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target, error) {
+func (d GraphDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target, error) {
 	switch ref.Kind {
 	case item.Tool:
 	case item.Directive:
 		return d.directiveTarget(ctx, ref)
 	default:
-		it, err := d.p.Resolver.Find(ctx, ref)
+		it, err := d.Project.Resolver.Find(ctx, ref)
 		if err != nil {
 			return graph.Target{}, err
 		}
 		return graph.Target{Digest: it.Digest, Space: transcript.Space(it.Root.Space)}, nil
 	}
-	chain, err := d.p.Executor.Chain(ctx, ref)
+	chain, err := d.Project.Executor.Chain(ctx, ref)
 	if err != nil {
 		return graph.Target{}, err
 	}
@@ -322,8 +322,8 @@ func (d graphDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target
 }
 
 // Call implements graph.Dispatcher.
-func (d graphDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
-	d.within.Run = c.RunID
+func (d GraphDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
+	d.Within.Run = c.RunID
 	if d.account != nil {
 		d.account.named(c.RunID)
 		ctx = context.WithValue(ctx, runAccountKey{}, d.account)
@@ -335,14 +335,14 @@ func (d graphDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 		return d.follow(ctx, c)
 	}
 	ctx = context.WithValue(ctx, graphChildKey{}, c.Child)
-	within := d.within
+	within := d.Within
 	within.Key = c.Key
 	chain, _ := c.Chain.(*exec.Chain)
 	if c.Approval == nil {
 		c.Approval = &graph.Approval{}
 	}
 	ctx = context.WithValue(ctx, approvalKey{}, &callApproval{ref: c.Ref, Approval: c.Approval})
-	run, err := d.p.Verbs.Tool(ctx, primary.Call{Ref: c.Ref, Held: c.Held, Within: within, Params: c.Params, Chain: chain, Ask: d.confirmer(ctx, c, false)})
+	run, err := d.Project.Verbs.Tool(ctx, primary.Call{Ref: c.Ref, Held: c.Held, Within: within, Params: c.Params, Chain: chain, Ask: d.confirmer(ctx, c, false)})
 	if err != nil {
 		return nil, err
 	}
@@ -361,12 +361,12 @@ type callApproval struct {
 // person gave to this very question, at the terminal, or at the client of the call; nil
 // if it cannot. A question at a client that answers with a later call suspends the run;
 // a thread cannot wait for that (live).
-func (d graphDispatcher) confirmer(ctx context.Context, c graph.Call, live bool) exec.Ask {
+func (d GraphDispatcher) confirmer(ctx context.Context, c graph.Call, live bool) exec.Ask {
 	if c.Approval != nil && c.Approval.Given != "" {
 		return func(_ context.Context, question string) (bool, error) { return question == c.Approval.Given, nil }
 	}
 	var confirm exec.Ask
-	a := d.within.Asking
+	a := d.Within.Asking
 	switch call, ok := ctx.Value(graphOptionsKey{}).(*graphCall); {
 	case ok && call.Confirm != nil:
 		confirm = call.Confirm
@@ -380,7 +380,7 @@ func (d graphDispatcher) confirmer(ctx context.Context, c graph.Call, live bool)
 	return func(ctx context.Context, question string) (bool, error) {
 		yes, err := confirm(ctx, question)
 		if (errors.Is(err, agent.ErrNoAnswer) || errors.Is(err, threads.ErrLeft)) && c.Approval != nil && !live {
-			allowance, _, aerr := d.p.Allowance(ctx)
+			allowance, _, aerr := d.Project.Allowance(ctx)
 			if aerr != nil {
 				return false, aerr
 			}
@@ -397,10 +397,10 @@ func (d graphDispatcher) confirmer(ctx context.Context, c graph.Call, live bool)
 	}
 }
 
-// suspends has the run of a graph wait for the answer about a call of its node, if the
+// Suspends has the run of a graph wait for the answer about a call of its node, if the
 // allowance states approvals.headless: suspend. A call that a program below the node
 // makes is not the node's: the program gets the error.
-func suspends(ctx context.Context, call policy.Call, d policy.Decision, timeout time.Duration) {
+func Suspends(ctx context.Context, call policy.Call, d policy.Decision, timeout time.Duration) {
 	c, ok := ctx.Value(approvalKey{}).(*callApproval)
 	if ok && c.ref == call.Ref && d.Headless == "suspend" {
 		c.Needed = &graph.ApprovalNeed{
@@ -408,14 +408,14 @@ func suspends(ctx context.Context, call policy.Call, d policy.Decision, timeout 
 			Timeout:  timeout,
 			Tier:     d.Tier.String(),
 			Rule:     d.Rule(),
-			Change:   changeForLog(call.Change),
+			Change:   ChangeForLog(call.Change),
 		}
 	}
 }
 
 // verb calls search, load or sign, as models do.
-func (d graphDispatcher) verb(ctx context.Context, c graph.Call) (any, error) {
-	w, err := d.p.Workspace(ctx, d.within)
+func (d GraphDispatcher) verb(ctx context.Context, c graph.Call) (any, error) {
+	w, err := d.Project.Workspace(ctx, d.Within)
 	if err != nil {
 		return nil, err
 	}
@@ -435,7 +435,7 @@ func (d graphDispatcher) verb(ctx context.Context, c graph.Call) (any, error) {
 	if err != nil {
 		return nil, diag.New(diag.ValidationFailed, "calling %s: %w", c.Verb, err)
 	}
-	env := w.Do(ctx, agent.Request{Name: string(c.Verb), Args: json.RawMessage(raw), Held: c.Held, Within: d.within})
+	env := w.Do(ctx, agent.Request{Name: string(c.Verb), Args: json.RawMessage(raw), Held: c.Held, Within: d.Within})
 	if env.Error != nil {
 		return nil, diag.New(env.Error.Code, "%s", env.Error.Message)
 	}

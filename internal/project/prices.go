@@ -16,18 +16,18 @@ import (
 
 // priceWarnings returns which prices of the models of a thread are old.
 func (p *Project) priceWarnings(ctx context.Context, services []*threads.Service) ([]string, error) {
-	age, err := p.pricesAge(ctx)
+	age, err := p.PricesAge(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, s := range services {
-		f, err := p.provider(ctx, s.Provider.ID)
+		f, err := p.Provider(ctx, s.Provider.ID)
 		if err != nil {
 			return nil, err
 		}
-		m := f.config.Models[s.Model]
-		if problem := priceProblem(f.config, m, p.Env.Now(), age); problem != "" && m.PricesAs != "" {
+		m := f.Config.Models[s.Model]
+		if problem := priceProblem(f.Config, m, p.Env.Now(), age); problem != "" && m.PricesAs != "" {
 			out = append(out, s.Model+" of "+s.Provider.String()+": "+problem)
 		}
 	}
@@ -42,9 +42,9 @@ func (p *Project) priceSettings(ctx context.Context) (*resolve.Settings, error) 
 	})
 }
 
-// pricedProvider parses a provider item and sets the prices of config:agent/prices. The
+// PricedProvider parses a provider item and sets the prices of config:agent/prices. The
 // config is nil exactly if the error is not nil.
-func (p *Project) pricedProvider(ctx context.Context, it *resolve.Item) (*provider.Config, error) {
+func (p *Project) PricedProvider(ctx context.Context, it *resolve.Item) (*provider.Config, error) {
 	c, found := provider.Parse(it.Ref.ID, &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos})
 	if c == nil {
 		return nil, diag.FromFindings("reading the provider "+it.Ref.String(), diag.WithPath(found, it.Path()))
@@ -67,8 +67,8 @@ func (p *Project) pricedProvider(ctx context.Context, it *resolve.Item) (*provid
 	return c, nil
 }
 
-// pricesAge is the age at which prices are reported as old.
-func (p *Project) pricesAge(ctx context.Context) (time.Duration, error) {
+// PricesAge is the age at which prices are reported as old.
+func (p *Project) PricesAge(ctx context.Context) (time.Duration, error) {
 	s, err := p.priceSettings(ctx)
 	if err != nil {
 		return 0, err
@@ -102,20 +102,20 @@ func (p *Project) Prices(ctx context.Context) ([]ModelPrices, error) {
 	if err != nil {
 		return nil, err
 	}
-	age, err := p.pricesAge(ctx)
+	age, err := p.PricesAge(ctx)
 	out := []ModelPrices{}
 	for _, s := range all {
 		if s.config == nil {
 			continue
 		}
 		for _, id := range s.Models {
-			out = append(out, pricesOf(s.config, s.config.Models[id], p.Env.Now(), age))
+			out = append(out, PricesOf(s.config, s.config.Models[id], p.Env.Now(), age))
 		}
 	}
 	return out, err
 }
 
-func pricesOf(c *provider.Config, m *provider.Model, now time.Time, age time.Duration) ModelPrices {
+func PricesOf(c *provider.Config, m *provider.Model, now time.Time, age time.Duration) ModelPrices {
 	out := ModelPrices{Provider: c.ID, Model: m.ID, AsOf: m.PricesAs, Source: m.PricesURL, Prices: priceTexts(m.Prices), Problem: priceProblem(c, m, now, age)}
 	for _, a := range m.Above {
 		out.Above = append(out.Above, PricesAbove{a.Input, priceTexts(a.Prices)})

@@ -44,7 +44,7 @@ type Project struct {
 	Trust    *trust.Store
 	BadTrust []diag.Finding // trust documents that were skipped
 
-	cache    string     // directory of the cache, "" if there is none
+	Cache    string     // directory of the cache, "" if there is none
 	Files    lock.Files // rye.yaml, rye.lock and rye.sum; nil without a project
 	Lock     *SpaceLock // of the project, nil if it has none
 	LockErrs []error    // errors that a lenient project goes on without
@@ -61,7 +61,7 @@ type Project struct {
 	Settings    *agent.Settings   // of the server that opened the project, else nil
 	Copied      *workcopy.Copy    // where the tools work, nil for the project itself
 	SeenDir     *account.Seen     // what they see outside of projects, else nil
-	caller      Caller            // that it works for, nil for none
+	Caller      Caller            // that it works for, nil for none
 	ReadOnly    bool              // tools change no file
 	allowance   *once.Map[struct{}, readAllowance]
 	prices      *once.Map[struct{}, *resolve.Settings] // that replace the prices of provider items
@@ -131,7 +131,7 @@ func (p *Project) open(ctx context.Context, m Mode, system *bundle.Opening) erro
 	if err != nil {
 		return err
 	}
-	p.cache = cache.Dir
+	p.Cache = cache.Dir
 	p.System = systemOf(system)
 
 	// Spaces: the system bundle is the lowest of them.
@@ -237,7 +237,7 @@ func (p *Project) newExecutor() *exec.Executor {
 		locked = p.Lock.Lock
 	}
 	return exec.New(exec.Params{
-		Resolver: p.Resolver, Cache: p.cache, Project: project, Records: transcript.Dir, Dir: dir, UserSpace: p.Spaces.UserDir,
+		Resolver: p.Resolver, Cache: p.Cache, Project: project, Records: transcript.Dir, Dir: dir, UserSpace: p.Spaces.UserDir,
 		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self, Ladder: p.Env.Ladder, Starter: p.Env.Starter, Listings: p.seen, Git: p.gitFinder(), Applet: p.Env.Applet,
 		Boundary: boundary, Fixed: fixed, Ceiling: p.ceiling, Approve: p.approve, Removed: p.removed, Unconfined: p.unconfined, Lock: locked, System: p.System, Locked: p.Env.KeepsLock(), Grace: p.Env.Grace,
 		Warn: p.warnDrift(), Keys: p.Env.keys, Consent: p.Consent(), Consented: p.consented, Natives: p.natives(), Provider: p.provide, Broker: p.broker(), Now: p.Env.Now,
@@ -256,7 +256,7 @@ func (p *Project) newIndex() *search.Index { return search.New(p.IndexParams()) 
 
 // IndexParams are the parameters of an index over the project.
 func (p *Project) IndexParams() search.Params {
-	return search.Params{Resolver: p.Resolver, CacheDir: p.cache, Build: p.Env.Build, Now: p.Env.Now, Record: p.Keys.IsRecorder}
+	return search.Params{Resolver: p.Resolver, CacheDir: p.Cache, Build: p.Env.Build, Now: p.Env.Now, Record: p.Keys.IsRecorder}
 }
 
 // ForBroker returns the project for calls of a program: the log of signatures states

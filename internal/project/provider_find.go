@@ -19,13 +19,13 @@ import (
 // foundProvider is a provider item as it is used.
 type foundProvider struct {
 	item   *resolve.Item
-	config *provider.Config
+	Config *provider.Config
 	why    error // why it cannot be used here; nil if it can
 }
 
-// provider finds a provider item, and reports whether the allowance permits it and its
+// Provider finds a provider item, and reports whether the allowance permits it and its
 // keys are present.
-func (p *Project) provider(ctx context.Context, id string) (*foundProvider, error) {
+func (p *Project) Provider(ctx context.Context, id string) (*foundProvider, error) {
 	ref, err := item.ParseRef(id, item.Tool)
 	if err != nil {
 		return nil, diag.New(diag.Usage, "reading the provider %q: %w", id, err)
@@ -39,20 +39,20 @@ func (p *Project) provider(ctx context.Context, id string) (*foundProvider, erro
 		return nil, diag.New(diag.ConfigError, "using %s as a provider: its tool_type is %q, not %s", it.Ref, it.Meta.ToolType, exec.ProviderType)
 	}
 	f := &foundProvider{item: it}
-	if f.config, err = p.pricedProvider(ctx, it); err != nil {
+	if f.Config, err = p.PricedProvider(ctx, it); err != nil {
 		return nil, err
 	}
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
 		return nil, err
 	}
-	missing, err := p.missingKeys(f.config.Keys)
+	missing, err := p.missingKeys(f.Config.Keys)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case f.config.Program != nil && p.notInstalled(f.config) != "":
-		f.why = diag.New(diag.AuthRequired, "using %s: %s is not installed, or not in the PATH", it.Ref, p.notInstalled(f.config)).WithReason("no_program")
+	case f.Config.Program != nil && p.notInstalled(f.Config) != "":
+		f.why = diag.New(diag.AuthRequired, "using %s: %s is not installed, or not in the PATH", it.Ref, p.notInstalled(f.Config)).WithReason("no_program")
 	case !a.AllowsProvider(it.Ref.ID):
 		f.why = diag.New(diag.PolicyDenied, "using %s: providers of config:%s does not permit it", it.Ref, policy.AllowanceID)
 	case len(missing) > 0:
@@ -64,7 +64,7 @@ func (p *Project) provider(ctx context.Context, id string) (*foundProvider, erro
 // namedProvider returns the provider that a person or a directive names: by its id, or by the
 // last part of an id below ProviderDir, as the commands for providers accept it.
 func (p *Project) namedProvider(ctx context.Context, name string) (*foundProvider, error) {
-	f, err := p.provider(ctx, name)
+	f, err := p.Provider(ctx, name)
 	if diag.CodeOf(err) != diag.ToolNotFound {
 		return f, err
 	}
@@ -72,7 +72,7 @@ func (p *Project) namedProvider(ctx context.Context, name string) (*foundProvide
 	if err != nil {
 		return nil, err
 	}
-	return p.provider(ctx, s.Ref)
+	return p.Provider(ctx, s.Ref)
 }
 
 // notInstalled returns the program of a provider if this machine does not have it.
@@ -90,11 +90,11 @@ func (p *Project) notInstalled(c *provider.Config) string {
 func (p *Project) providerKeys(ctx context.Context, services []*threads.Service) (map[string]string, error) {
 	out := map[string]string{}
 	for _, s := range services {
-		f, err := p.provider(ctx, s.Provider.ID)
+		f, err := p.Provider(ctx, s.Provider.ID)
 		if err != nil {
 			return nil, err
 		}
-		found, err := p.Env.keys(f.config.Keys)
+		found, err := p.Env.keys(f.Config.Keys)
 		if err != nil {
 			return nil, err
 		}

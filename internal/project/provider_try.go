@@ -128,7 +128,7 @@ func (*ProviderTry) IsChild(exec.Call) bool { return false }
 
 // TryOf returns the try that a project works for, nil for none.
 func TryOf(p *Project) *ProviderTry {
-	t, _ := p.caller.(*ProviderTry)
+	t, _ := p.Caller.(*ProviderTry)
 	return t
 }
 

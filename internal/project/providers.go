@@ -179,7 +179,7 @@ func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*Provide
 		Signer: cmp.Or(it.Verdict.Owner, it.Verdict.Signer.Short()), Trust: it.Verdict.Word(), item: it,
 	}
 	var err error
-	if s.config, err = p.pricedProvider(ctx, it); err != nil {
+	if s.config, err = p.PricedProvider(ctx, it); err != nil {
 		s.refuse(err)
 		return s, nil
 	}

@@ -6,10 +6,10 @@ import (
 	"github.com/ryeos/rye/internal/redact"
 )
 
-// redactor returns what removes the values of keys from all that a thread writes: the
+// Redactor returns what removes the values of keys from all that a thread writes: the
 // keys of the providers, and every variable of the environment with the name of a
 // secret.
-func (p *Project) redactor(keys map[string]string) *redact.Filter {
+func (p *Project) Redactor(keys map[string]string) *redact.Filter {
 	values := map[string]string{}
 	for _, kv := range p.Env.Environ() {
 		if name, value, _ := strings.Cut(kv, "="); secretName(name) {

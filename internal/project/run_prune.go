@@ -47,7 +47,7 @@ func (p *Project) RecordFilter() (*redact.Filter, error) {
 	for name, key := range found {
 		values[name] = key.Value
 	}
-	return p.redactor(values), nil
+	return p.Redactor(values), nil
 }
 
 // pruneRecords removes the oldest records of the runs of a graph, or of threads, as

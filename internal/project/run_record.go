@@ -17,10 +17,10 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// writeRecord returns the function that writes a text about a run as a knowledge item
+// WriteRecord returns the function that writes a text about a run as a knowledge item
 // of the project, without secrets, signed by the runtime key. Older records of the same
 // graph are removed.
-func (p *Project) writeRecord(signer sign.Signer) func(ctx context.Context, ref item.Ref, text []byte) error {
+func (p *Project) WriteRecord(signer sign.Signer) func(ctx context.Context, ref item.Ref, text []byte) error {
 	return func(ctx context.Context, ref item.Ref, text []byte) error {
 		secrets, err := p.RecordFilter()
 		if err != nil {

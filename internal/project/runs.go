@@ -68,8 +68,8 @@ func (p *Project) runCall(s *graph.Summary) (primary.Call, error) {
 	return primary.Call{Ref: ref, Held: policy.Person(), Params: inputs}, err
 }
 
-// answerWait is how long AnswerRun waits for the process of a run to take an answer.
-const answerWait = 5 * time.Second
+// AnswerWait is how long AnswerRun waits for the process of a run to take an answer.
+const AnswerWait = 5 * time.Second
 
 // AnswerRun answers a question of a run as a person. If a process runs it, AnswerRun
 // waits until that process has taken the answer; the error is THREAD_STATE if it took
@@ -94,7 +94,7 @@ func (p *Project) DecideRun(ctx context.Context, id, node, decision string) (*gr
 // answered waits until the process of a run, if there is one, has taken an answer.
 func (p *Project) answered(ctx context.Context, id, run, asks string, want any) (*graph.Summary, error) {
 	dir := p.Spaces.ProjectDir
-	for end := time.Now().Add(answerWait); ; {
+	for end := time.Now().Add(AnswerWait); ; {
 		s, err := graph.Status(ctx, dir, id)
 		if err != nil || s.State != graph.StateRunning || time.Now().After(end) {
 			return s, err

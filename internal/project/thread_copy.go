@@ -172,10 +172,10 @@ func (p *Project) openCopy(id string) (*workcopy.Copy, error) {
 	return c, nil
 }
 
-// inCopyOf returns the project with tools that work where those of a thread did.
+// InCopyOf returns the project with tools that work where those of a thread did.
 // The copy is in graph_started: a run that a person answers later continues in it, and does not
 // write into the project.
-func (p *Project) inCopyOf(id string, s *threads.Started) (*Project, error) {
+func (p *Project) InCopyOf(id string, s *threads.Started) (*Project, error) {
 	if s.Workspace.Copy != "" {
 		c, err := p.copyOf(id, s)
 		if err != nil {
@@ -195,9 +195,9 @@ func (p *Project) copyOf(id string, s *threads.Started) (*workcopy.Copy, error) 
 	return c, noCopy(err, id)
 }
 
-// whereRan returns the project with tools that work where the tools of a run did, which a call
+// WhereRan returns the project with tools that work where the tools of a run did, which a call
 // continues or forks. A caller that works in a copy continues no run outside of it.
-func (p *Project) whereRan(ctx context.Context, run string) (*Project, error) {
+func (p *Project) WhereRan(ctx context.Context, run string) (*Project, error) {
 	if run == "" {
 		return p, nil
 	}

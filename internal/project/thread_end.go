@@ -39,11 +39,11 @@ func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary,
 	if err != nil {
 		return s, err
 	}
-	return s, p.rested(ctx, ChainRoot(p.Spaces.ProjectDir, id), state)
+	return s, p.Rested(ctx, ChainRoot(p.Spaces.ProjectDir, id), state)
 }
 
-// rested does what child_policy states about the children of a thread that rests.
-func (p *Project) rested(ctx context.Context, id, state string) error {
+// Rested does what child_policy states about the children of a thread that rests.
+func (p *Project) Rested(ctx context.Context, id, state string) error {
 	ctx = context.WithoutCancel(ctx)
 	children, err := p.children(ctx, id)
 	if err != nil || len(children) == 0 {

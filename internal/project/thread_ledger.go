@@ -27,8 +27,8 @@ func OwnProcess() store.Process {
 	return store.Process{PID: id.PID, Start: id.Start, Boot: id.Boot}
 }
 
-// ledger opens the ledger of the user, with the allowance that bounds it.
-func (p *Project) ledger(ctx context.Context) (*store.Store, policy.Allowance, error) {
+// OpenLedger opens the ledger of the user, with the allowance that bounds it.
+func (p *Project) OpenLedger(ctx context.Context) (*store.Store, policy.Allowance, error) {
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
 		return nil, a, err
@@ -40,11 +40,11 @@ func (p *Project) ledger(ctx context.Context) (*store.Store, policy.Allowance, e
 	return s, a, err
 }
 
-// account registers a thread in the ledger, in s if it is open.
-func (p *Project) account(ctx context.Context, s *store.Store, th store.Thread, b store.Budget) (*threadAccount, error) {
+// OpenAccount registers a thread in the ledger, in s if it is open.
+func (p *Project) OpenAccount(ctx context.Context, s *store.Store, th store.Thread, b store.Budget) (*ThreadAccount, error) {
 	a, _, err := p.Allowance(ctx)
 	if err == nil && s == nil {
-		s, a, err = p.ledger(ctx)
+		s, a, err = p.OpenLedger(ctx)
 	}
 	if err != nil {
 		if s != nil {
@@ -59,26 +59,26 @@ func (p *Project) account(ctx context.Context, s *store.Store, th store.Thread, 
 		_ = s.Close()
 		return nil, err
 	}
-	return &threadAccount{Store: s, Owner: owner}, nil
+	return &ThreadAccount{Store: s, Owner: owner}, nil
 }
 
-// threadAccount is the account of a thread in the ledger.
-type threadAccount struct {
+// ThreadAccount is the account of a thread in the ledger.
+type ThreadAccount struct {
 	Store *store.Store // nil if a run of a graph has opened it
 	*store.Owner
 	lost  func(error)   // the thread must not go on
-	token *token.Claims // nil without one
-	now   func() time.Time
+	Token *token.Claims // nil without one
+	Now   func() time.Time
 }
 
 // Keep implements threads.Ledger.
-func (a *threadAccount) Keep(ctx context.Context, lost func(error)) (stop func()) {
+func (a *ThreadAccount) Keep(ctx context.Context, lost func(error)) (stop func()) {
 	a.lost = lost
 	return a.Owner.Keep(ctx, lost)
 }
 
-// owned passes an error on, and reports the one of a thread that must not go on.
-func (a *threadAccount) owned(err error) error {
+// Owned passes an error on, and reports the one of a thread that must not go on.
+func (a *ThreadAccount) Owned(err error) error {
 	if a.lost != nil && (store.IsTakenOver(err) || diag.CodeOf(err) == diag.TokenInvalid) {
 		a.lost(err)
 	}
@@ -86,30 +86,30 @@ func (a *threadAccount) owned(err error) error {
 }
 
 // Reserve implements threads.Ledger.
-func (a *threadAccount) Reserve(ctx context.Context, id, model string, amount policy.USD) error {
-	if err := a.permitted(ctx); err != nil {
+func (a *ThreadAccount) Reserve(ctx context.Context, id, model string, amount policy.USD) error {
+	if err := a.Permitted(ctx); err != nil {
 		return err
 	}
-	return a.owned(a.Owner.Reserve(ctx, id, model, amount))
+	return a.Owned(a.Owner.Reserve(ctx, id, model, amount))
 }
 
 // Settle implements threads.Ledger.
-func (a *threadAccount) Settle(ctx context.Context, id string, actual policy.USD, assumed bool) error {
+func (a *ThreadAccount) Settle(ctx context.Context, id string, actual policy.USD, assumed bool) error {
 	s, err := a.Owner.Settle(ctx, id, actual, assumed)
 	if err != nil {
-		return a.owned(err)
+		return a.Owned(err)
 	}
 	return s.Err()
 }
 
 // Recover implements threads.Ledger.
-func (a *threadAccount) Recover(ctx context.Context, sent func(id string) bool) error {
+func (a *ThreadAccount) Recover(ctx context.Context, sent func(id string) bool) error {
 	_, err := a.Owner.Recover(ctx, func(id string) store.Outcome { return store.Outcome{Sent: sent(id)} })
 	return err
 }
 
 // Pause implements threads.Ledger.
-func (a *threadAccount) Pause(ctx context.Context, reason string) error {
+func (a *ThreadAccount) Pause(ctx context.Context, reason string) error {
 	err := a.Suspend(ctx, reason)
 	if a.Store == nil {
 		return err
@@ -118,7 +118,7 @@ func (a *threadAccount) Pause(ctx context.Context, reason string) error {
 }
 
 // Release implements threads.Ledger.
-func (a *threadAccount) Release(ctx context.Context, state, reason string) error {
+func (a *ThreadAccount) Release(ctx context.Context, state, reason string) error {
 	err := a.Owner.Release(ctx, state, reason)
 	if a.Store == nil {
 		return err
@@ -126,20 +126,20 @@ func (a *threadAccount) Release(ctx context.Context, state, reason string) error
 	return errors.Join(err, a.Store.Close())
 }
 
-// permitted returns TOKEN_INVALID, and ends the thread, if its token has expired or was
+// Permitted returns TOKEN_INVALID, and ends the thread, if its token has expired or was
 // revoked. It is nil for a thread without one, which a person or a run started.
 // A thread that a person starts or resumes at a terminal has no token, but the permissions of
 // that person.
 //
 // Of the verdicts only REVOKED ends a running thread: a grant that is removed applies to the
 // next one.
-func (a *threadAccount) permitted(ctx context.Context) error {
-	if a == nil || a.token == nil {
+func (a *ThreadAccount) Permitted(ctx context.Context) error {
+	if a == nil || a.Token == nil {
 		return nil
 	}
-	err := a.token.Live(a.now())
+	err := a.Token.Live(a.Now())
 	if err == nil {
-		err = a.Store.CheckToken(ctx, a.token.ID, a.token.Thread)
+		err = a.Store.CheckToken(ctx, a.Token.ID, a.Token.Thread)
 	}
-	return a.owned(err)
+	return a.Owned(err)
 }

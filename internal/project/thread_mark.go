@@ -86,16 +86,16 @@ func (p *Project) endParams(ctx context.Context) (graph.Params, error) {
 // restParams are what the end of a thread needs that no process runs.
 func (p *Project) restParams(s *threads.Started, params graph.Params) threads.Params {
 	return threads.Params{
-		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.Keys.RuntimePublic, Heads: params.Heads, Now: p.Env.Now, Redact: p.redactor(nil).Bytes,
+		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.Keys.RuntimePublic, Heads: params.Heads, Now: p.Env.Now, Redact: p.Redactor(nil).Bytes,
 		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
 			// A process that was stopped may not have recorded a new maximum in the log.
-			return p.account(ctx, nil, store.Thread{ID: ChainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model, Name: handle.Name(s.Inputs)}, store.Budget{Max: limit, Keep: true})
+			return p.OpenAccount(ctx, nil, store.Thread{ID: ChainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model, Name: handle.Name(s.Inputs)}, store.Budget{Max: limit, Keep: true})
 		},
 	}
 }
 
-// DeclineThread ends a suspended thread: a person refused what it asks for.
-func (p *Project) DeclineThread(ctx context.Context, id string) (*threads.Result, error) {
+// Decline ends a suspended thread: a person refused what it asks for.
+func (p *Project) Decline(ctx context.Context, id string) (*threads.Result, error) {
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
 	if err != nil {
 		return nil, err

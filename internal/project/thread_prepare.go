@@ -56,9 +56,9 @@ type PreparedThread struct {
 	Attempts  int64             // of one model call, at most
 	MaxOutput int64             // of one answer, in tokens
 	MinOutput int64             // to which that is lowered if money or tokens are short
-	keys      map[string]string // of the providers of its models
-	loopHeld  policy.Held
-	hookHeld  policy.Held // of the actions of hooks
+	Keys      map[string]string // of the providers of its models
+	LoopHeld  policy.Held
+	HookHeld  policy.Held // of the actions of hooks
 	inherited policy.Set  // of a child whose directive declares no permissions
 }
 
@@ -82,21 +82,21 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadRequest) (*Prepare
 		return nil, err
 	}
 	narrowed := out.Limits
-	if err := setLimits(&narrowed, o.Narrow); err != nil {
+	if err := SetLimits(&narrowed, o.Narrow); err != nil {
 		return nil, err
 	}
 	out.Limits = out.Limits.Within(narrowed)
 	if err := p.model(ctx, out, o); err != nil {
 		return nil, err
 	}
-	if out.Loop, err = p.Resolver.Find(ctx, loopRef()); err != nil {
+	if out.Loop, err = p.Resolver.Find(ctx, LoopRef()); err != nil {
 		return nil, err
 	}
 	if err := primary.CheckDraft(o.Held, out.Loop); err != nil {
 		return nil, err
 	}
 	if o.Below {
-		out.holdBelow(o.Held, o.Child)
+		out.HoldBelow(o.Held, o.Child)
 	} else {
 		out.hold(o.Held)
 	}
@@ -119,7 +119,7 @@ func (p *Project) model(ctx context.Context, out *PreparedThread, o *ThreadReque
 		}
 		out.NoModel = err
 	}
-	if out.keys, err = p.providerKeys(ctx, out.Services); err != nil {
+	if out.Keys, err = p.providerKeys(ctx, out.Services); err != nil {
 		return err
 	}
 	out.Warnings, err = p.priceWarnings(ctx, out.Services)
@@ -139,8 +139,8 @@ func (out *PreparedThread) hold(caller policy.Held) {
 	}
 	out.Held = caller.With(own)
 	own.Source = "the loop of " + source
-	out.hookHeld = caller.With(also(own, out.stepCaps()))
-	out.loopHeld = caller.With(also(own, out.loopCaps()))
+	out.HookHeld = caller.With(also(own, out.stepCaps()))
+	out.LoopHeld = caller.With(also(own, out.loopCaps()))
 }
 
 // stepCaps are the permissions for the steps of the loop.
@@ -178,14 +178,14 @@ func (p *Project) threadLimits(ctx context.Context, l threads.Limits, d directiv
 			*x.to = *x.from
 		}
 	}
-	if err := setLimits(&l, flags); err != nil {
+	if err := SetLimits(&l, flags); err != nil {
 		return l, err
 	}
-	return p.withinAllowance(ctx, l)
+	return p.WithinAllowance(ctx, l)
 }
 
-// withinAllowance returns limits that are at most those of the allowance.
-func (p *Project) withinAllowance(ctx context.Context, l threads.Limits) (threads.Limits, error) {
+// WithinAllowance returns limits that are at most those of the allowance.
+func (p *Project) WithinAllowance(ctx context.Context, l threads.Limits) (threads.Limits, error) {
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
 		return l, err
@@ -195,8 +195,8 @@ func (p *Project) withinAllowance(ctx context.Context, l threads.Limits) (thread
 	return l, nil
 }
 
-// setLimits reads limits as a person gives them: turns=8 or spend=0.20.
-func setLimits(l *threads.Limits, flags []string) error {
+// SetLimits reads limits as a person gives them: turns=8 or spend=0.20.
+func SetLimits(l *threads.Limits, flags []string) error {
 	whole := map[string]*int64{"turns": &l.Turns, "tokens": &l.Tokens, "spawns": &l.Spawns, "depth": &l.Depth, "duration_seconds": &l.DurationSeconds}
 	names := []string{"turns", "tokens", "spend", "spawns", "depth", "duration_seconds"}
 	for _, f := range flags {
@@ -230,38 +230,38 @@ func setLimits(l *threads.Limits, flags []string) error {
 	return nil
 }
 
-// holdBelow sets the permissions of a thread that the caller's grants were not made for:
+// HoldBelow sets the permissions of a thread that the caller's grants were not made for:
 // its loop may also run the steps, and call the model that the directive names. The
 // thread itself, and so the model and every program that it starts, gets neither.
 // A child whose directive declares nothing has what its caller has.
-func (out *PreparedThread) holdBelow(caller policy.Held, child bool) {
+func (out *PreparedThread) HoldBelow(caller policy.Held, child bool) {
 	out.hold(caller)
 	last := len(out.Held) - 1 // the directive's
 	if child && !out.Directive.Permissions.Declared {
 		own := caller[len(caller)-1]
 		out.Held, out.inherited = caller, own.Caps
-		out.hookHeld[last], out.loopHeld[last] = also(own, out.stepCaps()), also(own, out.loopCaps())
+		out.HookHeld[last], out.LoopHeld[last] = also(own, out.stepCaps()), also(own, out.loopCaps())
 	}
 	var hooks, loop policy.Held
 	for _, g := range caller {
 		hooks, loop = hooks.With(also(g, out.stepCaps())), loop.With(also(g, out.loopCaps()))
 	}
-	out.hookHeld, out.loopHeld = hooks.With(out.hookHeld[last]), loop.With(out.loopHeld[last])
+	out.HookHeld, out.LoopHeld = hooks.With(out.HookHeld[last]), loop.With(out.LoopHeld[last])
 }
 
 // LoopID is the graph item that has the order of a turn.
 const LoopID = "rye/agent/threads/runner"
 
-func loopRef() item.Ref { return item.Ref{Kind: item.Tool, ID: LoopID} }
+func LoopRef() item.Ref { return item.Ref{Kind: item.Tool, ID: LoopID} }
 
-// identityOf returns an item as logs of threads record it.
-func identityOf(it *resolve.Item) threads.Identity {
+// IdentityOf returns an item as logs of threads record it.
+func IdentityOf(it *resolve.Item) threads.Identity {
 	return threads.Identity{Ref: it.Ref.String(), Digest: it.Digest, Space: transcript.Space(it.Root.Space)}
 }
 
-// caps returns the capabilities that the directive declares. If it declares none, a child
+// Caps returns the capabilities that the directive declares. If it declares none, a child
 // has those of its caller, and another thread has none.
-func (r *PreparedThread) caps() policy.Set {
+func (r *PreparedThread) Caps() policy.Set {
 	if !r.Directive.Permissions.Declared {
 		return r.inherited
 	}
@@ -276,7 +276,7 @@ func (r *PreparedThread) Name(p *Project) string {
 		return ""
 	}
 	var inputs map[string]any
-	if json.Unmarshal(p.redactor(r.keys).Bytes(b), &inputs) != nil {
+	if json.Unmarshal(p.Redactor(r.Keys).Bytes(b), &inputs) != nil {
 		return ""
 	}
 	return handle.Name(inputs)

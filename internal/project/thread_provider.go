@@ -91,7 +91,7 @@ func (p *Project) service(ctx context.Context, named string, names []string, mod
 	var whys []string
 	var first error
 	for _, name := range names {
-		f, err := p.provider(ctx, name)
+		f, err := p.Provider(ctx, name)
 		if diag.CodeOf(err) == diag.ToolNotFound {
 			continue
 		}
@@ -134,14 +134,14 @@ func cmpErr(a, b error) error {
 
 func (f *foundProvider) offers(model, tier string) bool {
 	if model != "" {
-		return f.config.Models[model] != nil
+		return f.Config.Models[model] != nil
 	}
-	return f.config.Tiers[tier] != ""
+	return f.Config.Tiers[tier] != ""
 }
 
 // serviceOf returns one model of a provider.
 func (p *Project) serviceOf(ctx context.Context, f *foundProvider, model, tier string) (*threads.Service, error) {
-	c := f.config
+	c := f.Config
 	if model == "" {
 		if model = c.Tiers[tier]; model == "" {
 			return nil, diag.New(diag.ConfigError, "using %s: it has no model of the tier %q", f.item.Ref, tier)

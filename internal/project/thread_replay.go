@@ -19,12 +19,12 @@ func (p *Project) recordedModel(ctx context.Context, out *PreparedThread, s *thr
 		return diag.New(diag.TranscriptBroken, "reading the provider of the recording: %w", err)
 	}
 	service := &threads.Service{Provider: ref, Digest: s.ProviderDigest, Model: s.Model}
-	if f, err := p.provider(ctx, s.Provider); err == nil {
-		if m, err := f.config.Model(s.Model); err == nil {
+	if f, err := p.Provider(ctx, s.Provider); err == nil {
+		if m, err := f.Config.Model(s.Model); err == nil {
 			service.Window, service.MaxOutput = m.Window, m.MaxOutput
 		}
 		// A tool can print a key that is here, so it is removed from what is written.
-		if out.keys, err = p.Env.keys(f.config.Keys); err != nil {
+		if out.Keys, err = p.Env.keys(f.Config.Keys); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ func (p *Project) Mint(ctx context.Context, g token.Grant, open *store.Store) (t
 		return token.Token{}, err
 	}
 	if open == nil {
-		if open, _, err = p.ledger(ctx); err != nil {
+		if open, _, err = p.OpenLedger(ctx); err != nil {
 			return token.Token{}, err
 		}
 		defer open.Close()
@@ -48,7 +48,7 @@ func (p *Project) TakeToken(ctx context.Context, thread string, t token.Token) (
 	if err != nil {
 		return nil, nil, err
 	}
-	s, _, err := p.ledger(ctx)
+	s, _, err := p.OpenLedger(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -25,10 +25,10 @@ func noteWaiting(ctx context.Context, p *Project, id string) error {
 	return p.WithStore(ctx, func(s *store.Store) error { return s.Describe(ctx, list) })
 }
 
-// watchWaiting returns a function that receives each line of a log after it was written, and
+// WatchWaiting returns a function that receives each line of a log after it was written, and
 // keeps what the registry has of the questions up to date. It returns no error: rye threads
 // rebuild and the next question record the same again.
-func watchWaiting(ctx context.Context, p *Project) func(id string, l *transcript.Line) {
+func WatchWaiting(ctx context.Context, p *Project) func(id string, l *transcript.Line) {
 	ctx = context.WithoutCancel(ctx)
 	var open atomic.Bool // of one log or several: a question can be open
 	return func(id string, l *transcript.Line) {

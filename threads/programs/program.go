@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/provider"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // ModelProgram is a provider item whose model is called by a program with the login of the
@@ -25,7 +26,7 @@ func ModelProgram(ctx context.Context, p *project.Project, in exec.NativeCall) (
 	if try := project.TryOf(p); try != nil {
 		return tryProgram(ctx, p, try, &in)
 	}
-	t, r, s, c, err := p.ProviderCall(ctx, in)
+	t, r, s, c, err := threadhost.ProviderCall(ctx, p, in)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +36,7 @@ func ModelProgram(ctx context.Context, p *project.Project, in exec.NativeCall) (
 	used := t.Used()
 	c.Program.Tokens = max(t.Params().Limits.Tokens-used.NewTokens, 1)
 	tools := &threadTools{r: r, t: t, run: ctx, call: in.Call, by: in.Chain.Tool().Ref.String()}
-	call := project.CallerOf(c)
+	call := threadhost.CallerOf(c)
 	resp, err := t.Attempt(ctx, in.Node, s, func(ctx context.Context, req *message.Request, onDelta func(message.Delta)) (*message.Response, error) {
 		tools.defs = req.Tools
 		end, err := startable(ctx, p, c, &in, tools)
@@ -52,7 +53,7 @@ func ModelProgram(ctx context.Context, p *project.Project, in exec.NativeCall) (
 	if err != nil {
 		return nil, err
 	}
-	return project.Answered(t, resp)
+	return threadhost.Answered(t, resp)
 }
 
 // mayStart returns an error for an item whose signer may not decide what becomes of a login

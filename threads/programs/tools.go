@@ -9,11 +9,11 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
-	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/resulttext"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // noPrompts is a server without prompts and resources.
@@ -46,7 +46,7 @@ func offeredTools(defs []message.ToolDef) *agent.Definitions {
 // not.
 type threadTools struct {
 	noPrompts
-	r    *project.ThreadRun
+	r    *threadhost.Run
 	t    *threads.Thread
 	run  context.Context // of the program
 	call exec.Call       // of the provider
@@ -105,7 +105,7 @@ func (s *threadTools) hooked(ctx context.Context, tool threads.Offered, input ma
 	if err != nil {
 		return nil, err
 	}
-	control, err := project.ControlOf(out.Data)
+	control, err := threadhost.ControlOf(out.Data)
 	switch {
 	case err != nil || control == nil:
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/testfile"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // ModelChoice is a model that runs the directives of tests in place of the recordings.
@@ -69,7 +70,7 @@ type ModelReport struct {
 
 // RunModel runs the directives of tests with a model. o has the permissions and the limits of
 // each thread. A thread that fails is a result; the error is that of ctx.
-func RunModel(ctx context.Context, p *project.Project, refs []item.Ref, m ModelChoice, o project.ThreadOptions) (*ModelReport, error) {
+func RunModel(ctx context.Context, p *project.Project, refs []item.Ref, m ModelChoice, o threadhost.Options) (*ModelReport, error) {
 	r := &ModelReport{Model: m.String(), Tests: len(refs), Runs: []ModelRun{}}
 	for _, ref := range refs {
 		run := runModel(ctx, p, ref, m, o)
@@ -89,7 +90,7 @@ func RunModel(ctx context.Context, p *project.Project, refs []item.Ref, m ModelC
 	return r, nil
 }
 
-func runModel(ctx context.Context, p *project.Project, ref item.Ref, m ModelChoice, o project.ThreadOptions) ModelRun {
+func runModel(ctx context.Context, p *project.Project, ref item.Ref, m ModelChoice, o threadhost.Options) ModelRun {
 	run := ModelRun{Test: ref.String()}
 	began := time.Now()
 	f, err := testFile(ctx, p, ref)
@@ -103,7 +104,7 @@ func runModel(ctx context.Context, p *project.Project, ref item.Ref, m ModelChoi
 	var res *threads.Result
 	if err == nil {
 		o.Params, o.Provider, o.Model, o.NoSuspend, o.NoFallback = f.Recorded.Inputs, m.Provider, m.Model, true, true
-		res, err = p.StartThread(ctx, &o)
+		res, err = threadhost.Start(ctx, p, &o)
 	}
 	if res != nil {
 		run.Thread, run.Status, run.Cost = res.ThreadID, res.Status, res.Cost

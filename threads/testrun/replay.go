@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/testfile"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // Report is what a test found.
@@ -124,7 +125,7 @@ func replayTest(ctx context.Context, p *project.Project, f *testfile.File, held 
 		return nil, err
 	}
 	parts := map[string]bool{}
-	o := &project.ThreadOptions{Ref: ref, Params: f.Recorded.Inputs, Held: held, NoSuspend: true, Facts: testFacts(f.Facts).steps()}
+	o := &threadhost.Options{Ref: ref, Params: f.Recorded.Inputs, Held: held, NoSuspend: true, Facts: testFacts(f.Facts).steps()}
 	o.Replay = &threads.Replay{Recording: recording, Clean: cleaner.JSON, Differs: func(d threads.Difference) {
 		if !parts[d.Part] { // every later request repeats it
 			parts[d.Part] = true
@@ -187,9 +188,9 @@ func changedTools(ctx context.Context, p *project.Project, f *testfile.File) ([]
 
 // scratchThread runs a replay whose log is temporary, and returns its result and events. A
 // thread that fails has a result; the error is of a thread that has none.
-func scratchThread(ctx context.Context, p *project.Project, o *project.ThreadOptions) (*threads.Result, []threads.Event, error) {
+func scratchThread(ctx context.Context, p *project.Project, o *threadhost.Options) (*threads.Result, []threads.Event, error) {
 	const id = "test"
-	params, err := p.KernelParams(ctx, id, o)
+	params, err := threadhost.KernelParams(ctx, p, id, o)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -48,7 +49,7 @@ func ThreadDirective(ctx context.Context, p *project.Project, in exec.NativeCall
 		defer cancel()
 		go relay(within, p, s.ThreadID, decide)
 	}
-	limit := time.Duration(s.Limits.DurationSeconds)*time.Second + project.PlaceWait
+	limit := time.Duration(s.Limits.DurationSeconds)*time.Second + threadhost.PlaceWait
 	waited, err := p.WaitThreads(ctx, []string{s.ThreadID}, limit, false)
 	for diag.CodeOf(err) == diag.Timeout && ctx.Err() == nil && hasAsked(p, s.ThreadID) {
 		waited, err = p.WaitThreads(ctx, []string{s.ThreadID}, limit, false) // its limit is without the time of its questions
@@ -92,7 +93,7 @@ func outcome(p *project.Project, id, state string) (map[string]any, error) {
 }
 
 // childOptions reads the parameters of the tool.
-func childOptions(ctx context.Context, p *project.Project, in exec.NativeCall) (o *project.ThreadOptions, wait bool, err error) {
+func childOptions(ctx context.Context, p *project.Project, in exec.NativeCall) (o *threadhost.Options, wait bool, err error) {
 	text := func(key string) string { s, _ := in.Parameters[key].(string); return s }
 	id := cmp.Or(text("directive_id"), text("directive_name"))
 	if id == "" {
@@ -102,7 +103,7 @@ func childOptions(ctx context.Context, p *project.Project, in exec.NativeCall) (
 	if err != nil || ref.Kind != item.Directive {
 		return nil, false, diag.New(diag.ValidationFailed, "starting a thread: %q is not the id of a directive", id)
 	}
-	o = &project.ThreadOptions{Ref: ref, Held: in.Held, Model: text("model"), Provider: text("provider"), Above: project.Spawner(p, in.Call), CallID: project.CallOf(in.Call), Again: in.Again}
+	o = &threadhost.Options{Ref: ref, Held: in.Held, Model: text("model"), Provider: text("provider"), Above: threadhost.Spawner(p, in.Call), CallID: threadhost.CallOf(in.Call), Again: in.Again}
 	if in.ID != "" {
 		o.Call = in.Thread + "/" + in.ID
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/store"
+	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -31,7 +32,7 @@ type orchestration struct {
 // Orchestrate is the function of the tool.
 func Orchestrate(ctx context.Context, p *project.Project, in exec.NativeCall) (map[string]any, error) {
 	o := orchestration{p: p, in: in}
-	if r := project.Spawner(p, in.Call); r != nil {
+	if r := threadhost.Spawner(p, in.Call); r != nil {
 		o.from = r.Stored().ID
 	}
 	do := map[string]func(context.Context) (any, error){
@@ -58,7 +59,7 @@ func (o orchestration) text(key string) string {
 }
 
 func (o orchestration) whole(key string, def int64) int64 {
-	return cmp.Or(project.WholeOf(o.in.Parameters[key]), def)
+	return cmp.Or(threadhost.WholeOf(o.in.Parameters[key]), def)
 }
 
 func (o orchestration) list(key string) (out []string) {
@@ -193,7 +194,7 @@ func (o orchestration) aggregate(ctx context.Context) (any, error) {
 		case threads.Failed, threads.Cancelled, threads.Killed:
 			failed++
 		}
-		if s, err := o.p.ThreadSummary(ctx, o.p.EndOfChain(id)); err == nil {
+		if s, err := threadhost.Summary(ctx, o.p, o.p.EndOfChain(id)); err == nil {
 			spend += s.Cost.Spend
 		}
 		results = append(results, r)
@@ -230,7 +231,7 @@ func (o orchestration) status(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.p.ThreadSummary(ctx, id)
+	return threadhost.Summary(ctx, o.p, id)
 }
 
 // end cancels or kills a thread. A thread that cancels itself ends after this call.

@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // diff returns what a thread changed in its working copy.
@@ -50,7 +51,7 @@ func (o orchestration) mayWrite(ctx context.Context, id string) error {
 	if err := o.in.Held.Allows(policy.Execute, item.Ref{Kind: item.Tool, ID: "rye/file-system/write"}); err != nil {
 		return err
 	}
-	r := project.Spawner(o.p, o.in.Call)
+	r := threadhost.Spawner(o.p, o.in.Call)
 	below := r != nil && r.Options.Child != nil
 	return o.p.MayAs(ctx, o.in, policy.Call{Rating: policy.Rating{Class: policy.T2, Tier: policy.T2, Why: "it writes files of the project"}, Enforced: true, Child: below},
 		"Apply the working copy of the thread "+id+"?",

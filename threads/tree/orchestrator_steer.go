@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // by is who makes the call, as logs name it.
@@ -37,10 +38,10 @@ func (o orchestration) suspend(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	if o.own(id) {
-		_, err := o.p.AskToSuspend(ctx, id, o.text("reason"), o.by(ctx))
+		_, err := threadhost.AskToSuspend(ctx, o.p, id, o.text("reason"), o.by(ctx))
 		return map[string]any{"thread_id": id, "state": threads.Running}, err
 	}
-	state, err := o.p.SuspendThread(ctx, id, o.text("reason"), o.by(ctx))
+	state, err := threadhost.Suspend(ctx, o.p, id, o.text("reason"), o.by(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func (o orchestration) resume(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	last, s, err := o.p.Steered(id, "resuming")
+	last, s, err := threadhost.Steered(o.p, id, "resuming")
 	if err != nil {
 		return nil, err
 	}
@@ -97,13 +98,13 @@ func (o orchestration) handOff(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	if o.own(id) {
-		last, _, err := o.p.Steered(id, "handing off")
+		last, _, err := threadhost.Steered(o.p, id, "handing off")
 		if err == nil {
 			err = askToHandOff(o.p, last, o.text("message"), o.by(ctx))
 		}
 		return map[string]any{"thread_id": last, "state": threads.Running}, err
 	}
-	last, s, err := o.p.Steered(id, "handing off")
+	last, s, err := threadhost.Steered(o.p, id, "handing off")
 	if err != nil {
 		return nil, err
 	}

@@ -12,12 +12,13 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/store"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // joined returns the thread that a call started before the process of its caller was
 // stopped, nil if it started none. One that was ended because of its caller goes on in a
 // process of its own.
-func joined(ctx context.Context, p *project.Project, o *project.ThreadOptions) (*Spawned, error) {
+func joined(ctx context.Context, p *project.Project, o *threadhost.Options) (*Spawned, error) {
 	if o.Above == nil || !o.Again {
 		return nil, nil
 	}
@@ -169,11 +170,11 @@ func resumeProcess(ctx context.Context, e *project.Env, m project.StartMessage) 
 	if err := p.CheckLocked(); err != nil {
 		return err
 	}
-	o := &project.ThreadOptions{Held: policy.Person(), Message: m.Text("message"), By: m.Text("by")}
+	o := &threadhost.Options{Held: policy.Person(), Message: m.Text("message"), By: m.Text("by")}
 	if m.Flag("hand_off") {
-		_, err = p.HandOff(ctx, id, o)
+		_, err = threadhost.HandOff(ctx, p, id, o)
 	} else {
-		_, err = p.ContinueThread(ctx, id, o)
+		_, err = threadhost.Continue(ctx, p, id, o)
 	}
 	return err
 }

@@ -14,13 +14,14 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
 // decider returns how the process that waits for a thread asks a person about its calls: at
 // the terminal, or at the client of the call. It is nil if it cannot: also for a client that
 // would repeat the call with the answer, because that would start another thread.
-func decider(p *project.Project, call exec.Call) project.Decide {
+func decider(p *project.Project, call exec.Call) threadhost.Decide {
 	ask := call.Ask
 	if ask == nil {
 		return nil
@@ -28,7 +29,7 @@ func decider(p *project.Project, call exec.Call) project.Decide {
 	if a := call.Asking; a != nil && !a.Live {
 		return nil
 	}
-	if r := project.Spawner(p, call); r != nil && r.Options.Decide != nil {
+	if r := threadhost.Spawner(p, call); r != nil && r.Options.Decide != nil {
 		return r.Options.Decide
 	}
 	return func(ctx context.Context, q project.Asked) (threads.Reply, error) {
@@ -39,7 +40,7 @@ func decider(p *project.Project, call exec.Call) project.Decide {
 // relay asks the person of this process what a thread asks that this process waits for,
 // until ctx ends. The answer goes where that of every process goes, so that the first one is
 // used. A question that is not answered stays with the thread, for which its end is a denial.
-func relay(ctx context.Context, p *project.Project, id string, decide project.Decide) {
+func relay(ctx context.Context, p *project.Project, id string, decide threadhost.Decide) {
 	log := &growing{}
 	for project.Pause(ctx, relayPause) == nil {
 		grown := log.read(transcript.Base(p.Spaces.ProjectDir, id).Path(transcript.File))
@@ -65,7 +66,7 @@ func relay(ctx context.Context, p *project.Project, id string, decide project.De
 // relayPause is the time between two reads of the log of a thread that is waited for.
 const relayPause = 200 * time.Millisecond
 
-func relayOne(ctx context.Context, p *project.Project, id string, q *threads.OpenQuestion, decide project.Decide) {
+func relayOne(ctx context.Context, p *project.Project, id string, q *threads.OpenQuestion, decide threadhost.Decide) {
 	within, cancel := context.WithDeadline(ctx, q.Expires)
 	defer cancel()
 	within, end := context.WithCancelCause(within)
@@ -80,7 +81,7 @@ func relayOne(ctx context.Context, p *project.Project, id string, q *threads.Ope
 			}
 		}
 	}()
-	about := project.OpenAsked(within, p, id, q)
+	about := threadhost.OpenAsked(within, p, id, q)
 	about.Question = "Thread " + id + ": " + q.Question
 	r, err := decide(within, about)
 	if errors.Is(err, threads.ErrLeft) {
@@ -88,14 +89,14 @@ func relayOne(ctx context.Context, p *project.Project, id string, q *threads.Ope
 		return
 	}
 	if err == nil && within.Err() == nil {
-		_, _, _ = p.DecideCall(ctx, id, q.ID, r, strings.Join(q.Prefixes, ", ")) // it was answered before, or its process has ended
+		_, _, _ = threadhost.DecideCall(ctx, p, id, q.ID, r, strings.Join(q.Prefixes, ", ")) // it was answered before, or its process has ended
 	}
 }
 
 // leave has the process of a thread suspend it with a question that the person left open.
 func leave(p *project.Project, id string, q *threads.OpenQuestion) error {
 	payload := map[string]any{"decision": threads.LeftOpen, "question": item.DigestOf([]byte(q.Question)).String()}
-	return graph.Send(p.Spaces.ProjectDir, id, graph.Message{Kind: project.AnswerKind, Name: q.ID, Payload: payload, By: "person"}, p.Env.Now())
+	return graph.Send(p.Spaces.ProjectDir, id, graph.Message{Kind: threadhost.AnswerKind, Name: q.ID, Payload: payload, By: "person"}, p.Env.Now())
 }
 
 // growing is a file of which each part is read once.

@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/store"
+	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/token"
 )
 
@@ -53,7 +54,7 @@ type Spawned struct {
 // session. What can be refused before the thread begins is refused here; SpawnThread returns
 // when the log has the start of the thread. A thread that another one starts is admitted by
 // the registry first, and leaves nothing if it does not begin.
-func Spawn(ctx context.Context, p *project.Project, o *project.ThreadOptions) (s *Spawned, err error) {
+func Spawn(ctx context.Context, p *project.Project, o *threadhost.Options) (s *Spawned, err error) {
 	if p, err = project.InAccount(p); err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func Spawn(ctx context.Context, p *project.Project, o *project.ThreadOptions) (s
 			err = errors.Join(err, in.DropUnused(context.WithoutCancel(ctx), id))
 		}
 	}()
-	if start.Attachments, err = project.Attachments(ctx, in, o, prepared); err != nil {
+	if start.Attachments, err = threadhost.Attachments(ctx, in, o, prepared); err != nil {
 		return nil, err
 	}
 	if start.Token, err = mintFor(ctx, p, prepared, o, id); err != nil {
@@ -119,7 +120,7 @@ func Spawn(ctx context.Context, p *project.Project, o *project.ThreadOptions) (s
 }
 
 // mintFor makes the token of a thread whose process has the permissions of the caller.
-func mintFor(ctx context.Context, p *project.Project, prepared *project.PreparedThread, o *project.ThreadOptions, id string) (token.Token, error) {
+func mintFor(ctx context.Context, p *project.Project, prepared *project.PreparedThread, o *threadhost.Options, id string) (token.Token, error) {
 	grant := token.Grant{
 		Thread:    id,
 		Root:      id,
@@ -163,9 +164,9 @@ func RunProcess(ctx context.Context, e *project.Env, in io.Reader) (err error) {
 	if err != nil {
 		return err
 	}
-	o := &project.ThreadOptions{Ledger: ledger, ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.Object("params"), Model: m.Text("model"), Provider: m.Text("provider"), Message: m.Text("message"), Call: m.Text("call"), Copy: m.Text("copy"), Relayed: m.Flag("relayed"), Attended: m.Flag("attended")}
+	o := &threadhost.Options{Ledger: ledger, ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.Object("params"), Model: m.Text("model"), Provider: m.Text("provider"), Message: m.Text("message"), Call: m.Text("call"), Copy: m.Text("copy"), Relayed: m.Flag("relayed"), Attended: m.Flag("attended")}
 	defer func() { err = errors.Join(err, o.CloseLedger()) }()
-	if o.Attach, err = project.ReadBlocks(m["attachments"]); err != nil {
+	if o.Attach, err = threadhost.ReadBlocks(m["attachments"]); err != nil {
 		return diag.New(diag.Usage, "reading what to start: attachments: %w", err)
 	}
 	o.AttachReady = true
@@ -179,6 +180,6 @@ func RunProcess(ctx context.Context, e *project.Env, in io.Reader) (err error) {
 		limit, _ := v.(string)
 		o.Limits = append(o.Limits, limit)
 	}
-	_, err = p.StartThread(ctx, o)
+	_, err = threadhost.Start(ctx, p, o)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // handOffWait is how long a process may take to begin the thread that goes on: a turn of
@@ -17,12 +18,12 @@ const handOffWait = 2 * time.Minute
 // before its next turn, or one of its own if no process runs the thread. It returns the new
 // thread.
 func HandOff(ctx context.Context, p *project.Project, id, text, by string) (next string, err error) {
-	from, _, err := p.Steered(id, "handing off")
+	from, _, err := threadhost.Steered(p, id, "handing off")
 	if err != nil {
 		return "", err
 	}
 	if graph.Owner(ctx, p.Spaces.ProjectDir, from) < 0 {
-		if _, err := p.HandsOff(from); err != nil {
+		if _, err := threadhost.HandsOff(p, from); err != nil {
 			return "", err
 		}
 		_, err = continueProcess(ctx, p, from, resumeStart{Message: text, HandOff: true})
@@ -37,7 +38,7 @@ func HandOff(ctx context.Context, p *project.Project, id, text, by string) (next
 			return next, err
 		}
 		if !running {
-			return "", p.NotRunning(ctx, from, "handing off")
+			return "", threadhost.NotRunning(ctx, p, from, "handing off")
 		}
 		if time.Now().After(end) {
 			return "", diag.New(diag.Timeout, "handing off %s: its turn has not ended after %s; another thread goes on after it", from, handOffWait)

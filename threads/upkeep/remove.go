@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads/heads"
+	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -117,7 +118,7 @@ func removeTrees(p *project.Project, base atomicfile.Base, trees []Tree) error {
 				return err
 			}
 		}
-		if err := p.RemoveRecord(item.Ref{Kind: item.Knowledge, ID: project.ThreadRecords + "/" + t.Root}); err != nil {
+		if err := p.RemoveRecord(item.Ref{Kind: item.Knowledge, ID: threadhost.ThreadRecords + "/" + t.Root}); err != nil {
 			return err
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/internal/vtmode"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // CanAsk reports whether a person can be asked for permissions at the terminal.
@@ -82,7 +83,7 @@ func AboutThread(c *cli.Call) func(ctx context.Context, thread, question string)
 
 // AboutCall returns the function that asks at the terminal about a call of a thread, nil
 // without one.
-func AboutCall(c *cli.Call) project.Decide {
+func AboutCall(c *cli.Call) threadhost.Decide {
 	if !CanAsk(c) {
 		return nil
 	}

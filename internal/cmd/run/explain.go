@@ -13,13 +13,14 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // explainThread prints what a thread would use. It calls no model.
 func explainThread(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call, o *watch.ThreadOptions, whole bool) error {
 	opts := o.Options(c, req)
 	opts.Plan = true
-	p, err := h.PlanThread(ctx, opts)
+	p, err := threadhost.Explain(ctx, h, opts)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func priceLine(p *project.ModelPrices) string {
 }
 
 // showWhere adds where the log of a thread is, and what its tools see.
-func showWhere(t *cli.Table, p *project.ThreadPlan) {
+func showWhere(t *cli.Table, p *threadhost.Plan) {
 	t.Add("log", "in "+p.Logs)
 	switch w := p.Workspace; {
 	case w.Empty:
@@ -59,7 +60,7 @@ func showWhere(t *cli.Table, p *project.ThreadPlan) {
 	}
 }
 
-func showPlan(u *cli.UI, p *project.ThreadPlan, whole bool) {
+func showPlan(u *cli.UI, p *threadhost.Plan, whole bool) {
 	t := cli.NewTable("plan")
 	t.Add("directive", fmt.Sprintf("%s, signed by %s, %s", p.Ref, p.Directive.Owner, p.Directive.Space))
 	for _, e := range p.Extends {

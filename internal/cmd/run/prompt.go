@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/promptinput"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // promptArgs replaces "prompt TEXT…" by the directive that does what a text asks for. taken
@@ -38,7 +39,7 @@ func continueWithPrompt(ctx context.Context, c *cli.Call, h *project.Project, o 
 		return diag.New(diag.Usage, "reading the command line: --continue and --resume apply to prompts").WithReason("prompt_continue")
 	}
 	text := strings.TrimPrefix(args[len(args)-1], "prompt=")
-	h, err := h.ForPrompts()
+	h, err := threadhost.ForPrompts(h)
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func continueWithPrompt(ctx context.Context, c *cli.Call, h *project.Project, o 
 	if o.resume != "" {
 		id, err = watch.FindRun(ctx, c, h, o.resume)
 	} else {
-		id, err = h.LastPrompt(env.PromptDirective())
+		id, err = threadhost.LastPrompt(h, env.PromptDirective())
 	}
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads/activity"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // renderThread prints what a model would read first. It calls no model.
@@ -20,7 +21,7 @@ func renderThread(ctx context.Context, c *cli.Call, h *project.Project, req prim
 	if opts.Attach, err = o.Attachments(c); err != nil {
 		return err
 	}
-	r, err := h.RenderThread(ctx, opts)
+	r, err := threadhost.Render(ctx, h, opts)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads/models"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // setupOptions are the flags of rye setup.
@@ -343,7 +344,7 @@ func (s *setupRun) finish(ctx context.Context, ready bool) error {
 	if !ready {
 		return s.c.UI.Show(s.data, func() { s.c.UI.Out("No model is set up. rye setup can be repeated.") })
 	}
-	plan, err := s.p.PlanThread(ctx, &project.ThreadOptions{Ref: env.PromptDirective(), Params: map[string]any{"prompt": "x"}, Held: policy.Person(), Plan: true})
+	plan, err := threadhost.Explain(ctx, s.p, &threadhost.Options{Ref: env.PromptDirective(), Params: map[string]any{"prompt": "x"}, Held: policy.Person(), Plan: true})
 	if err == nil && len(plan.Models) > 0 {
 		s.data.Model = plan.Models[0].Model
 		if plan.Models[0].Provider.Ref != s.data.Provider {

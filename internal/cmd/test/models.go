@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/activity"
 	"github.com/ryeos/rye/threads/testrun"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // runModels runs the directives of the tests with each model.
@@ -34,7 +35,7 @@ func runModels(ctx context.Context, c *cli.Call, o *testOptions) error {
 	}
 	reports := []*testrun.ModelReport{}
 	for _, m := range choices {
-		r, err := testrun.RunModel(ctx, h, refs, m, project.ThreadOptions{Held: policy.Person(), Limits: o.limits, Ask: ask.AboutRisk(c)})
+		r, err := testrun.RunModel(ctx, h, refs, m, threadhost.Options{Held: policy.Person(), Limits: o.limits, Ask: ask.AboutRisk(c)})
 		reports = append(reports, r) // what it cost is shown, also when it is cancelled
 		if err != nil {
 			return endModels(c, reports, err)

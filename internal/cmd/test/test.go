@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/testrun"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // testOptions are the flags of rye test, which rye test record has too.
@@ -212,7 +213,7 @@ func recordRun(ctx context.Context, c *cli.Call, h *project.Project, o *testReco
 	opts := thread.Options(c, primary.Call{Ref: ref, Held: policy.Person(), Args: c.Args[1:]})
 	show := watch.NewWatcher(c, h, false)
 	opts.Observe, opts.Started = show.Line, show.Started
-	r, err := h.FollowDirective(ctx, opts)
+	r, err := threadhost.FollowDirective(ctx, h, opts)
 	if err != nil {
 		return "", err
 	}

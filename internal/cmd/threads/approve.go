@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/waiting"
 )
 
@@ -129,7 +130,7 @@ func askOpen(ctx context.Context, c *cli.Call, p *project.Project, id string) er
 	}
 	for i := range open {
 		q := &open[i]
-		about := project.OpenAsked(ctx, p, id, q)
+		about := threadhost.OpenAsked(ctx, p, id, q)
 		about.Queue = func() (int, int) { return i + 1, len(open) }
 		a, err := ask.AtTerminal(ctx, c, ask.CallQuestion(c, about))
 		if errors.Is(err, threads.ErrLeft) {
@@ -140,11 +141,11 @@ func askOpen(ctx context.Context, c *cli.Call, p *project.Project, id string) er
 		}
 		r := ask.ReplyTo(a)
 		if r.Stop { // before the answer, which a process may take at once
-			if err := p.StopTurn(id); err != nil {
+			if err := threadhost.StopTurn(p, id); err != nil {
 				return err
 			}
 		}
-		_, goesOn, err := p.DecideCall(ctx, id, q.ID, r, prefixOf(r, q))
+		_, goesOn, err := threadhost.DecideCall(ctx, p, id, q.ID, r, prefixOf(r, q))
 		if err != nil {
 			return err
 		}
@@ -190,7 +191,7 @@ func askRun(ctx context.Context, c *cli.Call, p *project.Project, id string) err
 		if !q.Approval {
 			return watch.ResumeRun(ctx, c, p, id, project.GraphOptions{}) // it asks here
 		}
-		about := project.Asked{Tier: q.Tier, Rule: q.Rule, Details: project.ChangeLines(ctx, p, id, q.Change)}
+		about := project.Asked{Tier: q.Tier, Rule: q.Rule, Details: threadhost.ChangeLines(ctx, p, id, q.Change)}
 		yes, err := ask.AboutRisk(c)(project.WithAsked(ctx, about), q.Question)
 		if errors.Is(err, threads.ErrLeft) {
 			return nil

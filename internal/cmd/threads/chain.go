@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/tree"
 )
 
@@ -73,10 +74,10 @@ and this command prints the id of the new thread.`,
 				}
 				return c.UI.Show(map[string]any{"thread_id": next, "continues": id}, func() { c.UI.Out("%s", next) })
 			}
-			opts := &project.ThreadOptions{Held: policy.Person(), Message: o.Message, Ask: ask.AboutRisk(c), Decide: ask.AboutCall(c), Answer: ask.AboutThread(c)}
+			opts := &threadhost.Options{Held: policy.Person(), Message: o.Message, Ask: ask.AboutRisk(c), Decide: ask.AboutCall(c), Answer: ask.AboutThread(c)}
 			show := watch.NewWatcher(c, p, o.Events)
 			opts.Observe, opts.Started = show.Line, show.Started
-			r, err := p.HandOff(ctx, id, opts)
+			r, err := threadhost.HandOff(ctx, p, id, opts)
 			return show.End(r, err)
 		},
 	}

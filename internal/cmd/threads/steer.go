@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/tree"
 )
 
@@ -27,7 +28,7 @@ its money stays reserved, and its time does not run.`,
 			if err != nil {
 				return err
 			}
-			state, err := p.SuspendThread(ctx, id, reason, "person")
+			state, err := threadhost.Suspend(ctx, p, id, reason, "person")
 			if err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/waiting"
 )
 
@@ -43,7 +44,7 @@ func runThreadsShow(ctx context.Context, c *cli.Call, items bool, text *textOpti
 	if text.wanted() && !c.UI.AsJSON {
 		return showText(ctx, c, p, id, text)
 	}
-	s, err := p.ThreadSummary(ctx, id)
+	s, err := threadhost.Summary(ctx, p, id)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // ResumeOptions are the flags of rye threads resume.
@@ -18,7 +19,7 @@ type ResumeOptions struct {
 }
 
 func ResumeThread(ctx context.Context, c *cli.Call, p *project.Project, id string, o *ResumeOptions) error {
-	opts := &project.ThreadOptions{Held: policy.Person(), Limits: o.Limits, Message: o.Message, AcceptChanged: o.AcceptChanged, NoSuspend: o.NoSuspend,
+	opts := &threadhost.Options{Held: policy.Person(), Limits: o.Limits, Message: o.Message, AcceptChanged: o.AcceptChanged, NoSuspend: o.NoSuspend,
 		Ask: ask.AboutRisk(c), Decide: ask.AboutCall(c), Answer: ask.AboutThread(c)}
 	var err error
 	if opts.Attach, err = o.Attachments(c); err != nil {
@@ -28,11 +29,11 @@ func ResumeThread(ctx context.Context, c *cli.Call, p *project.Project, id strin
 }
 
 // ContinueThread continues a thread, or a completed one in a new thread, and shows it.
-func ContinueThread(ctx context.Context, c *cli.Call, p *project.Project, id string, opts *project.ThreadOptions, events bool) error {
+func ContinueThread(ctx context.Context, c *cli.Call, p *project.Project, id string, opts *threadhost.Options, events bool) error {
 	show := NewWatcher(c, p, events)
 	defer show.stop()
 	opts.Observe, opts.Started = show.Line, show.Started
-	r, err := p.ContinueOrFollow(ctx, id, opts)
+	r, err := threadhost.ContinueOrFollow(ctx, p, id, opts)
 	return show.End(r, err)
 }
 
@@ -50,7 +51,7 @@ func DecideThread(ctx context.Context, c *cli.Call, p *project.Project, id, call
 		if err != nil {
 			return true, err
 		}
-		q, goesOn, err := p.DecideCall(ctx, id, call, r, prefix)
+		q, goesOn, err := threadhost.DecideCall(ctx, p, id, call, r, prefix)
 		if q != nil {
 			c.UI.Note("%s: %s", r.Decision, q.Question)
 		}
@@ -65,7 +66,7 @@ func DecideThread(ctx context.Context, c *cli.Call, p *project.Project, id, call
 	if r.Decision != threads.Deny {
 		return true, ResumeThread(ctx, c, p, id, &ResumeOptions{})
 	}
-	res, err := p.DeclineThread(ctx, id)
+	res, err := p.Decline(ctx, id)
 	if res == nil {
 		return true, err
 	}

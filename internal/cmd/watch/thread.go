@@ -21,6 +21,7 @@ import (
 	"github.com/ryeos/rye/threads/activity"
 	"github.com/ryeos/rye/threads/attach"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -98,8 +99,8 @@ func (o *ThreadOptions) ReplayFlags() []cli.Flag {
 }
 
 // Options returns what the project needs to start a thread.
-func (o *ThreadOptions) Options(c *cli.Call, call primary.Call) *project.ThreadOptions {
-	out := &project.ThreadOptions{
+func (o *ThreadOptions) Options(c *cli.Call, call primary.Call) *threadhost.Options {
+	out := &threadhost.Options{
 		Ref: call.Ref, Args: call.Args, Params: call.Params, Held: call.Held, Limits: o.Limits, Model: o.Model, Provider: o.Provider,
 		Message: o.Message, AnyPath: true, NoSuspend: o.NoSuspend, Workspace: o.workspace, Carry: o.carry, Ask: ask.AboutRisk(c), Decide: ask.AboutCall(c), Answer: ask.AboutThread(c),
 	}
@@ -122,12 +123,12 @@ func RunThread(ctx context.Context, c *cli.Call, h *project.Project, req primary
 		return err
 	}
 	opts.Observe, opts.Started = show.Line, show.Started
-	r, err := h.FollowDirective(ctx, opts)
+	r, err := threadhost.FollowDirective(ctx, h, opts)
 	return show.End(r, err)
 }
 
 // replays sets the recording that answers a thread.
-func (o *ThreadOptions) replays(ctx context.Context, h *project.Project, opts *project.ThreadOptions, show *watcher) error {
+func (o *ThreadOptions) replays(ctx context.Context, h *project.Project, opts *threadhost.Options, show *watcher) error {
 	if o.Replay == "" {
 		if o.tools != "" || o.strict {
 			return diag.New(diag.Usage, "reading the command line: --tools and --strict apply to --replay only")
@@ -189,7 +190,7 @@ func NewWatcher(c *cli.Call, h *project.Project, events bool) *watcher {
 	if events {
 		c.UI.AsJSON, c.UI.Lines = true, true
 	}
-	return &watcher{c: c, h: h, events: events, debug: h.DebugEvents()}
+	return &watcher{c: c, h: h, events: events, debug: threadhost.DebugEvents(h)}
 }
 
 // Started prints the warnings of the prices and the first line.

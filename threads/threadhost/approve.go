@@ -1,0 +1,289 @@
+package threadhost
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads"
+)
+
+// OpenAsked describes an open question of a thread to a person.
+func OpenAsked(ctx context.Context, p *project.Project, thread string, q *threads.OpenQuestion) project.Asked {
+	return project.Asked{Thread: thread, Question: q.Question, Rule: q.Rule, Prefixes: q.Prefixes, Tier: q.Tier, Change: q.Change,
+		Details: append(ChangeLines(ctx, p, thread, q.Change), q.Details()...)}
+}
+
+// ChangeLines returns the lines of the difference that a call of a thread or run would make now, nil
+// without one. It reads the files where the tools of the thread or run work.
+func ChangeLines(ctx context.Context, p *project.Project, id string, c *policy.FileChange) []string {
+	if c == nil {
+		return nil
+	}
+	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
+	switch {
+	case err == nil:
+		p, err = p.InCopyOf(id, s)
+	case diag.CodeOf(err) == diag.ThreadNotFound:
+		p, err = p.WhereRan(ctx, id)
+	}
+	if err != nil {
+		return []string{hidden.Visible("the changes cannot be shown: " + err.Error())}
+	}
+	return p.Env.ChangesOf(project.ToolsDir(p), c)
+}
+
+// approver returns what asks a person about a call, after the hooks of the event: one denial
+// is enough, and no person is asked then.
+func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCall) project.AsksPerson {
+	hooks := ctx
+	return func(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask) (*threads.Reply, error) {
+		q.Before = func() error { return r.beforeAsking(hooks, within, c, q.Tier) }
+		own := !project.OfNode(ctx) // not of a node of a graph that the model calls
+		switch {
+		case ask != nil && own && r.Options.Decide != nil:
+			q.Ask = func(ctx context.Context) (threads.Reply, error) {
+				about := project.AskedOf(ctx)
+				about.Thread, about.Question, about.Rule, about.Prefixes = r.id, q.Text, q.Rule, q.Prefixes
+				reply, err := r.Options.Decide(ctx, about)
+				if reply.Stop && err == nil && r.suspends() {
+					err = StopTurn(r.Project, r.id)
+				}
+				return reply, err
+			}
+		case ask != nil:
+			q.Ask = func(ctx context.Context) (threads.Reply, error) { return project.ReplyOf(ask(ctx, q.Text)) }
+		case own && r.Options.Relayed: // the answer comes into the inbox
+			q.Ask = func(ctx context.Context) (threads.Reply, error) {
+				<-ctx.Done()
+				return threads.Reply{}, ctx.Err()
+			}
+		case own && rests && r.Options.Below == nil && r.Options.Replay == nil: // a run waits for the thread of its node, and a replay cannot go on
+			a, _, err := r.Project.Allowance(ctx)
+			if err != nil {
+				return nil, err
+			}
+			q.Open = time.Duration(a.Approvals.SuspendedTimeoutSeconds) * time.Second
+		}
+		if q.Ask != nil && own && r.Options.Below == nil && r.Options.Replay == nil {
+			a, _, err := r.Project.Allowance(ctx)
+			if err != nil {
+				return nil, err
+			}
+			q.Left = time.Duration(a.Approvals.SuspendedTimeoutSeconds) * time.Second
+		}
+		return c.Approve(ctx, q)
+	}
+}
+
+// beforeAsking runs the hooks of a question about a call.
+func (r *Run) beforeAsking(ctx context.Context, within exec.Call, c *threads.ToolCall, tier string) error {
+	t := r.thread()
+	if t == nil {
+		return nil
+	}
+	call := map[string]any{"name": c.Tool.Name, "ref": c.Tool.Ref, "input": c.Input, "tier": tier}
+	within.Node = c.Key + "/approval"
+	out, err := r.Step(ctx, within, t, "run_hooks", map[string]any{"event": "approval_requested", "context": map[string]any{"call": call, "capability": c.Tool.Ref}})
+	if err != nil {
+		return err
+	}
+	control, err := ControlOf(out.Data)
+	if err != nil || control == nil || control.Action != "deny" {
+		return err
+	}
+	return diag.New(diag.PolicyDenied, "%s", cmp.Or(control.Feedback, control.Message, "the hook "+control.By+" denied the call")).WithReason("hook").WithDetail("hook", control.By)
+}
+
+// The answers of persons to questions about calls are messages of the inbox.
+const AnswerKind = "answer"
+
+// decided returns the answer to a question that another process wrote.
+func (r *Run) decided(question string) (*threads.Decision, error) {
+	return decisionIn(r.Project.Spaces.ProjectDir, r.id, question)
+}
+
+func decisionIn(project, id, question string) (*threads.Decision, error) {
+	all, err := graph.Inbox(project, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		if m.Kind != AnswerKind || m.Name != question {
+			continue
+		}
+		p, _ := m.Payload.(map[string]any)
+		d := &threads.Decision{By: m.By}
+		d.Decision, _ = p["decision"].(string)
+		d.Feedback, _ = p["feedback"].(string)
+		text, _ := p["question"].(string)
+		if d.Question, err = item.ParseDigest(text); err != nil {
+			continue
+		}
+		d.At, _ = p["at"].(string)
+		d.Time, _ = time.Parse(time.RFC3339, m.Time)
+		return d, nil
+	}
+	return nil, nil
+}
+
+// took removes the answers to a question that the log has.
+func (r *Run) took(question string) error {
+	all, err := graph.Inbox(r.Project.Spaces.ProjectDir, r.id)
+	if err != nil {
+		return err
+	}
+	var list []graph.Message
+	for _, m := range all {
+		if m.Kind == AnswerKind && m.Name == question {
+			list = append(list, m)
+		}
+	}
+	return graph.Take(r.Project.Spaces.ProjectDir, r.id, list)
+}
+
+// DecideCall writes down the answer of a person to a question about a call of a thread. call
+// can be "" if one question is open. An answer for prefixes repeats them, separated by ", ".
+// It returns the question. goesOn is false if the process of the thread has taken the answer:
+// else the thread must be resumed.
+func DecideCall(ctx context.Context, p *project.Project, id, call string, r threads.Reply, prefix string) (q *threads.OpenQuestion, goesOn bool, err error) {
+	q, err = openQuestion(p, id, call)
+	if err != nil {
+		return nil, false, err
+	}
+	switch rule := strings.Join(q.Prefixes, ", "); {
+	case r.Decision == threads.ForPrefix && (rule == "" || prefix != rule):
+		return nil, false, diag.New(diag.Usage, "answering %s: %q is not the rule that the question offers, which is %q", id, prefix, rule)
+	case r.Decision != threads.Deny && !p.Env.Now().Before(q.Expires):
+		return nil, false, diag.New(diag.ThreadState, "answering %s: the question expired at %s, which is a refusal: %s", id, q.Expires.Format(time.RFC3339), q.Question)
+	case len(r.Feedback) > maxFeedback:
+		return nil, false, diag.New(diag.Usage, "answering %s: the feedback has %d bytes, at most %d", id, len(r.Feedback), maxFeedback)
+	}
+	payload := map[string]any{"decision": r.Decision, "question": item.DigestOf([]byte(q.Question)).String()}
+	if r.Feedback != "" {
+		payload["feedback"] = r.Feedback
+	}
+	if p.Env.Terminal != "" {
+		payload["at"] = p.Env.Terminal
+	}
+	dir := p.Spaces.ProjectDir
+	if err := graph.Send(dir, id, graph.Message{Kind: AnswerKind, Name: q.ID, Payload: payload, By: "person"}, p.Env.Now()); err != nil {
+		// A command that was killed before the thread went on has written the same answer.
+		first, ierr := decisionIn(dir, id, q.ID)
+		if ierr != nil || first == nil || first.Decision != r.Decision || first.Feedback != r.Feedback {
+			return nil, false, errors.Join(err, ierr)
+		}
+	}
+	goesOn, err = decidedNow(ctx, p, id, q, r)
+	return q, goesOn, err
+}
+
+// maxFeedback bounds what a person writes to a model about a refusal, in bytes.
+const maxFeedback = 8 << 10
+
+// openQuestion returns the one open question of a thread, or that about a call.
+func openQuestion(p *project.Project, id, call string) (*threads.OpenQuestion, error) {
+	open, err := threads.OpenQuestions(p.Spaces.ProjectDir, id)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range open {
+		if q := &open[i]; q.ID == call || q.CallID == call || call == "" && len(open) == 1 {
+			return q, nil
+		}
+		names = append(names, open[i].CallID)
+	}
+	switch {
+	case len(open) == 0:
+		return nil, diag.New(diag.ThreadState, "answering %s: it asks nothing", id).WithReason("thread_no_question").WithDetail("id", id)
+	case call == "":
+		return nil, diag.New(diag.Usage, "answering %s: several calls wait; name one: %s", id, strings.Join(names, ", "))
+	}
+	return nil, diag.New(diag.Usage, "answering %s: no call %q waits; those that wait: %s", id, call, strings.Join(names, ", "))
+}
+
+// decidedNow waits until the process of a thread, if there is one, has taken an answer.
+func decidedNow(ctx context.Context, p *project.Project, id string, q *threads.OpenQuestion, want threads.Reply) (goesOn bool, err error) {
+	dir := p.Spaces.ProjectDir
+	for end := time.Now().Add(project.AnswerWait); ; {
+		running := graph.Owner(ctx, dir, id) >= 0
+		got, err := threads.ReplyTo(dir, id, q.ID)
+		switch {
+		case err != nil:
+			return false, err
+		case got != nil && (got.Decision != want.Decision || got.Feedback != want.Feedback):
+			return false, diag.New(diag.ThreadState, "answering %s: the question was answered before, by %s: %s", id, got.By, got.Decision).WithReason("ended")
+		case got != nil && running:
+			return false, nil
+		case got != nil: // its process took the answer and has ended: only one that was killed goes on here
+			s, err := threads.ReadStarted(dir, id)
+			return err == nil && s.State == threads.Running, err
+		case !running:
+			return true, nil
+		case time.Now().After(end):
+			return false, diag.New(diag.Timeout, "answering %s: its process has not taken the answer after %s; it reads it before the question expires", id, project.AnswerWait)
+		}
+		if err := project.Pause(ctx, project.LookPause); err != nil {
+			return false, err
+		}
+	}
+}
+
+// Approve decides about a call by the allowance, and asks the user where it wants that.
+func Approve(ctx context.Context, p *project.Project, made exec.Call, call policy.Call) error {
+	ask := made.Ask
+	a, _, err := p.Allowance(ctx)
+	if err != nil {
+		return err
+	}
+	if p.Caller != nil {
+		call.Child = p.Caller.IsChild(made)
+	}
+	d := a.Decide(call)
+	d.Timeout = a.Approvals.Timeout(project.AtTerminal(p, made))
+	start := made.Started
+	if start == nil {
+		start = func(string, item.Digest, string, string) error { return nil }
+	}
+	person := project.PersonOf(p, made)
+	if d.Action == policy.Ask && ask == nil {
+		project.Suspends(ctx, call, d, time.Duration(a.Approvals.SuspendedTimeoutSeconds)*time.Second)
+	}
+	if d.Action != policy.Ask || ask == nil && person == nil {
+		if err := d.Err(); err != nil {
+			return err
+		}
+		return start(call.Ref.String(), call.Digest, d.Tier.String(), "run")
+	}
+	within := d.Timeout
+	if person != nil { // a suspended thread waits longer
+		within = 0
+	}
+	change := project.ChangeForLog(call.Change)
+	ctx = project.WithAsked(ctx, project.Asked{Tier: d.Tier.String(), Rule: d.Rule(), Prefixes: d.Prefixes(), Change: change,
+		Details: append(p.Env.ChangesOf(project.ToolsDir(p), call.Change), d.Details()...)})
+	q := &threads.Question{Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Digest: d.Digest(), Rule: d.Rule(), Prefixes: d.Prefixes(), Within: d.Within, Timeout: d.Timeout, Change: change}
+	switch r, err := project.Confirm(ctx, p, made, q, d.Headless == "suspend"); {
+	case err != nil:
+		return err
+	case r == nil:
+		return d.Err()
+	case r.Late():
+		return d.Late(within)
+	case r.Unasked():
+		return d.Err()
+	case r.Decision == threads.Deny:
+		return d.Denied(r.Feedback)
+	}
+	return start(call.Ref.String(), call.Digest, d.Tier.String(), "approved")
+}

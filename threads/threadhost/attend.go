@@ -1,0 +1,38 @@
+package threadhost
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads"
+)
+
+// FollowDirective runs a directive with a model. What a suspended thread asks is asked in
+// place if a person is present: the thread then goes on, or ends. A limit is not raised by a
+// yes: the thread stays suspended until the person states another one.
+func FollowDirective(ctx context.Context, p *project.Project, o *Options) (*threads.Result, error) {
+	r, err := Start(ctx, p, o)
+	return attend(ctx, p, r, err, o)
+}
+
+// Continue continues a thread as FollowDirective.
+func Continue(ctx context.Context, p *project.Project, id string, o *Options) (*threads.Result, error) {
+	r, err := Resume(ctx, p, id, o)
+	return attend(ctx, p, r, err, o)
+}
+
+func attend(ctx context.Context, p *project.Project, r *threads.Result, err error, o *Options) (*threads.Result, error) {
+	for err == nil && o.Answer != nil && r.Status == threads.Suspended && r.Suspended.Ask != nil && r.Suspended.Ask.Limit == "" && r.Suspended.Reason != threads.ByApproval {
+		switch answer, aerr := o.Answer(ctx, r.ThreadID, r.Suspended.Ask.Question); {
+		case aerr != nil || !strings.EqualFold(answer, "yes") && !strings.EqualFold(answer, "no"):
+			return r, nil // it stays suspended
+		case strings.EqualFold(answer, "no"):
+			return p.Decline(ctx, r.ThreadID)
+		}
+		next := *o
+		next.Message, next.Limits, next.Started = "", nil, nil
+		r, err = Resume(ctx, p, r.ThreadID, &next)
+	}
+	return r, err
+}

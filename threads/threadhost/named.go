@@ -1,0 +1,22 @@
+package threadhost
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads/store"
+)
+
+// number returns the number of the thread: the registry has it since it has the account, but
+// for one that continues another one.
+func (r *Run) number(ctx context.Context, id string) (int64, error) {
+	return r.numberIn(ctx, r.Account, id)
+}
+
+func (r *Run) numberIn(ctx context.Context, money *project.ThreadAccount, id string) (int64, error) {
+	if money == nil {
+		return 0, nil // a replay has no account
+	}
+	name, nothing := r.Name(r.Project), ""
+	return money.Number(ctx, store.Handle{ID: id, Project: r.Project.Spaces.ProjectDir, Name: &name, Waiting: &nothing})
+}

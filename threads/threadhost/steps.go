@@ -1,0 +1,168 @@
+package threadhost
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/once"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/steps"
+)
+
+// stepItems has the items of the steps, as they were when the thread first called them:
+// a thread keeps the items of its start, and a turn calls fourteen of them.
+type stepItems struct {
+	chains  once.Map[item.Ref, *exec.Chain]
+	targets once.Map[item.Ref, graph.Target]
+	configs once.Map[string, map[string]any]
+}
+
+// chain returns the chain of a step.
+func (r *Run) chain(ctx context.Context, ref item.Ref) (*exec.Chain, error) {
+	return r.items.chains.Get(ctx, ref, func() (*exec.Chain, error) { return r.Project.Executor.Chain(ctx, ref) })
+}
+
+// config returns settings that a step reads.
+func (r *Run) config(ctx context.Context, id string) (map[string]any, error) {
+	return r.items.configs.Get(ctx, id, func() (map[string]any, error) {
+		s, err := r.Project.Resolver.Config(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return s.Root, nil
+	})
+}
+
+// configs returns the settings that a step reads, for a program.
+func (r *Run) configs(ctx context.Context, name string) (map[string]any, error) {
+	out := map[string]any{}
+	for _, id := range steps.Configs(name) {
+		root, err := r.config(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		own := maps.Clone(root)
+		delete(own, "config_schema") // of its author, and most of its length
+		out[id] = own
+	}
+	return out, nil
+}
+
+// loopDispatcher calls the steps of a loop.
+type loopDispatcher struct {
+	r     *Run
+	t     *threads.Thread
+	walk  int          // of the loop, from 1
+	acted *atomic.Bool // a hook ran an item, and the end of its node may not be on the disk
+}
+
+func newLoopDispatcher(r *Run, t *threads.Thread, walk int) loopDispatcher {
+	return loopDispatcher{r, t, walk, &r.acted}
+}
+
+// Target implements graph.Dispatcher. The start and the end of a step that rye ships need
+// not be on the disk by themselves: before a call of the model, of a tool and of the item
+// of a hook, the kernel writes all that is before it, and what they returned has lines of
+// its own. A step that is a program is any tool.
+func (d loopDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target, error) {
+	get := func() (graph.Target, error) { return project.GraphDispatcher{Project: d.r.Project}.Target(ctx, ref) }
+	if !strings.HasPrefix(ref.ID, steps.Dir) || ref.Kind != item.Tool {
+		return get()
+	}
+	t, err := d.r.items.targets.Get(ctx, ref, get)
+	if chain, ok := t.Chain.(*exec.Chain); ok && err == nil && chain.Primitive().Ref.ID == exec.NativeStep {
+		t.Pure = true
+	}
+	return t, err
+}
+
+// dispatched records what a step that replaces dispatch decided about the calls that it
+// did not make, and makes those that no program can: of names that have no item.
+func (d loopDispatcher) dispatched(ctx context.Context, within exec.Call, data map[string]any) error {
+	var out struct {
+		Results []steps.Result `json:"results"`
+		Pending []string       `json:"pending"`
+		Control any            `json:"control"`
+	}
+	raw, err := jsonx.Marshal(data)
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
+	}
+	if err != nil {
+		return diag.New(diag.ExecutionFailed, "running the step dispatch: its results do not have the form of results: %w", err)
+	}
+	for _, c := range d.t.Pending() {
+		i := slices.IndexFunc(out.Results, func(r steps.Result) bool { return r.CallID == c.CallID })
+		switch {
+		case i >= 0:
+			err = d.t.Answer(ctx, within.Node, c.CallID, out.Results[i].Content, out.Results[i].IsError)
+		case out.Control != nil || slices.Contains(out.Pending, c.CallID):
+		case c.Problem != "" || c.Ref == "":
+			_, err = d.t.Call(ctx, within.Node, c.CallID, d.r.toolWithin(within))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inboxKinds are the messages that the loop of a thread obeys. The graph of the loop takes
+// those to cancel.
+var inboxKinds = map[string]bool{"suspend": true, "handoff": true, "event": true}
+
+// inbox returns the messages for the step that reads them. A request to hand off waits for
+// the first answer of the model.
+func (r *Run) inbox(t *threads.Thread) (rows []any, taken []graph.Message, err error) {
+	all, err := graph.Inbox(r.Project.Spaces.ProjectDir, t.ID())
+	if err != nil {
+		return nil, nil, err
+	}
+	rows = []any{}
+	for _, m := range all {
+		if !inboxKinds[m.Kind] || m.Kind == "handoff" && !t.MayContinue() {
+			continue
+		}
+		payload := m.Payload
+		if m.Kind == "event" {
+			payload = map[string]any{"event": m.Name, "payload": m.Payload}
+		}
+		rows = append(rows, map[string]any{"kind": m.Kind, "payload": payload, "by": m.By})
+		taken = append(taken, m)
+	}
+	return rows, taken, nil
+}
+
+// readInbox runs the step that reads the inbox, and removes what the log has then.
+func (d loopDispatcher) readInbox(ctx context.Context, within exec.Call, params map[string]any) (map[string]any, error) {
+	rows, taken, err := d.r.inbox(d.t)
+	if err != nil {
+		return nil, err
+	}
+	p := map[string]any{}
+	for k, v := range params {
+		p[k] = v
+	}
+	p["inbox"] = rows
+	out, err := d.r.Step(ctx, within, d.t, "cancel_checker", p)
+	if err == nil {
+		err = steps.CheckInbox(out.Data)
+	}
+	if err != nil || len(taken) == 0 {
+		return out.Data, err
+	}
+	if err := d.t.Flush(); err != nil {
+		return nil, err
+	}
+	return out.Data, graph.Take(d.r.Project.Spaces.ProjectDir, d.t.ID(), taken)
+}
