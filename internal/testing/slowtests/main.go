@@ -61,8 +61,14 @@ func run(in io.Reader, out io.Writer, list string, alone func(test) (cost, error
 		}
 		if c.processor > processorLimit || c.duration > durationLimit {
 			faults++
-			fmt.Fprintf(out, "%s %s takes %.1f s of processor time in %.1f s: make it shorter with -short, or add a reason to reasons.txt\n",
-				t.pkg, t.name, c.processor.Seconds(), c.duration.Seconds())
+			fmt.Fprintf(
+				out,
+				"%s %s takes %.1f s of processor time in %.1f s: make it shorter with -short, or add a reason to reasons.txt\n",
+				t.pkg,
+				t.name,
+				c.processor.Seconds(),
+				c.duration.Seconds(),
+			)
 		}
 	}
 	for _, t := range unknown(tests, permitted) {
@@ -78,6 +84,7 @@ func run(in io.Reader, out io.Writer, list string, alone func(test) (cost, error
 
 // alone runs a test without others and returns its cost.
 func alone(t test) (cost, error) {
+	// A test reads files relative to the directory of its package.
 	list := exec.Command("go", "list", "-f", "{{.Dir}}", modulePrefix+t.pkg)
 	list.Stderr = os.Stderr
 	dir, err := list.Output()
@@ -90,19 +97,33 @@ func alone(t test) (cost, error) {
 	}
 	defer os.RemoveAll(scratch)
 	program := filepath.Join(scratch, "test.exe")
-	build := exec.Command("go", "test", "-c", "-o", program, modulePrefix+t.pkg)
+	// Built apart from the run: compiling is not the cost of the test.
+	build := exec.Command(
+		"go",
+		"test",
+		"-c",
+		"-o",
+		program,
+		modulePrefix+t.pkg,
+	)
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return cost{}, err
 	}
-	// Built apart from the run: compiling is not the cost of the test.
-	cmd := exec.Command(program, "-test.short", "-test.v", "-test.run", pattern(t.name))
+	cmd := exec.Command(
+		program,
+		"-test.short",
+		"-test.v",
+		"-test.run",
+		pattern(t.name),
+	)
 	cmd.Dir = strings.TrimSpace(string(dir))
 	start := time.Now()
 	output, err := cmd.CombinedOutput()
 	if err != nil {
 		return cost{}, fmt.Errorf("%w: %s", err, output)
 	}
+	// A pattern that matches nothing ends with status 0, too.
 	if !strings.Contains(string(output), "--- PASS: "+t.name) {
 		return cost{}, fmt.Errorf("it did not run: %s", output)
 	}

@@ -91,6 +91,7 @@ func slow(tests map[test]time.Duration, permitted map[test]string) (out []test) 
 		if duration <= processorLimit || permitted[t] != "" {
 			continue
 		}
+		// The duration of a test includes its subtests, unless they are parallel.
 		parent, isSubtest := t.parent()
 		if isSubtest && tests[parent] > processorLimit && permitted[parent] == "" {
 			continue
